@@ -183,9 +183,9 @@ def _printed(value: Fraction) -> str:
 
 
 def _model(path: Path, constants: dict[str, str]) -> FileModel:
-    from markov._cli import constants_of
+    from markov._cli import constant_values
 
-    given = constants_of(",".join(f"{name}={value}" for name, value in constants.items()))
+    given = constant_values(",".join(f"{name}={value}" for name, value in constants.items()))
     return read_prism(path, constants=given)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.stats import beta
 
 from markov.files.language import Batch
-from markov.files.properties import Unlisted
+from markov.files.properties import InitialStateEvaluation
 from markov.files.queries import Operator
-from markov.files.search import OutsideError, transitions
+from markov.files.search import OutsideError, batch_transitions
 from markov.files.transitions import moves_of
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def hits(model: FileModel, text: str, paths: int, seed: int = 1) -> int | None:
 
     None for other properties, and where a path has too many jumps, or leaves the numbers.
     """
-    query, given = model._query(text)
+    query, given = model._parse_query(text)
     if not isinstance(query, Operator) or query.kind != "P":
         return None
-    unlisted = Unlisted(model.instance, model._constant_values(given, None), 1)
+    unlisted = InitialStateEvaluation(model.instance, model._typed_constants(given, None), 1)
     path = query.of
     begin, end = unlisted.times(path)
     at_once = begin == 0.0
@@ -102,7 +102,7 @@ class _Paths:
     def _jump(self, here: NDArray[np.int64], going: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Let each of some paths jump once; mark those that jump before the end."""
         columns = Batch(self.bound.codes(here), here)
-        sources, targets, rates = transitions(self.bound, self.moves, columns)
+        sources, targets, rates = batch_transitions(self.bound, self.moves, columns)
         order = np.argsort(sources, kind="stable")
         sources, targets, sums = sources[order], targets[order], np.cumsum(rates[order])
         ends = np.searchsorted(sources, np.arange(len(here)), side="right")

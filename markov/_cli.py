@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["commands"]
 
 
-class FilesToo(cli.Group):
-    """A group of commands that runs ``file`` for the name of a file, and ``chain`` for that of a chain."""
+class SolveCommands(cli.Group):
+    """Group of commands that inserts ``file`` or ``chain`` if the first argument is the name of a file or a chain."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that the first argument names."""
-        word, chains = args[0], _chains("")
+        """Return the subcommand for the arguments, with ``file`` or ``chain`` inserted in front of a name."""
+        word, chains = args[0], _complete_chain("")
         if word not in self.commands and not word.startswith("-"):
             if Path(word).suffix or Path(word).is_file():
                 args = ["file", *args]
@@ -48,15 +48,15 @@ class FilesToo(cli.Group):
         return super().resolve_command(ctx, args)
 
 
-def _chains(incomplete: str) -> list[str]:
-    """Complete the name of a chain."""
+def _complete_chain(incomplete: str) -> list[str]:
+    """Return the names of chains that begin with the typed prefix, for completion in the shell."""
     from markov.registries import chain_names
 
     return cli.completions(incomplete, chain_names())
 
 
-def _methods(incomplete: str) -> list[str]:
-    """Return the completions of the name of a method."""
+def _complete_method(incomplete: str) -> list[str]:
+    """Return the names of methods of `stationary` that begin with the typed prefix, for completion in the shell."""
     from markov.registries import method_names
 
     return cli.completions(incomplete, method_names())
@@ -71,7 +71,7 @@ ByMethod = Annotated[
     typer.Option(
         "--method",
         help="GTH, Multilevel, ... at its defaults; default: by predicted cost.",
-        autocompletion=_methods,
+        autocompletion=_complete_method,
     ),
 ]
 
@@ -86,7 +86,7 @@ UNDECIDED, INACCURATE = 3, 4
 """Exit statuses for properties without a truth value, and for values without a useful bound; wrong calls have 2."""
 commands = cli.Commands()
 solve = cli.Commands(
-    cls=FilesToo,
+    cls=SolveCommands,
     no_args_is_help=True,
     help="Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in "
     "files: hopflow solve model.prism --property 'S=? [ x > 3 ]'.",
@@ -95,21 +95,22 @@ solve = cli.Commands(
 commands.add_typer(solve, name="solve")
 
 
-def _packets(name: str, text: str) -> float:
-    """Return a number of packets, as a whole number where it is one."""
+def _parse_packets(name: str, text: str) -> float:
+    """Return the number of packets in the text of option ``name``: an int if it is whole, otherwise a float."""
     amount = quantity(name, text, "amount", bare=True)
     return int(amount) if amount.is_integer() else amount
 
 
-def _rate(name: str, text: str) -> float:
-    """Return a rate in packets/s."""
+def _parse_rate(name: str, text: str) -> float:
+    """Return the rate in packets/s in the text of option ``name``, such as 25 or 6Gbps."""
     return quantity(name, text, "rate", bare=True)
 
 
-def _parts(read: Callable[[str, str], float]) -> Callable[[str, str], tuple[float, ...]]:
-    """Return a function that reads numbers separated by commas or by spaces."""
+def _parse_list(read: Callable[[str, str], float]) -> Callable[[str, str], tuple[float, ...]]:
+    """Return a parser of an option with several values: it splits at commas or spaces and applies ``read``."""
 
     def read_parts(name: str, text: str) -> tuple[float, ...]:
+        """Return the values in the text of option ``name``; ValueError for an empty part."""
         parts = text.split(",") if "," in text else text.split()
         if not all(part.strip() for part in parts) or not parts:
             raise ValueError(f"{name} = {text!r}: must be numbers separated by commas, such as 25,1")
@@ -119,24 +120,25 @@ def _parts(read: Callable[[str, str], float]) -> Callable[[str, str], tuple[floa
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tandem:
-    """The parameters of `PauseTandem`."""
+class _TandemOptions:
+    """Options of ``hopflow solve pause``, which are the parameters of `PauseTandem`."""
 
-    buffers: Annotated[Any, cli.Parameter(PauseTandem, _parts(_packets), "10,20")]
-    high_threshold: Annotated[Any, cli.Parameter(PauseTandem, _packets, "15 or 20pkt")]
-    low_threshold: Annotated[Any, cli.Parameter(PauseTandem, _packets, "15 or 20pkt")]
+    buffers: Annotated[Any, cli.Parameter(PauseTandem, _parse_list(_parse_packets), "10,20")]
+    high_threshold: Annotated[Any, cli.Parameter(PauseTandem, _parse_packets, "15 or 20pkt")]
+    low_threshold: Annotated[Any, cli.Parameter(PauseTandem, _parse_packets, "15 or 20pkt")]
     link_rate: Annotated[float, cli.Parameter(PauseTandem)]
     paused_rate: Annotated[float, cli.Parameter(PauseTandem)]
     bottleneck_rate: Annotated[float, cli.Parameter(PauseTandem)]
     arrival_rates: Annotated[
-        Any, cli.Parameter(PauseTandem, _parts(_rate), "25,1 (the default for the default rates of the links)")
+        Any,
+        cli.Parameter(PauseTandem, _parse_list(_parse_rate), "25,1 (the default for the default rates of the links)"),
     ] = None
     rtt: Annotated[float, cli.Parameter(PauseTandem)]
     recovery: Annotated[str, cli.Parameter(PauseTandem)]
     pause_at_threshold: Annotated[str, cli.Parameter(PauseTandem)]
 
     def model(self) -> PauseTandem:
-        """Return the chain."""
+        """Return the `PauseTandem` with these options; ValueError where another link rate needs arrival rates."""
         params = {name: value for name, value in vars(self).items() if value is not None}
         default = PauseTandem()
         for name in ("link_rate", "bottleneck_rate"):
@@ -156,7 +158,7 @@ class _Tandem:
 )
 @cli.expand_options
 def pause(
-    tandem: _Tandem,
+    tandem: _TandemOptions,
     plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
     verbose: cli.Verbose = False,
     json: cli.AsJson = False,
@@ -165,22 +167,24 @@ def pause(
     from markov.driver import stationary
 
     cli.check_output("plot", plot)
-    _show(stationary(tandem.model()), plot, json=json, verbose=verbose)
+    _print_stationary(stationary(tandem.model()), plot, json=json, verbose=verbose)
 
 
-def _refuse_details(*, verbose: bool, json: bool) -> None:
-    """Refuse ``--verbose`` of JSON, which has the details anyway."""
+def _check_verbose(*, verbose: bool, json: bool) -> None:
+    """Raise ValueError if ``--verbose`` and ``--json`` are combined: JSON has the details anyway."""
     if verbose and json:
         raise ValueError("verbose = True: is for text, and --json has how it was computed")
 
 
-def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool, states: int | None = None) -> None:
-    """Print the measures of an answer, with the solver's details and a picture on request.
+def _print_stationary(
+    answer: Stationary, plot: Path | None, *, json: bool, verbose: bool, states: int | None = None
+) -> None:
+    """Print the measures of a stationary distribution as table or JSON, save its plot on request, exit by status.
 
     ``states`` is the largest number of states whose probabilities are listed; None: `LISTED_STATES` of a chain without
     measures, otherwise 0.
     """
-    _refuse_details(verbose=verbose, json=json)
+    _check_verbose(verbose=verbose, json=json)
     if states is None:
         states = 0 if answer._measures else LISTED_STATES
     probabilities = _largest_probabilities(answer, states)
@@ -203,11 +207,11 @@ def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool, s
             typer.echo(table_text(title, {_state_text(state): f"{p:.6g}" for state, p in probabilities}))
     if plot is not None:
         cli.save_figure(answer.plot(), plot, quiet=json)
-    _end(answer.status)
+    _exit_by_status(answer.status)
 
 
 def _largest_probabilities(answer: Stationary, count: int) -> list[tuple[Any, float]]:
-    """Return states with their probabilities in the chain's order; of more than ``count`` the largest, these first."""
+    """Return (state, probability) pairs: all in order, or of more than ``count`` the largest, descending."""
     import numpy as np
 
     if not count:
@@ -220,11 +224,12 @@ def _largest_probabilities(answer: Stationary, count: int) -> list[tuple[Any, fl
 
 
 def _fields(state: Any) -> Any:
-    """Return a state by the names of its fields, or as it is where these have none."""
+    """Return a state with named fields as a dict; any other state unchanged."""
     return state._asdict() if hasattr(state, "_asdict") else state
 
 
 def _state_text(state: Any) -> str:
+    """Return a state as text: ``a=1, b=2`` by its fields, or ``state 7``."""
     fields = _fields(state)
     return (
         ", ".join(f"{name}={value}" for name, value in fields.items()) if isinstance(fields, dict) else f"state {state}"
@@ -232,8 +237,8 @@ def _state_text(state: Any) -> str:
 
 
 @dataclass(frozen=True)
-class _Output:
-    """Outputs of an answer, and their form."""
+class _OutputOptions:
+    """Options of the commands that print a stationary distribution: files to write, states to list, JSON."""
 
     plot: Annotated[Path | None, typer.Option(help="Draw the stationary marginals into this file.")] = None
     certificate: Certified = None
@@ -248,16 +253,16 @@ class _Output:
     json: cli.AsJson = False
 
     def check(self) -> None:
-        """Refuse files that cannot be written, before anything is solved."""
+        """Raise an error for files that cannot be written and options that exclude each other, before solving."""
         cli.check_output("plot", self.plot)
         cli.check_output("certificate", self.certificate, ())
         if self.states is not None:
             integer("states", self.states, 0, 10**9)
-        _refuse_details(verbose=self.verbose, json=self.json)
+        _check_verbose(verbose=self.verbose, json=self.json)
 
     def show(self, answer: Stationary) -> None:
-        """Print an answer, and draw it on request."""
-        _show(answer, self.plot, json=self.json, verbose=self.verbose, states=self.states)
+        """Print the stationary distribution as these options say, and save its plot on request."""
+        _print_stationary(answer, self.plot, json=self.json, verbose=self.verbose, states=self.states)
 
 
 @solve.command(
@@ -269,8 +274,8 @@ class _Output:
 )
 @cli.expand_options
 def chain(
-    name: Annotated[str, typer.Argument(help="MM1K, Kanban, ...", autocompletion=_chains)],
-    output: _Output,
+    name: Annotated[str, typer.Argument(help="MM1K, Kanban, ...", autocompletion=_complete_chain)],
+    output: _OutputOptions,
     set: Annotated[  # the option's name
         list[str] | None, typer.Option(help="A parameter: tickets=2; again for each.")
     ] = None,
@@ -282,9 +287,9 @@ def chain(
 
     output.check()
     kind = chain_named("chain", name)
-    solver = _method(method)
+    solver = _method_or_none(method)
     params: dict[str, Any] = {}
-    for parameter, value in map(_setting, set or ()):
+    for parameter, value in map(_parse_setting, set or ()):
         if parameter in params:
             raise ValueError(f"set = '{parameter}={value}': {parameter!r} is given twice")
         params[parameter] = value
@@ -297,8 +302,8 @@ def chain(
     output.show(answer)
 
 
-def _setting(text: str) -> tuple[str, Any]:
-    """Return name and value of ``tickets=2``; a value that is no Python literal is a string."""
+def _parse_setting(text: str) -> tuple[str, Any]:
+    """Return (name, value) of an option such as ``tickets=2``; a value that is no Python literal is a string."""
     name, sign, value = (part.strip() for part in text.partition("="))
     if not (name and sign and value):
         raise ValueError(f"set = {text!r}: must be NAME=VALUE, such as tickets=2")
@@ -308,16 +313,16 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _method(name: str | None) -> Method | None:
-    """Return a method by its name, or None."""
+def _method_or_none(name: str | None) -> Method | None:
+    """Return the method of `stationary` with this name, at its defaults; None for None."""
     from markov.registries import method_named
 
     return None if name is None else method_named("method", name)
 
 
 @dataclass(frozen=True)
-class _Questions:
-    """Properties of a model in a file, and its constants."""
+class _FileOptions:
+    """Options of ``hopflow solve FILE``: properties to evaluate, constants, kind of proof, limit of time."""
 
     property: Annotated[  # the option's name
         list[str] | None,
@@ -334,8 +339,8 @@ class _Questions:
         float | None, typer.Option(help="Refuse a property over a time that is predicted to take longer: 60.")
     ] = None
 
-    def without_properties(self, path: Path) -> Any:
-        """Return the chain of a Python file or of a matrix, with parameters of ``const``."""
+    def read_chain(self, path: Path) -> Any:
+        """Return the model of a Python file with parameters of ``--const``, or the chain that a file lists."""
         from markov.files import read_explicit
         from markov.sweeps import units, variant
 
@@ -344,7 +349,7 @@ class _Questions:
             raise ValueError(f"property = {self.property[0]!r}: {files}")
         if self.properties:
             raise ValueError(f"properties = {str(self.properties)!r}: {files}")
-        changes = constants_of(self.const)
+        changes = constant_values(self.const)
         if path.suffix in PYTHON:
             model = python_model(path)
             for name in changes:
@@ -356,8 +361,8 @@ class _Questions:
         return read_explicit(path)
 
     def read(self, path: Path) -> tuple[FileModel, list[str]]:
-        """Return the model of a PRISM, JANI or SBML file, and the names of the properties to evaluate."""
-        model = file_model(path, constants_of(self.const))
+        """Return the model of a PRISM, JANI, SBML, .umb or .tra file, and texts or names of its properties."""
+        model = file_model(path, constant_values(self.const))
         if self.properties is None:
             return model, self.property or []
         model = model.with_properties(self.properties)
@@ -380,8 +385,8 @@ class _Questions:
 @cli.expand_options
 def file(
     path: Annotated[Path, typer.Argument(help=f"A model: {', '.join(SUFFIXES)}.")],
-    questions: _Questions,
-    output: _Output,
+    questions: _FileOptions,
+    output: _OutputOptions,
     method: ByMethod = None,
 ) -> None:
     """Solve a model in a file, or evaluate properties of it; `hopflow solve FILE` does the same.
@@ -393,13 +398,13 @@ def file(
     from markov.driver import stationary
 
     output.check()
-    constants_of(questions.const)  # refused before anything is read
+    constant_values(questions.const)  # refused before anything is read
     choice("proof", questions.proof, PROOFS)
-    solver, proof = _method(method), PROOFS[questions.proof]
+    solver, proof = _method_or_none(method), PROOFS[questions.proof]
     model: Any
     plain = not (questions.property or questions.properties)
     if path.suffix in PYTHON + MATRIX or (path.suffix in LISTED and plain):
-        model = questions.without_properties(path)
+        model = questions.read_chain(path)
     else:
         model, names = questions.read(path)
         if names:
@@ -422,11 +427,11 @@ def file(
             if output.certificate is not None or questions.exact:
                 functions = model.long_run_functions(names)
             if output.certificate is not None:
-                _certify(_writer(model), output.certificate, path, questions.const, functions)
+                _write_certificate(_certificate_writer(model), output.certificate, path, questions.const, functions)
             if questions.exact:
-                _evaluate_exactly(stationary(model, proof=proof), functions, output.json)
+                _print_exact_means(stationary(model, proof=proof), functions, output.json)
             else:
-                _evaluate(model, names, output.json, proof=proof, max_seconds=questions.max_seconds)
+                _print_properties(model, names, output.json, proof=proof, max_seconds=questions.max_seconds)
             return
     if questions.max_seconds is not None:
         raise ValueError(f"max_seconds = {questions.max_seconds:g}: goes with --property")
@@ -434,12 +439,12 @@ def file(
         raise ValueError("exact = True: is for long-run properties of PRISM, JANI and SBML files, with --property")
     answer = stationary(model, solver, proof=proof)
     if output.certificate is not None:
-        _certify(answer.certificate, output.certificate, path, questions.const)
+        _write_certificate(answer.certificate, output.certificate, path, questions.const)
     output.show(answer)
 
 
-def _writer(model: FileModel) -> Callable[..., Any]:
-    """Return the writer of a model's certificate: of long-run means for several recurrent classes."""
+def _certificate_writer(model: FileModel) -> Callable[..., Any]:
+    """Return the function that writes a certificate: of pi, or of long-run means for several recurrent classes."""
     from functools import partial
 
     from markov.driver import stationary
@@ -453,14 +458,14 @@ def _writer(model: FileModel) -> Callable[..., Any]:
     return partial(write_long_run, chain=model.chain, start=initial[0])
 
 
-def _certify(
+def _write_certificate(
     write: Callable[..., Any],
     certificate: Path,
     path: Path,
     const: Sequence[str] | None,
     functions: Any = None,
 ) -> None:
-    """Write the certificate of a file's chain, with the rates of the file where they can be derived."""
+    """Write a certificate with rates derived from the model's file; with rates in float64 if they cannot be derived."""
     from markov.proofs.checker import CertificateError
 
     if path.suffix in PRISM + JANI:
@@ -506,7 +511,7 @@ def check(
         raise FileNotFoundError(ENOENT, "there is no such file", str(certificate))
     try:
         statement = check_certificate(certificate, None if model is None else source_of(model, constants))
-        typer.echo(cli.as_json(_of_statement(statement)) if json else statement)
+        typer.echo(cli.as_json(_statement_fields(statement)) if json else statement)
     except CertificateError as error:
         if model is not None and not model.is_file():
             raise FileNotFoundError(ENOENT, "there is no such file", str(model)) from None
@@ -514,8 +519,8 @@ def check(
         raise typer.Exit(1) from None
 
 
-def _of_statement(statement: Statement) -> dict[str, object]:
-    """Return a statement for JSON, with bounds as exact fractions."""
+def _statement_fields(statement: Statement) -> dict[str, object]:
+    """Return the statement that a certificate proves as a dict for JSON, with bounds as exact fractions."""
     means = {name: {"low": str(low), "high": str(high)} for name, (low, high) in statement.means.items()}
     return {
         "states": statement.states, "transitions": statement.transitions,
@@ -525,8 +530,8 @@ def _of_statement(statement: Statement) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _evaluate(model: FileModel, names: list[str], json: bool, *, proof: Any, max_seconds: float | None) -> None:
-    """Print the values of properties; exit status 4 where one is inaccurate, 3 where one is undecided."""
+def _print_properties(model: FileModel, names: list[str], json: bool, *, proof: Any, max_seconds: float | None) -> None:
+    """Print the values of properties; exit with status 4 if one is inaccurate, otherwise with 3 if one is undecided."""
     from markov.computing.resources import MAX_SECONDS
 
     seconds = MAX_SECONDS if max_seconds is None else max_seconds
@@ -537,19 +542,19 @@ def _evaluate(model: FileModel, names: list[str], json: bool, *, proof: Any, max
     else:
         for answer in answers:
             typer.echo(answer)
-    _end(*(answer.status for answer in answers))
+    _exit_by_status(*(answer.status for answer in answers))
 
 
-def _end(*statuses: Status) -> None:
-    """End with exit status 4 if an answer is not within a useful bound, otherwise with 3 if one is undecided."""
+def _exit_by_status(*statuses: Status) -> None:
+    """Exit with status 4 if one status is inaccurate, otherwise with 3 if one is undecided; otherwise return."""
     if any(not status.ok and status is not Status.UNDECIDED for status in statuses):
         raise typer.Exit(INACCURATE)
     if Status.UNDECIDED in statuses:
         raise typer.Exit(UNDECIDED)
 
 
-def _evaluate_exactly(answer: Stationary, functions: Mapping[str, Any], json: bool) -> None:
-    """Print long-run means with bounds that are evaluated in integers."""
+def _print_exact_means(answer: Stationary, functions: Mapping[str, Any], json: bool) -> None:
+    """Print the long-run means of functions of the state, with bounds evaluated in integers."""
     bounds = {text: answer.bound(f, exact=True) for text, f in functions.items()}
     if json:
         fields_of_bound = ("value", "lower", "upper")
@@ -564,7 +569,7 @@ def _evaluate_exactly(answer: Stationary, functions: Mapping[str, Any], json: bo
 
 
 def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
-    """Return the model of a PRISM, JANI or SBML file."""
+    """Return the model of a PRISM, JANI, SBML, .umb or .tra file; ValueError for other suffixes."""
     from markov.files import read_explicit, read_jani, read_prism, read_sbml
 
     if path.suffix in LISTED:
@@ -583,7 +588,7 @@ def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
 
 
 def parse_constants(texts: Sequence[str] | None) -> dict[str, str]:
-    """Return constants from ``["N=5,rate=0.1", "fast=true"]`` as strings."""
+    """Return constants as written, by name: ``["N=5,rate=0.1", "fast=true"]`` has "5", "0.1" and "true"."""
     constants: dict[str, str] = {}
     for part in filter(None, ",".join(texts or ()).split(",")):
         name, sign, value = (piece.strip() for piece in part.partition("="))
@@ -601,10 +606,11 @@ def parse_constants(texts: Sequence[str] | None) -> dict[str, str]:
     return constants
 
 
-def constants_of(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Return the values of constants from ``["N=5,rate=0.1", "fast=true"]``."""
+def constant_values(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Return constants as int, float or bool, by name: ``["N=5,rate=0.1", "fast=true"]`` has 5, 0.1 and True."""
 
     def value_of(written: str) -> Any:
+        """Return the bool, int or float that a text denotes."""
         if written in ("true", "false"):
             return written == "true"
         return int(written) if written.lstrip("+-").isdigit() else float(written)
@@ -613,7 +619,7 @@ def constants_of(texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def python_model(path: Path) -> Any:
-    """Return the model of a user's own Python file."""
+    """Return the `ChainModel`, `MarkovChain` or result of `explore` that a user's Python file defines."""
     from markov.chains import MarkovChain
     from markov.exploration import Reachable
     from markov.models.rules import ChainModel

@@ -54,7 +54,7 @@ class Reachable(NamedTuple):
         return hash(self.chain)
 
     def __repr__(self) -> str:
-        """Describe the chain."""
+        """Return the description of the chain: its model and its number of states."""
         return repr(self.chain)
 
     def _repr_html_(self) -> str:
@@ -93,46 +93,47 @@ class InfiniteChain(Reachable):
     most: int
 
     def __new__(cls, model: ChainModel, most: int = MAX_STATES) -> Self:
-        """Make a tuple without entries, which has a model."""
+        """Return a tuple without entries, with the model and the limit on states as attributes."""
         self = tuple.__new__(cls, ())
         self.model, self.most = model, most
         return self
 
     @classmethod
     def of_error(cls, error: InfiniteStatesError) -> InfiniteChain:
-        """Return the chain of infinitely many states of an error."""
+        """Return the chain of the model in an error of `explore`, with the closed set that the error carries."""
         chain = cls(error.hull.layout.calls.model, error.most)
         chain.__dict__["hull"] = error.hull
         return chain
 
     @cached_property
     def hull(self) -> Hull:
-        """A closed set that contains all states that the start leads to."""
+        """A closed set of states, described by bounds, that contains all states reachable from the start."""
         try:
             build_chain(self.model, by="python", max_states=self.most)
         except InfiniteStatesError as error:
             return error.hull  # type: ignore[no-any-return]
         raise RuleError(f"{self.model.name}: the start leads to finitely many states")
 
-    def _refuse(self) -> NoReturn:
+    def _raise_no_list(self) -> NoReturn:
+        """Raise ValueError: a chain with infinitely many states has no matrix and no list of states."""
         message = "the chain has infinitely many states: there is no matrix and no list of them"
         raise ValueError(f"{self.model.name}: {message}; stationary(), passage() and transient() accept it")
 
     @property
     def states(self) -> Any:
         """Raise ValueError: there is no list of the states."""
-        self._refuse()
+        self._raise_no_list()
 
     @property
     def chain(self) -> MarkovChain:
         """Raise ValueError: there is no matrix."""
-        self._refuse()
+        self._raise_no_list()
 
     def __iter__(self) -> NoReturn:
-        self._refuse()
+        self._raise_no_list()
 
     def __len__(self) -> int:
-        return self._refuse()
+        return self._raise_no_list()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, InfiniteChain) and self.model == other.model
@@ -144,7 +145,7 @@ class InfiniteChain(Reachable):
         return InfiniteChain, (self.model, self.most)
 
     def __repr__(self) -> str:
-        """Describe the chain."""
+        """Return the class, the model and the words "infinitely many states"."""
         return f"InfiniteChain of {self.model!r}: infinitely many states"
 
     def _repr_html_(self) -> str:
@@ -162,7 +163,7 @@ def explore(
     most: int = MAX_STATES,
     compiled: bool = True,
 ) -> Reachable:
-    """Return the states that a start leads to, and the chain on them.
+    """Return the states reachable from a start, and the Markov chain on them.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ __all__ = [
 
 
 class MethodEntry(NamedTuple):
-    """A method of `stationary` for pi Q = 0.
+    """A method of `stationary` for pi Q = 0, with its row of the documentation's table and its variants for tests.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class MethodEntry(NamedTuple):
 
 
 class ChainEntry(NamedTuple):
-    """A chain model with the instances on which tests run every method, each of few states."""
+    """A class of chain models, with the instances of few states on which tests run every method."""
 
     kind: type[ChainModel]
     small: tuple[ChainModel, ...]
@@ -152,7 +152,7 @@ def method_names() -> list[str]:
 
 
 def method_named(parameter: str, name: str) -> Method:
-    """Return the method with this name, in upper or lower case, at its defaults.
+    """Return the method with this name, in any case, at its defaults; ValueError names ``parameter``.
 
     >>> method_named("method", "GTH")
     GTH(block=64)
@@ -167,7 +167,7 @@ def chain_names() -> list[str]:
 
 
 def chain_named(parameter: str, name: str) -> type[ChainModel]:
-    """Return the chain with this name, in upper or lower case.
+    """Return the class of chain models with this name, in any case; ValueError names ``parameter``.
 
     >>> chain_named("chain", "kanban")().tickets
     1

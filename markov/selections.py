@@ -19,7 +19,7 @@ from markov.models.rules import ChainModel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["as_any_chain", "as_chain", "distribution", "selected"]
+__all__ = ["as_any_chain", "as_chain", "distribution", "select_states"]
 
 SUM_TOLERANCE = 1e-12
 """Largest difference of the sum of a distribution from one."""
@@ -28,7 +28,7 @@ MAX_LISTED = 20
 
 
 def as_chain(model: Any) -> MarkovChain:
-    """Return the chain of a model, a result of `explore`, a file, or a generator."""
+    """Return the `MarkovChain` of a model by rules, a model of a file, a result of `explore`, or a generator matrix."""
     chain = getattr(model, "chain", model)
     if isinstance(chain, MarkovChain):
         return chain
@@ -41,7 +41,7 @@ def as_chain(model: Any) -> MarkovChain:
 
 
 def as_any_chain(model: Any) -> MarkovChain | InfiniteChain:
-    """Return the chain of a model as `as_chain`, or a chain of infinitely many states."""
+    """Return the `MarkovChain` of a model as `as_chain` does, or an `InfiniteChain` for infinitely many states."""
     if isinstance(model, InfiniteChain):
         return model
     try:
@@ -50,8 +50,8 @@ def as_any_chain(model: Any) -> MarkovChain | InfiniteChain:
         return InfiniteChain.of_error(error)
 
 
-def selected(chain: MarkovChain, states: Any, name: str, *, allow_empty_label: bool = False) -> NDArray[np.bool_]:
-    """Return whether each state of a chain is in a set, shape (n,).
+def select_states(chain: MarkovChain, states: Any, name: str, *, allow_empty_label: bool = False) -> NDArray[np.bool_]:
+    """Return which states of a chain a user's selection contains, a boolean array of shape (n,).
 
     Parameters
     ----------
@@ -72,18 +72,19 @@ def selected(chain: MarkovChain, states: Any, name: str, *, allow_empty_label: b
     ValueError
         Naming the parameter, when it is none of these, or no state is in the set.
     """
-    members = _members(chain, states, name)
+    members = _mark_states(chain, states, name)
     if not members.any() and not (allow_empty_label and isinstance(states, str)):
         never = ": it has probability 0 and is never entered" if isinstance(states, str) else ""
         raise ValueError(f"{name} = {_format_states(states)}: no state of the chain is in it{never}")
     return members
 
 
-def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
+def _mark_states(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
+    """Return which states a selection contains, booleans of shape (n,), without the check that there are any."""
     if callable(states) and not _is_state(chain, states):
         return members_of(states, chain.table, f"{name} = {name_of(states)}")
     if isinstance(states, str):
-        return _members_by_name(chain, states, name)
+        return _states_by_name(chain, states, name)
     if hasattr(states, "__array__") and np.ndim(states):
         states = np.asarray(aligned(name, states, chain.table.plain()) if labels_of(states) else states)
     if isinstance(states, np.ndarray) and states.dtype == bool:
@@ -93,7 +94,7 @@ def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
     if isinstance(states, np.ndarray):
         states = states.tolist()
     if _are_truths(chain, states):
-        return _members(chain, np.array(states), name)
+        return _mark_states(chain, np.array(states), name)
     listed = isinstance(states, (list, set))
     if isinstance(states, (tuple, frozenset)):
         listed = not _is_state(chain, states) and all(_is_state(chain, item) for item in states)
@@ -108,23 +109,23 @@ def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
 
 
 def _are_truths(chain: MarkovChain, states: Any) -> bool:
-    """Whether a list has truth values and not states, which may be truth values as well."""
+    """Return whether a list has one truth value per state, instead of states that are themselves truth values."""
     if not isinstance(states, list) or not states or any(type(item) is not bool for item in states):
         return False
     return not any(isinstance(state, bool) for state in chain.table.plain([0, chain.size - 1]))
 
 
-def _members_by_name(chain: MarkovChain, text: str, name: str) -> NDArray[np.bool_]:
-    """Return the states in a label, or the state of that name."""
+def _states_by_name(chain: MarkovChain, text: str, name: str) -> NDArray[np.bool_]:
+    """Return the states, booleans of shape (n,), that have the label ``text`` or are called ``text``."""
     measures = {} if chain.model is None else functionals(chain.model, chain.table)
     one = np.zeros(chain.size, dtype=bool)
     if _is_state(chain, text):
         one[chain.number_of(text)] = True
     if text not in measures and one.any():
         return one
-    if text not in measures or not _is_set(measures[text]):
-        labels = tuple(key for key, mean in measures.items() if _is_set(mean))
-        texts = () if text in measures else _texts(chain)
+    if text not in measures or not _is_indicator(measures[text]):
+        labels = tuple(key for key, mean in measures.items() if _is_indicator(mean))
+        texts = () if text in measures else _string_states(chain)
         if not labels and not texts:
             message = "there are no labels; give a state, a list of states, or a function of the state"
             raise ValueError(f"{name} = {text!r}: {message}")
@@ -136,13 +137,14 @@ def _members_by_name(chain: MarkovChain, text: str, name: str) -> NDArray[np.boo
     return members
 
 
-def _texts(chain: MarkovChain) -> tuple[str, ...]:
-    """Return the first states that are strings."""
+def _string_states(chain: MarkovChain) -> tuple[str, ...]:
+    """Return the first 20 states that are strings, to be listed in an error message."""
     texts = (state for state in chain.table.plain() if isinstance(state, str))
     return tuple(itertools.islice(texts, MAX_LISTED))
 
 
 def _is_state(chain: MarkovChain, value: Any) -> bool:
+    """Return whether the value is a state of the chain."""
     try:
         chain.number_of(value)
     except (KeyError, TypeError, ValueError):
@@ -150,18 +152,19 @@ def _is_state(chain: MarkovChain, value: Any) -> bool:
     return True
 
 
-def _is_set(mean: Mean) -> bool:
-    """Whether a measure is a probability: rewards in other numbers are no sets of states."""
+def _is_indicator(mean: Mean) -> bool:
+    """Return whether a measure is 0 or 1 in every state: then it is the indicator of a set of states."""
     values = np.asarray(mean.of)
     return mean.over is None and values.ndim == 1 and bool(np.isin(values, (0.0, 1.0)).all())
 
 
 def _format_states(states: Any) -> str:
+    """Return a user's selection of states as text for an error message."""
     return name_of(states) if callable(states) else repr(states)
 
 
 def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
-    """Return a distribution over the states, shape (n,).
+    """Return the initial distribution that a user's ``start`` describes: probabilities of the states, shape (n,).
 
     Parameters
     ----------
@@ -194,7 +197,7 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
             raise ValueError("start: probabilities must be >= 0 and sum to one")
         return probabilities
     if not _is_state(chain, start) and (callable(start) or _is_label(chain, start)):
-        members = selected(chain, start, "start")
+        members = select_states(chain, start, "start")
         if (count := int(members.sum())) > 1:
             message = f"selects {count_of(count, 'state')}: must be one, or probabilities of shape ({chain.size},)"
             raise ValueError(f"start = {_format_states(start)}: {message}")
@@ -208,6 +211,7 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
 
 
 def _is_label(chain: MarkovChain, start: Any) -> bool:
+    """Return whether ``start`` is the name of a label or a reward of the chain's model."""
     if not isinstance(start, str) or chain.model is None:
         return False
     return start in functionals(chain.model, chain.table)

@@ -28,7 +28,7 @@ __all__ = ["FileChain", "ListedStates", "chain_of"]
 
 
 class Source(Protocol):
-    """Contents of a file, as a chain needs them."""
+    """Interface of a file's contents to `FileChain`: states, initial states, labels, rewards and constants."""
 
     @property
     def name(self) -> str:
@@ -36,11 +36,11 @@ class Source(Protocol):
 
     @property
     def space(self) -> Space:
-        """Components of a state."""
+        """The components of a state: their names and values."""
 
     @property
     def codes(self) -> NDArray[np.int64]:
-        """The states, ascending, shape (components, states)."""
+        """The components' integer codes in the states, ascending by state, shape (components, states)."""
 
     @property
     def initial_states(self) -> NDArray[np.int64]:
@@ -48,26 +48,26 @@ class Source(Protocol):
 
     @property
     def label_arrays(self) -> Mapping[str, NDArray[np.bool_]]:
-        """Whether the states have each label, shape (states,), by name."""
+        """Whether each state has each label: boolean arrays of shape (states,), by label."""
 
     @property
     def reward_arrays(self) -> Mapping[str, Vector]:
-        """Rewards per second, including rewards of transitions, shape (states,), by name."""
+        """Reward rates per second, with transition rewards: arrays of shape (states,), by reward structure."""
 
     @property
     def constants(self) -> Mapping[str, Any]:
         """Values of the constants by name."""
 
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the indices of states by their codes, shape (components, ...)."""
+        """Return the indices of states from the codes of their components, shape (components, ...)."""
 
     def with_constants(self, changes: dict[str, Any]) -> Any:
-        """Return the source with changed values of constants."""
+        """Return the contents with changed values of constants."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ListedStates(ByValue):
-    """States, labels and rewards that a file lists.
+    """The contents of a file that lists its states one by one, with labels and rewards as arrays.
 
     Attributes
     ----------
@@ -106,15 +106,15 @@ class ListedStates(ByValue):
 
     @property
     def constants(self) -> Mapping[str, Any]:
-        """No constants."""
+        """An empty mapping: a list of transitions has no constants."""
         return {}
 
     def with_constants(self, changes: Mapping[str, Any]) -> Any:
-        """Refuse values of constants: a list of transitions has none."""
+        """Raise ValueError: a list of transitions has no constants."""
         raise ValueError(f"constants: {self.name} has none, but {', '.join(changes)} is given")
 
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the indices of states by their codes, shape (components, ...)."""
+        """Return the indices of states from the codes of their components, shape (components, ...)."""
         if np.array_equal(codes, self.codes):
             return np.arange(codes.shape[1])
         rows = codes.reshape(len(codes), -1).T.tolist()
@@ -122,6 +122,7 @@ class ListedStates(ByValue):
 
     @cached_property
     def _index_by_code(self) -> dict[tuple[int, ...], int]:
+        """Index of each state by the tuple of its components' codes."""
         return {tuple(row): k for k, row in enumerate(self.codes.T.tolist())}
 
     def __repr__(self) -> str:
@@ -129,7 +130,7 @@ class ListedStates(ByValue):
 
 
 class FileChain(ChainModel):
-    """Chain model of a file: states, start, labels and rewards.
+    """Chain model of a file's finite states: it looks up labels and rewards in the contents of the file.
 
     Parameters
     ----------
@@ -149,11 +150,12 @@ class FileChain(ChainModel):
 
     @property
     def _space(self) -> Space:
+        """The components of a state."""
         space: Space = self._components
         return space
 
     def space(self) -> Mapping[str, Any]:
-        """Return the values of the variables in the states of the file."""
+        """Return the values of each component in the states of the file, by name."""
         return {component.name: component.values for component in self._space.components}
 
     def start(self) -> Any:
@@ -163,27 +165,27 @@ class FileChain(ChainModel):
 
     @property
     def constants(self) -> dict[str, Any]:
-        """The constants of the file by name."""
+        """Values of the file's constants by name."""
         return dict(self.source.constants)
 
     def replace(self, **changes: Any) -> Any:
-        """Return the model of the file with changed values of constants."""
+        """Return a new model of the file with changed values of constants."""
         return self.source.with_constants(changes)
 
     @elementwise
     def labels(self, s: Any) -> Mapping[str, Any]:
-        """Return whether states are in the sets that the file names."""
+        """Return whether states have each label of the file, by label; states may be arrays."""
         indices = self._indices(s)
         return {name: values[indices] for name, values in self.source.label_arrays.items()}
 
     @elementwise
     def rewards(self, s: Any) -> Mapping[str, Any]:
-        """Return the rewards per second of the file, including rewards of transitions."""
+        """Return each reward structure's rate per second in states, with transition rewards, by name."""
         indices = self._indices(s)
         return {name: values[indices] for name, values in self.source.reward_arrays.items()}
 
     def _indices(self, s: Any) -> Any:
-        """Return the indices of states in the file, from a ``State`` of numbers or arrays."""
+        """Return the indices of states from a ``State`` of numbers or of arrays."""
         values = s if isinstance(s, tuple) else (s,)
         parts = zip(self._space.components, values, strict=True)
         return self.source.indices_of(np.array(np.broadcast_arrays(*(_codes_of(c.values, v) for c, v in parts))))
@@ -209,7 +211,7 @@ class FileChain(ChainModel):
 
 
 def _codes_of(names: Any, values: Any) -> NDArray[np.int64]:
-    """Return the codes of a component's values: integers unchanged, names by their position."""
+    """Return the integer codes of a component's values: integers unchanged, other values by index in ``names``."""
     values = np.asarray(values)
     if values.dtype.kind not in "UO" or isinstance(names, range):
         numbers: NDArray[np.int64] = values.astype(np.int64)
@@ -220,6 +222,6 @@ def _codes_of(names: Any, values: Any) -> NDArray[np.int64]:
 
 
 def chain_of(source: Source, Q: sp.csr_matrix) -> MarkovChain:
-    """Return the chain of a file with a generator, whose labels and rewards are its measures."""
+    """Return the `MarkovChain` of a file from its contents and its generator; labels and rewards are its measures."""
     built = Built(source.space, source.codes, Q, f"read from {source.name}")
     return MarkovChain.of_built(FileChain(source), built)

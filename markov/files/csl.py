@@ -48,7 +48,7 @@ MAX_PRODUCTS = 2e9  # of uniformization, beyond which only the requested state h
 
 
 class Checker:
-    """Evaluation of CSL operators on a chain.
+    """Values of CSL operators on a chain in every state, with bounds on their errors; it caches stationary solutions.
 
     Parameters
     ----------
@@ -69,15 +69,16 @@ class Checker:
         self.rates = off_diagonal(Q)
 
     @cached_property
-    def _backward(self) -> sp.csr_matrix:
+    def _transposed_rates(self) -> sp.csr_matrix:
+        """The transposed rate matrix, shape (n, n): row y has the rates into state y."""
         return sp.csr_matrix(self.rates.T)
 
     def leads_to(self, target: Marks, within: Marks | None = None) -> Marks:
-        """Return the states from which a target is reachable through ``within`` (None: all states)."""
-        return leads_to(self._backward, target, within)
+        """Return which states reach a target state through states of ``within`` (None: all states), shape (n,)."""
+        return leads_to(self._transposed_rates, target, within)
 
     def until(self, left: Marks, right: Marks) -> Estimate:
-        """P(left U right) in each state."""
+        """Return P(left U right), the probability to reach ``right`` through ``left`` at any time, from each state."""
         possible = self.leads_to(right, left & ~right)
         certain = ~self.leads_to(~possible, left & ~right)  # states that cannot reach an impossible state
         certain &= possible
@@ -87,9 +88,10 @@ class Checker:
             system = Absorbing(self.Q, uncertain)
             values[uncertain], error[uncertain] = system.solve(system.rates_into(certain))
             values = np.clip(values, 0.0, 1.0)
-        return self._probability(values, error, possible, ~certain)
+        return self._with_exact_sets(values, error, possible, ~certain)
 
-    def _probability(self, values: Vector, error: Vector, positive: Marks, partial: Marks) -> Estimate:
+    def _with_exact_sets(self, values: Vector, error: Vector, positive: Marks, partial: Marks) -> Estimate:
+        """Return probabilities with exact sets of the states where they are positive and below one."""
         return probability(values, error, Truth.exactly(positive), Truth.exactly(partial))
 
     def until_within(
@@ -100,7 +102,7 @@ class Checker:
         state: int | None = None,
         avoided: bool = False,
     ) -> Estimate:
-        """P(left U[0, time] right) in each state, for a finite time; with ``avoided``, one minus it.
+        """Return P(left U[0, time] right) from each state, for a finite time; with ``avoided``, one minus it.
 
         It is one in the right states only: in others no jump may happen until then. In ``state`` the error is relative
         to the probability, however small it is; over many jumps the other states have no better bounds than 0 and 1.
@@ -114,7 +116,7 @@ class Checker:
             reached = self._until_probabilities((part, rewards), (uncertain, right), time, state)
             values[uncertain], error[uncertain] = reached
         sets = (~right, possible) if avoided else (possible, ~right)
-        return self._probability(values, error, *sets)
+        return self._with_exact_sets(values, error, *sets)
 
     def _until_probabilities(
         self,
@@ -123,7 +125,7 @@ class Checker:
         time: float,
         state: int | None,
     ) -> tuple[Vector, Vector]:
-        """Return the mean of a function at a time from each of the running states, with its error.
+        """Return the probability of an until formula within a time from each running state, and its error.
 
         ``stopping`` is the stopped chain, whose last two states stand for the right and all other states, with the
         function: one in the right state, or in all other states. ``sets`` are the running and the right states. For few
@@ -141,7 +143,7 @@ class Checker:
         separate: tuple[float, float] | None = None
         row = -1 if state is None or not running[state] else int(running[:state].sum())
         if row >= 0 and jumps.rate * time * part.nnz > MAX_PRODUCTS:
-            separate = self._single_state(row, sets, time, avoided=rewards[-2] == 0.0)
+            separate = self._probability_from_state(row, sets, time, avoided=rewards[-2] == 0.0)
             if separate is not None:
                 values, error = np.full((2, len(rewards) - 2), 0.5)
                 values[row], error[row] = separate
@@ -156,17 +158,17 @@ class Checker:
                 )
         result = jumps.expectation(rewards, time, TOLERANCE, limit)
         self.settled |= result.settled
-        error = np.full(len(rewards) - 2, result.error + self._merging(result.steps))
+        error = np.full(len(rewards) - 2, result.error + self._summation_error(result.steps))
         values = np.clip(result.values[:-2], 0.0, 1.0)
         if row >= 0 and error[row] > MAX_RELATIVE_ERROR * values[row]:
-            separate = self._single_state(row, sets, time, avoided=rewards[-2] == 0.0)
+            separate = self._probability_from_state(row, sets, time, avoided=rewards[-2] == 0.0)
             values[row], error[row] = separate or (values[row], error[row])
         return values, error
 
-    def _single_state(
+    def _probability_from_state(
         self, row: int, sets: tuple[Marks, Marks], time: float, avoided: bool
     ) -> tuple[float, float] | None:
-        """Return the probability from one of the running states, with a relative error; None if it takes too long."""
+        """Return the probability from one running state with a relative error; None if it takes too long."""
         running, right = sets
         Q = sp.csr_matrix(sp.diags(running.astype(np.float64)) @ self.Q)
         start = np.zeros(self.n)
@@ -179,8 +181,8 @@ class Checker:
         relative = float(distribution.relative_error[0]) * value if value > MIN_RELATIVE_PROBABILITY else np.inf
         return value, min(float(distribution.error_bound[0]), relative)
 
-    def _merging(self, steps: int) -> float:
-        """Return the error from summing the rates into a set with rounding, over all steps."""
+    def _summation_error(self, steps: int) -> float:
+        """Return a bound on the rounding errors of sums of rates into a set, over all uniformization steps."""
         return steps * int(np.diff(self.rates.indptr).max(initial=0)) * U
 
     def until_between(
@@ -191,7 +193,7 @@ class Checker:
         state: int | None = None,
         avoided: bool = False,
     ) -> Estimate:
-        """P(left U[low, high] right) in each state; ``high`` may be inf, other arguments as for `until_within`."""
+        """Return P(left U[low, high] right) from each state; ``high`` may be inf, others as for `until_within`."""
         low, high = times
         if low == 0.0 and not np.isinf(high):
             return self.until_within(left, right, high, state, avoided)
@@ -202,7 +204,7 @@ class Checker:
         return result.complement() if avoided else result
 
     def value_while(self, left: Marks, time: float, later: Estimate) -> Estimate:
-        """E[later(X(time)); left until then] in each state, for probabilities and a time above zero.
+        """Return E[later(X(time)); the chain stays in ``left`` until then] from each state, for time > 0.
 
         Every finite sequence of jumps has a positive probability. So the value is positive if a sequence through left
         states ends in a state where ``later`` is positive, and one if no sequence leads elsewhere.
@@ -218,13 +220,13 @@ class Checker:
             result = jumps.expectation(rewards, time, TOLERANCE, limit)
             self.settled |= result.settled
             values[left] = np.clip(result.values[:-2], 0.0, 1.0)
-            error[left] = result.error + self._merging(result.steps) + float(later.error[left].max())
+            error[left] = result.error + self._summation_error(result.steps) + float(later.error[left].max())
         positive = later.positive.map(lambda marks: self.leads_to(left & marks, left))
         partial = later.partial.map(lambda marks: self.leads_to(~left | marks))
         return probability(values, error, positive, partial)
 
     def next(self, later: Estimate, low: float, high: float) -> Estimate:
-        """E[later(state after the first jump); the jump between low and high] in each state.
+        """Return E[later(state after the first jump); the jump is between low and high] from each state.
 
         A state without transitions has a loop of rate one.
         """
@@ -250,7 +252,7 @@ class Checker:
         return probability(mean * span, errors + max_terms * U * np.abs(mean), positive, partial)
 
     def _reward_by_squaring(self, rewards: Vector, time: float) -> Estimate | None:
-        """Return the mean reward per second at a time by squaring; None for too many states, or without a proof."""
+        """Return E[rewards(X(time))] from each state by squaring; None for many states, or without a proof."""
         lowest = float(rewards.min())
         if not squaring_pays(self.n, -float(self.Q.diagonal().min()) * time, self.Q.nnz):
             return None
@@ -266,7 +268,7 @@ class Checker:
         return Estimate(values + lowest, errors)
 
     def _long_run_limit(self, jumps: Uniformized, values: Vector, time: float) -> Limit | None:
-        """Return the long-run means of a function from each state for a far time; None if near or without a bound."""
+        """Return long-run means of a function from each state, if ``time`` is far enough to need them; else None."""
         if jumps.rate * time <= MIN_JUMPS_FOR_LIMIT:
             return None
         mean = self.long_run(values)
@@ -276,7 +278,7 @@ class Checker:
     # ------------------------------------------------------------------ rewards
 
     def reward_until(self, rewards: Vector, target: Marks) -> Estimate:
-        """Return the mean reward earned before a target; inf where it may never be reached."""
+        """Return the mean reward until a state of ``target`` is reached, from each state; inf where it may never be."""
         certain = ~self.leads_to(~self.leads_to(target), ~target)
         values = np.where(certain, 0.0, np.inf)
         error = np.zeros(self.n)
@@ -286,14 +288,14 @@ class Checker:
         return Estimate(values, error)
 
     def reward_within(self, rewards: Vector, time: float) -> Estimate:
-        """Return the mean reward earned until a time."""
+        """Return the mean reward that is accumulated from time 0 to ``time``, from each state."""
         jumps = Uniformized(self.Q)
         result = jumps.accumulated(rewards, time, TOLERANCE, self._long_run_limit(jumps, rewards, time))
         self.settled |= result.settled
         return Estimate(result.values, np.full(self.n, result.error))
 
     def reward_at(self, rewards: Vector, time: float) -> Estimate:
-        """Return the mean reward per second at a time."""
+        """Return the mean reward rate at ``time``, E[rewards(X(time))], from each state."""
         jumps = Uniformized(self.Q)
         try:
             result = jumps.expectation(rewards, time, TOLERANCE, self._long_run_limit(jumps, rewards, time))
@@ -306,7 +308,7 @@ class Checker:
         return Estimate(result.values, np.full(self.n, result.error))
 
     def total_reward(self, rewards: Vector) -> Estimate:
-        """Return the mean reward earned for ever; inf where it grows without bound."""
+        """Return the mean reward that is accumulated for ever, from each state; inf where it grows without bound."""
         assert self.chain is not None
         endless = np.zeros(self.n, dtype=bool)
         closed = np.zeros(self.n, dtype=bool)
@@ -321,7 +323,7 @@ class Checker:
         return Estimate(values, error)
 
     def long_run_probability(self, marks: Marks) -> Estimate:
-        """Return the share of time that is spent in a set in the long run.
+        """Return the long-run share of time in the marked states, from each state.
 
         It is positive if a closed class with a state of the set is reachable.
         """
@@ -330,12 +332,12 @@ class Checker:
         class_kinds = np.zeros((2, self.n), dtype=bool)
         for states in self.chain.closed_classes:
             class_kinds[0, states], class_kinds[1, states] = marks[states].any(), not marks[states].all()
-        return self._probability(
+        return self._with_exact_sets(
             estimate.values, estimate.error, self.leads_to(class_kinds[0]), self.leads_to(class_kinds[1])
         )
 
     def long_run(self, rewards: Vector) -> Estimate:
-        """Return the mean reward per second in the long run."""
+        """Return the long-run mean of a reward rate, from each state, through all reachable closed classes."""
         assert self.chain is not None
         classes = self.chain.closed_classes
         values, error = np.zeros(self.n), np.zeros(self.n)
@@ -361,7 +363,7 @@ class Checker:
         return Estimate(values, error)
 
     def _class_mean(self, number: int, rewards: Vector) -> tuple[float, float]:
-        """Return the mean reward under the stationary distribution of a class, and its error."""
+        """Return the mean reward rate under a closed class's stationary distribution, and a bound on its error."""
         assert self.chain is not None
         states = self.chain.closed_classes[number]
         low, high = float(rewards[states].min()), float(rewards[states].max())
@@ -382,7 +384,7 @@ class Checker:
 
 
 class States(Protocol):
-    """Evaluation of the expressions in operators."""
+    """Interface of a scope that evaluates the expressions inside operators: sets of states, constants, rewards."""
 
     file: str
 
@@ -390,17 +392,17 @@ class States(Protocol):
         """Return the set of states in which an expression is true."""
 
     def number(self, expression: Any, what: str) -> float:
-        """Return the value of a constant expression."""
+        """Return the value of a constant expression as a float."""
 
     def over_states(self, expression: Any) -> NDArray[Any]:
         """Return the values of an expression without operators in all states, shape (n,)."""
 
     def step_rewards(self, name: str) -> NDArray[np.float64]:
-        """Return the reward per second of transitions, shape (n,), by its name in `Program.steps`."""
+        """Return the reward per second earned on transitions out of each state, shape (n,), by name."""
 
 
 class Operators:
-    """Values of operators.
+    """Evaluator of the operators P, S and R of parsed properties: it picks the method of `Checker` for each.
 
     Parameters
     ----------
@@ -422,20 +424,20 @@ class Operators:
         self.n = checker.n
 
     def values(self, operator: Operator, state: int | None = None) -> Estimate:
-        """Return the numbers of an operator in each state.
+        """Return the numeric value of an operator in each state, with error bounds.
 
         With a ``state``, other states may have wide bounds.
         """
         if operator.kind == "SR":
             return self.checker.long_run(self._rewards_of(operator)[1])
         if operator.kind == "S":
-            return _monotone(self.checker.long_run_probability, self.scope.truth(operator.of))
+            return _enclose_monotone(self.checker.long_run_probability, self.scope.truth(operator.of))
         if operator.kind == "P":
-            return self._probability(operator.of, state)
-        return self._reward(operator)
+            return self._path_probability(operator.of, state)
+        return self._reward_values(operator)
 
     def long_run_function(self, operator: Operator) -> Vector | None:
-        """Return the function, shape (n,), whose long-run mean an operator is; None for other operators."""
+        """Return f, shape (n,), if the operator's value is the long-run mean of f; None for other operators."""
         if operator.kind == "SR":
             return self._rewards_of(operator)[1]
         if operator.kind == "S":
@@ -445,18 +447,22 @@ class Operators:
             return self._rewards_of(operator)[1]
         return None
 
-    def _times(self, interval: Interval, line: int) -> tuple[float, float]:
+    def _time_bounds(self, interval: Interval, line: int) -> tuple[float, float]:
+        """Return the bounds (low, high) of a time interval in s, 0 and inf where it has none; FileError if invalid."""
         low = 0.0 if interval.low is None else self.scope.number(interval.low, "a time")
         high = math.inf if interval.high is None else self.scope.number(interval.high, "a time")
         if not 0.0 <= low <= high:
             raise FileError((self.scope.file, line), f"times {low:g} to {high:g}: must be 0 <= low <= high")
         return low, high
 
-    def _probability(self, path: Path, state: int | None = None) -> Estimate:
-        low, high = self._times(path.interval, path.line)
+    def _path_probability(self, path: Path, state: int | None = None) -> Estimate:
+        """Return the probability of a path formula from each state; ``state`` as for `values`."""
+        low, high = self._time_bounds(path.interval, path.line)
         if path.kind == "X":
             inner = (
-                self._probability(path.right) if isinstance(path.right, Path) else self._initial_probability(path.right)
+                self._path_probability(path.right)
+                if isinstance(path.right, Path)
+                else self._initial_probability(path.right)
             )
             return self.checker.next(inner, low, high)
         if path.kind == "state":
@@ -464,43 +470,51 @@ class Operators:
         right = self.scope.truth(path.right)
         everywhere = Truth.exactly(np.ones(self.n, dtype=bool))
         if path.kind == "F":
-            return self._until(everywhere, right, (low, high), state)
+            return self._until_probability(everywhere, right, (low, high), state)
         if path.kind == "G":
-            return self._avoidance(everywhere, ~right, (low, high), state)
+            return self._avoidance_probability(everywhere, ~right, (low, high), state)
         left = self.scope.truth(path.left)
         if path.kind == "U":
-            return self._until(left, right, (low, high), state)
+            return self._until_probability(left, right, (low, high), state)
         if path.kind == "W":  # the complement of (left and not right) until neither
-            return self._avoidance(left & ~right, ~left & ~right, (low, high), state)
-        return self._avoidance(~left, ~right, (low, high), state)
+            return self._avoidance_probability(left & ~right, ~left & ~right, (low, high), state)
+        return self._avoidance_probability(~left, ~right, (low, high), state)
 
     def _initial_probability(self, states: Any) -> Estimate:
-        """Return the probability that the first state belongs to a set: zero or one."""
+        """Return the probability that the first state is in a set: 1 in its states, otherwise 0."""
 
         def indicator(marks: Marks) -> Estimate:
+            """Return 1 in the marked states and 0 in the others, without error."""
             positive = Truth.exactly(marks)
             return Estimate(marks.astype(float), np.zeros(self.n), positive, ~positive)
 
-        return _monotone(indicator, self.scope.truth(states))
+        return _enclose_monotone(indicator, self.scope.truth(states))
 
-    def _until(self, left: Truth, right: Truth, times: tuple[float, float], state: int | None) -> Estimate:
+    def _until_probability(self, left: Truth, right: Truth, times: tuple[float, float], state: int | None) -> Estimate:
+        """Return the probability of an until formula from each state, where both sets may be undecided."""
+
         def until(left: Marks, right: Marks) -> Estimate:
+            """Return the probability for decided sets."""
             return self.checker.until_between(left, right, times, state)
 
-        return _monotone(until, left, right)
+        return _enclose_monotone(until, left, right)
 
-    def _avoidance(self, left: Truth, right: Truth, times: tuple[float, float], state: int | None) -> Estimate:
-        """Return one minus the probability of an until operator, directly for finite times: it may be small."""
+    def _avoidance_probability(
+        self, left: Truth, right: Truth, times: tuple[float, float], state: int | None
+    ) -> Estimate:
+        """Return one minus the probability of an until formula, computed directly for finite times: it may be small."""
 
         def avoidance(not_left: Marks, not_right: Marks) -> Estimate:
+            """Return one minus the probability for decided sets, passed as their complements."""
             return self.checker.until_between(~not_left, ~not_right, times, state, avoided=True)
 
-        return _monotone(avoidance, ~left, ~right)
+        return _enclose_monotone(avoidance, ~left, ~right)
 
-    def _reward(self, operator: Operator) -> Estimate:
+    def _reward_values(self, operator: Operator) -> Estimate:
+        """Return the value of an R operator in each state."""
         path: Path = operator.of
         states, total = self._rewards_of(operator)
-        low, high = self._times(path.interval, path.line)
+        low, high = self._time_bounds(path.interval, path.line)
         if path.kind == "S":
             return self.checker.long_run(total)
         if path.kind == "I":
@@ -513,10 +527,10 @@ class Operators:
         if not target.decided and (total < 0.0).any():
             estimate = self.checker.reward_until(total, target.surely)
             return Estimate(estimate.values, np.full(self.n, np.inf))
-        return _monotone(lambda others: self.checker.reward_until(total, ~others), ~target)
+        return _enclose_monotone(lambda others: self.checker.reward_until(total, ~others), ~target)
 
     def _rewards_of(self, operator: Operator) -> tuple[Vector, Vector]:
-        """Return rewards per second without and with rewards of transitions, shape (n,) each."""
+        """Return an operator's reward rates in each state, without and with transition rewards, shape (n,) each."""
         location = self.scope.file, operator.line
         if not isinstance(operator.reward, Accumulated):
             return self.rewards(operator.reward, location)
@@ -530,14 +544,14 @@ class Operators:
         return states, total
 
     def _over_states(self, tree: Any) -> Vector:
-        """Return the numbers of an expression in all states, shape (n,); zeros for None."""
+        """Return the values of an expression in all states as floats, shape (n,); zeros for None."""
         if tree is None:
             return np.zeros(self.n)
         return np.array(self.scope.over_states(tree), dtype=np.float64)
 
 
-def _monotone(function: Callable[..., Estimate], *sets: Truth) -> Estimate:
-    """Return the values of a monotone function of sets of states."""
+def _enclose_monotone(function: Callable[..., Estimate], *sets: Truth) -> Estimate:
+    """Return the values of a monotone function of sets that may be undecided, from its values at their extremes."""
     low = function(*(states.surely for states in sets))
     if all(states.decided for states in sets):
         return low

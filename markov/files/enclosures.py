@@ -44,28 +44,28 @@ ROUNDED_UP = 1.0 + 8.0 * U
 
 @dataclass(frozen=True)
 class Truth:
-    """A set of states: the states surely in it, and the states possibly in it, shape (n,) both."""
+    """Three-valued truth of a condition in each state: the states where it surely, and possibly, holds, shape (n,)."""
 
     surely: Marks
     possibly: Marks
 
     @classmethod
     def exactly(cls, marks: Marks) -> Truth:
-        """Return a decided set."""
+        """Return the truth that is decided in every state: true in the marked states, otherwise false."""
         return cls(marks, marks)
 
     @property
     def undecided(self) -> Marks:
-        """The undecided states, shape (n,)."""
+        """Which states are possibly but not surely in the set, shape (n,)."""
         return self.possibly & ~self.surely
 
     @property
     def decided(self) -> bool:
-        """Whether no state is undecided."""
+        """Whether the truth value is decided in every state."""
         return not self.undecided.any()
 
     def map(self, change: Callable[[Marks], Marks]) -> Truth:
-        """Return the result of a monotone function of the set."""
+        """Return the truth after a monotone function of sets of states, applied to the smallest and the largest set."""
         surely = change(self.surely)
         return Truth(surely, surely if self.decided else change(self.possibly))
 
@@ -79,13 +79,13 @@ class Truth:
         return Truth(self.surely | other.surely, self.possibly | other.possibly)
 
     def same_as(self, other: Truth) -> Truth:
-        """Return the set of states in which both have the same truth value."""
+        """Return where two truth values are equal: the equivalence of both conditions."""
         return (self & other) | (~self & ~other)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Numbers in each state with a bound on the error of each, shape (n,) both.
+    """A number in each state and a bound on its absolute error, shape (n,) each.
 
     Attributes
     ----------
@@ -101,13 +101,13 @@ class Estimate:
     partial: Truth | None = None
 
     def complement(self) -> Estimate:
-        """Return one minus the numbers."""
+        """Return one minus the numbers, with error bounds."""
         error = self.error + np.where(self.error > 0.0, U, 0.0)
         return Estimate(1.0 - self.values, error, self.partial, self.positive)
 
     @classmethod
     def between(cls, low: Estimate, high: Estimate) -> Estimate:
-        """Return an enclosure of numbers between a lower and an upper estimate."""
+        """Return numbers and errors that enclose all values from a lower to an upper estimate."""
         with np.errstate(invalid="ignore"):
             same = (low.values == high.values) & (low.error == high.error)
             lower, upper = low.values - low.error, high.values + high.error
@@ -126,7 +126,7 @@ Enclosure = Estimate | Truth
 
 
 def probability(values: Vector, error: Vector, positive: Truth, partial: Truth) -> Estimate:
-    """Return probabilities, exactly zero or one in the states that the graph decides."""
+    """Return probabilities with errors, set to exactly 0 or 1 in the states where the chain's graph decides them."""
     zero, one = ~positive.possibly, ~partial.possibly
     values = np.where(one, 1.0, np.where(zero, 0.0, values))
     error = np.where(np.isfinite(error), np.minimum(error, 1.0), error)  # both lie between 0 and 1
@@ -134,7 +134,7 @@ def probability(values: Vector, error: Vector, positive: Truth, partial: Truth) 
 
 
 def compare(sign: str, a: Estimate, b: Estimate) -> Truth:
-    """Return the states in which a comparison such as ``a < b`` holds."""
+    """Return where a comparison such as ``a < b`` holds; undecided where the errors allow both answers."""
     with np.errstate(invalid="ignore"):
         holds = np.asarray(COMPARISONS[sign](a.values, b.values))
         allowance = (a.error + b.error) * ROUNDED_UP
@@ -144,19 +144,23 @@ def compare(sign: str, a: Estimate, b: Estimate) -> Truth:
 
 
 def _sum(a: Estimate, b: Estimate) -> Estimate:
+    """Return a + b with error bounds."""
     return _with_rounding(a.values + b.values, a.error + b.error)
 
 
 def _difference(a: Estimate, b: Estimate) -> Estimate:
+    """Return a - b with error bounds."""
     return _with_rounding(a.values - b.values, a.error + b.error)
 
 
 def _product(a: Estimate, b: Estimate) -> Estimate:
+    """Return a * b with error bounds."""
     error = np.abs(a.values) * b.error + np.abs(b.values) * a.error + a.error * b.error
     return _with_rounding(a.values * b.values, error)
 
 
 def _quotient(a: Estimate, b: Estimate) -> Estimate:
+    """Return a / b with error bounds; the error is inf where the divisor may be zero."""
     quotient = a.values / b.values
     min_divisor = np.abs(b.values) - b.error
     exact = (a.error == 0.0) & (b.error == 0.0)
@@ -165,14 +169,17 @@ def _quotient(a: Estimate, b: Estimate) -> Estimate:
 
 
 def _with_rounding(values: Vector, error: Vector) -> Estimate:
-    """Return the result of a floating-point operation, with the error of its operands and its rounding."""
+    """Return computed values with an error that adds their rounding to the error from the operands."""
     error = np.where(np.isnan(error), np.inf, error) * ROUNDED_UP
     finite = np.isfinite(values)
     return Estimate(values, error + np.where(finite, U * np.abs(values), 0.0))
 
 
-def _extreme(pick: Any) -> Callable[..., Estimate]:
+def _pick_extreme(pick: Any) -> Callable[..., Estimate]:
+    """Return a function of several estimates that picks the minimum or the maximum in each state, with error bounds."""
+
     def pick_extreme(*operands: Estimate) -> Estimate:
+        """Return the extreme of the operands in each state; the error is the largest of theirs."""
         values, error = [part.values for part in operands], [part.error for part in operands]
         return Estimate(reduce(pick, values), reduce(np.maximum, error))
 
@@ -184,13 +191,13 @@ _OPERATIONS: dict[str, Callable[..., Estimate]] = {
     "-": _difference,
     "*": _product,
     "/": _quotient,
-    "min": _extreme(np.minimum),
-    "max": _extreme(np.maximum),
+    "min": _pick_extreme(np.minimum),
+    "max": _pick_extreme(np.maximum),
 }
 
 
 def calculate(name: str, *operands: Estimate) -> Estimate | None:
-    """Return the result of an operator or a function with its error; None for other names."""
+    """Return the result of ``+ - * /``, ``min`` or ``max`` of estimates, with errors; None for other names."""
     if name not in _OPERATIONS:
         return None
     with np.errstate(all="ignore"):
@@ -198,7 +205,7 @@ def calculate(name: str, *operands: Estimate) -> Estimate | None:
 
 
 def select(condition: Truth, yes: Enclosure, no: Enclosure) -> Enclosure:
-    """Return one value where a condition holds and another where it does not."""
+    """Return ``yes`` where the condition holds and ``no`` elsewhere; the error is inf where it is undecided."""
     if isinstance(yes, Truth) and isinstance(no, Truth):
         return (condition & yes) | (~condition & no) | (yes & no)
     assert isinstance(yes, Estimate)
@@ -212,7 +219,7 @@ def select(condition: Truth, yes: Enclosure, no: Enclosure) -> Enclosure:
 
 
 class FilterValue(NamedTuple):
-    """The value of a filter, None if undecided, the bound on its error, and the reason if undecided."""
+    """The value of a filter over the states (None if undecided), its error bound, and why it is undecided."""
 
     value: Any
     error: float = 0.0
@@ -226,7 +233,7 @@ def apply_filter(
     initial: NDArray[np.int64],
     location: Any,
 ) -> FilterValue:
-    """Return a number or a truth value, with a bound on its error.
+    """Return the number, truth value or list that a filter makes of the values in the states, with an error bound.
 
     Parameters
     ----------
@@ -260,7 +267,7 @@ def apply_filter(
     if not chosen.possibly.any():
         raise FileError(location, f"filter {how}: there is no state that it is about")
     if isinstance(values, Truth) and how in ("forall", "exists", "count", "default"):
-        return _count(how, values, chosen)
+        return _reduce_truth(how, values, chosen)
     if not chosen.decided:
         count = int(chosen.undecided.sum())
         return FilterValue(None, math.inf, f"whether {count} states belong to those of the filter")
@@ -272,8 +279,8 @@ def apply_filter(
     return _reduce(how, values, indices, location)
 
 
-def _count(how: str, values: Truth, chosen: Truth) -> FilterValue:
-    """Return the number of chosen states in a set, or whether all or any belong to it."""
+def _reduce_truth(how: str, values: Truth, chosen: Truth) -> FilterValue:
+    """Return the number of chosen states where the values are true, or whether they are in all or in any of them."""
     if how == "count":
         inside = values & chosen
         minimum, maximum = int(inside.surely.sum()), int(inside.possibly.sum())
@@ -281,24 +288,26 @@ def _count(how: str, values: Truth, chosen: Truth) -> FilterValue:
         return FilterValue(None if undecided else minimum, 0.0, f"{minimum} to {maximum}" if undecided else "")
     if how == "exists":
         inside = values & chosen
-        return _decide(sure=bool(inside.surely.any()), possible=bool(inside.possibly.any()))
+        return _decided_value(sure=bool(inside.surely.any()), possible=bool(inside.possibly.any()))
     inside = ~chosen | values
-    return _decide(sure=bool(inside.surely.all()), possible=bool(inside.possibly.all()))
+    return _decided_value(sure=bool(inside.surely.all()), possible=bool(inside.possibly.all()))
 
 
-def _decide(*, sure: bool, possible: bool) -> FilterValue:
+def _decided_value(*, sure: bool, possible: bool) -> FilterValue:
+    """Return the truth value as a filter's result; None if it is possible but not sure."""
     return FilterValue(sure if sure == possible else None)
 
 
 def _truth_values(how: str, values: Truth, indices: NDArray[np.int64]) -> FilterValue:
-    """Return the truth value in one state, or a list of them."""
-    results = [_decide(sure=bool(values.surely[k]), possible=bool(values.possibly[k])) for k in indices]
+    """Return the truth value in the first chosen state for "state" and "first"; otherwise a list of all values."""
+    results = [_decided_value(sure=bool(values.surely[k]), possible=bool(values.possibly[k])) for k in indices]
     if how in ("state", "first"):
         return results[0]
     return FilterValue([value.value for value in results])  # print, printall
 
 
 def _reduce(how: str, values: Estimate, indices: NDArray[np.int64], location: Any) -> FilterValue:
+    """Return the minimum, maximum, sum, mean, range or other reduction of the numbers in the chosen states."""
     inside, errors = values.values[indices], values.error[indices]
     if how == "default" and len(indices) > 1 and inside.max() != inside.min():
         raise FileError(location, "the initial states have different values: use a filter")
@@ -318,20 +327,20 @@ def _reduce(how: str, values: Estimate, indices: NDArray[np.int64], location: An
         case "range":
             return FilterValue([float(inside.min()), float(inside.max())], float(errors.max()))
         case "argmin" | "argmax":
-            return _best(inside if how == "argmin" else -inside, errors, indices)
+            return _argmin(inside if how == "argmin" else -inside, errors, indices)
     return FilterValue(inside.tolist(), float(errors.max()))  # print, printall
 
 
 def _largest_error(sizes: Any, errors: Any) -> float:
-    """Return the error of the maximum: another number may exceed it, and it may be smaller itself."""
+    """Return a bound on the error of the maximum of numbers with errors."""
     if not np.isfinite(sizes).all():
         return float(errors.max())
     below = (sizes.max() - sizes) * (1.0 - 8.0 * U)
     return float(max((errors - below).max(), (below + errors).min(), 0.0)) * ROUNDED_UP
 
 
-def _best(sizes: Any, errors: Any, indices: Any) -> FilterValue:
-    """Return the state of the minimum; undecided if the errors allow several."""
+def _argmin(sizes: Any, errors: Any, indices: Any) -> FilterValue:
+    """Return a list with the index of the state of the minimum; undecided if the errors allow several states."""
     best = int(np.argmin(sizes))
     rivals = (sizes - errors <= sizes[best] + errors[best]) & (errors + errors[best] > 0.0)
     rivals[best] = False

@@ -60,7 +60,7 @@ RATIO = re.compile("-?[0-9]{1,300}/[0-9]{1,300}")
 
 
 class ExplicitModel(ByValue):
-    """A chain that files list state by state; `stationary`, `transient` and `passage` take it.
+    """A chain that a file lists state by state, with labels and rewards; `stationary` and `transient` take it.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class ExplicitModel(ByValue):
 
     @cached_property
     def model(self) -> FileModel:
-        """The chain as a model of a file: `FileModel.property` evaluates CSL on it.
+        """The chain as a `FileModel`, whose method `property` evaluates CSL on it.
 
         Variables are the components of states and the variables of a ``.sta`` file, or ``state``, the number of the
         state. A file without the label ``init`` begins in state 0, as in PRISM.
@@ -114,7 +114,7 @@ class ExplicitModel(ByValue):
         return model_from_chain(self.chain)
 
     def property(self, text: str, **options: Any) -> PropertyResult:
-        """Return the value of a property, as `FileModel.property` does."""
+        """Return the value of a CSL property with an error bound, as `FileModel.property` does."""
         return self.model.property(text, **options)
 
     def __repr__(self) -> str:
@@ -166,7 +166,7 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     """
     path = file_path("path", path)
     if path.suffix == ".mtx":
-        matrix = _matrix_market(path)
+        matrix = _read_matrix_market(path)
         try:
             return ExplicitModel(MarkovChain(matrix), {})
         except ValueError as error:
@@ -178,14 +178,14 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         if path.suffix == ".drn":
             message += "; DRN files of Storm are not read: export .umb instead"
         raise FileError((path.name, None), message)
-    structures = _reward_structures(path)
-    rates, started, of_storm = _transitions(path)
+    structures = _reward_files(path)
+    rates, started, of_storm = _read_transitions(path)
     n = rates.total.shape[0]
     loops = rates.total.diagonal()
     off = sp.csr_matrix(rates.total - sp.diags(loops))
     off.eliminate_zeros()
-    names, variables = _names(path.with_suffix(".sta"), n)
-    labels = (_storm_labels if of_storm else _labels)(path.with_suffix(".lab"), n)
+    names, variables = _read_states(path.with_suffix(".sta"), n)
+    labels = (_read_storm_labels if of_storm else _read_prism_labels)(path.with_suffix(".lab"), n)
     if started is not None and not np.array_equal(labels.setdefault("init", started), started):
         raise FileError((path.name, None), f"initial states that differ from those of {path.with_suffix('.lab').name}")
     rewards: dict[str, Vector] = {}
@@ -194,9 +194,9 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         name = other_name = ""
         values = flows = np.zeros(n)
         if state_file.is_file():
-            name, values = _state_rewards(state_file, n, counted=not of_storm)
+            name, values = _read_state_rewards(state_file, n, counted=not of_storm)
         if transition_file.is_file():
-            other_name, flows = _transition_rewards(transition_file, rates, counted=not of_storm)
+            other_name, flows = _read_transition_rewards(transition_file, rates, counted=not of_storm)
         elif not values.any():
             reason = f"lists no reward: those of transitions would be in {transition_file.name}, which is missing"
             raise FileError((state_file.name, None), reason)
@@ -227,33 +227,35 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     return ExplicitModel(chain, labels, next(iter(rewards.values()), None))
 
 
-def _lines(text: str) -> list[tuple[int, list[str]]]:
-    """Return the words of the lines that have any, with the lines' numbers; comments begin with ``#``."""
+def _split_lines(text: str) -> list[tuple[int, list[str]]]:
+    """Return (line number, words) of each line with words, except comments, which begin with ``#``."""
     numbered = enumerate(text.split("\n"), start=1)
     return [(k, line.split()) for k, line in numbered if line.strip() and line[0] != "#"]
 
 
 def _parse_state(word: str, n: int, location: tuple[str, int]) -> int:
+    """Return the state that a word denotes; FileError unless it is an integer from 0 to n - 1."""
     if not NATURAL.fullmatch(word) or int(word) >= n:
         raise FileError(location, f"{word[:20]!r}: must be a state, 0 to {n - 1}")
     return int(word)
 
 
 def _parse_number(word: str, location: tuple[str, int]) -> float:
+    """Return the decimal number that a word denotes, as a float; FileError if it is not finite."""
     if decimal(word) is None:
         raise FileError(location, f"{word[:20]!r}: must be a finite number")
     return float(word)
 
 
 def _parse_ratio(word: str, location: tuple[str, int]) -> float:
-    """Return a decimal number or a ratio of integers as float64."""
+    """Return the decimal number or ratio of integers that a word denotes, as a float."""
     if RATIO.fullmatch(word) and int(word.partition("/")[2]):
         return float(Fraction(word))
     return _parse_number(word, location)
 
 
-def _reward_structures(path: Path) -> list[tuple[Path, Path]]:
-    """Return pairs of files with rewards of states and of transitions, by reward structure; one of each pair exists.
+def _reward_files(path: Path) -> list[tuple[Path, Path]]:
+    """Return (``.srew`` path, ``.trew`` path) of each reward structure beside a file; one of them may not exist.
 
     Raises
     ------
@@ -290,8 +292,8 @@ def _reward_structures(path: Path) -> list[tuple[Path, Path]]:
     return structures
 
 
-def _counts(path: Path, lines: list[tuple[int, list[str]]], unit: str) -> tuple[int, int]:
-    """Return the two counts of a first line; that of the other lines must be right."""
+def _read_counts(path: Path, lines: list[tuple[int, list[str]]], unit: str) -> tuple[int, int]:
+    """Return (states, entries) from the first line of a file; FileError unless as many lines follow as it announces."""
     words = lines[0][1] if lines else []
     if len(words) != 2 or not all(map(NATURAL.fullmatch, words)):
         message = f"{' '.join(words)[:20]!r}: numbers of states and of {unit} are expected"
@@ -304,16 +306,16 @@ def _counts(path: Path, lines: list[tuple[int, list[str]]], unit: str) -> tuple[
 
 
 class _Rates(NamedTuple):
-    """Rates by pairs of states, loops included, and the number of transitions of each pair; shape (n, n)."""
+    """Total rate, and number of transitions, from each state to each state, loops included; shape (n, n)."""
 
     total: sp.csr_matrix
     transitions: sp.csr_matrix
 
 
-def _transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, bool]:
-    """Return rates, the initial states if the file lists them, and whether it is of Storm's form."""
+def _read_transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, bool]:
+    """Return the rates of a ``.tra`` file, its initial states (None if not listed), and whether Storm wrote it."""
     text = read_text(path)
-    lines = _lines(text)
+    lines = _split_lines(text)
     first = lines[0][1] if lines else []
     of_storm = len(first) == 1 and first[0].lower() == "ctmc"
     if len(first) == 1 and first[0].isalpha() and not of_storm:
@@ -328,7 +330,7 @@ def _transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, bool]:
     initial_lines = [] if of_storm else list(itertools.takewhile(lambda line: line[1][0] == "-", lines[1:]))
     del lines[1 : 1 + len(initial_lines)]
     count = len(lines) - 1
-    n = 10**18 if of_storm else _counts(path, lines, "transitions")[0]
+    n = 10**18 if of_storm else _read_counts(path, lines, "transitions")[0]
     started = np.zeros(n, dtype=bool) if initial_lines else None
     for number, words in initial_lines:
         if len(words) != 3 or words[2] != "-":
@@ -354,13 +356,13 @@ def _transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, bool]:
     return _Rates(total, transitions), started, of_storm
 
 
-def _names(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArray[Any]]]:
-    """Return the names of states, ``0:(1,true)`` after a line with the variables, and the values of the variables."""
+def _read_states(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArray[Any]]]:
+    """Return the states' names in a ``.sta`` file (None without it), and the listed variables' values, by name."""
     if not path.is_file():
         return None, {}
     names: list[str | None] = [None] * n
     state_by_name: dict[str, int] = {}
-    lines = _lines(read_text(path))
+    lines = _split_lines(read_text(path))
     for number, words in lines[1:]:
         word, colon, name = " ".join(words).partition(":")
         location = path.name, number
@@ -382,17 +384,17 @@ def _names(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArray[Any]
         raise FileError((path.name, lines[0][0]), f"{wrong[0][:40]!r}: must be the name of a variable, such as (n,up)")
     if len(set(titles)) < len(titles):
         raise FileError((path.name, lines[0][0]), "a variable is named twice")
-    columns = {title: _column(column) for title, column in zip(titles, zip(*values, strict=True), strict=False)}
+    columns = {title: _parse_column(column) for title, column in zip(titles, zip(*values, strict=True), strict=False)}
     return rows, {title: column for title, column in columns.items() if column is not None}
 
 
 def _split_values(text: str) -> list[str]:
-    """Return the words between parentheses and commas."""
+    """Return the words of a text such as ``(1,true)``, without parentheses and commas."""
     return [word.strip() for word in text.strip().removeprefix("(").removesuffix(")").split(",")]
 
 
-def _column(words: Sequence[str]) -> NDArray[Any] | None:
-    """Return integers below 2^62 or truth values; None for other words."""
+def _parse_column(words: Sequence[str]) -> NDArray[Any] | None:
+    """Return an array of integers below 2^62 or of truth values from words; None if the words are others."""
     if set(words) <= {"true", "false"}:
         return np.array([word == "true" for word in words])
     if all(NATURAL.fullmatch(word.removeprefix("-")) and abs(int(word)) < 2**62 for word in words):
@@ -400,11 +402,11 @@ def _column(words: Sequence[str]) -> NDArray[Any] | None:
     return None
 
 
-def _labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
-    """Return labels after PRISM's declaration: ``0="init" 1="full"``."""
+def _read_prism_labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
+    """Return the labels of a ``.lab`` file of PRISM: whether each state has them, shape (n,), by name."""
     if not path.is_file():
         return {}
-    lines = _lines(read_text(path))
+    lines = _split_lines(read_text(path))
     location = path.name, lines[0][0] if lines else 1
     by_number: dict[str, str] = {}
     remaining = " ".join(lines[0][1]) if lines else ""
@@ -419,11 +421,11 @@ def _labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
         by_number[number] = name
     if not by_number:
         raise FileError(location, 'labels are expected: 0="init" 1="full"')
-    return _mark_labels(path, lines[1:], n, by_number)
+    return _parse_labels(path, lines[1:], n, by_number)
 
 
-def _storm_labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
-    """Return labels after Storm's declaration, names between ``#DECLARATION`` and ``#END``."""
+def _read_storm_labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
+    """Return the labels of a ``.lab`` file of Storm: whether each state has them, shape (n,), by name."""
     if not path.is_file():
         return {}
     lines = [(k, line.split()) for k, line in enumerate(read_text(path).split("\n"), 1) if line.split()]
@@ -434,13 +436,13 @@ def _storm_labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
     names = [name for _, words in lines[1 : heads[0]] for name in words]
     if len(set(names)) < len(names):
         raise FileError((path.name, 2), "a label is declared twice")
-    return _mark_labels(path, lines[heads[0] + 1 :], n, {name: name for name in names})
+    return _parse_labels(path, lines[heads[0] + 1 :], n, {name: name for name in names})
 
 
-def _mark_labels(
+def _parse_labels(
     path: Path, lines: list[tuple[int, list[str]]], n: int, names: Mapping[str, str]
 ) -> dict[str, NDArray[np.bool_]]:
-    """Return labels by their names, from lines of a state and the keys of its labels."""
+    """Return the labels, shape (n,) each, by name, from lines of a state and the numbers or names of its labels."""
     labels = {name: np.zeros(n, dtype=bool) for name in names.values()}
     visited = np.zeros(n, dtype=bool)
     for number, words in lines:
@@ -456,9 +458,9 @@ def _mark_labels(
     return labels
 
 
-def _state_rewards(path: Path, n: int, *, counted: bool) -> tuple[str, Vector]:
-    """Return the name of rewards, and the rewards of the states."""
-    name, lines = _reward_lines(path, n, counted)
+def _read_state_rewards(path: Path, n: int, *, counted: bool) -> tuple[str, Vector]:
+    """Return the name of the rewards in a ``.srew`` file, and the reward rate of each state, shape (n,)."""
+    name, lines = _read_reward_lines(path, n, counted)
     values, visited = np.zeros(n), np.zeros(n, dtype=bool)
     for number, words in lines:
         location = path.name, number
@@ -471,10 +473,10 @@ def _state_rewards(path: Path, n: int, *, counted: bool) -> tuple[str, Vector]:
     return name, values
 
 
-def _transition_rewards(path: Path, rates: _Rates, *, counted: bool) -> tuple[str, Vector]:
-    """Return the name of rewards of transitions, and their sum per second in each state."""
+def _read_transition_rewards(path: Path, rates: _Rates, *, counted: bool) -> tuple[str, Vector]:
+    """Return the name of the rewards in a ``.trew`` file, and their sum per second in each state, shape (n,)."""
     n = rates.total.shape[0]
-    name, lines = _reward_lines(path, n, counted)
+    name, lines = _read_reward_lines(path, n, counted)
     values, visited = np.zeros(n), set[tuple[int, int]]()
     for number, words in lines:
         location = path.name, number
@@ -492,22 +494,22 @@ def _transition_rewards(path: Path, rates: _Rates, *, counted: bool) -> tuple[st
     return name, values
 
 
-def _reward_lines(path: Path, n: int, counted: bool) -> tuple[str, list[tuple[int, list[str]]]]:
-    """Return the name of rewards, which newer versions of PRISM write into a comment, and the lines that list them."""
+def _read_reward_lines(path: Path, n: int, counted: bool) -> tuple[str, list[tuple[int, list[str]]]]:
+    """Return the name of the rewards in a file, "reward" if it has none, and the lines that list them."""
     text = read_text(path)
     head = text.partition("\n")[0].strip()
     name = head.rpartition('"')[0].partition('"')[2] if head.startswith("# Reward structure") else ""
-    lines = _lines(text)
+    lines = _split_lines(text)
     if counted:
-        states, _ = _counts(path, lines, "rewards")
+        states, _ = _read_counts(path, lines, "rewards")
         if states != n:
             raise FileError((path.name, lines[0][0]), f"{count_of(states, 'state')}: the transitions have {n}")
         lines = lines[1:]
     return name or "reward", lines
 
 
-def _matrix_market(path: Path) -> sp.csr_matrix:
-    """Return a generator; rates without a diagonal are completed.
+def _read_matrix_market(path: Path) -> sp.csr_matrix:
+    """Return the generator in a Matrix Market file; rates without a diagonal get one.
 
     Of the format (R. F. Boisvert, R. Pozo, K. A. Remington, NISTIR 5935, 1996) are read: coordinates and arrays, real
     and integer, general, symmetric and skew-symmetric.
@@ -642,14 +644,14 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None
 
 
 def _indicator_measures(chain: MarkovChain) -> dict[str, NDArray[np.bool_]]:
-    """Return measures that are zero or one in every state."""
+    """Return the measures of a chain that are 0 or 1 in every state, as boolean arrays by name."""
     measures = {} if chain.model is None else functionals(chain.model, chain.table)
     means = {name: m.of for name, m in measures.items() if m.over is None and m.of.ndim == 1}
     return {name: of != 0.0 for name, of in means.items() if np.isin(of, (0.0, 1.0)).all()}
 
 
 def to_networkx(model: Any) -> nx.DiGraph[int]:
-    """Return the transitions as a directed graph of NetworkX: ``rate`` of edges, numbers as nodes.
+    """Return the transitions as a directed graph of NetworkX, with ``rate`` of edges and states' numbers as nodes.
 
     Examples
     --------
@@ -669,7 +671,7 @@ def to_networkx(model: Any) -> nx.DiGraph[int]:
 
 
 def from_networkx(graph: Any, *, rate: str = "rate") -> MarkovChain:
-    """Return the chain of a directed graph; its nodes are the names of the states.
+    """Return the `MarkovChain` of a directed graph, whose nodes become the names of the states.
 
     Parameters
     ----------

@@ -43,9 +43,9 @@ __all__ = [
     "FunctionDefinition",
     "LawSigns",
     "check_attributes",
-    "describe",
-    "model_of",
-    "vanishes",
+    "describe_element",
+    "read_model_element",
+    "vanishes_without",
 ]
 
 # -------------------------------------------------------------------------------------------- elements
@@ -60,7 +60,7 @@ VERSIONS = {"2": "12345", "3": "12"}
 
 
 class AllowedContents(NamedTuple):
-    """Allowed contents of an element.
+    """Names of the attributes and child elements that an SBML element may have, read or skipped.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ FIELDS: dict[str, AllowedContents] = {
 
 
 class Element(ET.Element):
-    """An element with the line on which it begins and the namespace of its name."""
+    """An XML element with the line on which it begins and the namespace of its tag."""
 
     line = 1
     space = ""
@@ -142,15 +142,15 @@ class Element(ET.Element):
         def findall(self, path: str, namespaces: Any = None) -> Any: ...  # noqa: D102
 
 
-def model_of(path: Path) -> tuple[Element, int]:
-    """Return the model in a file, after a check that everything is read or may be skipped, and the level of SBML.
+def read_model_element(path: Path) -> tuple[Element, int]:
+    """Return the ``model`` element of an SBML file, without skipped contents, and the level of SBML.
 
     Raises
     ------
     FileError
         With the line, for files other than SBML, and attributes and elements that are not read.
     """
-    root = _root(read_text(path), path.name)
+    root = _parse_xml(read_text(path), path.name)
     level = root.get("level") or root.space.removeprefix(CORE)[:1]
     if root.tag != "sbml" or not root.findall("model"):
         raise FileError((path.name, 1), "no SBML: an element sbml with a model is expected")
@@ -173,8 +173,8 @@ def model_of(path: Path) -> tuple[Element, int]:
     return models[0], int(level)
 
 
-def _root(text: str, file: str) -> Element:
-    """Return the tree of an XML text."""
+def _parse_xml(text: str, file: str) -> Element:
+    """Return the root of the tree of an XML text; FileError for malformed XML and document types."""
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True
     top = Element("")
@@ -182,6 +182,7 @@ def _root(text: str, file: str) -> Element:
     texts: list[str] = []
 
     def flush() -> None:
+        """Attach the collected text to the last element."""
         if texts:
             element = open_elements[-1]
             text = "".join(texts)
@@ -192,6 +193,7 @@ def _root(text: str, file: str) -> Element:
                 element.text = text
 
     def start(name: str, attributes: dict[str, str]) -> None:
+        """Open an element."""
         flush()
         space, _, tag = name.rpartition("}")
         element = Element(tag, attributes)
@@ -202,10 +204,12 @@ def _root(text: str, file: str) -> Element:
         open_elements.append(element)
 
     def end(_name: str) -> None:
+        """Close the current element."""
         flush()
         open_elements.pop()
 
     def refuse(*_: object) -> None:
+        """Raise FileError for a document type."""
         location = file, parser.CurrentLineNumber
         raise FileError(location, "document types and entities are not read")
 
@@ -221,10 +225,10 @@ def _root(text: str, file: str) -> Element:
 
 
 def _check(element: Element, file: str, packages: set[str]) -> None:
-    """Refuse unsupported attributes and elements; remove skipped elements."""
+    """Raise FileError for unsupported attributes and elements below an element; remove skipped elements."""
     fields = FIELDS[element.tag]
     allowed = {*fields.used.split(), *fields.skipped.split(), *ALWAYS_SKIPPED.skipped.split()}
-    where = describe(element)
+    where = describe_element(element)
     for name in element.attrib:
         space = name.rpartition("}")[0]
         if name not in allowed and space not in packages and space != INSTANCE:
@@ -237,13 +241,13 @@ def _check(element: Element, file: str, packages: set[str]) -> None:
             continue
         in_namespace = child.space in ("", MATHML) or child.space.startswith(CORE)
         if child.tag not in elements or not in_namespace:
-            raise FileError((file, child.line), f"{where}: {describe(child)} is not read")
+            raise FileError((file, child.line), f"{where}: {describe_element(child)} is not read")
         if child.tag != "math":
             _check(child, file, packages)
 
 
-def describe(element: Element) -> str:
-    """Return an element as text: ``reaction 'die'``."""
+def describe_element(element: Element) -> str:
+    """Return a short description of an XML element for messages: ``reaction 'die'``."""
     name = element.get("id") or element.get("symbol") or element.get("variable")
     return f"{element.tag} {name!r}" if name else element.tag
 
@@ -298,14 +302,14 @@ USED = {"cn": {"type"}, "csymbol": {"definitionURL"}}
 
 
 class FunctionDefinition(NamedTuple):
-    """A function definition: the names of its parameters, and its body."""
+    """A function definition of SBML: names of its parameters, and its body in MathML."""
 
     parameters: tuple[str, ...]
     body: Element
 
 
 def check_attributes(node: Element, where: str, refuse: Callable[[str, str], Exception]) -> None:
-    """Refuse attributes of MathML that may change a value and are not read."""
+    """Raise the error of ``refuse`` for attributes of a MathML node that may change its value and are not read."""
     allowed = SKIPPED | USED.get(node.tag, set()) | ({"units"} if node.tag == "cn" else set())
     for name in node.attrib:
         if name.rpartition("}")[2] not in allowed:
@@ -313,7 +317,7 @@ def check_attributes(node: Element, where: str, refuse: Callable[[str, str], Exc
 
 
 class Formulas:
-    """Reader of formulas.
+    """Reader of MathML: it converts the formulas of an SBML file to expression trees.
 
     Parameters
     ----------
@@ -340,24 +344,25 @@ class Formulas:
         self._nodes = 0
 
     def read(self, element: Element, where: str, local: Mapping[str, Expression] | None = None) -> Expression:
-        """Return the formula in an element; ``local`` are its local parameters."""
+        """Return the expression tree of the formula in an element; ``local`` maps local parameters to trees."""
         formulas = element.findall("math")
         if len(formulas) != 1 or len(formulas[0]) != 1:
             raise self.refuse(where, "one formula (math) is expected")
         self._nodes = 0
         check_attributes(formulas[0], where, self.refuse)
-        return self._tree(formulas[0][0], where, local or {}, 0)
+        return self._read_tree(formulas[0][0], where, local or {}, 0)
 
     def check_functions(self) -> None:
-        """Refuse unsupported contents of function definitions, called or not."""
+        """Raise an error for unsupported contents of function definitions, also of those never called."""
         for name, (parameters, body) in self.functions.items():
             self._nodes = 0
             local = {name_of_parameter: Name(name_of_parameter, body.line) for name_of_parameter in parameters}
             self._calls.append(name)
-            self._tree(body, f"functionDefinition {name!r}", local, 0)
+            self._read_tree(body, f"functionDefinition {name!r}", local, 0)
             self._calls.pop()
 
-    def _tree(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
+    def _read_tree(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
+        """Return the expression tree of a MathML node."""
         self._nodes += 1
         if depth > MAX_DEPTH:
             raise self.refuse(where, f"a formula is nested more than {MAX_DEPTH} deep")
@@ -369,26 +374,27 @@ class Formulas:
                 name = (node.text or "").strip()
                 return local.get(name) or self.meanings.get(name) or Name(name, node.line)
             case "cn":
-                return self._number(node, where)
+                return self._read_number(node, where)
             case "csymbol" if node.get("definitionURL") == TIME and self.timed:
                 return Name(CLOCK, node.line)
             case "csymbol":
                 message = "depends on the time" if node.get("definitionURL") == TIME else "is not read"
                 raise self.refuse(where, f"csymbol {node.get('definitionURL')!r} {message}")
             case "piecewise":
-                return self._piecewise(node, where, local, depth)
+                return self._read_piecewise(node, where, local, depth)
             case "semantics" if len(node):
-                return self._tree(node[0], where, local, depth + 1)
+                return self._read_tree(node[0], where, local, depth + 1)
             case "apply" if len(node):
-                return self._application(node, where, local, depth)
+                return self._read_application(node, where, local, depth)
         if node.tag in CONSTANTS:
             return Literal(CONSTANTS[node.tag], node.line)
         raise self.refuse(where, f"{node.tag} is not read")
 
-    def _piecewise(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
+    def _read_piecewise(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
+        """Return the tree of a ``piecewise`` node: conditions with values, and the value otherwise."""
         cases, otherwise = [], None
         for part in node:
-            values = [self._tree(child, where, local, depth + 1) for child in part]
+            values = [self._read_tree(child, where, local, depth + 1) for child in part]
             if part.tag == "piece" and len(values) == 2:
                 cases.append((values[1], values[0]))
             elif part.tag == "otherwise" and len(values) == 1 and otherwise is None:
@@ -399,7 +405,8 @@ class Formulas:
             raise self.refuse(where, "piecewise without otherwise has no value where no piece holds")
         return Choice(tuple(cases), otherwise, node.line) if cases else otherwise
 
-    def _application(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
+    def _read_application(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
+        """Return the tree of an ``apply`` node: an operator, or a call of a function definition, with its operands."""
         operator, line = node[0], node.line
         check_attributes(operator, where, self.refuse)
         qualifier: Any = None
@@ -409,12 +416,12 @@ class Formulas:
                 raise self.refuse(where, f"{operator.tag}: {parts[0].tag} is not read")
             if len(parts[0]) != 1:
                 raise self.refuse(where, f"{parts[0].tag}: one value is expected")
-            qualifier = self._tree(parts[0][0], where, local, depth + 1)
+            qualifier = self._read_tree(parts[0][0], where, local, depth + 1)
             parts = parts[1:]
-        operands = [self._tree(part, where, local, depth + 1) for part in parts]
+        operands = [self._read_tree(part, where, local, depth + 1) for part in parts]
         if operator.tag == "ci":
-            return self._call((operator.text or "").strip(), operands, where, depth)
-        tree = self._operation(operator.tag, operands, line)
+            return self._inline_call((operator.text or "").strip(), operands, where, depth)
+        tree = self._build_operation(operator.tag, operands, line)
         if tree is None and len(operands) == 1 and operator.tag == "log":
             is_ten = isinstance(qualifier, Literal) and qualifier.value == 10
             plain = qualifier is None or is_ten
@@ -428,8 +435,8 @@ class Formulas:
         return tree
 
     @staticmethod
-    def _operation(name: str, operands: Sequence[Expression], line: int) -> Expression | None:
-        """Return an operator of MathML with its operands; None for unsupported operators."""
+    def _build_operation(name: str, operands: Sequence[Expression], line: int) -> Expression | None:
+        """Return the tree of a MathML operator applied to operands; None for unsupported operators."""
         count = len(operands)
         if name in ("minus", "not") and count == 1:
             return Negation("-" if name == "minus" else "!", operands[0], line)
@@ -459,8 +466,8 @@ class Formulas:
             return Chain(Literal(1.0, line), (("/", Call(INVERSE_OF[name], (operands[0],), line)),), line)
         return None
 
-    def _call(self, name: str, arguments: Sequence[Expression], where: str, depth: int) -> Expression:
-        """Return the body of a called function definition, with the arguments in place of its parameters."""
+    def _inline_call(self, name: str, arguments: Sequence[Expression], where: str, depth: int) -> Expression:
+        """Return the body of a function definition, as a tree, with the arguments in place of its parameters."""
         if name not in self.functions:
             raise self.refuse(where, f"function {name!r} is not defined")
         parameters, body = self.functions[name]
@@ -470,7 +477,7 @@ class Formulas:
             signature = f"{count_of(len(parameters), 'argument')} ({', '.join(parameters)})"
             raise self.refuse(where, f"{name!r} with {count_of(len(arguments), 'argument')}: takes {signature}")
         self._calls.append(name)
-        tree = self._tree(body, where, dict(zip(parameters, arguments, strict=True)), depth + 1)
+        tree = self._read_tree(body, where, dict(zip(parameters, arguments, strict=True)), depth + 1)
         self._calls.pop()
         nodes, deepest = size_of(tree, {})
         if nodes > MAX_NODES or deepest > 2 * MAX_DEPTH:
@@ -478,7 +485,8 @@ class Formulas:
             raise self.refuse(where, f"{name!r}: {message}")
         return tree
 
-    def _number(self, node: Element, where: str) -> Expression:
+    def _read_number(self, node: Element, where: str) -> Expression:
+        """Return the tree of a ``cn`` node: a number, or the quotient of a rational."""
         texts = [node.text or "", *(part.tail or "" for part in node)]
         parts, line = [text.strip() for text in texts], node.line
         kind = node.get("type", "real")
@@ -515,15 +523,15 @@ class Signs:
     positive: bool
 
     def __neg__(self) -> Signs:
-        """Return the signs of the negated value."""
+        """Return the possible signs of -x, from those of x."""
         return Signs(self.positive, self.negative)
 
     def __or__(self, other: Signs) -> Signs:
-        """Return the signs of a sum, or of either of two values."""
+        """Return the possible signs of x + y, or of a value that is x or y."""
         return Signs(self.negative or other.negative, self.positive or other.positive)
 
     def __mul__(self, other: Signs) -> Signs:
-        """Return the signs of a product."""
+        """Return the possible signs of x * y."""
         return Signs(
             (self.negative and other.positive) or (self.positive and other.negative),
             (self.negative and other.negative) or (self.positive and other.positive),
@@ -534,8 +542,8 @@ POSITIVE, ANY = Signs(negative=False, positive=True), Signs(negative=True, posit
 ROUNDING = 1e-9  # tolerance of the amounts at which a factor is 0
 
 
-class Line(NamedTuple):
-    """``slope * amount + offset``; the amount ``""``: a number, with the slope 0."""
+class LinearForm(NamedTuple):
+    """A linear function of one species' amount, ``slope * amount + offset``; a number has amount "" and slope 0."""
 
     amount: str
     slope: float
@@ -543,7 +551,7 @@ class Line(NamedTuple):
 
 
 class LawSigns:
-    """Signs of formulas in states whose amounts are unbounded integers from 0 on.
+    """Analysis of the signs that formulas can have when species' amounts are any integers from 0 on.
 
     A formula that may be negative is a difference, or a function that has both signs. Limits of amounts play no part:
     they truncate a model, and do not change the meaning of its laws.
@@ -558,84 +566,86 @@ class LawSigns:
         self.instance = instance
         self._signs: dict[int, Signs] = {}  # by id of a tree, since trees share parts
 
-    def of(self, tree: Expression) -> Signs:
-        """Return the possible signs of a formula; both if they are not evident."""
+    def signs_of(self, tree: Expression) -> Signs:
+        """Return the signs that a formula can have; both where the sign is not evident."""
         if id(tree) not in self._signs:
-            signs = self._signs_of(tree)
+            signs = self._signs_by_operator(tree)
             value = self._constant(tree) if signs == ANY else None
             self._signs[id(tree)] = signs if value is None else _signs_of_number(value)
         return self._signs[id(tree)]
 
-    def _signs_of(self, tree: Expression) -> Signs:
+    def _signs_by_operator(self, tree: Expression) -> Signs:
+        """Return the signs that a formula can have, by its operators and functions."""
         match tree:
             case Literal(value):
                 return _signs_of_number(value)
             case Name(name):
                 if name in self.instance.program.formulas:
-                    return self.of(self.instance.program.formulas[name])
+                    return self.signs_of(self.instance.program.formulas[name])
                 constants = self.instance.constants
                 return _signs_of_number(constants[name]) if name in constants else POSITIVE
             case Negation("-", of):
-                return -self.of(of)
+                return -self.signs_of(of)
             case Chain(first, rest) if all(sign in ("+", "-") for sign, _ in rest):
-                signs = self.of(first)
+                signs = self.signs_of(first)
                 for sign, term in rest:
-                    signs |= self.of(term) if sign == "+" else -self.of(term)
+                    signs |= self.signs_of(term) if sign == "+" else -self.signs_of(term)
                 return signs
             case Chain() if _is_product(tree):
-                return self._product(*_factors(tree))
+                return self._signs_of_product(*_factors(tree))
             case Choice(cases, otherwise):
-                signs = self.of(otherwise)
+                signs = self.signs_of(otherwise)
                 for _, branch in cases:
-                    signs |= self.of(branch)
+                    signs |= self.signs_of(branch)
                 return signs
             case Call(name, of):
-                return self._call(name, of)
+                return self._signs_of_call(name, of)
         return ANY
 
-    def _product(self, factors: Iterable[Expression], divisors: Iterable[Expression]) -> Signs:
+    def _signs_of_product(self, factors: Iterable[Expression], divisors: Iterable[Expression]) -> Signs:
         """Return the signs of a product: X (X - 1) (X - 2) is never negative, as X is a whole number."""
         signs = POSITIVE
         roots: dict[str, list[float]] = {}  # by amount, of factors that grow with it
         for factor in factors:
-            line = self._line(factor)
+            line = self._linear_form(factor)
             if line is not None and line.slope > 0.0:
                 roots.setdefault(line.amount, []).append(-line.offset / line.slope)
             else:
-                signs *= self.of(factor)
+                signs *= self.signs_of(factor)
         for zeros in roots.values():
             integer_zeros = {round(zero) for zero in zeros if math.isclose(zero, round(zero), abs_tol=ROUNDING)}
             below = range(math.ceil(max(zeros) - ROUNDING))  # amounts at which a factor is negative
             if not integer_zeros.issuperset(below):
                 signs *= ANY
         for divisor in divisors:
-            signs *= self.of(divisor)
+            signs *= self.signs_of(divisor)
         return signs
 
-    def _line(self, tree: Expression) -> Line | None:
-        """Return a formula that is linear in at most one amount; None for other formulas."""
+    def _linear_form(self, tree: Expression) -> LinearForm | None:
+        """Return a formula as a linear function of one amount; None for other formulas."""
         value = self._constant(tree)
         if value is not None:
-            return Line("", 0.0, value)
+            return LinearForm("", 0.0, value)
         match tree:
             case Name(name) if name not in self.instance.program.formulas:
-                return Line(name, 1.0, 0.0)
+                return LinearForm(name, 1.0, 0.0)
             case Chain(first, rest):
-                line = self._line(first)
+                line = self._linear_form(first)
                 for sign, part in rest:
-                    operand = self._line(part)
-                    line = None if line is None or operand is None else _combine(line, sign, operand)
+                    operand = self._linear_form(part)
+                    line = None if line is None or operand is None else _combine_linear(line, sign, operand)
                 return line
         return None
 
     def _constant(self, tree: Expression) -> float | None:
-        """Return the value of a formula without amounts and rules; None for other formulas."""
+        """Return the value of a formula of numbers and constants; None if it has an amount or a rule."""
         if any(name not in self.instance.constants for name in names_in(tree)):
             return None
         return float(self.instance.scope.value(tree).single())
 
-    def _call(self, name: str, of: tuple[Expression, ...]) -> Signs:
-        signs = [self.of(part) for part in of]
+    def _signs_of_call(self, name: str, of: tuple[Expression, ...]) -> Signs:
+        """Return the signs that a function can have, from the signs of its arguments."""
+        signs = [self.signs_of(part) for part in of]
         match name:
             case "max":
                 return Signs(all(s.negative for s in signs), any(s.positive for s in signs))
@@ -651,37 +661,38 @@ class LawSigns:
         return signs[0] if name in KEEP_SIGN else ANY
 
     def _is_from_one(self, tree: Expression) -> bool:
-        """Whether a formula is a sum of a number >= 1 and terms that are never negative."""
+        """Return whether a formula is a sum of a number >= 1 and terms that are never negative."""
         if not isinstance(tree, Chain) or any(sign != "+" for sign, _ in tree.rest):
             return False
         terms = [tree.first, *(term for _, term in tree.rest)]
-        return not self.of(tree).negative and any((self._constant(term) or 0.0) >= 1.0 for term in terms)
+        return not self.signs_of(tree).negative and any((self._constant(term) or 0.0) >= 1.0 for term in terms)
 
 
 def _signs_of_number(value: float) -> Signs:
+    """Return the sign of a number; both signs for NaN."""
     return ANY if math.isnan(value) else Signs(negative=value < 0, positive=value > 0)
 
 
-def _combine(a: Line, sign: str, b: Line) -> Line | None:
-    """Return the sum, difference, product or quotient of two formulas where it is linear in one amount."""
+def _combine_linear(a: LinearForm, sign: str, b: LinearForm) -> LinearForm | None:
+    """Return a + b, a - b, a * b or a / b of linear functions if it is linear in one amount; otherwise None."""
     if a.amount and b.amount:
         return None
     amount = a.amount or b.amount
     match sign:
         case "+":
-            return Line(amount, a.slope + b.slope, a.offset + b.offset)
+            return LinearForm(amount, a.slope + b.slope, a.offset + b.offset)
         case "-":
-            return Line(amount, a.slope - b.slope, a.offset - b.offset)
+            return LinearForm(amount, a.slope - b.slope, a.offset - b.offset)
         case "*":
             factor, line = (a.offset, b) if b.amount else (b.offset, a)
-            return Line(amount, line.slope * factor, line.offset * factor)
+            return LinearForm(amount, line.slope * factor, line.offset * factor)
         case "/" if not b.amount and b.offset != 0.0:
-            return Line(amount, a.slope / b.offset, a.offset / b.offset)
+            return LinearForm(amount, a.slope / b.offset, a.offset / b.offset)
     return None
 
 
 def _factors(tree: Expression) -> tuple[list[Expression], list[Expression]]:
-    """Return the factors and the divisors of a product, of nested products as well."""
+    """Return the factors and the divisors of a formula, with nested products expanded."""
     if not _is_product(tree):
         return [tree], []
     assert isinstance(tree, Chain)
@@ -697,16 +708,17 @@ def _factors(tree: Expression) -> tuple[list[Expression], list[Expression]]:
 
 
 def _is_product(tree: Expression) -> bool:
+    """Return whether a tree has the operators * and / alone at its top."""
     return isinstance(tree, Chain) and all(sign in ("*", "/") for sign, _ in tree.rest)
 
 
-def vanishes(tree: Expression, name: str) -> bool:
-    """Whether a law certainly vanishes without molecules of a species: a product with the species as a factor."""
+def vanishes_without(tree: Expression, name: str) -> bool:
+    """Return whether a law is certainly 0 without molecules of the species: a product with it as a factor."""
     match tree:
         case Name(other):
             return other == name
         case Chain() if _is_product(tree):
-            return any(vanishes(factor, name) for factor in _factors(tree)[0])
+            return any(vanishes_without(factor, name) for factor in _factors(tree)[0])
         case Call("power", (base, Literal(exponent))):
-            return exponent > 0 and vanishes(base, name)
+            return exponent > 0 and vanishes_without(base, name)
     return False

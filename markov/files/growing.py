@@ -14,7 +14,7 @@ from hopflow.kernels import make_kernel
 from markov.computing.resources import check_room
 from markov.files import kernels
 from markov.files.language import Batch
-from markov.files.search import GATHER, OutsideError, transitions
+from markov.files.search import GATHER, OutsideError, batch_transitions
 from markov.files.tables import TransitionTables, table_arrays, tabulate
 from markov.files.transitions import moves_of
 
@@ -36,7 +36,7 @@ TargetConditions = Callable[[Any], tuple[Any, Any]]
 
 
 class _States(NamedTuple):
-    """States in the order of their discovery, and the table that finds them."""
+    """Numbers of the states in the order of their discovery, with the hash table from a number to its index."""
 
     numbers: NDArray[np.int64]
     slots: NDArray[np.int64]
@@ -44,7 +44,7 @@ class _States(NamedTuple):
 
 
 class _Edges(NamedTuple):
-    """Transitions between states, by the indices of their sources and the numbers of their targets."""
+    """Transitions as arrays: index of the source state, number of the target state, rate in 1/s."""
 
     sources: NDArray[np.int64]
     numbers: NDArray[np.int64]
@@ -52,7 +52,7 @@ class _Edges(NamedTuple):
 
 
 class RowArrays(NamedTuple):
-    """Rows of states: entries ``starts`` .. ``starts + degrees - 1``; ``starts`` is -1 for a row not yet computed."""
+    """Matrix rows in shared arrays: state s has the ``degrees[s]`` entries from ``starts[s]`` on; -1: not computed."""
 
     starts: NDArray[np.int64]
     degrees: NDArray[np.int32]
@@ -63,7 +63,7 @@ class RowArrays(NamedTuple):
 
 
 def growing_rows(instance: Instance, truths: TargetConditions) -> GrowingRows | None:
-    """Return the rows of a program, initially empty; None if its commands cannot be tabulated.
+    """Return the initially empty rows of a program's chain; None if its commands cannot be tabulated.
 
     Windows are narrowed until their tables fit.
     """
@@ -80,7 +80,7 @@ def growing_rows(instance: Instance, truths: TargetConditions) -> GrowingRows | 
 
 
 class GrowingRows:
-    """Rows of states, numbered in the order of their discovery from 2 on; 0 and 1 stand for the target and for failure.
+    """Matrix rows computed on request, for states numbered by discovery from 2; 0 is the target, 1 failure.
 
     Parameters
     ----------
@@ -100,12 +100,13 @@ class GrowingRows:
         self._clear(first)
 
     def _bind(self, instance: Instance, tables: TransitionTables) -> None:
+        """Use an instance and its tables of transitions, with the conditions for target and failure."""
         self.instance, self.tables = instance, table_arrays(tables)
         self._is_target, self._may_continue = self.conditions(instance)
         self._expand: Any = None
 
     def _clear(self, numbers: NDArray[np.int64]) -> None:
-        """Restart with these states alone, without rows."""
+        """Start again with the states of these numbers alone, and without rows."""
         self.count = FIRST_STATE + len(numbers)
         size = max(INITIAL_CAPACITY, 2 * self.count + self.tables.max_transitions)
         self.numbers = np.zeros(size, dtype=np.int64)
@@ -123,6 +124,7 @@ class GrowingRows:
         self._hash(4 * size)
 
     def _hash(self, min_slots: int) -> None:
+        """Build the hash table of all states with at least this number of slots."""
         self.mask = (1 << (min_slots - 1).bit_length()) - 1
         self.slots = np.zeros(2 * (self.mask + 1), dtype=np.int64)
         arguments = self.numbers, FIRST_STATE, self.count, self.slots, self.mask
@@ -130,29 +132,29 @@ class GrowingRows:
 
     @property
     def capacity(self) -> int:
-        """Number of states that fit into the arrays."""
+        """Number of states for which the arrays have room."""
         return len(self.numbers)
 
     @property
     def largest_sum(self) -> int:
-        """Maximum number of rates in a row or a column so far."""
+        """Maximum number of rates in a row or in a column so far, which bounds rounding errors."""
         rows = self.rows
         return int(max(rows.degrees.max(initial=1), rows.arrivals[FIRST_STATE:].max(initial=1)))
 
     def keep(self, states: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Discard all other states and all rows; return the new order of the states."""
+        """Keep the states of these indices alone, without rows; return their new order, an array of positions."""
         numbers = self.numbers[states]
         order = np.argsort(numbers)
         self._clear(numbers[order])
         return order
 
     def batch(self, states: NDArray[Any]) -> Batch:
-        """Return the values of the variables in states."""
+        """Return the states of these indices as a `Batch`, over which expressions are evaluated."""
         numbers = self.numbers[states]
         return Batch(None, numbers, self.instance)
 
     def expand(self, states: NDArray[Any]) -> None:
-        """Compute the rows of states.
+        """Compute the rows of the states of these indices; their targets become states.
 
         Raises
         ------
@@ -170,7 +172,7 @@ class GrowingRows:
             states_table = _States(self.numbers, self.slots, self.mask)
             arguments = progress, chosen, self.tables, states_table, self.rows
             if self._expand is None:
-                helpers = (*GATHER, kernels.locate_state, kernels.emit, kernels.append)
+                helpers = (*GATHER, kernels.locate_state, kernels.store_target, kernels.append_rate)
                 self._expand = make_kernel(kernels.expand_chosen, helpers=helpers)
             self._expand(*arguments)
             self.count, self.entries = int(progress[1]), int(progress[2])
@@ -198,7 +200,7 @@ class GrowingRows:
             self._hash(2 * (self.mask + 1))
 
     def _classify(self, first_new: int, begin: int) -> None:
-        """Redirect entries to states in which the chain ends to the target or to failure."""
+        """Replace targets in new entries by 0 or 1 where the chain reaches its target or fails."""
         if first_new < self.count:
             new_states = self.batch(np.arange(first_new, self.count))
             kinds = np.where(np.asarray(self._may_continue.run(new_states)), FIRST_STATE, FAILED)
@@ -209,9 +211,11 @@ class GrowingRows:
         entries[ended] = kinds[ended]
 
     def _expand_at_edge(self, state: int) -> None:
-        """Compute the row of a state from which a variable may leave its window."""
+        """Compute the row of one state from which a variable may leave its window; widen windows if needed."""
         try:
-            sources, targets, rates = transitions(self.instance, moves_of(self.instance), self.batch(np.array([state])))
+            sources, targets, rates = batch_transitions(
+                self.instance, moves_of(self.instance), self.batch(np.array([state]))
+            )
         except OutsideError:
             if self._widen():
                 self.expand(np.array([state]))
@@ -221,14 +225,14 @@ class GrowingRows:
         progress = np.array([0, self.count, self.entries, 0])
         states_table = _States(self.numbers, self.slots, self.mask)
         arguments = progress, np.array([state]), _Edges(sources, targets, rates), states_table, self.rows
-        helpers = kernels.locate_state, kernels.emit, kernels.append
-        make_kernel(kernels.enter_rows, helpers=helpers)(*arguments)
+        helpers = kernels.locate_state, kernels.store_target, kernels.append_rate
+        make_kernel(kernels.write_listed_rows, helpers=helpers)(*arguments)
         first_new, begin = self.count, self.entries
         self.count, self.entries = int(progress[1]), int(progress[2])
         self._classify(first_new, begin)
 
     def _widen(self) -> bool:
-        """Move the windows of escaped variables around the reached values; return whether the numbers suffice."""
+        """Widen the windows of escaped variables; return False if the states would need too many bits."""
         codes = self.instance.codes(self.numbers[FIRST_STATE : self.count])
         wider = self.instance.widen_around(
             list(zip(codes.min(axis=1).tolist(), codes.max(axis=1).tolist(), strict=True))
@@ -246,6 +250,7 @@ class GrowingRows:
 
 
 def _enlarge(array: NDArray[Any], size: int, value: int) -> NDArray[Any]:
+    """Return a copy of an array with ``size`` entries, the new ones filled with ``value``."""
     enlarged = np.full(size, value, dtype=array.dtype)
     enlarged[: len(array)] = array
     return enlarged

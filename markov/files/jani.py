@@ -67,7 +67,7 @@ KINDS = {"int": "int", "real": "double", "bool": "bool"}
 
 
 class FunctionDefinition(NamedTuple):
-    """A function of a file: the names of its parameters, and its body as JSON."""
+    """A function of a JANI file: the names of its parameters, and its body as JSON."""
 
     parameters: tuple[str, ...]
     body: Any
@@ -104,7 +104,7 @@ KEYS = {
 
 
 class JaniReader:
-    """Base class of readers of parts of a JANI file.
+    """Base class of readers of JANI: checks of JSON objects, functions, and expressions as trees.
 
     Parameters
     ----------
@@ -124,13 +124,14 @@ class JaniReader:
         self._called: list[str] = []  # names of the functions of nested calls
 
     def read_functions(self, functions: Any, where: str) -> None:
-        """Add the functions of a model or of an automaton."""
+        """Check the ``functions`` of a model or an automaton and add them to this reader."""
         for k, value in enumerate(functions):
             path = f"{where}[{k}]"
             self.check_keys(value, "function", path)
-            name = self.of(value, "name", path, str)
+            name = self.required_entry(value, "name", path, str)
             parameters = [
-                self.of(p, "name", f"{path}.parameters", str) for p in self.of(value, "parameters", path, list)
+                self.required_entry(p, "name", f"{path}.parameters", str)
+                for p in self.required_entry(value, "parameters", path, list)
             ]
             for entry in value["parameters"]:
                 self.check_keys(entry, "parameter", path)
@@ -144,17 +145,17 @@ class JaniReader:
             self.functions[name] = FunctionDefinition(tuple(parameters), value["body"])
 
     def error(self, where: str, reason: str) -> FileError:
-        """Return an error at a path such as ``automata[0].edges[2].guard``."""
+        """Return a FileError at a path in the file such as ``automata[0].edges[2].guard``."""
         return FileError((self.file, None), f"{where}: {reason}")
 
-    def of(self, value: Any, name: str, where: str, kind: type | tuple[type, ...]) -> Any:
-        """Return a required entry of an object, which must have a type."""
+    def required_entry(self, value: Any, name: str, where: str, kind: type | tuple[type, ...]) -> Any:
+        """Return the entry ``name`` of a JSON object; FileError if it is missing or of another type than ``kind``."""
         if not isinstance(value, dict) or not isinstance(value.get(name), kind):
             raise self.error(where, f"{name!r} is missing or of a wrong type")
         return value[name]
 
     def check_keys(self, value: Any, kind: str, where: str) -> Any:
-        """Return a value after a check that it is an object with the keys of its kind alone."""
+        """Return the value unchanged; FileError unless it is an object with the keys that ``KEYS[kind]`` allows."""
         if not isinstance(value, dict):
             raise self.error(where, f"{kind}: an object is expected")
         for key in value:
@@ -162,15 +163,15 @@ class JaniReader:
                 raise self.error(where, f"{kind}: {key[:40]!r} is not read")
         return value
 
-    def list_of(self, value: Any, name: str, where: str) -> list[Any]:
-        """Return a list of an object; empty if it is omitted."""
+    def optional_list(self, value: Any, name: str, where: str) -> list[Any]:
+        """Return the list ``name`` of a JSON object, empty if it is missing; FileError for other types."""
         values = value.get(name, [])
         if not isinstance(values, list):
             raise self.error(where, f"{name!r} is of a wrong type: must be a list")
         return values
 
     def expression(self, value: Any, where: str, depth: int = 0) -> Expression:
-        """Return the tree of an expression.
+        """Return the expression tree of a JSON value.
 
         Raises
         ------
@@ -191,25 +192,29 @@ class JaniReader:
             raise self.error(where, f"{type(value).__name__} is no expression")
         self.check_keys(value, "expression", where)
         if "constant" in value:
-            return self._constant(value["constant"], where)
+            return self._named_constant(value["constant"], where)
         operator = value.get("op")
         if not isinstance(operator, str):
             raise self.error(where, f"operator {operator!r} is not read")
         if operator in SIGNS:
-            return self._chain(value, where, depth)
+            return self._read_chain(value, where, depth)
         if operator == "call":
-            return self._inline(value, where, depth)
-        return self._operation(operator, value, where, depth)
+            return self._inline_call(value, where, depth)
+        return self._read_operation(operator, value, where, depth)
 
-    def _constant(self, name: Any, where: str) -> Expression:
+    def _named_constant(self, name: Any, where: str) -> Expression:
+        """Return the tree of a constant of JANI, e or π."""
         number = {"e": math.e, "π": math.pi}.get(name) if isinstance(name, str) else None
         if number is None:
             raise self.error(where, f"constant {name!r}: must be e or π")
         return Literal(number, 1)
 
-    def _inline(self, value: Any, where: str, depth: int) -> Expression:
-        """Return the body of the called function, with the arguments in place of its parameters."""
-        name, values = self.of(value, "function", where, str), self.of(value, "args", where, list)
+    def _inline_call(self, value: Any, where: str, depth: int) -> Expression:
+        """Return the tree of a called function's body, with the arguments in place of its parameters."""
+        name, values = (
+            self.required_entry(value, "function", where, str),
+            self.required_entry(value, "args", where, list),
+        )
         if name not in self.functions:
             raise self.error(where, f"function {name!r} is not defined")
         if name in self._called:
@@ -228,8 +233,8 @@ class JaniReader:
             raise self.error(where, f"{name!r}: more than {MAX_NODES:,} nodes with all calls")
         return tree
 
-    def _chain(self, value: Any, where: str, depth: int) -> Expression:
-        """Read operands joined by one operator, from the left, without recursion over their number."""
+    def _read_chain(self, value: Any, where: str, depth: int) -> Expression:
+        """Return the tree of operands joined by one operator, without recursion over their number."""
         operator, operands = value["op"], []
         while isinstance(value, dict) and value.get("op") == operator and "right" in value:
             right = self.expression(value["right"], where, depth + 1)
@@ -241,8 +246,11 @@ class JaniReader:
             operands = [step for part in operands for step in _flatten(part)]
         return Chain(self.expression(value, where, depth + 1), tuple(operands[::-1]), 1)
 
-    def _operation(self, operator: Any, value: Any, where: str, depth: int) -> Expression:
+    def _read_operation(self, operator: Any, value: Any, where: str, depth: int) -> Expression:
+        """Return the tree of a negation, a choice or a function; FileError for other operators."""
+
         def part(name: str) -> Expression:
+            """Return the tree of an operand by its key."""
             if name not in value:
                 raise self.error(where, f"{operator!r} without {name!r}")
             return self.expression(value[name], where, depth + 1)
@@ -259,7 +267,7 @@ class JaniReader:
 
 
 def _flatten(step: tuple[str, Expression]) -> list[tuple[str, Expression]]:
-    """Return the steps of a chain for a right side that is a chain of the same operator, in descending order."""
+    """Return the pairs (operator, operand), last first, of an operand that is itself a chain of the same operator."""
     sign, right = step
     if isinstance(right, Chain) and all(s == sign for s, _ in right.rest):
         return [*reversed(right.rest), (sign, right.first)]
@@ -302,18 +310,19 @@ class JaniProperties(JaniReader):
         properties = Properties(self.file)
         for k, value in enumerate(entries):
             where = f"properties[{k}]"
-            name = self.of(value, "name", where, str)
+            name = self.required_entry(value, "name", where, str)
             if name in properties.properties:
                 raise self.error(where, f"property {name!r} is defined twice")
             try:
                 self.check_keys(value, "property", where)
-                properties.properties[name] = self._filter(value.get("expression"), where)
+                properties.properties[name] = self._read_filter(value.get("expression"), where)
             except FileError as error:
                 properties.properties[name] = error
             properties.lines[name] = 1
         return properties
 
-    def _filter(self, value: Any, where: str) -> Any:
+    def _read_filter(self, value: Any, where: str) -> Any:
+        """Return the tree of a filter over the initial states."""
         if not isinstance(value, dict) or value.get("op") != "filter":
             raise self.error(where, "a filter is expected")
         self.check_keys(value, "filter", where)
@@ -322,36 +331,38 @@ class JaniProperties(JaniReader):
         initial = isinstance(states, dict) and states.get("op") == "initial"
         if how is None or not initial:
             raise self.error(where, f"filter {value.get('fun')!r} over {states!r} is not read")
-        inner = self._query(value.get("values"), where)
+        inner = self._read_query(value.get("values"), where)
         return inner if how in ("default", "min", "max") else Filter(how, inner, None, 1)
 
-    def _query(self, value: Any, where: str) -> Any:
+    def _read_query(self, value: Any, where: str) -> Any:
+        """Return the tree of the value inside a filter: a comparison, or an operator P, S or E."""
         operator = value.get("op") if isinstance(value, dict) else None
         if operator not in ("Emin", "Emax") and isinstance(value, dict):
             self.check_keys(value, "query", where)
         if not isinstance(operator, str):
             raise self.error(where, f"operator {operator!r} is not read")
         if operator in COMPARED:
-            inner = self._query(value.get("left"), where)
+            inner = self._read_query(value.get("left"), where)
             limit = self.expression(value.get("right"), where)
             written = json.dumps(value.get("right"))
             options = inner.of, 1, inner.reward, None, (), written
             return Operator(inner.kind, COMPARED[operator], limit, *options)
         if operator in ("Pmin", "Pmax"):
-            return Operator("P", None, None, self._path(value.get("exp"), where), 1)
+            return Operator("P", None, None, self._read_path(value.get("exp"), where), 1)
         if operator in ("Smin", "Smax"):
             tree = self.expression(value.get("exp"), where)
             if not self._is_boolean(tree):
                 accumulate = value.get("accumulate", ["steps", "time"])
-                return Operator("SR", None, None, Path("S"), 1, self._accumulation(tree, accumulate, where))
+                return Operator("SR", None, None, Path("S"), 1, self._read_accumulation(tree, accumulate, where))
             if "accumulate" in value:
                 raise self.error(where, f"{operator!r} of a truth value: 'accumulate' is not read")
             return Operator("S", None, None, tree, 1)
         if operator in ("Emin", "Emax"):
-            return self._expectation(value, where)
+            return self._read_expectation(value, where)
         raise self.error(where, f"operator {operator!r} is not read")
 
-    def _path(self, value: Any, where: str) -> Path:
+    def _read_path(self, value: Any, where: str) -> Path:
+        """Return the tree of a path formula with its bounds on time."""
         operator = value.get("op") if isinstance(value, dict) else None
         if operator not in ("U", "W", "R", "F", "G", "X"):
             raise self.error(where, f"path operator {operator!r} is not read")
@@ -370,11 +381,12 @@ class JaniProperties(JaniReader):
         left = self.expression(value.get("left"), where)
         return Path(operator, left, self.expression(value.get("right"), where), interval)
 
-    def _expectation(self, value: dict[str, Any], where: str) -> Operator:
+    def _read_expectation(self, value: dict[str, Any], where: str) -> Operator:
+        """Return the reward operator that an expected value means."""
         self.check_keys(value, "expected", where)
         accumulate = value.get("accumulate", [])
         tree = self.expression(value.get("exp", 1), where)
-        reward = self._accumulation(tree, accumulate or ["time"], where)
+        reward = self._read_accumulation(tree, accumulate or ["time"], where)
         if any(name in value for name in ("step-instant", "reward-instants")):
             raise self.error(where, "instants in steps or rewards are not read")
         if "reach" in value:
@@ -387,8 +399,8 @@ class JaniProperties(JaniReader):
             path = Path("C")
         return Operator("R", None, None, path, 1, reward)
 
-    def _accumulation(self, tree: Expression, accumulate: Any, where: str) -> Accumulated:
-        """Return an expression as a reward of states, of transitions and of leaving states."""
+    def _read_accumulation(self, tree: Expression, accumulate: Any, where: str) -> Accumulated:
+        """Return an expression as rewards of time in states, of transitions and of leaving states."""
         if not isinstance(accumulate, list) or not all(event in ("steps", "time", "exit") for event in accumulate):
             raise self.error(where, f"accumulate {accumulate!r}: must be a list of steps, time and exit")
         if self._is_boolean(tree) and not (isinstance(tree, Name) and tree.name not in self.kinds):
@@ -403,7 +415,7 @@ class JaniProperties(JaniReader):
         return Accumulated(state, step, leaving)
 
     def _is_boolean(self, tree: Expression) -> bool:
-        """Whether an expression is a truth value; undeclared names are."""
+        """Return whether an expression is a truth value; undeclared names count as truth values."""
         match tree:
             case Literal(value):
                 return isinstance(value, bool)
@@ -428,7 +440,7 @@ DISTINCT_KEYS = partial(unique_fields, message="the key {} stands twice in one o
 
 
 def parse_jani(path: File) -> tuple[Program, Properties]:
-    """Parse a JANI file: its program and its properties.
+    """Return the program and the properties of a JANI file.
 
     Raises
     ------
@@ -436,15 +448,16 @@ def parse_jani(path: File) -> tuple[Program, Properties]:
         With the position in the file and the reason, for a file that cannot be used.
     """
     reader = _Reader(path.name)
-    contents = _json(path)
+    contents = _read_json(path)
     program = reader.program(contents)
     reader_of_properties = JaniProperties(path.name, reader.kinds, reader.transient)
     reader_of_properties.functions = reader.functions
-    properties = reader_of_properties.read(reader.list_of(contents, "properties", "file"))
+    properties = reader_of_properties.read(reader.optional_list(contents, "properties", "file"))
     return reader.with_steps(program, reader_of_properties.steps), properties
 
 
-def _json(path: File) -> dict[str, Any]:
+def _read_json(path: File) -> dict[str, Any]:
+    """Return the JSON object in a file; FileError for malformed JSON and repeated keys."""
     try:
         contents = json.loads(read_text(path), object_pairs_hook=DISTINCT_KEYS)
     except json.JSONDecodeError as error:
@@ -461,7 +474,7 @@ def _json(path: File) -> dict[str, Any]:
 
 
 class _Reader(JaniReader):
-    """One method per construct.
+    """Reader of a JANI model into a `Program`, with one method per construct.
 
     Attributes
     ----------
@@ -479,45 +492,47 @@ class _Reader(JaniReader):
         self.state_values: dict[str, list[tuple[str, Expression | None, Expression]]] = {}
 
     def program(self, contents: dict[str, Any]) -> Program:
-        """Return the program of the file."""
+        """Return the program that the JSON object of a file describes."""
         if contents.get("type") != "ctmc":
             raise self.error("type", f"{contents.get('type')!r}: must be 'ctmc'")
         self.check_keys(contents, "model", "file")
         if (version := contents.get("jani-version", 1)) != 1:
             raise self.error("jani-version", f"{version!r}: must be 1")
-        features = self.list_of(contents, "features", "file")
+        features = self.optional_list(contents, "features", "file")
         if unread := {str(feature) for feature in features} - FEATURES:
             raise self.error("features", f"{', '.join(sorted(unread))}: not read")
-        actions = self.list_of(contents, "actions", "file")
-        names = [self.of(self.check_keys(a, "action", "actions"), "name", "actions", str) for a in actions]
+        actions = self.optional_list(contents, "actions", "file")
+        names = [self.required_entry(self.check_keys(a, "action", "actions"), "name", "actions", str) for a in actions]
         if len(set(names)) < len(names):
             raise self.error("actions", "an action is declared twice")
         self.actions = set(names)
         program = Program(self.file, "ctmc")
-        self.read_functions(self.list_of(contents, "functions", "file"), "functions")
-        for k, constant in enumerate(self.list_of(contents, "constants", "file")):
-            self._constant_of(program, constant, f"constants[{k}]")
-        for k, variable in enumerate(self.list_of(contents, "variables", "file")):
-            self._variable(program, variable, f"variables[{k}]")
-        automata = self.of(contents, "automata", "file", list)
+        self.read_functions(self.optional_list(contents, "functions", "file"), "functions")
+        for k, constant in enumerate(self.optional_list(contents, "constants", "file")):
+            self._read_constant(program, constant, f"constants[{k}]")
+        for k, variable in enumerate(self.optional_list(contents, "variables", "file")):
+            self._read_variable(program, variable, f"variables[{k}]")
+        automata = self.required_entry(contents, "automata", "file", list)
         for k, automaton in enumerate(automata):
-            self._automaton(program, automaton, f"automata[{k}]")
+            self._read_automaton(program, automaton, f"automata[{k}]")
         for name, variable in self.transient.items():
-            program.formulas[name] = self._state_value(variable)
+            program.formulas[name] = self._value_in_states(variable)
             if variable.kind == "bool":
                 program.labels[name] = Name(name, 1)
             else:
                 program.rewards[name] = (RewardItem(None, Literal(True, 1), Name(name, 1), 1),)
         self._check_unrestricted(contents, "restrict-initial")
-        return self._compose(program, contents)
+        return self._with_composition(program, contents)
 
     def _check_unrestricted(self, contents: Any, where: str) -> None:
+        """Raise FileError if an object restricts its initial states by a condition."""
         start = self.check_keys(contents.get("restrict-initial", {}), "exp", where)
         if start.get("exp", True) is not True:
             raise self.error(where, "initial states by a condition are not read")
 
-    def _constant_of(self, program: Program, value: Any, where: str) -> None:
-        name = self.of(value, "name", where, str)
+    def _read_constant(self, program: Program, value: Any, where: str) -> None:
+        """Add a constant to the program."""
+        name = self.required_entry(value, "name", where, str)
         self.check_keys(value, "constant", where)
         kind = value.get("type")
         if isinstance(kind, dict):
@@ -533,8 +548,9 @@ class _Reader(JaniReader):
         self.kinds[name] = KINDS[kind]
         program.constants[name] = Constant(name, KINDS[kind], tree, 1)
 
-    def _variable(self, program: Program, value: Any, where: str) -> None:
-        name = self.of(value, "name", where, str)
+    def _read_variable(self, program: Program, value: Any, where: str) -> None:
+        """Add a variable to the program; a transient variable to ``self.transient``."""
+        name = self.required_entry(value, "name", where, str)
         if name in self.transient:
             raise self.error(where, f"{name!r} is defined twice")
         program.check_new(name, 1)
@@ -559,23 +575,24 @@ class _Reader(JaniReader):
             raise self.error(where, "real variables make the states uncountable: not read")
         program.variables[name] = Variable(name, KINDS[kind], low, high, start, 1)
 
-    def _automaton(self, program: Program, value: Any, where: str) -> None:
-        name = self.of(value, "name", where, str)
+    def _read_automaton(self, program: Program, value: Any, where: str) -> None:
+        """Add an automaton to the program, as a module with a variable for its location."""
+        name = self.required_entry(value, "name", where, str)
         self.check_keys(value, "automaton", where)
         self._check_unrestricted(value, f"{where}.restrict-initial")
         model_functions = dict(self.functions)
-        self.read_functions(self.list_of(value, "functions", where), f"{where}.functions")
-        for k, variable in enumerate(self.list_of(value, "variables", where)):
-            self._variable(program, variable, f"{where}.variables[{k}]")
-        locations = self.of(value, "locations", where, list)
+        self.read_functions(self.optional_list(value, "functions", where), f"{where}.functions")
+        for k, variable in enumerate(self.optional_list(value, "variables", where)):
+            self._read_variable(program, variable, f"{where}.variables[{k}]")
+        locations = self.required_entry(value, "locations", where, list)
         names = [
-            self.of(self.check_keys(x, "location", f"{where}.locations"), "name", f"{where}.locations", str)
+            self.required_entry(self.check_keys(x, "location", f"{where}.locations"), "name", f"{where}.locations", str)
             for x in locations
         ]
         if len(set(names)) < len(names):
             raise self.error(f"{where}.locations", "a location is defined twice")
         location_name = f"{name}.location"
-        starts = self.of(value, "initial-locations", where, list)
+        starts = self.required_entry(value, "initial-locations", where, list)
         if len(starts) != 1 or starts[0] not in names:
             raise self.error(where, "one initial location is expected")
         if len(names) > 1:
@@ -583,31 +600,33 @@ class _Reader(JaniReader):
             start = Literal(names.index(starts[0]), 1)
             program.variables[location_name] = Variable(location_name, "int", Literal(0, 1), last, start, 1)
         for number, location in enumerate(locations):
-            condition = _is_at(location_name, number) if len(names) > 1 else None
-            for assignment in self.list_of(location, "transient-values", where):
-                ref = self._ref(assignment, where)
+            condition = _is_at_location(location_name, number) if len(names) > 1 else None
+            for assignment in self.optional_list(location, "transient-values", where):
+                ref = self._assigned_name(assignment, where)
                 if ref not in self.transient:
                     raise self.error(where, f"{ref!r} is no transient variable")
                 tree = self.expression(assignment.get("value"), f"{where}.locations[{number}]")
                 self.state_values.setdefault(ref, []).append((name, condition, tree))
         commands = tuple(
-            self._edge(edge, names, location_name, f"{where}.edges[{k}]")
-            for k, edge in enumerate(self.of(value, "edges", where, list))
+            self._read_edge(edge, names, location_name, f"{where}.edges[{k}]")
+            for k, edge in enumerate(self.required_entry(value, "edges", where, list))
         )
         if name in program.modules:
             raise self.error(where, f"automaton {name!r} is defined twice")
         program.modules[name] = Module(name, commands, 1)
         self.functions = model_functions
 
-    def _ref(self, value: Any, where: str) -> str:
-        ref: str = self.of(value, "ref", where, str)
+    def _assigned_name(self, value: Any, where: str) -> str:
+        """Return the name of the variable that an assignment sets; FileError for an index other than 0."""
+        ref: str = self.required_entry(value, "ref", where, str)
         self.check_keys(value, "assignment", where)
         if value.get("index", 0) != 0:
             raise self.error(where, "assignments one after the other (index) are not read")
         return ref
 
-    def _edge(self, edge: Any, names: list[str], location_name: str, where: str) -> Command:
-        source = self.of(edge, "location", where, str)
+    def _read_edge(self, edge: Any, names: list[str], location_name: str, where: str) -> Command:
+        """Return an edge of an automaton as a command."""
+        source = self.required_entry(edge, "location", where, str)
         self.check_keys(edge, "edge", where)
         action = edge.get("action", "")
         if not isinstance(action, str) or (action and action not in self.actions):
@@ -619,20 +638,20 @@ class _Reader(JaniReader):
             f"{where}.guard",
         )
         if len(names) > 1:
-            guard = Chain(_is_at(location_name, names.index(source)), (("&", guard),), 1)
-        rate_object = self.check_keys(self.of(edge, "rate", where, dict), "exp", f"{where}.rate")
+            guard = Chain(_is_at_location(location_name, names.index(source)), (("&", guard),), 1)
+        rate_object = self.check_keys(self.required_entry(edge, "rate", where, dict), "exp", f"{where}.rate")
         rate = self.expression(rate_object.get("exp"), f"{where}.rate")
-        shared = self.list_of(edge, "assignments", where)
-        destinations = self.of(edge, "destinations", where, list)
+        shared = self.optional_list(edge, "assignments", where)
+        destinations = self.required_entry(edge, "destinations", where, list)
         self._check_shares(destinations, where)
         branches = tuple(
-            self._destination(d, rate, shared, names, location_name, f"{where}.destinations[{k}]")
+            self._read_destination(d, rate, shared, names, location_name, f"{where}.destinations[{k}]")
             for k, d in enumerate(destinations)
         )
         return Command(action, guard, branches, 1)
 
     def _check_shares(self, destinations: list[Any], where: str) -> None:
-        """Refuse probabilities of an edge that are numbers and do not sum to 1."""
+        """Raise FileError if the probabilities of an edge's destinations are numbers that do not sum to 1."""
         probabilities = [
             d["probability"] if isinstance(d, dict) and "probability" in d else {"exp": 1} for d in destinations
         ]
@@ -641,30 +660,31 @@ class _Reader(JaniReader):
         if len(numbers) == len(shares) and abs(math.fsum(numbers) - 1.0) > SHARE_ROUNDING:
             raise self.error(f"{where}.destinations", f"probabilities sum to {math.fsum(numbers):.12g}: must be 1")
 
-    def _destination(
+    def _read_destination(
         self, destination: Any, rate: Expression, shared: Any, names: list[str], location_name: str, where: str
     ) -> Branch:
+        """Return a destination of an edge as a branch: its rate with the assignments."""
         self.check_keys(destination, "destination", where)
         share = self.check_keys(destination.get("probability", {"exp": 1}), "exp", f"{where}.probability").get("exp")
         if not _is_one(share):
-            rate = _product(rate, self.expression(share, where))
+            rate = _branch_rate(rate, self.expression(share, where))
         changes: list[Assignment] = []
         transient: list[Assignment] = []
-        for assignment in [*shared, *self.list_of(destination, "assignments", where)]:
-            ref = self._ref(assignment, where)
+        for assignment in [*shared, *self.optional_list(destination, "assignments", where)]:
+            ref = self._assigned_name(assignment, where)
             value = self.expression(assignment.get("value"), where)
             if ref in {assigned.name for assigned in transient}:
                 raise self.error(where, f"{ref!r} is assigned twice")
             (transient if ref in self.transient else changes).append(Assignment(ref, value, 1))
-        target = self.of(destination, "location", where, str)
+        target = self.required_entry(destination, "location", where, str)
         if target not in names:
             raise self.error(where, f"location {target!r} is not defined")
         if len(names) > 1:
             changes.append(Assignment(location_name, Literal(names.index(target), 1), 1))
         return Branch(rate, tuple(changes), tuple(transient))
 
-    def _state_value(self, variable: Transient) -> Expression:
-        """Return the value of a transient variable in states: the value of the location, or the initial value."""
+    def _value_in_states(self, variable: Transient) -> Expression:
+        """Return a transient variable's value in states, as a tree: by location, otherwise its initial value."""
         cases = self.state_values.get(variable.name, [])
         if len({automaton for automaton, _, _ in cases}) > 1:
             raise self.error(variable.name, "a value in several automata: not read")
@@ -675,19 +695,20 @@ class _Reader(JaniReader):
             return cases[0][2]
         return Choice(by_condition, variable.start, 1) if cases else variable.start
 
-    def _compose(self, program: Program, contents: dict[str, Any]) -> Program:
-        system = self.of(contents, "system", "file", dict)
+    def _with_composition(self, program: Program, contents: dict[str, Any]) -> Program:
+        """Return the program with the parallel composition that ``system`` describes."""
+        system = self.required_entry(contents, "system", "file", dict)
         self.check_keys(system, "system", "system")
-        elements = self.of(system, "elements", "system", list)
+        elements = self.required_entry(system, "elements", "system", list)
         names = [
-            self.of(self.check_keys(e, "element", "system.elements"), "automaton", "system.elements", str)
+            self.required_entry(self.check_keys(e, "element", "system.elements"), "automaton", "system.elements", str)
             for e in elements
         ]
         parts = tuple(Composition("module", (name,)) for name in names)
         vectors = []
-        for k, sync in enumerate(self.list_of(system, "syncs", "system")):
+        for k, sync in enumerate(self.optional_list(system, "syncs", "system")):
             self.check_keys(sync, "sync", f"system.syncs[{k}]")
-            actions = self.of(sync, "synchronise", f"system.syncs[{k}]", list)
+            actions = self.required_entry(sync, "synchronise", f"system.syncs[{k}]", list)
             if len(actions) != len(names):
                 raise self.error(f"system.syncs[{k}]", "one entry for each element is expected")
             result = sync.get("result", "")
@@ -700,7 +721,7 @@ class _Reader(JaniReader):
         return Program(**{**vars(program), "composition": composition})
 
     def with_steps(self, program: Program, property_rewards: Mapping[str, Expression]) -> Program:
-        """Return the program with the rewards of its transitions: of variables, and of expressions in properties."""
+        """Return the program with transition rewards: of transient variables, and of expressions in properties."""
         branches = [b for m in program.modules.values() for c in m.commands for b in c.branches]
         assigned = {assignment.name for branch in branches for assignment in branch.transient}
         steps: dict[str, Expression] = {
@@ -715,14 +736,16 @@ class _Reader(JaniReader):
 
 
 def _is_zero(tree: Expression) -> bool:
+    """Return whether a tree is the number 0."""
     return isinstance(tree, Literal) and tree.value == 0
 
 
-def _is_at(location_name: str, number: int) -> Expression:
+def _is_at_location(location_name: str, number: int) -> Expression:
+    """Return the condition that an automaton is at the location of this number."""
     return Chain(Name(location_name, 1), (("=", Literal(number, 1)),), 1)
 
 
-def _product(rate: Expression, share: Expression) -> Expression:
+def _branch_rate(rate: Expression, share: Expression) -> Expression:
     """Return the rate of a destination: a negative rate stays negative, whatever the sign of its probability."""
     product = Chain(rate, (("*", share),), 1)
     if any(isinstance(factor, Literal) and factor.value >= 0 for factor in (rate, share)):
@@ -731,7 +754,7 @@ def _product(rate: Expression, share: Expression) -> Expression:
 
 
 def _is_one(share: Any) -> bool:
-    """Whether a probability is 1, or has the form x / x, which would be rounded, or NaN for 0 / 0."""
+    """Return whether a probability is 1, or has the form x / x, which would be rounded, or NaN for 0 / 0."""
     if isinstance(share, dict) and share.get("op") == "/":
         return bool(share.get("left") == share.get("right"))
     return not isinstance(share, bool) and share == 1

@@ -17,21 +17,21 @@ from __future__ import annotations
 from numpy import uint64
 
 __all__ = [
-    "append",
-    "emit",
-    "enter",
-    "enter_rows",
+    "append_rate",
+    "count_bits",
+    "enter_words",
     "expand_chosen",
     "gather",
     "index_of",
-    "insert",
+    "insert_sorted",
     "locate_state",
     "locate_word",
     "look_up",
-    "ones",
     "reach",
-    "read",
+    "read_keys",
     "rehash",
+    "store_target",
+    "write_listed_rows",
     "write_rows",
 ]
 
@@ -45,7 +45,7 @@ INFINITE = float("inf")
 
 
 def reach(progress, tables, reached, numbers):
-    """Expand the queued states until the arrays are full.
+    """Expand the states queued in ``numbers``, appending new targets, until all are done or the arrays are full.
 
     ``progress`` has the first queued state, the number of states, of their transitions, of words with bits, the state
     to stop at, 1 after a faulty transition, and the maximum number of transitions of a state. ``numbers`` has the
@@ -60,7 +60,7 @@ def reach(progress, tables, reached, numbers):
         and (mask < 0 or 2 * (words + tables.max_transitions) <= mask + 1)
     ):
         number = numbers[source]
-        first, last = read(number, tables)
+        first, last = read_keys(number, tables)
         degree = 0
         for c in range(first, last):
             begin, end = gather(tables.chosen[uint64(c)], tables)
@@ -86,7 +86,7 @@ def reach(progress, tables, reached, numbers):
 
 
 def write_rows(progress, tables, reached, rows):
-    """Write the generator's rows of the states in a range of words: sorted, each target once, with the diagonal.
+    """Write the generator's rows of the states in a range of words, each sorted and with its diagonal entry.
 
     ``progress`` has the first unfinished entry of ``rows.slots``, the number of written states, of their entries, and
     the slot to stop at. Unless ``rows.ordered``, rows are unsorted and without a diagonal.
@@ -99,8 +99,8 @@ def write_rows(progress, tables, reached, rows):
         while remaining != 0:
             lowest = remaining & -remaining
             remaining ^= lowest
-            number = (base << 6) + ones(lowest - 1)
-            first, last = read(number, tables)
+            number = (base << 6) + count_bits(lowest - 1)
+            first, last = read_keys(number, tables)
             length, loops = 0, 0.0
             for c in range(first, last):
                 group = tables.chosen[uint64(c)]
@@ -117,7 +117,7 @@ def write_rows(progress, tables, reached, rows):
                         continue
                     column = index_of(target, reached)
                     if rows.ordered:
-                        length = insert(entry, length, column, rate, rows)
+                        length = insert_sorted(entry, length, column, rate, rows)
                     else:
                         rows.indices[entry + length] = column
                         rows.values[entry + length] = rate
@@ -129,7 +129,7 @@ def write_rows(progress, tables, reached, rows):
                 exit_rate = 0.0
                 for e in range(entry, entry + length):
                     exit_rate += rows.values[e]
-                length = insert(entry, length, row, -exit_rate, rows)
+                length = insert_sorted(entry, length, row, -exit_rate, rows)
             entry += length
             rows.numbers[row] = number
             rows.loops[row] = loops
@@ -138,8 +138,8 @@ def write_rows(progress, tables, reached, rows):
     progress[0], progress[1], progress[2] = progress[3], row, entry
 
 
-def read(number, tables):
-    """Compute the keys of a state from its number; return the start and the end of its groups in ``chosen``."""
+def read_keys(number, tables):
+    """Store the table keys of the state ``number`` in ``tables.values``; return its range of groups in ``chosen``."""
     for k in range(len(tables.values)):
         value = 0
         for r in range(tables.reads[k], tables.reads[k + 1]):
@@ -150,7 +150,7 @@ def read(number, tables):
 
 
 def gather(group, tables):
-    """Return the start and the end of the rows of a group, after `read` for the state.
+    """Return the range (begin, end) of the transitions of a group, out of the state last passed to `read_keys`.
 
     Every combination of rows of several terms is a row: rates multiply, changes add up.
     """
@@ -172,14 +172,14 @@ def gather(group, tables):
 
 
 def look_up(term, tables):
-    """Return the start and the end of the rows of a term, after `read` for the state."""
+    """Return the range (begin, end) of the rows of one table (term), for the state last passed to `read_keys`."""
     value = tables.values[uint64(tables.keys[uint64(term)])]
     entry = tables.first[uint64(term)] + value
     return tables.indptr[uint64(entry)], tables.indptr[uint64(entry + 1)]
 
 
 def locate_word(word, reached):
-    """Return the slot of a word of bits, or the free slot for it."""
+    """Return the slot of the 64-bit word of number ``word`` in the bitmap or hash table, or the free slot for it."""
     if reached.mask < 0:
         return word
     spread = word * SPREAD
@@ -190,29 +190,29 @@ def locate_word(word, reached):
 
 
 def index_of(number, reached):
-    """Return the rank of a state among the reached states."""
+    """Return the rank of the state ``number`` among the reached states, in the order of their numbers."""
     slot = uint64(locate_word(number >> 6, reached))
-    return reached.ranks[slot] + ones(reached.bits[slot] & ~(-1 << (number & 63)))
+    return reached.ranks[slot] + count_bits(reached.bits[slot] & ~(-1 << (number & 63)))
 
 
-def ones(word):
-    """Return the number of bits in a word."""
+def count_bits(word):
+    """Return the number of bits that are set in a 64-bit word."""
     word -= (word >> 1) & PAIRS
     word = (word & NIBBLES) + ((word >> 2) & NIBBLES)
     word = (word + (word >> 4)) & BYTES
     return (word * BYTE_SUM) >> 56
 
 
-def enter(words, bits, reached):
-    """Enter bits of words into the hash table."""
+def enter_words(words, bits, reached):
+    """Set bits of 64-bit words in the hash table ``reached``, in place."""
     for k in range(len(words)):
         slot = locate_word(words[k], reached)
         reached.bits[slot] |= bits[k]
         reached.keys[slot] = words[k]
 
 
-def insert(begin, length, target, value, rows):
-    """Add a value to a sorted row of ``length`` entries; return the new length."""
+def insert_sorted(begin, length, target, value, rows):
+    """Add a value at a target column to a row sorted by column, in place; return the row's new length."""
     indices, values = rows.indices, rows.values
     entry = begin + length
     while entry > begin and indices[uint64(entry - 1)] > target:
@@ -232,7 +232,7 @@ def insert(begin, length, target, value, rows):
 
 
 def expand_chosen(progress, chosen, tables, states, rows):
-    """Write the rows of chosen states until the arrays are full; transitions with the same target are one entry.
+    """Write the matrix rows of chosen states by tables, until done or the arrays are full; equal targets are merged.
 
     ``progress`` counts the finished chosen states, all states, and the entries of the rows; its last entry is 1 if the
     next chosen state has a faulty transition.
@@ -246,7 +246,7 @@ def expand_chosen(progress, chosen, tables, states, rows):
         state = chosen[progress[0]]
         number, count, start = states.numbers[state], progress[1], progress[2]
         stop, leaving = start, 0.0
-        first, last = read(number, tables)
+        first, last = read_keys(number, tables)
         for c in range(first, last):
             begin, end = gather(tables.chosen[c], tables)
             for j in range(begin, end):
@@ -255,8 +255,8 @@ def expand_chosen(progress, chosen, tables, states, rows):
                     progress[1], progress[3] = count, 1
                     return
                 if rate > 0.0 and tables.changes[j] != 0:
-                    count = emit(number + tables.changes[j], count, stop, states, rows)
-                    stop = append(start, stop, rate, rows)
+                    count = store_target(number + tables.changes[j], count, stop, states, rows)
+                    stop = append_rate(start, stop, rate, rows)
                     leaving += rate
         rows.starts[state] = start
         rows.degrees[state] = stop - start
@@ -264,8 +264,8 @@ def expand_chosen(progress, chosen, tables, states, rows):
         progress[0], progress[1], progress[2] = progress[0] + 1, count, stop
 
 
-def enter_rows(progress, chosen, edges, states, rows):
-    """Write the rows of chosen states from a list of transitions, by sources and numbers of targets.
+def write_listed_rows(progress, chosen, edges, states, rows):
+    """Write the matrix rows of chosen states from a list of transitions, which are sorted by source.
 
     ``progress`` as for `expand_chosen`. The arrays must have space for all rows.
     """
@@ -273,8 +273,8 @@ def enter_rows(progress, chosen, edges, states, rows):
     for k in range(len(chosen)):
         begin, leaving = end, 0.0
         while edge < len(edges.sources) and edges.sources[edge] == k:
-            count = emit(edges.numbers[edge], count, end, states, rows)
-            end = append(begin, end, edges.rates[edge], rows)
+            count = store_target(edges.numbers[edge], count, end, states, rows)
+            end = append_rate(begin, end, edges.rates[edge], rows)
             leaving += edges.rates[edge]
             edge += 1
         rows.starts[chosen[k]] = begin
@@ -283,8 +283,8 @@ def enter_rows(progress, chosen, edges, states, rows):
     progress[1], progress[2] = count, end
 
 
-def append(begin, end, rate, rows):
-    """Add a rate to a row, which begins at ``begin``, for the target stored at its end; return the new end."""
+def append_rate(begin, end, rate, rows):
+    """Add a rate to the row from ``begin`` to ``end``, for the target stored at ``end``; return the row's new end."""
     target = rows.targets[end]
     for entry in range(begin, end):
         if rows.targets[entry] == target:
@@ -295,8 +295,8 @@ def append(begin, end, rate, rows):
     return end + 1
 
 
-def emit(number, count, end, states, rows):
-    """Store the target of a transition by its number, as a new state if unknown; return the number of states."""
+def store_target(number, count, end, states, rows):
+    """Store the index of the state ``number`` in ``rows.targets[end]``, as a new state if unknown; return the count."""
     slot = locate_state(number, states.slots, states.mask)
     target = states.slots[slot] - 1
     if target < 0:
@@ -310,7 +310,7 @@ def emit(number, count, end, states, rows):
 
 
 def locate_state(number, slots, mask):
-    """Return the position of a state in ``slots``, or the free position for it."""
+    """Return the position of the pair of a state in the hash table ``slots``, or the free position for it."""
     line = (number >> 2) * SPREAD
     slot = (((line ^ (line >> 29)) << 2) | (number & 3)) & mask
     while slots[2 * slot] != 0 and slots[2 * slot + 1] != number:
@@ -319,7 +319,7 @@ def locate_state(number, slots, mask):
 
 
 def rehash(numbers, first, count, slots, mask):
-    """Enter the states from ``first`` on into an empty table."""
+    """Enter the states from ``first`` to ``count - 1`` into the empty hash table ``slots``, in place."""
     for s in range(first, count):
         slot = locate_state(numbers[s], slots, mask)
         slots[slot] = s + 1

@@ -53,14 +53,14 @@ __all__ = [
     "Scope",
     "StateFunction",
     "Value",
+    "apply_function",
+    "apply_operators",
     "as_real",
-    "boolean",
-    "chain",
+    "check_boolean",
     "check_numbers",
     "choose",
     "combine",
     "constant",
-    "function",
     "is_plain",
     "map_parts",
     "names_in",
@@ -78,7 +78,7 @@ Location = tuple[str, int]
 
 
 class FileError(RuleError):
-    """A model file or a property that cannot be used; a ValueError.
+    """Error with file and line for a model file or a property that cannot be used; a ValueError.
 
     It is a `RuleError`, since the commands of a file are rules: its message has the location in the file, and searches
     through states pass it on unchanged.
@@ -117,7 +117,7 @@ class FileError(RuleError):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A truth value or a number."""
+    """Expression node: a truth value or a number."""
 
     value: bool | int | float
     line: int
@@ -125,7 +125,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """Name of a constant, a variable or a formula."""
+    """Expression node: the name of a constant, a variable or a formula."""
 
     name: str
     line: int
@@ -133,7 +133,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Name in quotes of a set of states; in properties also of another property."""
+    """Expression node: a name in quotes, of a set of states or, in properties, of another property."""
 
     name: str
     line: int
@@ -141,7 +141,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """``!x`` or ``-x``."""
+    """Expression node: ``!x`` or ``-x``."""
 
     sign: str
     of: Expression
@@ -150,7 +150,7 @@ class Negation:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Operands joined by operators of one rank, from the left: ``a - b + c``."""
+    """Expression node: operands joined from the left by operators of equal rank, such as ``a - b + c``."""
 
     first: Expression
     rest: tuple[tuple[str, Expression], ...]
@@ -159,7 +159,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``condition ? value : condition ? value : otherwise``."""
+    """Expression node: ``condition ? value : condition ? value : otherwise``."""
 
     cases: tuple[tuple[Expression, Expression], ...]
     otherwise: Expression
@@ -168,7 +168,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of `markov.files.language.FUNCTIONS`."""
+    """Expression node: a function of the table `FUNCTIONS` with its arguments."""
 
     name: str
     of: tuple[Expression, ...]
@@ -179,7 +179,7 @@ Expression = Literal | Name | Label | Negation | Chain | Choice | Call
 
 
 def map_parts(tree: Expression, run: Callable[[Any], Any]) -> Expression:
-    """Return an expression with a function applied to its parts."""
+    """Return the expression with each direct subexpression replaced by the result of ``run``."""
     match tree:
         case Negation(_, of):
             return replace(tree, of=run(of))
@@ -194,10 +194,11 @@ def map_parts(tree: Expression, run: Callable[[Any], Any]) -> Expression:
 
 
 def names_in(tree: Expression) -> list[str]:
-    """Return the names in an expression."""
+    """Return the names of constants, variables and formulas in an expression, repeated as often as they occur."""
     names: list[str] = [tree.name] if isinstance(tree, Name) else []
 
     def collect(part: Expression) -> Expression:
+        """Add the names of a part."""
         names.extend(names_in(part))
         return part
 
@@ -206,7 +207,7 @@ def names_in(tree: Expression) -> list[str]:
 
 
 def size_of(tree: Any, sizes_by_id: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Return the numbers of nodes and levels of a tree with shared parts; ``sizes_by_id`` caches the sizes of parts."""
+    """Return the numbers of nodes and of levels of an expression tree; ``sizes_by_id`` caches those of shared parts."""
     if isinstance(tree, tuple):
         sizes = [size_of(part, sizes_by_id) for part in tree]
         return sum(nodes for nodes, _ in sizes), max((levels for _, levels in sizes), default=0)
@@ -223,17 +224,17 @@ def size_of(tree: Any, sizes_by_id: dict[int, tuple[int, int]]) -> tuple[int, in
 
 
 class Numbering(Protocol):
-    """Numbers of states, from which the values of variables follow."""
+    """Interface of a code that maps integers to states: the values of variables follow from a state's number."""
 
     def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the values of the variables in states, shape (variables, states)."""
+        """Return the values of all variables in the states of these numbers, shape (variables, states)."""
 
     def code(self, k: int, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the values of one variable in states, shape (states,)."""
+        """Return the values of variable ``k`` in the states of these numbers, shape (states,)."""
 
 
 class Batch:
-    """Values of the variables in a batch of states.
+    """The states over which expressions are evaluated at once: values of the variables, decoded on first use.
 
     Parameters
     ----------
@@ -264,18 +265,19 @@ class Batch:
         self._cache: dict[Callable[[Batch], Any], Any] = {}
 
     def _numbers(self) -> tuple[Numbering, NDArray[np.int64]]:
+        """Return the code of the numbers and the numbers of the states."""
         assert self._numbering is not None
         assert self.states is not None
         return self._numbering, self.states
 
     @cached_property
     def codes(self) -> NDArray[np.int64]:
-        """The values of all variables, shape (variables, states)."""
+        """The values of all variables in the states, shape (variables, states)."""
         numbering, states = self._numbers()
         return numbering.codes(states)
 
     def variable(self, k: int) -> NDArray[np.int64]:
-        """Return the values of one variable, shape (states,)."""
+        """Return the values of variable ``k`` in the states, shape (states,)."""
         if "codes" in self.__dict__:
             values: NDArray[np.int64] = self.codes[k]
             return values
@@ -285,7 +287,7 @@ class Batch:
         return self._variables[k]
 
     def take(self, indices: NDArray[np.int64]) -> Batch:
-        """Return the batch of the states at these indices."""
+        """Return the batch of the states at these positions."""
         if len(indices) == self.count:
             return self
         states = None if self.states is None else self.states[indices]
@@ -295,13 +297,13 @@ class Batch:
         return Batch(self.codes[:, indices], states, None, transient)
 
     def transient(self, k: int) -> NDArray[np.float64]:
-        """Return the values of a transient variable in the transitions into the states, shape (states,)."""
+        """Return the values of transient variable ``k`` in the transitions into the states, shape (states,)."""
         assert self._transient is not None
         values: NDArray[np.float64] = self._transient[k]
         return values
 
     def memoize(self, rule: Callable[[Batch], Any]) -> Any:
-        """Return the values of a formula in these states; later calls read them from a cache."""
+        """Return ``rule(self)``, from a cache after the first call."""
         if rule not in self._cache:
             self._cache[rule] = rule(self)
         return self._cache[rule]
@@ -318,7 +320,7 @@ Run = Callable[[Batch], Any]
 
 @dataclass(frozen=True)
 class Value:
-    """A typed expression.
+    """A typed expression, compiled to a function from a batch of states to the values in these states.
 
     Attributes
     ----------
@@ -345,12 +347,12 @@ class Value:
     reads: frozenset[int] = frozenset()
 
     def single(self) -> Any:
-        """Return the value of a fixed expression."""
+        """Return the value of an expression that is the same in all states."""
         return self.run(NO_STATE)
 
 
 def constant(value: bool | float) -> Value:
-    """Return a Python value as an expression."""
+    """Return the typed expression that has this Python value in all states."""
     if isinstance(value, bool):
         return Value("bool", lambda _c: value, fixed=True)
     if isinstance(value, int):
@@ -358,21 +360,21 @@ def constant(value: bool | float) -> Value:
     return Value("double", lambda _c: value, fixed=True)
 
 
-def boolean(value: Value, location: Any, role: str) -> Value:
-    """Return the value after a check that it is a truth value."""
+def check_boolean(value: Value, location: Any, role: str) -> Value:
+    """Return the expression unchanged; FileError unless it is a truth value."""
     if value.kind != "bool":
         raise FileError(location, f"{role} is a number: must be a truth value")
     return value
 
 
 def check_numbers(values: list[Value], location: Any, sign: str) -> None:
-    """Raise FileError if an operand is a truth value."""
+    """Raise FileError if an operand of the operator or function ``sign`` is a truth value."""
     if any(value.kind == "bool" for value in values):
         raise FileError(location, f"{sign!r} of a truth value: must be of numbers")
 
 
 def combine(kind: str, parts: list[Value], run: Run, **options: Any) -> Value:
-    """Return an expression of other expressions; with fixed parts alone it is evaluated at once."""
+    """Return the typed expression that ``run`` computes from ``parts``; a constant if all parts are constants."""
     fails = options.pop("fails", False) or any(part.fails for part in parts)
     reads = frozenset[int]().union(*(part.reads for part in parts))
     fixed = all(part.fixed for part in parts)
@@ -384,36 +386,38 @@ def combine(kind: str, parts: list[Value], run: Run, **options: Any) -> Value:
 
 
 def _to_python(value: Any, kind: str) -> Any:
+    """Return a number of NumPy or Python as bool, int or float, by the kind of the expression."""
     value = value.item() if isinstance(value, np.generic) else value
     return {"bool": bool, "int": int, "double": float}[kind](value)
 
 
 def negate(sign: str, of: Value, location: Any) -> Value:
-    """Return ``!x`` or ``-x``."""
+    """Return the typed expression ``!x`` or ``-x``."""
     if sign == "!":
-        boolean(of, location, "what ! applies to")
+        check_boolean(of, location, "what ! applies to")
         return combine("bool", [of], lambda c: np.logical_not(of.run(c)))
     check_numbers([of], location, "-")
     return combine(of.kind, [of], lambda c: -of.run(c), low=-of.high, high=-of.low)
 
 
 def as_real(value: Any) -> Any:
-    """Return an array or a number in float64."""
+    """Return a number or an array in float64."""
     return np.asarray(value, dtype=np.float64) if isinstance(value, np.ndarray) else float(value)
 
 
 def choose(cases: list[tuple[Value, Value]], otherwise: Value, location: Any) -> Value:
-    """Return the value of the first condition that holds, otherwise the last value."""
+    """Return the typed expression with the value of the first condition that holds, or ``otherwise``."""
     values = [*(value for _, value in cases), otherwise]
     kinds = {value.kind for value in values}
     for condition, _ in cases:
-        boolean(condition, location, "a condition")
+        check_boolean(condition, location, "a condition")
     if len(kinds) > 1 and "bool" in kinds:
         raise FileError(location, "a choice between numbers and truth values")
     kind = "double" if "double" in kinds else kinds.pop()
     dtype = {"bool": np.bool_, "int": np.int64, "double": np.float64}[kind]
 
     def run(c: Batch) -> Any:
+        """Return the values in a batch of states, each alternative evaluated only where it applies."""
         result: NDArray[Any] = np.empty(c.count, dtype=dtype)
         remaining = np.arange(c.count)
         for condition, value in cases:
@@ -440,7 +444,7 @@ StateFunction = Callable[[Any], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryOperator:
-    """A binary operator of expressions.
+    """A row of the table `OPERATORS`: rank, names in the languages, and evaluation rules of a binary operator.
 
     Attributes
     ----------
@@ -470,8 +474,8 @@ class BinaryOperator:
     mathml: str = ""
 
 
-def chain(first: Value, rest: list[tuple[str, Value]], location: Any) -> Value:
-    """Return operands joined by operators of one rank, from the left."""
+def apply_operators(first: Value, rest: list[tuple[str, Value]], location: Any) -> Value:
+    """Return the typed expression of operands joined from the left by operators of equal rank."""
     sign = rest[0][0]
     if sign in ("&", "|"):
         return _all_or_any(sign, [first, *(value for _, value in rest)], location)
@@ -479,9 +483,9 @@ def chain(first: Value, rest: list[tuple[str, Value]], location: Any) -> Value:
 
 
 def _all_or_any(sign: str, parts: list[Value], location: Any) -> Value:
-    """Return the conjunction or the disjunction of any number of operands."""
+    """Return the typed expression ``a & b & ...`` or ``a | b | ...``, which skips states already decided."""
     for part in parts:
-        boolean(part, location, f"an operand of {sign}")
+        check_boolean(part, location, f"an operand of {sign}")
     deciding = sign == "|"
     join = np.logical_or if deciding else np.logical_and
     undecided = [part for part in parts if not (part.fixed and part.single() != deciding)]
@@ -491,6 +495,7 @@ def _all_or_any(sign: str, parts: list[Value], location: Any) -> Value:
         return constant(not deciding)
 
     def run(c: Batch) -> Any:
+        """Return the truth values in a batch of states."""
         result = undecided[0].run(c)
         for part in undecided[1:]:
             result = _where_undecided(result, part, c, deciding=deciding) if part.fails else join(result, part.run(c))
@@ -500,7 +505,7 @@ def _all_or_any(sign: str, parts: list[Value], location: Any) -> Value:
 
 
 def _where_undecided(before: Any, part: Value, c: Batch, *, deciding: bool) -> Any:
-    """Evaluate an operand only in the states that earlier operands have not decided."""
+    """Return truth values with ``part`` evaluated only in the states that earlier operands have not decided."""
     truths = np.broadcast_to(before, c.count)
     indices = np.flatnonzero(truths != deciding)
     if not len(indices):
@@ -511,14 +516,16 @@ def _where_undecided(before: Any, part: Value, c: Batch, *, deciding: bool) -> A
 
 
 def _implication(a: Value, b: Value, location: Any) -> Value:
-    boolean(a, location, "an operand of =>")
-    boolean(b, location, "an operand of =>")
+    """Array rule of ``a => b``."""
+    check_boolean(a, location, "an operand of =>")
+    check_boolean(b, location, "an operand of =>")
     return _all_or_any("|", [negate("!", a, location), b], location)
 
 
 def _equivalence(a: Value, b: Value, location: Any) -> Value:
-    boolean(a, location, "an operand of <=>")
-    boolean(b, location, "an operand of <=>")
+    """Array rule of ``a <=> b``."""
+    check_boolean(a, location, "an operand of <=>")
+    check_boolean(b, location, "an operand of <=>")
     return combine("bool", [a, b], lambda c: np.equal(a.run(c), b.run(c)))
 
 
@@ -533,6 +540,7 @@ COMPARISONS: dict[str, Any] = {
 
 
 def _comparison(sign: str) -> OperatorRule:
+    """Return the array rule of a comparison operator such as ``<``."""
     compare = COMPARISONS[sign]
 
     def rule(a: Value, b: Value, location: Any) -> Value:
@@ -544,17 +552,19 @@ def _comparison(sign: str) -> OperatorRule:
 
 
 def _arithmetic(sign: str, run: Callable[[Any, Any], Any]) -> OperatorRule:
+    """Return the array rule of ``+``, ``-`` or ``*``, exact on integers."""
+
     def rule(a: Value, b: Value, location: Any) -> Value:
         check_numbers([a, b], location, sign)
         if "double" in (a.kind, b.kind):
             return combine("double", [a, b], lambda c: run(as_real(a.run(c)), as_real(b.run(c))))
-        return _int_operation(sign, run, a, b, location)
+        return _integer_arithmetic(sign, run, a, b, location)
 
     return rule
 
 
-def _int_operation(sign: str, run: Callable[[Any, Any], Any], a: Value, b: Value, location: Any) -> Value:
-    """Return a sum, a difference or a product of integers, with a check where it might overflow."""
+def _integer_arithmetic(sign: str, run: Callable[[Any, Any], Any], a: Value, b: Value, location: Any) -> Value:
+    """Return the sum, difference or product of integer expressions, checked where it might exceed 62 bits."""
     if sign == "*":
         extremes = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
     elif sign == "+":
@@ -565,6 +575,7 @@ def _int_operation(sign: str, run: Callable[[Any, Any], Any], a: Value, b: Value
     fits = low > -INT_LIMIT and high < INT_LIMIT
 
     def checked_run(c: Batch) -> Any:
+        """Return the values in a batch of states; FileError beyond 2^62."""
         x, y = a.run(c), b.run(c)
         with np.errstate(over="ignore"):
             magnitude = np.abs(run(as_real(x), as_real(y)))
@@ -579,11 +590,13 @@ def _int_operation(sign: str, run: Callable[[Any, Any], Any], a: Value, b: Value
 
 
 def _division(a: Value, b: Value, location: Any) -> Value:
+    """Array rule of ``a / b``, a real number."""
     check_numbers([a, b], location, "/")
-    return combine("double", [a, b], lambda c: _quotient(as_real(a.run(c)), as_real(b.run(c))))
+    return combine("double", [a, b], lambda c: _quotient_array(as_real(a.run(c)), as_real(b.run(c))))
 
 
-def _quotient(a: Any, b: Any) -> Any:
+def _quotient_array(a: Any, b: Any) -> Any:
+    """Return the elementwise quotient of arrays; 1/0 is infinite, without a warning."""
     with np.errstate(divide="ignore", invalid="ignore"):  # 1/0 is infinite
         return np.true_divide(a, b)
 
@@ -595,7 +608,8 @@ def quotient(a: Any, b: Any) -> Any:
     return a / b
 
 
-def _strict(operation: Callable[[Any, Any], Any]) -> Callable[[StateFunction, StateFunction], StateFunction]:
+def _evaluate_both(operation: Callable[[Any, Any], Any]) -> Callable[[StateFunction, StateFunction], StateFunction]:
+    """Return the single-state rule of an operator that always evaluates both operands."""
     return lambda a, b: lambda s: operation(a(s), b(s))
 
 
@@ -618,7 +632,7 @@ OPERATORS: dict[str, BinaryOperator] = {
         rank=1,
         meaning="equivalence",
         arrays=_equivalence,
-        single=_strict(operator.eq),
+        single=_evaluate_both(operator.eq),
         truths=lambda a, b: a.same_as(b),
     ),
     "|": BinaryOperator(
@@ -643,7 +657,7 @@ OPERATORS: dict[str, BinaryOperator] = {
         rank=5,
         meaning="equal",
         arrays=_comparison("="),
-        single=_strict(operator.eq),
+        single=_evaluate_both(operator.eq),
         truths=lambda a, b: a.same_as(b),
         jani="=",
         mathml="eq",
@@ -652,28 +666,28 @@ OPERATORS: dict[str, BinaryOperator] = {
         rank=5,
         meaning="different",
         arrays=_comparison("!="),
-        single=_strict(operator.ne),
+        single=_evaluate_both(operator.ne),
         truths=lambda a, b: ~a.same_as(b),
         jani="≠",
         mathml="neq",
     ),
     "<": BinaryOperator(
-        rank=6, meaning="less", arrays=_comparison("<"), single=_strict(operator.lt), jani="<", mathml="lt"
+        rank=6, meaning="less", arrays=_comparison("<"), single=_evaluate_both(operator.lt), jani="<", mathml="lt"
     ),
     "<=": BinaryOperator(
-        rank=6, meaning="at most", arrays=_comparison("<="), single=_strict(operator.le), jani="≤", mathml="leq"
+        rank=6, meaning="at most", arrays=_comparison("<="), single=_evaluate_both(operator.le), jani="≤", mathml="leq"
     ),
     ">": BinaryOperator(
-        rank=6, meaning="greater", arrays=_comparison(">"), single=_strict(operator.gt), jani=">", mathml="gt"
+        rank=6, meaning="greater", arrays=_comparison(">"), single=_evaluate_both(operator.gt), jani=">", mathml="gt"
     ),
     ">=": BinaryOperator(
-        rank=6, meaning="at least", arrays=_comparison(">="), single=_strict(operator.ge), jani="≥", mathml="geq"
+        rank=6, meaning="at least", arrays=_comparison(">="), single=_evaluate_both(operator.ge), jani="≥", mathml="geq"
     ),
     "+": BinaryOperator(
         rank=7,
         meaning="sum",
         arrays=_arithmetic("+", np.add),
-        single=_strict(operator.add),
+        single=_evaluate_both(operator.add),
         is_condition=False,
         jani="+",
         mathml="plus",
@@ -682,7 +696,7 @@ OPERATORS: dict[str, BinaryOperator] = {
         rank=7,
         meaning="difference",
         arrays=_arithmetic("-", np.subtract),
-        single=_strict(operator.sub),
+        single=_evaluate_both(operator.sub),
         is_condition=False,
         jani="-",
         mathml="minus",
@@ -691,7 +705,7 @@ OPERATORS: dict[str, BinaryOperator] = {
         rank=8,
         meaning="product",
         arrays=_arithmetic("*", np.multiply),
-        single=_strict(operator.mul),
+        single=_evaluate_both(operator.mul),
         is_condition=False,
         jani="*",
         mathml="times",
@@ -700,7 +714,7 @@ OPERATORS: dict[str, BinaryOperator] = {
         rank=8,
         meaning="quotient, a real number; 1/0 is infinite",
         arrays=_division,
-        single=_strict(quotient),
+        single=_evaluate_both(quotient),
         is_condition=False,
         jani="/",
         mathml="divide",
@@ -719,7 +733,7 @@ FACTORIALS = np.array([math.factorial(n) for n in range(171)], dtype=np.float64)
 
 @dataclass(frozen=True, kw_only=True)
 class ExpressionFunction:
-    """A function of expressions.
+    """A row of the table `FUNCTIONS`: arity, names in the languages, and evaluation rules of a function.
 
     Attributes
     ----------
@@ -744,8 +758,8 @@ class ExpressionFunction:
     mathml: str = ""
 
 
-def function(name: str, arguments: list[Value], location: Any) -> Value:
-    """Return a function of numbers.
+def apply_function(name: str, arguments: list[Value], location: Any) -> Value:
+    """Return the typed expression of a function of `FUNCTIONS` applied to arguments.
 
     Raises
     ------
@@ -760,29 +774,31 @@ def function(name: str, arguments: list[Value], location: Any) -> Value:
 
 
 def names_of_language(language: str) -> dict[str, str]:
-    """Return names in this table by the names of a language: ``"prism"``, ``"jani"`` or ``"mathml"``."""
+    """Return the names in `FUNCTIONS` by a language's names for them: ``"prism"``, ``"jani"`` or ``"mathml"``."""
     pairs = ((getattr(entry, language), name) for name, entry in FUNCTIONS.items())
     return {word: name for word, name in pairs if word}
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a number is a number of Python; a stand-in for a box of states has terms."""
+    """Return whether a value is a Python number, not a symbolic stand-in for the numbers in a box of states."""
     return isinstance(value, (int, float)) and not hasattr(value, "terms")
 
 
 # ---------------------------------------------------------------------- over many states
 
 
-def _array(value: Any) -> Any:
+def _float_array(value: Any) -> Any:
+    """Return an array of float64."""
     return np.asarray(value, dtype=np.float64)
 
 
 def _real_array(real: Callable[[Any], Any]) -> ArrayRule:
-    return lambda arguments, _location: combine("double", arguments, lambda c: real(_array(arguments[0].run(c))))
+    """Return the array rule of a function of one real number from a function of NumPy."""
+    return lambda arguments, _location: combine("double", arguments, lambda c: real(_float_array(arguments[0].run(c))))
 
 
-def _factorial(value: Any) -> Any:
-    """Return factorials: infinite beyond float64, NaN of negative numbers and of fractions."""
+def _factorial_array(value: Any) -> Any:
+    """Return the factorials of an array: inf beyond float64, NaN of negative numbers and of fractions."""
     value = np.asarray(value, dtype=np.float64)
     integer = (value >= 0.0) & (value == np.floor(value))
     small = integer & (value < len(FACTORIALS))
@@ -791,18 +807,23 @@ def _factorial(value: Any) -> Any:
 
 
 def _log_array(arguments: list[Value], _location: Any) -> Value:
+    """Array rule of ``log(x, base)``."""
+
     def run(c: Batch) -> Any:
-        return np.divide(np.log(_array(arguments[0].run(c))), np.log(_array(arguments[1].run(c))))
+        return np.divide(np.log(_float_array(arguments[0].run(c))), np.log(_float_array(arguments[1].run(c))))
 
     return combine("double", arguments, run)
 
 
 def _abs_array(arguments: list[Value], _location: Any) -> Value:
+    """Array rule of ``abs(x)``."""
     high = max(abs(arguments[0].low), abs(arguments[0].high))
     return combine(arguments[0].kind, arguments, lambda c: np.abs(arguments[0].run(c)), low=0, high=high)
 
 
 def _sign_array(arguments: list[Value], location: Any) -> Value:
+    """Array rule of ``sgn(x)``: -1, 0 or 1; FileError for NaN."""
+
     def run(c: Batch) -> Any:
         value = np.asarray(arguments[0].run(c))
         if np.isnan(value).any():
@@ -812,7 +833,9 @@ def _sign_array(arguments: list[Value], location: Any) -> Value:
     return combine("int", arguments, run, low=-1, high=1, fails=arguments[0].kind == "double")
 
 
-def _extreme(pick: Any, best: Callable[[Any], int]) -> ArrayRule:
+def _extreme_array(pick: Any, best: Callable[[Any], int]) -> ArrayRule:
+    """Return the array rule of ``min`` or ``max``; ``best`` picks the bounds of integer results."""
+
     def extreme(arguments: list[Value], _location: Any) -> Value:
         kind = "double" if any(value.kind == "double" for value in arguments) else "int"
         low, high = best(value.low for value in arguments), best(value.high for value in arguments)
@@ -824,14 +847,16 @@ def _extreme(pick: Any, best: Callable[[Any], int]) -> ArrayRule:
     return extreme
 
 
-def _rounding(name: str, rounded: Callable[[Any], Any]) -> ArrayRule:
+def _rounding_array(name: str, rounded: Callable[[Any], Any]) -> ArrayRule:
+    """Return the array rule of a rounding to integers such as ``floor``; FileError beyond 2^62."""
+
     def rule(arguments: list[Value], location: Any) -> Value:
         (argument,) = arguments
         if argument.kind == "int":
             return argument
 
         def run(c: Batch) -> Any:
-            value = _array(argument.run(c))
+            value = _float_array(argument.run(c))
             result = rounded(value)
             if not (np.abs(result) < INT_LIMIT).all():
                 raise FileError(location, f"{name} of {float(np.ravel(value)[0])}: no whole number")
@@ -843,13 +868,13 @@ def _rounding(name: str, rounded: Callable[[Any], Any]) -> ArrayRule:
 
 
 def _integer_array(arguments: list[Value], location: Any) -> Value:
-    """Return a real number that must be integral, as an integer (SBML: a plain ``cn`` is a real number)."""
+    """Array rule of ``whole(x)``: the real number as an integer; FileError if it is not integral."""
     (argument,) = arguments
     if argument.kind == "int":
         return argument
 
     def run(c: Batch) -> Any:
-        value = _array(argument.run(c))
+        value = _float_array(argument.run(c))
         wrong = ~((np.abs(value) < INT_LIMIT) & (value == np.floor(value)))
         if wrong.any():
             first = float(np.ravel(value)[np.ravel(wrong)][0])
@@ -860,11 +885,13 @@ def _integer_array(arguments: list[Value], location: Any) -> Value:
 
 
 def _real_power_array(arguments: list[Value], _location: Any) -> Value:
+    """Array rule of ``power(x, y)`` in real numbers."""
     a, b = arguments
-    return combine("double", arguments, lambda c: np.power(_array(a.run(c)), as_real(b.run(c))))
+    return combine("double", arguments, lambda c: np.power(_float_array(a.run(c)), as_real(b.run(c))))
 
 
 def _power_array(arguments: list[Value], location: Any) -> Value:
+    """Array rule of ``pow(x, y)``: an integer for integers, otherwise a real number."""
     if any(value.kind == "double" for value in arguments):
         return _real_power_array(arguments, location)
     base, exponent = arguments
@@ -874,7 +901,7 @@ def _power_array(arguments: list[Value], location: Any) -> Value:
         if (n < 0).any():
             raise FileError(location, "pow of whole numbers with an exponent below 0: write 1.0 * x")
         with np.errstate(over="ignore"):
-            magnitude = np.abs(np.power(_array(x), _array(n)))
+            magnitude = np.abs(np.power(_float_array(x), _float_array(n)))
         if not (magnitude < INT_LIMIT).all():
             raise FileError(location, "pow: a whole number beyond 2^62")
         return np.power(x.astype(np.int64), n.astype(np.int64))
@@ -883,6 +910,7 @@ def _power_array(arguments: list[Value], location: Any) -> Value:
 
 
 def _modulo_array(arguments: list[Value], location: Any) -> Value:
+    """Array rule of ``mod(x, y)`` of integers; FileError unless y > 0."""
     if any(value.kind == "double" for value in arguments):
         raise FileError(location, "mod of a real number: must be of whole numbers")
     a, b = arguments
@@ -901,6 +929,7 @@ def _modulo_array(arguments: list[Value], location: Any) -> Value:
 
 
 def _power(a: Any, b: Any) -> Any:
+    """Single-state rule of ``pow(a, b)``, of numbers or of stand-ins for a box of states."""
     if not (is_plain(a) and is_plain(b)):
         return a ** int(b) if isinstance(b, float) and b.is_integer() else a**b
     plain = isinstance(a, int)
@@ -922,16 +951,19 @@ def _power(a: Any, b: Any) -> Any:
 
 
 def _real_power(a: Any, b: Any) -> Any:
+    """Single-state rule of ``power(a, b)``, a real number."""
     return _power(a, float(b) if isinstance(b, int) and b < 0 else b)
 
 
 def _modulo(a: Any, b: Any) -> Any:
+    """Single-state rule of ``mod(a, b)``; ValueError unless b > 0."""
     if b <= 0:
         raise ValueError("mod by a number that is not positive")
     return a % b
 
 
 def _logarithm(a: Any, b: Any) -> Any:
+    """Single-state rule of ``log(a, b)``, the logarithm of a to the base b."""
     if not (is_plain(a) and is_plain(b)):
         return logarithm(a, b)
     top, bottom = (math.log(x) if x > 0 else (-math.inf if x == 0 else math.nan) for x in (a, b))
@@ -939,26 +971,30 @@ def _logarithm(a: Any, b: Any) -> Any:
 
 
 def _integer(a: Any) -> Any:
+    """Single-state rule of ``whole(a)``: a as an integer; ValueError for a fraction."""
     if isinstance(a, float) and not a.is_integer():
         raise ValueError(f"{a:g}: must be a whole number")
     return math.floor(a)
 
 
 def _round(a: Any) -> Any:
+    """Single-state rule of ``round(a)``: the nearest integer, halves upwards."""
     return math.floor(a + 0.5) if isinstance(a, float) else math.floor(a)
 
 
 def _sign(a: Any) -> Any:
+    """Single-state rule of ``sgn(a)``: -1, 0 or 1; ValueError for NaN."""
     if isinstance(a, float) and math.isnan(a):
         raise ValueError("a number that is none")
     return 1 if a > 0 else -1 if a < 0 else 0
 
 
-def _real(name: str, real: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the rule for one number from a rule for arrays, with identical digits."""
+def _real_single(name: str, real: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the single-state rule of a function of one real number, equal in all digits to its array rule."""
     stand_in_rule = STAND_IN_FUNCTIONS.get({"ln": "log", "arctan": "atan"}.get(name, name))
 
     def call(a: Any) -> Any:
+        """Return the function's value for a number or a stand-in."""
         if stand_in_rule is not None and not is_plain(a):
             return stand_in_rule(a)
         with np.errstate(all="ignore"):
@@ -971,8 +1007,9 @@ def _real(name: str, real: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _real_function(name: str, real: Callable[[Any], Any], meaning: str, mathml: str = "") -> ExpressionFunction:
+    """Return the row of `FUNCTIONS` of a function of one real number from its NumPy function."""
     return ExpressionFunction(
-        arguments=1, meaning=meaning, arrays=_real_array(real), single=_real(name, real), mathml=mathml or name
+        arguments=1, meaning=meaning, arrays=_real_array(real), single=_real_single(name, real), mathml=mathml or name
     )
 
 
@@ -981,7 +1018,7 @@ REAL: dict[str, tuple[Callable[[Any], Any], str]] = {
     "ln": (np.log, "natural logarithm"),
     "log10": (np.log10, "logarithm to the base of 10"),
     "sqrt": (np.sqrt, "square root"),
-    "factorial": (_factorial, "factorial"),
+    "factorial": (_factorial_array, "factorial"),
     "sin": (np.sin, "sine"),
     "cos": (np.cos, "cosine"),
     "tan": (np.tan, "tangent"),
@@ -1002,7 +1039,7 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
     "min": ExpressionFunction(
         arguments=None,
         meaning="smallest",
-        arrays=_extreme(np.minimum, min),
+        arrays=_extreme_array(np.minimum, min),
         single=min,
         prism="min",
         jani="min",
@@ -1011,7 +1048,7 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
     "max": ExpressionFunction(
         arguments=None,
         meaning="largest",
-        arrays=_extreme(np.maximum, max),
+        arrays=_extreme_array(np.maximum, max),
         single=max,
         prism="max",
         jani="max",
@@ -1020,7 +1057,7 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
     "floor": ExpressionFunction(
         arguments=1,
         meaning="largest whole number not above",
-        arrays=_rounding("floor", np.floor),
+        arrays=_rounding_array("floor", np.floor),
         single=math.floor,
         prism="floor",
         jani="floor",
@@ -1029,7 +1066,7 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
     "ceil": ExpressionFunction(
         arguments=1,
         meaning="smallest whole number not below",
-        arrays=_rounding("ceil", np.ceil),
+        arrays=_rounding_array("ceil", np.ceil),
         single=math.ceil,
         prism="ceil",
         jani="ceil",
@@ -1038,14 +1075,14 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
     "round": ExpressionFunction(
         arguments=1,
         meaning="nearest whole number, halves upwards",
-        arrays=_rounding("round", lambda x: np.floor(x + 0.5)),
+        arrays=_rounding_array("round", lambda x: np.floor(x + 0.5)),
         single=_round,
         prism="round",
     ),
     "trc": ExpressionFunction(
         arguments=1,
         meaning="whole number without the fraction",
-        arrays=_rounding("trc", np.trunc),
+        arrays=_rounding_array("trc", np.trunc),
         single=math.trunc,
         jani="trc",
     ),
@@ -1097,7 +1134,7 @@ MAX_PARTS = 5_000_000
 
 
 class Scope:
-    """Names and their meaning.
+    """Table of names that compiles expression trees to typed expressions, with checks of names and types.
 
     Parameters
     ----------
@@ -1125,7 +1162,7 @@ class Scope:
         self._parts = [0]
 
     def value(self, expression: Any, renamed: Mapping[str, str] | None = None) -> Value:
-        """Return the value of an expression after renaming.
+        """Return the typed expression of a tree, after names are replaced by ``renamed``.
 
         Raises
         ------
@@ -1147,15 +1184,16 @@ class Scope:
                 return negate(sign, self.value(of, renamed), location)
             case Chain(first, rest):
                 parts = [(sign, self.value(part, renamed)) for sign, part in rest]
-                return chain(self.value(first, renamed), parts, location)
+                return apply_operators(self.value(first, renamed), parts, location)
             case Choice(cases, otherwise):
                 pairs = [(self.value(c, renamed), self.value(v, renamed)) for c, v in cases]
                 return choose(pairs, self.value(otherwise, renamed), location)
             case Call(name, of):
-                return function(name, [self.value(part, renamed) for part in of], location)
+                return apply_function(name, [self.value(part, renamed) for part in of], location)
         raise FileError(location, "an operator of properties where a value is expected")
 
     def _name_value(self, name: str, location: Any, renamed: Mapping[str, str] | None) -> Value:
+        """Return the typed expression of a constant, a variable or a formula by its name."""
         if name in self.symbols:
             return self.symbols[name]
         if name not in self.formulas:
@@ -1170,10 +1208,11 @@ class Scope:
         self._open_formulas.append(name)
         plain = self.value(self.formulas[name], renamed)
         self._open_formulas.pop()
-        self._formula_values[key] = _memoized(plain)
+        self._formula_values[key] = _memoize(plain)
         return self._formula_values[key]
 
     def _label_value(self, name: str, location: Any) -> Value:
+        """Return the typed expression of a label by its name; FileError if it is not defined."""
         meaning = None if self.labels is None else self.labels(name)
         if meaning is None:
             raise FileError(location, f'"{name}" is not defined')
@@ -1181,8 +1220,8 @@ class Scope:
         return value
 
 
-def _memoized(value: Value) -> Value:
-    """Return the value with a cache per batch of states."""
+def _memoize(value: Value) -> Value:
+    """Return the typed expression with its values cached in each batch of states."""
     if value.fixed:
         return value
     run = value.run

@@ -23,11 +23,11 @@ from markov.computing.resources import MAX_SECONDS, TooLargeError, rates_in_rang
 from markov.files.chains import FileChain, ListedStates, chain_of
 from markov.files.csl import Checker
 from markov.files.jani import parse_jani
-from markov.files.language import Batch, FileError, Value, boolean, constant, names_in
+from markov.files.language import Batch, FileError, Value, check_boolean, constant, names_in
 from markov.files.language import Literal as LiteralTree
 from markov.files.prism import parse_prism
-from markov.files.program import NUMBER_BITS, Instance, Program, Variable, constants_of, instantiate
-from markov.files.properties import Definitions, Evaluation, PropertyResult, Unlisted, answer_property
+from markov.files.program import NUMBER_BITS, Instance, Program, Variable, evaluate_constants, instantiate
+from markov.files.properties import Definitions, Evaluation, InitialStateEvaluation, PropertyResult, answer_property
 from markov.files.queries import Operator, Properties, has_times, parse_properties, parse_property
 from markov.files.rules import field_names
 from markov.files.search import StateSpace, explore
@@ -41,13 +41,15 @@ if TYPE_CHECKING:
 
     from markov.files.program import Reset
 
-__all__ = ["FileModel", "explore_with_resets", "model_from_chain", "read_jani", "read_prism", "rewards_of"]
+__all__ = ["FileModel", "explore_with_resets", "model_from_chain", "read_jani", "read_prism", "reward_rates"]
 
 # --------------------------------------------------------------------------------------------- rewards
 
 
-def rewards_of(name: str, program: Program, state_space: StateSpace) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return rewards per second without and with rewards of transitions, shape (states,) each.
+def reward_rates(
+    name: str, program: Program, state_space: StateSpace
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a reward structure's rates in each state, without and with transition rewards, shape (states,) each.
 
     Raises
     ------
@@ -58,7 +60,7 @@ def rewards_of(name: str, program: Program, state_space: StateSpace) -> tuple[ND
     state_rewards, transition_rewards = np.zeros(c.count), np.zeros(c.count)
     for item in program.rewards[name]:
         location = program.file, item.line
-        guard = boolean(scope.value(item.guard), location, "the condition of a reward")
+        guard = check_boolean(scope.value(item.guard), location, "the condition of a reward")
         value = scope.value(item.value)
         if value.kind == "bool":
             raise FileError(location, "a reward is a truth value: must be a number")
@@ -80,7 +82,7 @@ def rewards_of(name: str, program: Program, state_space: StateSpace) -> tuple[ND
 
 
 def explore_with_resets(instance: Instance, max_states: int) -> tuple[StateSpace, tuple[TimedJump, ...]]:
-    """Return the states reachable from the start and the events, and the events as jumps between them.
+    """Return the states reachable from start and events, and the events as jumps between these states.
 
     Each event happens once. Its values are computed in the states that are possible at its time, after the earlier
     events.
@@ -98,7 +100,7 @@ def explore_with_resets(instance: Instance, max_states: int) -> tuple[StateSpace
         raise FileError((instance.program.file, None), message)
     simultaneous: dict[tuple[float, bool], list[Reset]] = {}
     for reset in instance.program.resets:
-        simultaneous.setdefault((_time(reset, instance), reset.after), []).append(reset)
+        simultaneous.setdefault((_event_time(reset, instance), reset.after), []).append(reset)
     for (time, _), resets in simultaneous.items():
         _check_order(instance, time, resets)
     result = explore(instance, max_states)
@@ -108,8 +110,8 @@ def explore_with_resets(instance: Instance, max_states: int) -> tuple[StateSpace
     steps: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # states before an event, and after it
     ordered = sorted(simultaneous)
     for moment in ordered:
-        before = _reachable(result, sources)
-        after = _targets(result, before, simultaneous[moment])
+        before = _reachable_numbers(result, sources)
+        after = _numbers_after(result, before, simultaneous[moment])
         steps.append((before, after))
         sources = np.unique(after)
         new = np.setdiff1d(sources, numbers)
@@ -127,7 +129,7 @@ def explore_with_resets(instance: Instance, max_states: int) -> tuple[StateSpace
 
 
 def _check_order(instance: Instance, time: float, resets: list[Reset]) -> None:
-    """Refuse simultaneous events whose result depends on their order, which SBML does not define without priorities."""
+    """Raise FileError for simultaneous events whose result depends on their order, which SBML leaves open."""
     location = instance.program.file, None
     names = [change.name for reset in resets for change in reset.changes]
     if len(names) > len(set(names)):
@@ -147,7 +149,8 @@ def _check_order(instance: Instance, time: float, resets: list[Reset]) -> None:
             )
 
 
-def _time(reset: Reset, instance: Instance) -> float:
+def _event_time(reset: Reset, instance: Instance) -> float:
+    """Return the time of an event in s; FileError unless it is a constant, positive and finite."""
     value = instance.scope.value(reset.time)
     time = float(value.single()) if value.fixed and value.kind != "bool" else math.nan
     if not 0.0 < time < math.inf:
@@ -156,8 +159,8 @@ def _time(reset: Reset, instance: Instance) -> float:
     return time
 
 
-def _reachable(result: StateSpace, first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of the states reachable from the first states."""
+def _reachable_numbers(result: StateSpace, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of the states reachable from the states of the numbers ``first``."""
     numbers = result.batch.states
     assert numbers is not None
     marks = np.zeros(len(numbers), dtype=bool)
@@ -166,8 +169,8 @@ def _reachable(result: StateSpace, first: NDArray[np.int64]) -> NDArray[np.int64
     return reached
 
 
-def _targets(result: StateSpace, before: NDArray[np.int64], resets: list[Reset]) -> NDArray[np.int64]:
-    """Return the numbers of the states after events.
+def _numbers_after(result: StateSpace, before: NDArray[np.int64], resets: list[Reset]) -> NDArray[np.int64]:
+    """Return the numbers of the states after simultaneous events, from the numbers of the states before them.
 
     A value of a formula above its limit leads to the state outside of the limits, as a reaction would.
     """
@@ -176,7 +179,7 @@ def _targets(result: StateSpace, before: NDArray[np.int64], resets: list[Reset])
     c = result.batch.take(np.searchsorted(result.batch.states, before))
     index = {r.name: k for k, r in enumerate(instance.ranges)}
     codes = c.codes.copy()
-    is_outside, exceeds = _beyond_limits(codes, index), np.zeros(c.count, dtype=bool)
+    is_outside, exceeds = _is_outside(codes, index), np.zeros(c.count, dtype=bool)
     for reset in resets:
         for change in reset.changes:
             k = index[change.name]
@@ -200,8 +203,8 @@ def _targets(result: StateSpace, before: NDArray[np.int64], resets: list[Reset])
     return instance.numbers(codes)
 
 
-def _beyond_limits(codes: NDArray[np.int64], index: dict[str, int]) -> NDArray[np.bool_]:
-    """Return whether limits have been exceeded in each state: such a state does not change."""
+def _is_outside(codes: NDArray[np.int64], index: dict[str, int]) -> NDArray[np.bool_]:
+    """Return whether each state is the state outside of the species' limits, which no event changes."""
     if "outside" not in index:
         return np.zeros(codes.shape[1], dtype=bool)
     return np.asarray(codes[index["outside"]] == 1)
@@ -211,7 +214,7 @@ def _beyond_limits(codes: NDArray[np.int64], index: dict[str, int]) -> NDArray[n
 
 
 def read_prism(path: str | File, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> FileModel:
-    """Return the model of a file in the PRISM language.
+    """Return the Markov chain model of a file in the PRISM language.
 
     Parameters
     ----------
@@ -257,7 +260,7 @@ def read_prism(path: str | File, *, constants: Mapping[str, Any] | None = None, 
 
 
 def read_jani(path: str | File, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> FileModel:
-    """Return the model of a JANI file, with its properties; arguments as for `read_prism`.
+    """Return the Markov chain model of a JANI file, with its properties; arguments as for `read_prism`.
 
     Raises
     ------
@@ -297,8 +300,8 @@ def read_jani(path: str | File, *, constants: Mapping[str, Any] | None = None, m
 
 
 @contextmanager
-def _name_nesting_error(file: str) -> Iterator[None]:
-    """Turn Python's limit of nested calls into an error of the file."""
+def _nesting_error_of_file(file: str) -> Iterator[None]:
+    """Context that turns a RecursionError into a FileError: expressions are nested too deep."""
     try:
         yield
     except RecursionError:
@@ -306,7 +309,7 @@ def _name_nesting_error(file: str) -> Iterator[None]:
 
 
 class FileModel:
-    """A model read from a file; `stationary`, `transient` and `passage` take it as it is.
+    """A Markov chain model read from a file; `stationary`, `transient` and `passage` take it as it is.
 
     Parameters
     ----------
@@ -340,7 +343,7 @@ class FileModel:
         model_constants = {name: value for name, value in values.items() if name in program.constants}
         self._property_constants = {name: value for name, value in values.items() if name not in model_constants}
         self._model_constants = model_constants
-        with _name_nesting_error(program.file):
+        with _nesting_error_of_file(program.file):
             self.instance: Instance = instantiate(program, model_constants)
         self.properties: Properties | None = None
 
@@ -351,19 +354,20 @@ class FileModel:
 
     @cached_property
     def state_space(self) -> StateSpace:
-        """Reachable states, and the rates between them."""
+        """The reachable states and the rates between them, explored on first use."""
         return self._exploration[0]
 
     @cached_property
     def _exploration(self) -> tuple[StateSpace, tuple[TimedJump, ...]]:
+        """The reachable states and the timed events as jumps, explored on first use."""
         self._check_names(self._property_constants)
-        with _name_nesting_error(self.name):
+        with _nesting_error_of_file(self.name):
             if self.program.resets:
                 return explore_with_resets(self.instance, self.most)
             return explore(self.instance, self.most), ()
 
     def _check_names(self, names: Mapping[str, Any]) -> None:
-        """Raise ValueError for constants of neither the file nor its properties."""
+        """Raise ValueError for names that are constants of neither the model nor its properties."""
         property_constants = () if self.properties is None else self.properties.constants
         choices = (*self.program.constants, *property_constants)
         for name in names:
@@ -371,12 +375,12 @@ class FileModel:
 
     @property
     def timed_jumps(self) -> tuple[TimedJump, ...]:
-        """Events at given times (SBML); only `transient` supports them."""
+        """Events at fixed times (SBML) as jumps between states; only `transient` supports them."""
         return self._exploration[1] if self.program.resets else ()
 
     @cached_property
     def chain(self) -> MarkovChain:
-        """The `MarkovChain` of the reachable states: labels and rewards of the file are its measures.
+        """The `MarkovChain` of the reachable states; labels and rewards of the file are its measures.
 
         Raises
         ------
@@ -388,20 +392,21 @@ class FileModel:
 
     @cached_property
     def chain_between_events(self) -> MarkovChain:
-        """The chain, which events at given times (SBML) interrupt."""
+        """The `MarkovChain` whose rates hold between events at fixed times (SBML)."""
         if self.program.kind != "ctmc":
             message = "a model with discrete time: must be a ctmc"
             raise FileError((self.name, None), message)
         return chain_of(self, self.state_space.Q)
 
     def _check_no_resets(self) -> None:
+        """Raise FileError for a model with events at fixed times."""
         if self.program.resets:
             message = "events at given times: only transient, from the model's start, takes them"
             raise FileError((self.name, None), message)
 
     @cached_property
     def space(self) -> Space:
-        """Components of a state: the values of the variables in reachable states."""
+        """The components of a state: a field for each variable, with its values in reachable states."""
         ranges = self.state_space.instance.ranges
         fields = field_names([r.name for r in ranges])
         values = {
@@ -412,21 +417,21 @@ class FileModel:
 
     @property
     def codes(self) -> NDArray[np.int64]:
-        """Values of the variables in reachable states, ascending, shape (variables, states)."""
+        """Values of the variables in the reachable states, ascending by state, shape (variables, states)."""
         return self.state_space.batch.codes
 
     @property
     def initial_states(self) -> NDArray[np.int64]:
-        """Indices of the initial states."""
+        """Indices of the initial states among the reachable states."""
         return self.state_space.initial
 
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the indices of states by the values of their variables, shape (variables, ...)."""
+        """Return the indices of states from the values of their variables, shape (variables, ...)."""
         return self.state_space.indices_of(codes)
 
     @cached_property
     def label_arrays(self) -> dict[str, NDArray[np.bool_]]:
-        """Whether the states have each label of the file, shape (states,), by name."""
+        """Whether each state has each label of the file: boolean arrays of shape (states,), by label."""
         batch = self.state_space.batch
         labels = {}
         for name in self.program.labels:
@@ -437,28 +442,28 @@ class FileModel:
 
     @cached_property
     def reward_arrays(self) -> dict[str, NDArray[np.float64]]:
-        """Rewards per second, including rewards of transitions, shape (states,), by name."""
+        """Reward rates per second, with transition rewards: arrays of shape (states,), by reward structure."""
         names = enumerate(self.program.rewards, start=1)
         return {name or f"reward {k}": self.rewards(name)[1] for k, name in names}
 
     @property
     def constants(self) -> dict[str, Any]:
-        """Values of the constants by name."""
+        """Values of the model's constants by name."""
         return dict(self.instance.constants)
 
     def checker(self, proof: Literal[True, "tight"] = True) -> Checker:
-        """Return the evaluator of CSL operators on the chain, which caches its solutions."""
+        """Return the evaluator of CSL operators on the chain; one per kind of proof is cached with its solutions."""
         checkers: dict[Any, Checker] = self.__dict__.setdefault("_checkers", {})
         if proof not in checkers:
             checkers[proof] = Checker(self.state_space.Q, self.state_space.loops, proof)
         return checkers[proof]
 
     def with_constants(self, changes: Mapping[str, Any]) -> FileModel:
-        """Return the model with changed values of constants."""
+        """Return a new model of the same program with changed values of constants."""
         return FileModel(self.program, {**self._property_constants, **self._model_constants, **changes}, self.most)
 
     def with_properties(self, path: str | File) -> FileModel:
-        """Return the model with the properties of a file, which ``.property(name)`` evaluates."""
+        """Return the model with the properties of a file, which ``property(name)`` evaluates."""
         model = FileModel.__new__(FileModel)
         model.__dict__.update(self.__dict__)
         model.properties = parse_properties(path)
@@ -474,7 +479,7 @@ class FileModel:
         max_seconds: float = MAX_SECONDS,
         on_failure: OnFailure = "raise",
     ) -> PropertyResult:
-        """Return the value of a property, with a bound on its error.
+        """Return the value of a CSL property, with a bound on its error.
 
         Parameters
         ----------
@@ -502,27 +507,27 @@ class FileModel:
         choice("proof", proof, (True, "tight"))
         seconds = one_number("max_seconds", max_seconds, above=0.0)
         watch = Stopwatch()
-        query, properties = self._query(text)
+        query, properties = self._parse_query(text)
         text = properties.text_of(text)
         try:
-            with _name_nesting_error(self.name):
+            with _nesting_error_of_file(self.name):
                 evaluation = self._evaluation(properties, constants, proof)
                 with rates_in_range(evaluation.checker.Q), time_limit(seconds):
                     result = answer_property(evaluation, query, text)
         except TooLargeError:
-            declared = self._constant_values(properties, constants)
-            unlisted = Unlisted(self.instance, declared, self.most)
+            declared = self._typed_constants(properties, constants)
+            unlisted = InitialStateEvaluation(self.instance, declared, self.most)
             result = unlisted.result(query, text, lambda: self._stationary)
         result = replace(result, seconds=watch.seconds())
         return deliver(result, on_failure)
 
     def follows_time(self, text: str) -> bool:
-        """Whether a property, or its name, has an operator over a time, such as ``F<=1``."""
-        query, properties = self._query(text)
+        """Return whether a property (or the property of that name) has an operator over a time, such as ``F<=1``."""
+        query, properties = self._parse_query(text)
         return has_times(query, properties.properties)
 
     def long_run_functions(self, texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-        """Return the functions of the state, shape (states,), whose long-run means are the values of properties.
+        """Return f, shape (states,), by property, where the property's value is the long-run mean of f.
 
         Parameters
         ----------
@@ -536,7 +541,7 @@ class FileModel:
         """
         functions = {}
         for text in texts:
-            query, properties = self._query(text)
+            query, properties = self._parse_query(text)
             evaluation = self._evaluation(properties, None, True)
             f = (
                 evaluation.operators.long_run_function(query)
@@ -551,12 +556,13 @@ class FileModel:
 
     @cached_property
     def _stationary(self) -> Any:
+        """The stationary distribution of the model."""
         from markov.driver import stationary
 
         return stationary(self)
 
-    def _query(self, text: str) -> tuple[Any, Properties]:
-        """Return a property as a tree, and the properties of its file."""
+    def _parse_query(self, text: str) -> tuple[Any, Properties]:
+        """Return the tree of a property, from its text or name, and the properties of the model's file."""
         self._check_no_resets()
         if self.program.kind != "ctmc":
             raise FileError((self.name, None), "properties of models with discrete time are not read")
@@ -570,16 +576,17 @@ class FileModel:
     def _evaluation(
         self, properties: Properties, constants: Mapping[str, Any] | None, proof: Literal[True, "tight"]
     ) -> Evaluation:
-        constant_values = self._constant_values(properties, constants)
+        """Return the scope in which the properties are evaluated on the state space."""
+        constant_values = self._typed_constants(properties, constants)
         defined = Definitions(properties.file, properties.labels, properties.properties)
         checker = self.checker(proof)
         return Evaluation(self.state_space, checker, self.rewards, constant_values, defined, self.label_values)
 
-    def _constant_values(self, properties: Properties, constants: Mapping[str, Any] | None) -> dict[str, Value]:
-        """Return the values of the constants of a file of properties."""
+    def _typed_constants(self, properties: Properties, constants: Mapping[str, Any] | None) -> dict[str, Value]:
+        """Return the constants of a properties file as typed expressions, by name."""
         self._check_names({} if constants is None else constants)
         values = {**self._property_constants, **(constants or {})}
-        declared = constants_of(
+        declared = evaluate_constants(
             properties.file,
             properties.constants,
             {k: v for k, v in values.items() if k in properties.constants},
@@ -588,13 +595,13 @@ class FileModel:
         return {name: constant(v) for name, v in declared.items()}
 
     def label_values(self, name: str) -> Value | None:
-        """Return the values of a label of the file in the states; None if it is not defined."""
+        """Return the typed expression of a label of the model; None if the model has no such label."""
         labels = self.state_space.instance.scope.labels
         value: Value | None = None if labels is None else labels(name)
         return value
 
     def rewards(self, name: Any, location: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return rewards per second without and with rewards of transitions, shape (states,) each.
+        """Return a reward structure's rates per second, without and with transition rewards, shape (states,) each.
 
         Parameters
         ----------
@@ -614,32 +621,32 @@ class FileModel:
             name = names[name - 1]
         if name not in names:
             raise FileError(location, f"rewards {name!r}: must be one of {', '.join(map(repr, names))}")
-        return rewards_of(name, self.program, self.state_space)
+        return reward_rates(name, self.program, self.state_space)
 
-    def _content(self) -> tuple[Any, ...]:
-        """Return the program, the constants, the maximum number of states, and the properties."""
+    def _constructor_arguments(self) -> tuple[Any, ...]:
+        """Return the arguments that reconstruct the model: program, constants, limit on states, properties."""
         return self.program, {**self._property_constants, **self._model_constants}, self.most, self.properties
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FileModel):
             return NotImplemented
-        return self is other or same(self._content(), other._content())
+        return self is other or same(self._constructor_arguments(), other._constructor_arguments())
 
     def __hash__(self) -> int:
         return hash((FileModel, self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _model_of, self._content()
+        return _unpickle, self._constructor_arguments()
 
     def __repr__(self) -> str:
         constants = ", ".join(f"{name}={value}" for name, value in self.instance.constants.items())
         return f"FileModel({self.name!r}, {constants})"
 
 
-def _model_of(
+def _unpickle(
     program: Program, constants: Mapping[str, Any], max_states: int, properties: Properties | None
 ) -> FileModel:
-    """Return the model that was pickled."""
+    """Return a `FileModel` with properties: the inverse of pickling."""
     model = FileModel(program, constants, max_states)
     model.properties = properties
     return model

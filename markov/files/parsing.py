@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Construct(NamedTuple):
-    """A construct of the language.
+    """A row of the documentation's table of the language: a construct, an example, and whether it is refused.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ _WORDS = re.compile(
 
 
 class Token(NamedTuple):
-    """A token: ``kind`` is number, name, text, sign or end; it begins at the character ``start`` of the text."""
+    """A token: its kind (number, name, text, sign or end), its line, and the offset of its first character."""
 
     kind: str
     text: str
@@ -95,7 +95,7 @@ class Token(NamedTuple):
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a file.
+    """Return the content of a UTF-8 file of at most 64 MiB as a string.
 
     A byte-order mark is skipped.
 
@@ -117,7 +117,7 @@ def read_text(path: str | Path) -> str:
 
 
 def decimal(text: str) -> Fraction | None:
-    """Return a decimal number in ASCII digits as a fraction; None for other strings and numbers beyond float64.
+    """Return the decimal number in a string as an exact fraction; None for other strings and for overflow of float64.
 
     A number that float64 rounds to zero is zero.
     """
@@ -131,7 +131,7 @@ def decimal(text: str) -> Fraction | None:
 
 
 def tokenize(text: str, file: str) -> list[Token]:
-    """Return the tokens of a text; the last has the kind ``end``.
+    """Return the tokens of a text in the PRISM language; the last has the kind ``end``.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def tokenize(text: str, file: str) -> list[Token]:
 
 
 class Cursor:
-    """A position in a list of tokens.
+    """A position in a list of tokens, with methods that inspect or consume the next token.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Cursor:
 
     @property
     def token(self) -> Token:
-        """The next token."""
+        """The next token, which is not consumed."""
         return self.tokens[self.index]
 
     @property
@@ -180,40 +180,40 @@ class Cursor:
         return self.file, self.token.line
 
     def peek(self, ahead: int = 1) -> Token:
-        """Return a token behind the next one, without advancing."""
+        """Return the token ``ahead`` places behind the next token, without consuming any."""
         return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
 
     def take(self) -> Token:
-        """Return the next token and advance."""
+        """Consume the next token and return it."""
         token = self.tokens[self.index]
         if token.kind != "end":
             self.index += 1
         return token
 
     def at(self, *texts: str) -> bool:
-        """Whether the next token is one of these signs or names."""
+        """Return whether the next token is one of these signs or names."""
         token = self.tokens[self.index]
         return token.text in texts and token.kind in ("sign", "name")
 
     def accept(self, *texts: str) -> Token | None:
-        """Take the next token if it is one of these."""
+        """Consume the next token and return it if it is one of these signs or names; otherwise return None."""
         return self.take() if self.at(*texts) else None
 
     def expect(self, *texts: str) -> Token:
-        """Take the next token, which must be one of these."""
+        """Consume the next token and return it; FileError unless it is one of these signs or names."""
         if not self.at(*texts):
             wanted = " or ".join(map(repr, texts))
             raise self.error(f"{self.token.text!r} where {wanted} is expected")
         return self.take()
 
     def kind(self, kind: str, expected: str) -> Token:
-        """Take the next token, which must have a kind."""
+        """Consume the next token and return it; FileError unless it is of this kind."""
         if self.token.kind != kind:
             raise self.error(f"{self.token.text!r} where {expected} is expected")
         return self.take()
 
     def error(self, reason: str) -> FileError:
-        """Return an error at the next token."""
+        """Return a FileError at the line of the next token."""
         return FileError(self.location, reason)
 
 
@@ -243,7 +243,7 @@ EXPRESSION_GRAMMAR = (
 
 
 class ExpressionParser:
-    """Parser of expressions.
+    """Recursive-descent parser of expressions of the PRISM language.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class ExpressionParser:
         self._depth = 0
 
     def expression(self) -> Any:
-        """Read an expression.
+        """Consume an expression and return its tree.
 
         Raises
         ------
@@ -267,24 +267,24 @@ class ExpressionParser:
         if self._depth > MAX_DEPTH:
             raise self.cursor.error(f"expressions nested more than {MAX_DEPTH} deep")
         line, cases = self.cursor.token.line, []
-        value: Expression = self._binary(0)
+        value: Expression = self._read_binary(0)
         while self.cursor.accept("?"):
             case_value = self.expression()
             self.cursor.expect(":")
             cases.append((value, case_value))
-            value = self._binary(0)
+            value = self._read_binary(0)
         self._depth -= 1
         return Choice(tuple(cases), value, line) if cases else value
 
-    def _binary(self, lowest: int) -> Expression:
-        """Read operands joined by operators of at least this rank."""
+    def _read_binary(self, lowest: int) -> Expression:
+        """Consume operands joined by operators of at least the rank ``lowest`` and return their tree."""
         line = self.cursor.token.line
-        tree = self._unary()
-        while (rank := self._rank()) >= lowest:
+        tree = self._read_unary()
+        while (rank := self._next_rank()) >= lowest:
             operands = []
-            while self._rank() == rank:
+            while self._next_rank() == rank:
                 sign = self.cursor.take().text
-                operands.append((sign, self._binary(rank + 1)))
+                operands.append((sign, self._read_binary(rank + 1)))
             if rank == POWER_RANK:
                 for _, exponent in operands:
                     tree = Call("pow", (tree, exponent), line)
@@ -292,15 +292,15 @@ class ExpressionParser:
                 tree = Chain(tree, tuple(operands), line)
         return tree
 
-    def _rank(self) -> int:
-        """Return the rank of the next operator; -1 if another token follows."""
+    def _next_rank(self) -> int:
+        """Return the rank of the binary operator that follows; -1 if none follows."""
         token = self.cursor.token
         if token.kind != "sign" or (token.text == "=" and self.cursor.peek().text == "?"):
             return -1  # =? belongs to a property
         return RANKS.get(token.text, -1)
 
-    def _unary(self) -> Expression:
-        """Parse an expression with prefix operators: ! on comparisons, - on factors."""
+    def _read_unary(self) -> Expression:
+        """Consume an expression with prefix operators and return its tree: ! on comparisons, - on factors."""
         line, sign, count = self.cursor.token.line, "", 0
         while self.cursor.at("!", "-", "+"):
             if sign and (self.cursor.token.text == "!") != (sign == "!"):
@@ -308,20 +308,21 @@ class ExpressionParser:
             prefix = self.cursor.take().text
             sign, count = ("!" if prefix == "!" else "-"), count + (prefix != "+")
         if not sign:
-            return self.primary()  # type: ignore[no-any-return]
-        operand = self._binary(NEGATION_RANK + 1) if sign == "!" else self._nested_unary()
+            return self.read_primary()  # type: ignore[no-any-return]
+        operand = self._read_binary(NEGATION_RANK + 1) if sign == "!" else self._read_operand()
         return Negation(sign, operand, line) if count % 2 else operand
 
-    def _nested_unary(self) -> Expression:
+    def _read_operand(self) -> Expression:
+        """Consume the operand of a minus sign, one level deeper, and return its tree."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self.cursor.error(f"expressions nested more than {MAX_DEPTH} deep")
-        operand = self._unary()
+        operand = self._read_unary()
         self._depth -= 1
         return operand
 
-    def primary(self) -> Any:
-        """Parse a number, a name, a function, a label or an expression in parentheses."""
+    def read_primary(self) -> Any:
+        """Consume a number, name, function, label or expression in parentheses and return its tree."""
         cursor = self.cursor
         line = cursor.token.line
         if cursor.accept("("):
@@ -329,7 +330,7 @@ class ExpressionParser:
             cursor.expect(")")
             return inner
         if cursor.token.kind == "number":
-            return Literal(self._number(cursor.take().text), line)
+            return Literal(self._parse_number(cursor.take().text), line)
         if cursor.token.kind == "text":
             return Label(cursor.take().text[1:-1], line)
         name = cursor.kind("name", "an expression").text
@@ -339,30 +340,33 @@ class ExpressionParser:
             cursor.expect("(")
             name = cursor.kind("name", "a function").text
             cursor.expect(",")
-            return Call(self._function(name), self._arguments(), line)
+            return Call(self._function_name(name), self._read_arguments(), line)
         if name in FUNCTIONS and cursor.accept("("):  # F<=T (a | b) calls no function T
-            return Call(FUNCTIONS[name], self._arguments(), line)
+            return Call(FUNCTIONS[name], self._read_arguments(), line)
         return Name(name, line)
 
-    def _function(self, name: str) -> str:
+    def _function_name(self, name: str) -> str:
+        """Return the name in `FUNCTIONS` of a function of PRISM; FileError for other names."""
         if name not in FUNCTIONS:
             raise self.cursor.error(f"{name!r} is no function: must be one of {', '.join(FUNCTIONS)}")
         return FUNCTIONS[name]
 
     def check_no_call(self) -> None:
-        """Raise FileError if the next token is the parenthesis of an unknown function."""
+        """Raise FileError if the next token begins the arguments of an unknown function."""
         before = self.cursor.tokens[max(self.cursor.index - 1, 0)]
         if self.cursor.at("(") and before.kind == "name":
-            self._function(before.text)
+            self._function_name(before.text)
 
-    def _arguments(self) -> tuple[Expression, ...]:
+    def _read_arguments(self) -> tuple[Expression, ...]:
+        """Consume expressions separated by commas, and the closing parenthesis, and return their trees."""
         arguments = [self.expression()]
         while self.cursor.accept(","):
             arguments.append(self.expression())
         self.cursor.expect(")")
         return tuple(arguments)
 
-    def _number(self, text: str) -> int | float:
+    def _parse_number(self, text: str) -> int | float:
+        """Return the int or float that a token denotes; FileError beyond 2^62, or beyond float64."""
         if len(text) > MAX_NUMBER_LENGTH:
             raise self.cursor.error(f"a number of more than {MAX_NUMBER_LENGTH} characters")
         if text.isdigit():

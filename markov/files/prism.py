@@ -162,7 +162,7 @@ MAX_PARENTHESES = 60
 
 
 def parse_prism(path: str | Path) -> Program:
-    """Parse a PRISM file.
+    """Return the program in a file in the PRISM language.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def parse_prism(path: str | Path) -> Program:
 
 
 class _Parser(ExpressionParser):
-    """A recursive-descent parser, one method per construct."""
+    """Recursive-descent parser of PRISM models into a `Program`, with one method per construct."""
 
     def __init__(self, text: str, file: str) -> None:
         super().__init__(Cursor(tokenize(text, file), file))
@@ -185,26 +185,26 @@ class _Parser(ExpressionParser):
         self.systems: dict[str, tuple[Token, Composition]] = {}  # by name; "" without a name
         self.module_variables: dict[str, list[Variable]] = {}  # by module, for copies of modules
         self.declarations = {
-            "const": self._constant,
-            "rate": self._old_constant,
-            "prob": self._old_constant,
-            "formula": self._formula,
-            "label": self._label,
-            "global": self._variable,
-            "init": self._init,
-            "rewards": self._rewards,
-            "module": self._module,
-            "system": self._system,
+            "const": self._read_constant,
+            "rate": self._read_old_constant,
+            "prob": self._read_old_constant,
+            "formula": self._read_formula,
+            "label": self._read_label,
+            "global": self._read_variable,
+            "init": self._read_init,
+            "rewards": self._read_rewards,
+            "module": self._read_module,
+            "system": self._read_system,
         }
 
     def program(self) -> Program:
-        """Read the whole file."""
+        """Read the file to its end and return its program."""
         cursor = self.cursor
         while cursor.token.kind != "end":
             self._check_refused()
             token = cursor.take()
             if token.text in KINDS or token.text in OTHER_KINDS:
-                self._kind(token)
+                self._set_kind(token)
             elif token.kind == "name" and token.text in self.declarations:
                 self.declarations[token.text]()
             else:
@@ -222,7 +222,7 @@ class _Parser(ExpressionParser):
         return replace(self.contents, kind=self.kind, start=self.start, composition=system)
 
     def _check_rewards(self) -> None:
-        """Warn of rewards of actions that occur in neither a command nor a renaming."""
+        """Warn of rewards of actions that no command and no renaming has."""
         actions = set().union(*(module.alphabet for module in self.contents.modules.values()), self.renamed_actions)
         for items in self.contents.rewards.values():
             for item in items:
@@ -237,12 +237,13 @@ class _Parser(ExpressionParser):
                     warnings.warn(message, stacklevel=5)
 
     def _check_refused(self) -> None:
-        """Raise FileError if the next token begins an unsupported construct."""
+        """Raise FileError if the next token begins a construct of PRISM that is not read."""
         token = self.cursor.token
         if token.kind == "name" and token.text in REFUSED:
             raise self.cursor.error(f"{token.text!r}: {REFUSED[token.text]} are not read")
 
-    def _kind(self, token: Token) -> None:
+    def _set_kind(self, token: Token) -> None:
+        """Set the kind of model from its keyword; FileError for others than ctmc and dtmc, and for a second one."""
         location = self.cursor.file, token.line
         if token.text in OTHER_KINDS:
             message = f"models of type {token.text} are not read: must be ctmc or dtmc"
@@ -251,43 +252,48 @@ class _Parser(ExpressionParser):
             raise FileError(location, "a second type of model")
         self.kind = KINDS[token.text]
 
-    def primary(self) -> Any:
-        """Parse a primary expression; in a model, parentheses after a name have the arguments of a function."""
-        result = super().primary()
+    def read_primary(self) -> Any:
+        """Consume a primary expression and return its tree; FileError for arguments of an unknown function."""
+        result = super().read_primary()
         if isinstance(result, Name):
             self.check_no_call()
         return result
 
     def _new_name(self) -> Token:
+        """Consume a name and return its token; FileError if the name is declared already."""
         name = self.cursor.kind("name", "a name")
         self.contents.check_new(name.text, name.line)
         return name
 
     # ------------------------------------------------------------------ declarations by keyword
 
-    def _constant(self) -> None:
+    def _read_constant(self) -> None:
+        """Read ``const type name = value;`` into the program."""
         cursor = self.cursor
         kind = token.text if (token := cursor.accept("int", "double", "bool")) else "int"
-        self._constant_of(kind)
+        self._read_constant_of(kind)
 
-    def _old_constant(self) -> None:
+    def _read_old_constant(self) -> None:
         """Read ``rate name = value;`` or ``prob name = value;``, older words for ``const double``."""
-        self._constant_of("double")
+        self._read_constant_of("double")
 
-    def _constant_of(self, kind: str) -> None:
+    def _read_constant_of(self, kind: str) -> None:
+        """Read ``name = value;`` of a constant of this type into the program."""
         cursor = self.cursor
         name = self._new_name()
         value = self.expression() if cursor.accept("=") else None
         cursor.expect(";")
         self.contents.constants[name.text] = Constant(name.text, kind, value, name.line)
 
-    def _formula(self) -> None:
+    def _read_formula(self) -> None:
+        """Read ``formula name = value;`` into the program."""
         name = self._new_name()
         self.cursor.expect("=")
         self.contents.formulas[name.text] = self.expression()
         self.cursor.expect(";")
 
-    def _label(self) -> None:
+    def _read_label(self) -> None:
+        """Read ``label "name" = condition;`` into the program."""
         name = self.cursor.kind("text", "a name in quotes")
         self.cursor.expect("=")
         if name.text[1:-1] in self.contents.labels:
@@ -295,13 +301,15 @@ class _Parser(ExpressionParser):
         self.contents.labels[name.text[1:-1]] = self.expression()
         self.cursor.expect(";")
 
-    def _init(self) -> None:
+    def _read_init(self) -> None:
+        """Read ``init condition endinit`` as the condition on initial states."""
         if self.start is not None:
             raise self.cursor.error("a second set of initial states")
         self.start = self.expression()
         self.cursor.expect("endinit")
 
-    def _rewards(self) -> None:
+    def _read_rewards(self) -> None:
+        """Read ``rewards "name" ... endrewards`` into the program."""
         cursor, items = self.cursor, []
         name = cursor.take().text[1:-1] if cursor.token.kind == "text" else ""
         while not cursor.accept("endrewards"):
@@ -319,7 +327,8 @@ class _Parser(ExpressionParser):
             name = f"#{len(self.contents.rewards) + 1}"
         self.contents.rewards[name] = tuple(items)
 
-    def _module(self) -> None:
+    def _read_module(self) -> None:
+        """Read ``module name ... endmodule`` into the program."""
         cursor, modules = self.cursor, self.contents.modules
         name = cursor.kind("name", "a name of a module")
         if name.text in modules:
@@ -327,20 +336,21 @@ class _Parser(ExpressionParser):
         if len(modules) >= MAX_MODULES:
             raise cursor.error(f"more than {MAX_MODULES} modules")
         if cursor.accept("="):
-            modules[name.text] = self._module_copy(name)
+            modules[name.text] = self._read_module_copy(name)
             return
         commands, before = [], len(self.contents.variables)
         while not cursor.accept("endmodule"):
             if cursor.peek().text != ":":  # a word before : is the name of a variable
                 self._check_refused()
             if cursor.at("["):
-                commands.append(self._command())
+                commands.append(self._read_command())
             else:
-                self._variable()
+                self._read_variable()
         self.module_variables[name.text] = list(self.contents.variables.values())[before:]
         modules[name.text] = Module(name.text, tuple(commands), name.line)
 
-    def _variable(self) -> None:
+    def _read_variable(self) -> None:
+        """Read ``name : range init value;`` into the program."""
         cursor, low, high = self.cursor, None, None
         name = self._new_name()
         cursor.expect(":")
@@ -356,8 +366,8 @@ class _Parser(ExpressionParser):
         cursor.expect(";")
         self.contents.variables[name.text] = Variable(name.text, kind, low, high, start, name.line)
 
-    def _module_copy(self, name: Token) -> Module:
-        """Read ``module name = other [ old=new, ... ] endmodule``."""
+    def _read_module_copy(self, name: Token) -> Module:
+        """Return the module of ``module name = other [ old=new, ... ] endmodule``."""
         cursor, renames = self.cursor, {}
         base = cursor.kind("name", "a module").text
         if base not in self.contents.modules:
@@ -382,7 +392,8 @@ class _Parser(ExpressionParser):
         self.module_variables[name.text] = variables
         return Module(name.text, original.commands, name.line, renamed)
 
-    def _command(self) -> Command:
+    def _read_command(self) -> Command:
+        """Read ``[action] guard -> updates;`` and return the command."""
         cursor = self.cursor
         line = cursor.expect("[").line
         action = "" if cursor.at("]") else cursor.kind("name", "an action").text
@@ -390,12 +401,12 @@ class _Parser(ExpressionParser):
         guard = self.expression()
         cursor.expect("->")
         branch_lines = [cursor.token.line]
-        has_rate = [not self._changes_next()]
-        branches = [self._branch()]
+        has_rate = [not self._update_follows()]
+        branches = [self._read_branch()]
         while cursor.accept("+"):
             branch_lines.append(cursor.token.line)
-            has_rate.append(not self._changes_next())
-            branches.append(self._branch())
+            has_rate.append(not self._update_follows())
+            branches.append(self._read_branch())
         cursor.expect(";")
         if len(branches) > 1 and any(has_rate) and not all(has_rate):
             location = f"{cursor.file}, line {branch_lines[has_rate.index(False)]}"
@@ -403,30 +414,32 @@ class _Parser(ExpressionParser):
             warnings.warn(f"{location}: {message}; write 1: in front of it", stacklevel=6)
         return Command(action, guard, tuple(branches), line)
 
-    def _branch(self) -> Branch:
-        """Read ``rate: (x'=...) & (y'=...)``; without a rate it is 1."""
+    def _read_branch(self) -> Branch:
+        """Read ``rate: (x'=...) & (y'=...)`` and return the branch; without a rate it is 1."""
         cursor = self.cursor
         rate: Expression = Literal(1, cursor.token.line)
         if cursor.at("["):
             raise cursor.error("'[': intervals of rates or probabilities are not read")
-        if not self._changes_next():
+        if not self._update_follows():
             rate = self.expression()
             cursor.expect(":")
         if cursor.accept("true"):
             return Branch(rate, ())
-        changes = [self._assignment()]
+        changes = [self._read_assignment()]
         while cursor.accept("&"):
-            changes.append(self._assignment())
+            changes.append(self._read_assignment())
         return Branch(rate, tuple(changes))
 
-    def _changes_next(self) -> bool:
+    def _update_follows(self) -> bool:
+        """Return whether an update without a rate follows."""
         cursor = self.cursor
         if cursor.at("true"):
             return cursor.peek().text in ("+", ";")
         ahead = 1 if cursor.at("(") else 0
         return cursor.peek(ahead).kind == "name" and cursor.peek(ahead + 1).text == "'"
 
-    def _assignment(self) -> Assignment:
+    def _read_assignment(self) -> Assignment:
+        """Read ``(name' = value)`` and return the assignment."""
         cursor = self.cursor
         parenthesis = cursor.accept("(")
         name = cursor.kind("name", "a variable")
@@ -439,7 +452,7 @@ class _Parser(ExpressionParser):
 
     # ------------------------------------------------------------------ system ... endsystem
 
-    def _system(self) -> None:
+    def _read_system(self) -> None:
         """Read ``system ... endsystem``, which may have a name in quotes."""
         cursor = self.cursor
         begins = cursor.token
@@ -447,19 +460,20 @@ class _Parser(ExpressionParser):
         name = cursor.take().text[1:-1] if begins.kind == "text" and not starts_part else ""
         if name in self.systems:
             raise FileError((cursor.file, begins.line), f"a second system{f' {name!r}' if name else ' without a name'}")
-        self.systems[name] = begins, self._parallel()
+        self.systems[name] = begins, self._read_parallel()
         cursor.expect("endsystem")
 
     def _main_system(self) -> Composition:
         """Return the unnamed system, or the first, with named systems in place of their names."""
         first = "" if "" in self.systems else next(iter(self.systems))
-        return self._resolve(self.systems[first][1], (first,))
+        return self._expand_systems(self.systems[first][1], (first,))
 
-    def _resolve(self, part: Composition, outer: tuple[str, ...]) -> Composition:
+    def _expand_systems(self, part: Composition, outer: tuple[str, ...]) -> Composition:
+        """Return a composition with named systems in place of their names; FileError for cycles."""
         if part.how == "module":
             return part
         if part.how != "system":
-            return replace(part, of=tuple(self._resolve(inner, outer) for inner in part.of))
+            return replace(part, of=tuple(self._expand_systems(inner, outer) for inner in part.of))
         (token,) = part.of
         name, location = token.text[1:-1], (self.cursor.file, token.line)
         if name not in self.systems:
@@ -468,11 +482,11 @@ class _Parser(ExpressionParser):
             raise FileError(location, f"{' -> '.join([*outer, name])}: named systems in a circle")
         if len(outer) > MAX_PARENTHESES:
             raise FileError(location, f"named systems nested more than {MAX_PARENTHESES} deep")
-        return self._resolve(self.systems[name][1], (*outer, name))
+        return self._expand_systems(self.systems[name][1], (*outer, name))
 
-    def _parallel(self) -> Composition:
-        """Read parts joined by || or by |||; a mixture needs parentheses."""
-        cursor, result, first = self.cursor, self._by_actions(), ""
+    def _read_parallel(self) -> Composition:
+        """Read parts joined by || or by ||| and return their composition; a mixture needs parentheses."""
+        cursor, result, first = self.cursor, self._read_synchronised(), ""
         while cursor.at("|") and cursor.peek().text == "|":
             sign = "|||" if cursor.peek(2).text == "|" else "||"
             if first and sign != first:
@@ -482,30 +496,31 @@ class _Parser(ExpressionParser):
             first = sign
             for _ in sign:
                 cursor.expect("|")
-            result = Composition("interleaved" if sign == "|||" else "shared", (result, self._by_actions()))
+            result = Composition("interleaved" if sign == "|||" else "shared", (result, self._read_synchronised()))
         return result
 
-    def _by_actions(self) -> Composition:
+    def _read_synchronised(self) -> Composition:
         """Read one part, or two joined by |[a, b]|, which binds more tightly than || and |||."""
-        cursor, result = self.cursor, self._part()
+        cursor, result = self.cursor, self._read_part()
         if not (cursor.at("|") and cursor.peek().text == "["):
             return result
         cursor.expect("|")
         cursor.expect("[")
-        actions = self._actions("]")
+        actions = self._read_actions("]")
         cursor.expect("|")
-        result = Composition("only", (result, self._part()), actions)
+        result = Composition("only", (result, self._read_part()), actions)
         if cursor.at("|") and cursor.peek().text == "[":
             raise cursor.error("'|[': a second one needs parentheses")
         return result
 
-    def _part(self) -> Composition:
+    def _read_part(self) -> Composition:
+        """Read a module, a named system or a composition in parentheses, with hidden and renamed actions."""
         cursor = self.cursor
         self._depth += 1
         if self._depth > MAX_PARENTHESES:
             raise cursor.error(f"parts nested more than {MAX_PARENTHESES} deep")
         if cursor.accept("("):
-            part = self._parallel()
+            part = self._read_parallel()
             cursor.expect(")")
         elif cursor.token.kind == "text":
             part = Composition("system", (cursor.take(),))
@@ -515,22 +530,24 @@ class _Parser(ExpressionParser):
         while cursor.at("/", "{"):
             if cursor.take().text == "/":
                 cursor.expect("{")
-                part = Composition("hidden", (part,), self._actions("}"))
+                part = Composition("hidden", (part,), self._read_actions("}"))
             else:
-                renaming = self._renaming()
+                renaming = self._read_renaming()
                 self.renamed_actions.update(renaming.values())
                 part = Composition("renamed", (part,), renaming)
         self._depth -= 1
         return part
 
-    def _actions(self, end: str) -> tuple[str, ...]:
+    def _read_actions(self, end: str) -> tuple[str, ...]:
+        """Read names of actions up to the closing sign ``end`` and return them."""
         actions = []
         while not self.cursor.accept(end):
             actions.append(self.cursor.kind("name", "an action").text)
             self.cursor.accept(",")
         return tuple(actions)
 
-    def _renaming(self) -> dict[str, str]:
+    def _read_renaming(self) -> dict[str, str]:
+        """Read ``old <- new, ...`` up to the closing brace and return the mapping."""
         cursor, renaming = self.cursor, {}
         while not cursor.accept("}"):
             old = cursor.kind("name", "an action").text

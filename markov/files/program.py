@@ -23,7 +23,7 @@ from markov.files.language import (
     Name,
     Scope,
     Value,
-    boolean,
+    check_boolean,
     constant,
     names_in,
 )
@@ -46,7 +46,7 @@ __all__ = [
     "RewardItem",
     "Transient",
     "Variable",
-    "constants_of",
+    "evaluate_constants",
     "instantiate",
 ]
 
@@ -55,7 +55,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant, to which the user must assign a value if it has none. ``kind``: int, double or bool."""
+    """Declaration of a constant: name, type (int, double, bool), and the expression of its value or None."""
 
     name: str
     kind: str
@@ -65,7 +65,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable; ``low`` and ``high`` are None for truth values and unbounded integers."""
+    """Declaration of a variable: name, type, bounds (None for bool and for unbounded integers) and initial value."""
 
     name: str
     kind: str
@@ -78,7 +78,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Assignment:
-    """``(name' = value)``."""
+    """An update of one variable in a command: ``(name' = value)``."""
 
     name: str
     value: Expression
@@ -87,7 +87,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Branch:
-    """A rate with its assignments; ``transient`` has assignments to transient variables (JANI)."""
+    """One outcome of a command: a rate with its assignments; ``transient`` are those of transient variables (JANI)."""
 
     rate: Expression
     changes: tuple[Assignment, ...]
@@ -96,7 +96,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Transient:
-    """A transient variable (JANI): its value in a transition is the initial value unless an edge assigns another."""
+    """Declaration of a transient variable (JANI), which has its initial value in transitions that do not assign it."""
 
     name: str
     kind: str
@@ -105,7 +105,7 @@ class Transient:
 
 @dataclass(frozen=True)
 class Command:
-    """``[action] guard -> rate: changes + ...``; the action ``""`` is never shared."""
+    """A guarded command ``[action] guard -> rate: changes + ...``; the action ``""`` is never shared."""
 
     action: str
     guard: Expression
@@ -115,7 +115,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Module:
-    """Commands of one module; ``renamed`` maps names to their replacements."""
+    """The commands of one module; ``renamed`` maps names in them to their replacements."""
 
     name: str
     commands: tuple[Command, ...]
@@ -124,14 +124,14 @@ class Module:
 
     @property
     def alphabet(self) -> set[str]:
-        """Actions of the commands, after renaming."""
+        """The actions of the module's commands, after renaming."""
         actions = {self.renamed.get(c.action, c.action) for c in self.commands}
         return actions - {""}
 
 
 @dataclass(frozen=True)
 class Composition:
-    """Parallel composition of modules.
+    """Parallel composition of modules, a tree.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class Composition:
 
 @dataclass(frozen=True)
 class RewardItem:
-    """``guard: value`` in states, or ``[action] guard: value`` on transitions (action not None)."""
+    """One reward: ``guard: value`` in states, or ``[action] guard: value`` on transitions (action is not None)."""
 
     action: str | None
     guard: Expression
@@ -163,7 +163,7 @@ class RewardItem:
 
 @dataclass(frozen=True)
 class Reset:
-    """Assignments at a given time, all from the values before them (SBML).
+    """An event of SBML at a fixed time: assignments that use the values before it.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class Reset:
 
 @dataclass(frozen=True)
 class Program:
-    """Contents of a model file.
+    """The contents of a PRISM, JANI or SBML file: declarations, modules and rewards as trees.
 
     Attributes
     ----------
@@ -231,22 +231,22 @@ class Program:
     reactions: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def location(self, line: int) -> tuple[str, int | None]:
-        """Return file and line of a command or an expression; the line is None if it is unknown."""
+        """Return (file, line) of a command or an expression from its line number; the line is None if unknown."""
         line, _ = self.reactions.get(line, (line, ""))
         return self.file, line or None
 
-    def fault(self, line: int, reason: str, remedy: str = "") -> FileError:
-        """Return the error of a command; for a reaction with its name and the remedy for its law."""
+    def command_error(self, line: int, reason: str, remedy: str = "") -> FileError:
+        """Return the FileError of a faulty command; for a reaction with its name and the remedy for its law."""
         if line not in self.reactions:
             return FileError(self.location(line), reason)
         return FileError(self.location(line), f"{self.reactions[line][1]}: {reason}{remedy}")
 
     def names(self) -> set[str]:
-        """Return all declared names."""
+        """Return the names of all constants, variables and formulas."""
         return {*self.constants, *self.variables, *self.formulas}
 
     def check_new(self, name: str, line: int) -> None:
-        """Raise FileError if a name is declared already."""
+        """Raise FileError if a constant, variable or formula of this name exists."""
         if name in self.names():
             raise FileError((self.file, line), f"{name!r} is defined twice")
 
@@ -267,7 +267,7 @@ NUMBER_BITS = 62
 
 @dataclass(frozen=True)
 class Range:
-    """The values of one variable: whole numbers from low to high, or false and true (0 and 1).
+    """The values that one variable may take: integers from low to high, or false and true as 0 and 1.
 
     ``limits`` is the range in the file, infinite without a bound. ``low`` and ``high`` may be a narrower window:
     states are numbered by it, and it grows when the variable leaves it. All changes are multiples of ``step``, as
@@ -285,32 +285,32 @@ class Range:
 
     @property
     def count(self) -> int:
-        """Number of values."""
+        """Number of values of the variable."""
         return (self.high - self.low) // self.step + 1
 
     def in_steps(self, differences: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return differences of values in units of the step; without a division for the usual step of one."""
+        """Return differences of the variable's values in units of its step."""
         return differences if self.step == 1 else differences // self.step
 
     @property
     def open(self) -> bool:
-        """Whether the file leaves at least one bound open."""
+        """Whether the file gives the variable no lower or no upper bound."""
         return math.inf in self.limits or -math.inf in self.limits
 
     @property
     def is_window(self) -> bool:
-        """Whether the file allows values beyond ``low`` and ``high``."""
+        """Whether the file allows values of the variable beyond ``low`` and ``high``."""
         return self.low - self.step >= self.limits[0] or self.high + self.step <= self.limits[1]
 
     def within(self, below: float, above: float) -> Range:
-        """Return the range with these distances from the initial value, cut at the limits of the file."""
+        """Return the range from ``below`` under to ``above`` over the initial value, cut at the file's bounds."""
         below, above = (FIRST_WINDOW if math.isinf(distance) else distance for distance in (below, above))
         below = min(below, self.start - self.limits[0]) // self.step * self.step
         above = min(above, self.limits[1] - self.start) // self.step * self.step
         return replace(self, low=self.start - int(below), high=self.start + int(above))
 
     def widen_around(self, low: int, high: int) -> Range:
-        """Return a range from low to high with half of its width on either side, cut at the limits of the file."""
+        """Return a range around low to high, wider by half of that width on either side, cut at the file's bounds."""
         margin = ((high - low) // self.step // 2 + SPARE_STEPS) * self.step
         below = min(margin, low - self.limits[0]) // self.step * self.step
         above = min(margin, self.limits[1] - high) // self.step * self.step
@@ -324,7 +324,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Instance:
-    """A program with values of its constants.
+    """A program with values of its constants: ranges of variables, typed names, and the code of states as numbers.
 
     Attributes
     ----------
@@ -355,16 +355,16 @@ class Instance:
 
     @property
     def span(self) -> int:
-        """One more than the largest number of a state."""
+        """One more than the largest number of a state in the product space."""
         return self.weights[0] * self.ranges[0].count if self.ranges else 1
 
     @property
     def is_numbered(self) -> bool:
-        """Whether the numbers of states are distinct."""
+        """Whether each state of the product space has a number of its own below 2^62."""
         return bool(self.span < 2**NUMBER_BITS)
 
     def numbers(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers of states by the values of their variables, shape (variables, ...)."""
+        """Return the numbers of states from the values of their variables, shape (variables, ...)."""
         pairs = zip(codes, self.ranges, self.weights, strict=True)
         numbers = np.zeros(codes.shape[1:], dtype=np.int64)
         for values, r, weight in pairs:
@@ -372,7 +372,7 @@ class Instance:
         return numbers
 
     def with_names(self, symbols: Mapping[str, Value]) -> Instance:
-        """Return the instance with further names in its scope."""
+        """Return the instance with further typed expressions by name in its scope."""
         scope = Scope(
             self.program.file,
             {**self.scope.symbols, **symbols},
@@ -382,14 +382,14 @@ class Instance:
         return replace(self, scope=scope)
 
     def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the values of the variables in the states of these numbers, shape (variables, states)."""
+        """Return the values of all variables in the states of these numbers, shape (variables, states)."""
         codes = np.empty((len(self.ranges), len(numbers)), dtype=np.int64)
         for k, row in enumerate(codes):
             self.code(k, numbers, row)
         return codes
 
     def code(self, k: int, numbers: NDArray[np.int64], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Return the values of one variable in the states of these numbers, shape (states,), in ``out`` if given."""
+        """Return the values of variable ``k`` in the states of these numbers, shape (states,), in ``out`` if set."""
         r = self.ranges[k]
         if self.shifts is None:
             out = np.floor_divide(numbers, self.weights[k], out=out)
@@ -403,7 +403,7 @@ class Instance:
         return out
 
     def valid(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers that belong to a state."""
+        """Return the numbers that stand for a state: those of a power of two may exceed a variable's range."""
         highest = np.array([[r.high] for r in self.ranges]).reshape(-1, 1)
         return numbers[(self.codes(numbers) <= highest).all(axis=0)]
 
@@ -413,7 +413,7 @@ class Instance:
         return math.prod(r.count for r in self.ranges)
 
     def location(self, line: int) -> tuple[str, int | None]:
-        """Return the location of a line: file and line."""
+        """Return (file, line) for a line number of the program."""
         return self.program.location(line)
 
     def narrow(self, width: int) -> Instance:
@@ -425,7 +425,7 @@ class Instance:
         return _with_ranges(self.program, self.constants, narrower)
 
     def widen_around(self, extremes: Sequence[tuple[int, int]]) -> Instance | None:
-        """Return the instance with windows twice as wide as these intervals of values; None if they exceed the numbers.
+        """Return the instance with wider windows of escaped variables, around the reached values; None if too wide.
 
         Only the windows of variables that have left theirs change.
         """
@@ -436,7 +436,7 @@ class Instance:
         return _with_ranges(self.program, self.constants, wider) if _fits(wider) else None
 
     def widen(self) -> Instance | None:
-        """Return the instance with wider windows of the escaped variables; None if they exceed the numbers."""
+        """Return the instance with wider windows of the escaped variables; None if states would need too many bits."""
         factor = WINDOW_GROWTH
         while factor > 1:
             wider = [
@@ -451,17 +451,18 @@ class Instance:
         return None
 
     def with_windows(self, windows: Sequence[tuple[int, int]]) -> Instance:
-        """Return the instance with these minimum and maximum values as windows."""
+        """Return the instance with these (low, high) pairs as the windows of its variables."""
         ranges = [replace(r, low=low, high=high) for r, (low, high) in zip(self.ranges, windows, strict=True)]
         return _with_ranges(self.program, self.constants, ranges)
 
 
 def _fits(ranges: Iterable[Range]) -> bool:
+    """Return whether the combinations of values in these ranges have numbers below 2^62."""
     return bool(math.prod(r.count for r in ranges) < 2**NUMBER_BITS)
 
 
 def instantiate(program: Program, overrides: Mapping[str, Any] | None = None) -> Instance:
-    """Return a program with values of its constants.
+    """Return a program with values of its constants, its ranges and its scope.
 
     Parameters
     ----------
@@ -478,10 +479,10 @@ def instantiate(program: Program, overrides: Mapping[str, Any] | None = None) ->
     ValueError
         If there is no constant of that name.
     """
-    constants = constants_of(program.file, program.constants, dict(overrides or {}))
+    constants = evaluate_constants(program.file, program.constants, dict(overrides or {}))
     scope = Scope(program.file, {name: constant(v) for name, v in constants.items()})
     scope = Scope(program.file, scope.symbols, program.formulas)
-    ranges = [_range(v, scope) for v in program.variables.values()]
+    ranges = [_initial_range(v, scope) for v in program.variables.values()]
     changed = {r.name for r in ranges} if program.start is not None else _assignment_targets(program)
     narrowed = [
         r if r.name in changed else replace(r, low=r.start, high=r.start, limits=(r.start, r.start)) for r in ranges
@@ -493,7 +494,7 @@ def instantiate(program: Program, overrides: Mapping[str, Any] | None = None) ->
 
 
 def common_steps(program: Program, ranges: Sequence[Range], scope: Scope) -> dict[str, int]:
-    """Return a common divisor of all changes of each variable, by name."""
+    """Return, by variable, a common divisor of all its changes: its values are then start + k * step."""
     divisors = {r.name: 0 if r.kind == "int" and r.count > 1 else 1 for r in ranges}
     starts = {r.name: r.start for r in ranges}
     for module in program.modules.values():
@@ -507,7 +508,7 @@ def common_steps(program: Program, ranges: Sequence[Range], scope: Scope) -> dic
 
 
 def _increment(tree: Expression, name: str, renamed: Mapping[str, str], scope: Scope, start: int) -> int | None:
-    """Return c of an assignment x + c, or c - start of an assignment of c; None for other assignments."""
+    """Return c of an assignment x' = x + c, or c - start of x' = c; None for other assignments."""
 
     def integer_value(part: Expression) -> int | None:
         """Return the value of a constant integer expression; None for other expressions."""
@@ -536,7 +537,7 @@ def _increment(tree: Expression, name: str, renamed: Mapping[str, str], scope: S
 
 
 def _first_windows(ranges: list[Range]) -> list[Range]:
-    """Return windows whose combinations have distinct numbers."""
+    """Return the ranges with windows so narrow that all combinations of values have distinct numbers."""
     windows = list(ranges)
     width = FIRST_WINDOW
     while width > 1 and not math.prod(r.count for r in windows) < 2**FIRST_NUMBER_BITS:
@@ -548,7 +549,7 @@ def _first_windows(ranges: list[Range]) -> list[Range]:
 
 
 def _assignment_targets(program: Program) -> set[str]:
-    """Return the names of the variables that a command or a reset assigns."""
+    """Return the names of the variables that a command or an event assigns."""
     targets = {change.name for reset in program.resets for change in (*reset.changes, *reset.exceeding)}
     for module in program.modules.values():
         names = (c.name for command in module.commands for b in command.branches for c in b.changes)
@@ -556,13 +557,13 @@ def _assignment_targets(program: Program) -> set[str]:
     return targets
 
 
-def constants_of(
+def evaluate_constants(
     file: str,
     declared: Mapping[str, Constant],
     overrides: dict[str, Any],
     other_symbols: Mapping[str, Value] | None = None,
 ) -> dict[str, Any]:
-    """Return the values of constants, which may be defined by each other in any order."""
+    """Return the values of declared constants by name; they may refer to each other in any order."""
     for name in overrides:
         choice("constants", name, tuple(declared))
     values: dict[str, Any] = {}
@@ -589,6 +590,7 @@ def constants_of(
 
 
 def _convert_constant(value: Any, declaration: Constant, location: Any) -> Any:
+    """Return a constant's value as bool, int or float; FileError unless it is of the declared type."""
     value = value.item() if isinstance(value, np.generic) else value
     is_right = {"bool": isinstance(value, bool), "double": isinstance(value, (int, float))}
     is_integer = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
@@ -599,11 +601,12 @@ def _convert_constant(value: Any, declaration: Constant, location: Any) -> Any:
     return {"bool": bool, "double": float, "int": int}[declaration.kind](value)
 
 
-def _range(variable: Variable, scope: Scope) -> Range:
+def _initial_range(variable: Variable, scope: Scope) -> Range:
+    """Return the range of a declared variable, a single value at its start where it is unbounded."""
     location = scope.file, variable.line
 
     def constant_of(expression: Any, role: str, kind: str = "int") -> int:
-        """Return an integer or a truth value that must be constant."""
+        """Return the integer or truth value of an expression that must be constant."""
         value = scope.value(expression, variable.renamed)
         if not value.fixed or value.kind != kind:
             raise FileError(location, f"{role} of {variable.name!r}: must be a constant of type {kind}")
@@ -624,18 +627,19 @@ def _range(variable: Variable, scope: Scope) -> Range:
 
 
 def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range]) -> Instance:
+    """Return the instance of a program with these ranges of its variables."""
     counts = [r.count for r in ranges]
     symbols = {name: constant(value) for name, value in constants.items()}
     for k, r in enumerate(ranges):
-        symbols[r.name] = _variable(k, r)
+        symbols[r.name] = _variable_value(k, r)
     scope = Scope(program.file, symbols, program.formulas)
 
     def label_value(name: str) -> Value | None:
-        """Return the values of a label; None if it is not defined."""
+        """Return the typed expression of a label; None if it is not defined."""
         if name not in program.labels:
             return None
         line = program.labels[name].line
-        return boolean(scope.value(program.labels[name]), (program.file, line), f'"{name}"')
+        return check_boolean(scope.value(program.labels[name]), (program.file, line), f'"{name}"')
 
     scope.labels = label_value
     widths = [(count - 1).bit_length() for count in counts]
@@ -647,7 +651,9 @@ def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range
     return Instance(program, constants, tuple(ranges), scope, weights, None)
 
 
-def _variable(k: int, r: Range) -> Value:
+def _variable_value(k: int, r: Range) -> Value:
+    """Return the typed expression of the variable of index ``k``."""
+
     def value(c: Batch) -> Any:
         return c.variable(k)
 

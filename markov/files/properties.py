@@ -43,7 +43,7 @@ from markov.files.language import (
     Negation,
     Scope,
     Value,
-    boolean,
+    check_boolean,
     constant,
     negate,
 )
@@ -66,13 +66,13 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Marks = NDArray[np.bool_]
 
-__all__ = ["Definitions", "Evaluation", "PropertyResult", "Undecided", "Unlisted", "answer_property"]
+__all__ = ["Definitions", "Evaluation", "InitialStateEvaluation", "PropertyResult", "Undecided", "answer_property"]
 
 # ---------------------------------------------------------------------------- evaluation in all states
 
 
 class Definitions(NamedTuple):
-    """Expressions by their names in quotes: labels of the properties' file, and its properties."""
+    """The labels and properties of a properties file: expression trees by the names in quotes that refer to them."""
 
     file: str
     labels: Mapping[str, Any]
@@ -80,19 +80,19 @@ class Definitions(NamedTuple):
 
 
 class Undecided(NamedTuple):
-    """A threshold within the error of the compared numbers, with the number of such states."""
+    """A comparison that the errors leave undecided, with the largest error and the number of undecided states."""
 
     operator: str
     error: float
     states: int
 
     def text(self, states: int) -> str:
-        """Return a description: the distance from the threshold and the number of states."""
+        """Return a description for messages: the distance from the threshold and the number of undecided states."""
         return f"within {self.error:.2g} of the threshold in {self.states} of {states} states"
 
 
 class Evaluation(Scope):
-    """Scope of a model's properties: values of names and of operators.
+    """Scope that evaluates the properties of a model in all states, operators included.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Evaluation(Scope):
         self.state_space, self.checker = state_space, checker
         self.operators = Operators(checker, rewards, self)
         self.definitions, self.model_labels = definitions, labels
-        self.labels = self._label
+        self.labels = self._resolve_label
         self.n = checker.n
         self.undecided: list[Undecided] = []
         self.requested: tuple[Operator, int] | None = None
@@ -140,30 +140,32 @@ class Evaluation(Scope):
 
     # ------------------------------------------------------------------ without operators
 
-    def _label(self, name: str) -> Value | None:
+    def _resolve_label(self, name: str) -> Value | None:
+        """Return the typed expression of a label or of a property without operators; None for other names."""
         meaning = self.model_labels(name)
         if meaning is not None:
             return meaning
         if name == "deadlock":
             stuck = (self.checker.Q.diagonal() == 0.0) & (self.checker.loops == 0.0)
-            return self._vector(np.asarray(stuck), "bool")
+            return self._listed_values(np.asarray(stuck), "bool")
         if name == "init":
             marks = np.zeros(self.n, dtype=bool)
             marks[self.state_space.initial] = True
-            return self._vector(marks, "bool")
+            return self._listed_values(marks, "bool")
         definition = self._definition(name)
         return None if definition is None else self._definition_value(name, definition)
 
     def _definition_value(self, name: str, definition: Any) -> Value:
+        """Return the typed expression of a label or a property of the properties file."""
         self._enter(name, definition)
         value = self.value(definition)
         self._open_names.pop()
         if name in self.definitions.labels:
-            boolean(value, (self.file, definition.line), f'"{name}"')
+            check_boolean(value, (self.file, definition.line), f'"{name}"')
         return value
 
     def _enter(self, name: str, definition: Any) -> None:
-        """Begin the evaluation of a definition."""
+        """Mark a definition as being evaluated; FileError if it is so already: definitions in a circle."""
         if isinstance(definition, FileError):
             raise definition
         if name in self._open_names:
@@ -172,15 +174,17 @@ class Evaluation(Scope):
         self._open_names.append(name)
 
     def _definition(self, name: str) -> Any:
-        """Return the definition of a name in the properties' file; None for labels of the model and unknown names."""
+        """Return a name's tree in the properties file; None for unknown names and for labels of the model."""
         if name in ("deadlock", "init") or self.model_labels(name) is not None:
             return None
         return self.definitions.labels.get(name, self.definitions.properties.get(name))
 
-    def _vector(self, values: NDArray[Any], kind: str) -> Value:
+    def _listed_values(self, values: NDArray[Any], kind: str) -> Value:
+        """Return the typed expression with these values in the states, shape (n,)."""
         numbers = self.state_space.batch.states
 
         def run(c: Batch) -> Any:
+            """Return the values in a batch of states."""
             if c.count == self.n:
                 return values
             assert c.states is not None
@@ -196,7 +200,7 @@ class Evaluation(Scope):
             return np.broadcast_to(np.asarray(value.run(self.state_space.batch)), self.n)
 
     def step_rewards(self, name: str) -> Vector:
-        """Return the reward per second of transitions, shape (n,), by its name in the program."""
+        """Return the reward per second earned on transitions out of each state, shape (n,), by name."""
         program = self.state_space.instance.program
         if name not in program.steps:
             return np.zeros(self.n)
@@ -204,7 +208,7 @@ class Evaluation(Scope):
         return earned
 
     def number(self, expression: Any, role: str) -> float:
-        """Return the value of a constant expression."""
+        """Return the value of a constant expression as a float; FileError for other expressions."""
         if self.has_operator(expression):
             raise FileError((self.file, expression.line), f"{role}: must be a constant number")
         value = self.value(expression)
@@ -213,7 +217,7 @@ class Evaluation(Scope):
         return float(value.single())
 
     def has_operator(self, expression: Any, names: tuple[str, ...] = ()) -> bool:
-        """Whether P, S, R or a filter is part of an expression or of the definitions that it names."""
+        """Return whether an expression has an operator P, S, R or a filter, also in definitions that it names."""
         if isinstance(expression, (Operator, Filter)):
             return True
         if isinstance(expression, Label):
@@ -221,12 +225,12 @@ class Evaluation(Scope):
                 return False
             definition = self._definition(expression.name)
             return definition is not None and self.has_operator(definition, (*names, expression.name))
-        return any(self.has_operator(part, names) for part in _parts(expression))
+        return any(self.has_operator(part, names) for part in _subexpressions(expression))
 
     # ------------------------------------------------------------------ with operators
 
     def enclosure(self, expression: Any) -> Enclosure:
-        """Return the values of an expression in each state: numbers with errors, or truth values.
+        """Return the values of an expression in each state: numbers with error bounds, or three-valued truth.
 
         Raises
         ------
@@ -240,6 +244,7 @@ class Evaluation(Scope):
         return self._enclosures[id(expression)][1]
 
     def _evaluate(self, expression: Any) -> Enclosure:
+        """Return the values of an expression in each state, without the cache of `enclosure`."""
         if not self.has_operator(expression):
             values = self.over_states(expression)
             if values.dtype == bool:
@@ -251,7 +256,7 @@ class Evaluation(Scope):
                 estimate = self.operators.values(expression, state if operator is expression else None)
                 return estimate if expression.sign is None else self._compare_threshold(expression, estimate)
             case Filter():
-                return self._constant(self.filter_value(expression))
+                return self._filter_enclosure(self.filter_value(expression))
             case Label(name):
                 definition = self._definition(name)
                 self._enter(name, definition)
@@ -263,25 +268,27 @@ class Evaluation(Scope):
             case Negation(_, of):
                 return calculate("-", self._zero(), self.numbers(of, "-")) or self._zero()
             case Chain(first, rest):
-                return self._chain(first, rest, expression.line)
+                return self._apply_operators(first, rest, expression.line)
             case Choice(cases, otherwise):
-                return self._choice(cases, otherwise, expression.line)
+                return self._select_case(cases, otherwise, expression.line)
             case Call(name, of):
-                return self._call(name, of, expression.line)
+                return self._apply_function(name, of, expression.line)
         raise FileError((self.file, expression.line), "an operator where a value is expected")
 
     def _zero(self) -> Estimate:
+        """Return the number 0 in each state, without error."""
         return Estimate(np.zeros(self.n), np.zeros(self.n))
 
-    def _constant(self, filter_value: FilterValue) -> Enclosure:
-        """Return the value of a filter as the same value in each state."""
+    def _filter_enclosure(self, filter_value: FilterValue) -> Enclosure:
+        """Return a filter's value as the same number or truth value in each state."""
         if filter_value.value is None or isinstance(filter_value.value, bool):
             none, every = np.zeros(self.n, dtype=bool), np.ones(self.n, dtype=bool)
             sure = every if filter_value.value else none
             return Truth(sure, every if filter_value.value is None else sure)
         return Estimate(np.full(self.n, float(filter_value.value)), np.full(self.n, filter_value.error))
 
-    def _chain(self, first: Any, rest: Any, line: int) -> Enclosure:
+    def _apply_operators(self, first: Any, rest: Any, line: int) -> Enclosure:
+        """Return the values, in each state, of operands joined by binary operators."""
         result, location = self.enclosure(first), (self.file, line)
         for sign, part in rest:
             other = self.enclosure(part)
@@ -294,12 +301,13 @@ class Evaluation(Scope):
                 if sign in COMPARISONS:
                     result = self._record_undecided(compare(sign, result, other), sign, result, other)
                 else:
-                    result = self._number(sign, result, other)
+                    result = self._calculate(sign, result, other)
             else:
                 raise FileError(location, f"{sign!r} of a truth value and a number")
         return result
 
-    def _choice(self, cases: Any, otherwise: Any, line: int) -> Enclosure:
+    def _select_case(self, cases: Any, otherwise: Any, line: int) -> Enclosure:
+        """Return the values, in each state, of a choice between expressions."""
         result = self.enclosure(otherwise)
         for condition, value in reversed(cases):
             chosen = self.enclosure(value)
@@ -309,20 +317,22 @@ class Evaluation(Scope):
             result = select(self.truth(condition, "a condition"), chosen, result)
         return result
 
-    def _call(self, name: str, arguments: Any, line: int) -> Enclosure:
+    def _apply_function(self, name: str, arguments: Any, line: int) -> Enclosure:
+        """Return the values, in each state, of ``min`` or ``max`` of operators; FileError for other functions."""
         if name in ("min", "max"):
-            return self._number(name, *(self.numbers(part, name) for part in arguments))
+            return self._calculate(name, *(self.numbers(part, name) for part in arguments))
         message = f"{name} of P, S or R: only + - * / min and max are evaluated with a bound"
         raise FileError((self.file, line), message)
 
-    def _number(self, name: str, *operands: Estimate) -> Estimate:
+    def _calculate(self, name: str, *operands: Estimate) -> Estimate:
+        """Return the result of an operator or function of numbers; FileError if it takes truth values."""
         result = calculate(name, *operands)
         if result is None:
             raise FileError((self.file, 1), f"{name!r} of numbers: must be of truth values")
         return result
 
     def numbers(self, expression: Any, role: str) -> Estimate:
-        """Return the numbers of an expression in each state."""
+        """Return the numbers of an expression in each state with error bounds; FileError for truth values."""
         enclosure = self.enclosure(expression)
         if isinstance(enclosure, Truth):
             location = self.file, expression.line
@@ -330,10 +340,10 @@ class Evaluation(Scope):
         return enclosure
 
     def truth(self, expression: Any, role: str = "a set of states") -> Truth:
-        """Return in which states an expression is true."""
+        """Return the set of states in which an expression is true, three-valued; FileError for numbers."""
         if not self.has_operator(expression):
             value = self.value(expression)
-            boolean(value, (self.file, getattr(expression, "line", 1)), role)
+            check_boolean(value, (self.file, getattr(expression, "line", 1)), role)
         enclosure = self.enclosure(expression)
         if not isinstance(enclosure, Truth):
             location = self.file, expression.line
@@ -341,13 +351,13 @@ class Evaluation(Scope):
         return enclosure
 
     def filter_value(self, query: Filter) -> FilterValue:
-        """Return the value of a filter over the states."""
+        """Return the value of a filter over the states, with an error bound."""
         chosen = None if query.states is None else self.truth(query.states, "a filter's states")
         initial, location = self.state_space.initial, (self.file, query.line)
         return apply_filter(query.how, self.enclosure(query.of), chosen, initial, location)
 
     def _compare_threshold(self, operator: Operator, estimate: Estimate) -> Truth:
-        """Compare with a threshold; probabilities with zero and one by the graph."""
+        """Return where an operator's value satisfies its threshold; 0 and 1 are compared by the graph."""
         assert operator.threshold is not None
         limit, sign = self.number(operator.threshold, "a threshold"), operator.sign or ""
         written = f"{operator.kind}{sign}{operator.written}"
@@ -362,7 +372,7 @@ class Evaluation(Scope):
         return self._record_undecided(compare(sign, estimate, threshold), written, estimate, threshold)
 
     def _record_undecided(self, truth: Truth, operator: str, a: Estimate, b: Estimate) -> Truth:
-        """Return the result of a comparison; record the states in which the errors do not decide it."""
+        """Return ``truth`` unchanged, and record its undecided states in ``self.undecided``."""
         if not truth.decided:
             error = float((a.error + b.error)[truth.undecided].max()) * ROUNDED_UP
             count = int(truth.undecided.sum())
@@ -370,8 +380,8 @@ class Evaluation(Scope):
         return truth
 
 
-def _parts(expression: Any) -> list[Any]:
-    """Return the direct subexpressions."""
+def _subexpressions(expression: Any) -> list[Any]:
+    """Return the direct subexpressions of an expression."""
     unvisited: list[Any] = [getattr(expression, name) for name in getattr(expression, "__dataclass_fields__", ())]
     parts: list[Any] = []
     while unvisited:
@@ -388,7 +398,7 @@ def _parts(expression: Any) -> list[Any]:
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class PropertyResult(Result):
-    """Value of a property, with an error bound.
+    """Value of a CSL property, with an error bound.
 
     Attributes
     ----------
@@ -474,7 +484,7 @@ class PropertyResult(Result):
         return self.value
 
     def summary(self) -> dict[str, object]:
-        """Return the property, its value with the bound, and the cost."""
+        """Return the rows of the printed table: status, property, value with its bound, states, time."""
         undecided = self.status is Status.UNDECIDED
         shown: Any = f"undecided ({self.reason})" if undecided else self.value
         if undecided and isinstance(self.value, list):
@@ -487,7 +497,7 @@ class PropertyResult(Result):
         return {**rows, "states": states, "time": f"{self.seconds:.3f} s"}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the values over the states, sorted."""
+        """Draw the property's values over the states, in descending order, and return the axes."""
         from hopflow.results import figure
 
         if ax is None:
@@ -498,7 +508,7 @@ class PropertyResult(Result):
 
 
 def answer_property(evaluation: Evaluation, query: Any, text: str) -> PropertyResult:
-    """Return a property's value in each state, and the requested value."""
+    """Return the result of a property: its values in all states, and the value of its filter."""
     how, states, inner = "default", None, query
     if isinstance(query, Filter):
         how, states, inner = query.how, query.states, query.of
@@ -534,6 +544,7 @@ def answer_property(evaluation: Evaluation, query: Any, text: str) -> PropertyRe
 
 
 def _status(*, undecided: bool, is_converged: bool) -> Status:
+    """Return the status of a result."""
     if undecided:
         return Status.UNDECIDED
     return Status.CONVERGED if is_converged else Status.INACCURATE
@@ -548,8 +559,8 @@ MAX_USEFUL_ERROR = 1e-6
 SUM_ROUNDING = 1e-9  # relative error of a sum of up to five million probabilities
 
 
-class Unlisted:
-    """Evaluation of properties from the initial state alone.
+class InitialStateEvaluation:
+    """Evaluation of properties from the initial state alone, for models whose states are infinitely or too many.
 
     Parameters
     ----------
@@ -568,7 +579,7 @@ class Unlisted:
         self.reason = ""
 
     def result(self, query: Any, text: str, stationary: Callable[[], Any]) -> PropertyResult:
-        """Return the value of a property, with a bound on its error.
+        """Return the value of a property in the initial state, with a bound on its error.
 
         Parameters
         ----------
@@ -584,7 +595,7 @@ class Unlisted:
         """
         if isinstance(query, Filter) or not isinstance(query, Operator) or query.sign is not None:
             raise self._refusal(query)
-        low, high = self._between(query, stationary)
+        low, high = self._bounds(query, stationary)
         value = 0.5 * (low + high)
         half = math.nextafter(max(high - value, value - low), math.inf) if low < high else 0.0
         is_useful = half <= MAX_USEFUL_ERROR * max(1.0, abs(value))
@@ -600,25 +611,26 @@ class Unlisted:
             reason=self.reason,
         )
 
-    def _between(self, query: Operator, stationary: Callable[[], Any]) -> tuple[float, float]:
+    def _bounds(self, query: Operator, stationary: Callable[[], Any]) -> tuple[float, float]:
+        """Return a lower and an upper bound on the value of an operator; FileError for unsupported operators."""
         if query.kind == "S":
-            return _interval(stationary().bound(self._function(query.of)))
+            return _bounds_of(stationary().bound(self._function(query.of)))
         if query.kind == "R" and query.of.kind == "S":
-            return _interval(stationary().bound(self._reward(query.reward, query.line)))
+            return _bounds_of(stationary().bound(self._reward(query.reward, query.line)))
         if query.kind != "P":
             raise self._refusal(query)
         path: Path = query.of
         first, last = self.times(path)
         if path.kind not in "UFG" or not math.isfinite(last) or first not in (0.0, last):
             raise self._refusal(query)
-        low, high = self._until(path, first, last)
+        low, high = self._until_bounds(path, first, last)
         if path.kind != "G":
             return low, high
         complement = math.nextafter(1.0 - high, 0.0), math.nextafter(1.0 - low, 1.0)
         return complement if low < high else (1.0 - high, 1.0 - low)
 
-    def _until(self, path: Path, first: float, last: float) -> tuple[float, float]:
-        """Return bounds on the probability that a set is entered at a time from first to last.
+    def _until_bounds(self, path: Path, first: float, last: float) -> tuple[float, float]:
+        """Return bounds (low, high) on the probability that a set is entered at a time from first to last.
 
         The set is the target of the path, or its complement for G. ``first`` is 0, or ``last``: then the chain
         continues in states of the set.
@@ -629,7 +641,7 @@ class Unlisted:
         at_once = first == 0.0
 
         def stops(state: Any) -> bool:
-            """Return whether the path ends in a state."""
+            """Return whether the path formula is decided in a state: paths are followed no further."""
             return not left(state) or (at_once and right(state))
 
         calls = Calls(self.rules, None)
@@ -639,7 +651,7 @@ class Unlisted:
             return inside, inside
         rows = growing_rows(self.instance, self.conditions(path, at_once))
         if rows is not None:
-            return self._moving_set(rows, path, at_once, last)
+            return self._bounds_by_moving_set(rows, path, at_once, last)
         self.reason = f"in up to {self.max_states} states"
         flow = Flow(calls, start, self.max_states, stops)
         projection, start_vector, _ = flow.grow(last, 0.5 * TOLERANCE, partial=True)
@@ -651,8 +663,8 @@ class Unlisted:
         error = float(distribution.error)
         return max(low - error, 0.0), min(low * (1.0 + 3.0 * SUM_ROUNDING) + outside + error, 1.0)
 
-    def _moving_set(self, rows: GrowingRows, path: Path, at_once: bool, last: float) -> tuple[float, float]:
-        """Return bounds on the probability of a path until a time, or at it, by a set that moves."""
+    def _bounds_by_moving_set(self, rows: GrowingRows, path: Path, at_once: bool, last: float) -> tuple[float, float]:
+        """Return bounds (low, high) on the probability of a path formula, by a set of states that moves with time."""
         result = follow_distribution(rows, last, self.max_states)
         counted = np.zeros(len(result.states), dtype=bool)
         if not at_once:
@@ -666,34 +678,37 @@ class Unlisted:
         return result.between(counted)
 
     def conditions(self, path: Path, at_once: bool) -> TargetConditions:
-        """Return the conditions of a path, by the instance: its target is reached, and it may continue."""
+        """Return a function from an instance to two conditions on states: target reached, path may continue."""
         location = self.instance.location(path.line)
 
         def conditions(instance: Instance) -> tuple[Value, Value]:
-            """Return the conditions for the ranges of an instance."""
+            """Return both conditions for the ranges of an instance."""
             scope = instance.with_names(self.names).scope
             is_target, may_continue = constant(False), constant(True)
             if at_once:
-                is_target = boolean(scope.value(path.right), location, "what is reached")
+                is_target = check_boolean(scope.value(path.right), location, "what is reached")
                 is_target = negate("!", is_target, location) if path.kind == "G" else is_target
             if path.kind == "U":
-                may_continue = boolean(scope.value(path.left), location, "what holds until then")
+                may_continue = check_boolean(scope.value(path.left), location, "what holds until then")
             return is_target, may_continue
 
         return conditions
 
     def times(self, path: Path) -> tuple[float, float]:
-        """Return the times in s between which a path formula holds."""
+        """Return the bounds (low, high) on the time of a path formula in s, 0 and inf where it has none."""
         low, high = path.interval.low, path.interval.high
         return self._time(low, 0.0), self._time(high, math.inf)
 
     def _time(self, tree: Any, otherwise: float) -> float:
+        """Return the value of a time's expression in s, or ``otherwise`` for None."""
         return otherwise if tree is None else float(self.instance.scope.value(tree).single())
 
     def _function(self, tree: Any) -> Any:
+        """Return an expression as a function of one state."""
         return self.expressions.function(tree)
 
     def _reward(self, name: Any, line: int) -> Any:
+        """Return a reward structure, by name or number, as a function of one state."""
         names = list(self.instance.program.rewards)
         location = self.instance.location(line)
         if not names:
@@ -706,6 +721,7 @@ class Unlisted:
         return lambda state: self.rules.rewards(state)[key]
 
     def _refusal(self, query: Any) -> FileError:
+        """Return the FileError for properties that are not evaluated from the initial state alone."""
         message = (
             "the model's states are infinitely many, or too many for a list: properties are S=? [ ... ], "
             "R=? [ S ] and P=? of F<=t, G<=t and U<=t, or at one time, without operators in them"
@@ -713,5 +729,6 @@ class Unlisted:
         return FileError((self.instance.program.file, getattr(query, "line", None)), message)
 
 
-def _interval(estimate: Bounded) -> tuple[float, float]:
+def _bounds_of(estimate: Bounded) -> tuple[float, float]:
+    """Return the lower and the upper bound of a value with bounds."""
     return estimate.lower, estimate.upper

@@ -34,20 +34,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Interval:
-    """Times or steps from low to high; None: from zero, or up to infinity."""
+    """Bounds of a path formula on time: low to high; None means from zero, or up to infinity."""
 
     low: Expression | None = None
     high: Expression | None = None
 
     @property
-    def plain(self) -> bool:
-        """Whether both bounds are open."""
+    def unbounded(self) -> bool:
+        """Whether the interval has neither a lower nor an upper bound."""
         return self.low is None and self.high is None
 
 
 @dataclass(frozen=True)
 class Path:
-    """A path formula, of a probability or a reward operator.
+    """Tree of a path formula in a probability or reward operator.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Path:
 
 
 class Accumulated(NamedTuple):
-    """An expression as a reward (JANI); None for events without reward.
+    """An expression as a reward (JANI): what is earned per second in states, by transitions, and on leaving states.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Accumulated(NamedTuple):
 
 @dataclass(frozen=True)
 class Operator:
-    """``P``, ``S`` or ``R`` with a threshold, or with =? for the number.
+    """Tree of an operator ``P``, ``S`` or ``R``, with a threshold, or with =? for its number.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Filter:
-    """``filter(how, of, states)``."""
+    """Tree of a filter over states: ``filter(how, of, states)``."""
 
     how: str
     of: Any
@@ -139,12 +139,12 @@ class Properties:
     texts: dict[str, str] = field(default_factory=dict)
 
     def text_of(self, name: str) -> str:
-        """Return the name of a property, or the text of an unnamed property that is called by its number."""
+        """Return the text of an unnamed property from its number ``#1``; any other name unchanged."""
         return self.texts.get(name, name)
 
 
 def has_times(query: Any, by_name: Mapping[str, Any]) -> bool:
-    """Whether a property has an operator over a time, such as ``F<=1``.
+    """Return whether a property has an operator over a time, such as ``F<=1``, also in properties that it names.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def has_times(query: Any, by_name: Mapping[str, Any]) -> bool:
     by_name
         Properties by their names in quotes.
     """
-    if isinstance(query, Path) and not query.interval.plain:
+    if isinstance(query, Path) and not query.interval.unbounded:
         return True
     if isinstance(query, Label) and query.name in by_name:
         others = {
@@ -218,7 +218,7 @@ PROPERTY_GRAMMAR = (
 
 
 def parse_property(text: str, name: str = "property") -> Any:
-    """Return one property, with or without a name: ``S=? [ up ]`` or ``"avail": S=? [ up ]``.
+    """Return the tree of one property, with or without a name: ``S=? [ up ]`` or ``"avail": S=? [ up ]``.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def parse_property(text: str, name: str = "property") -> Any:
         With the reason, for a string that is no property.
     """
     parser = _Parser(text, name)
-    parser.name_of_property()
+    parser.read_property_name()
     query = parser.expression()
     parser.cursor.accept(";")
     if parser.cursor.token.kind != "end":
@@ -236,7 +236,7 @@ def parse_property(text: str, name: str = "property") -> Any:
 
 
 def parse_properties(path: str | File) -> Properties:
-    """Return the properties of a file.
+    """Return the contents of a PRISM properties file, as trees.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def parse_properties(path: str | File) -> Properties:
 
 
 def _merge_double_signs(tokens: list[Token]) -> list[Token]:
-    """Return tokens with Storm's ``&&`` and ``||`` as ``&`` and ``|``."""
+    """Return the tokens with Storm's ``&&`` and ``||`` replaced by ``&`` and ``|``."""
     merged = tokens[:1]
     for token in tokens[1:]:
         last = merged[-1]
@@ -259,20 +259,20 @@ def _merge_double_signs(tokens: list[Token]) -> list[Token]:
 
 
 class _Parser(ExpressionParser):
-    """Parser of properties: of PRISM's language, and of Storm's words for the same operators."""
+    """Recursive-descent parser of properties in PRISM's language, with Storm's words for the same operators."""
 
     def __init__(self, text: str, file: str) -> None:
         super().__init__(Cursor(_merge_double_signs(tokenize(text, file)), file))
         self.text = text
 
     def properties(self) -> Properties:
-        """Read a file of properties."""
+        """Read a properties file to its end and return its contents."""
         cursor, properties = self.cursor, Properties(self.cursor.file)
         while cursor.token.kind != "end":
             if cursor.accept(";"):
                 continue
             if cursor.accept("const"):
-                self._constant(properties)
+                self._read_constant(properties)
             elif cursor.accept("label"):
                 name = cursor.kind("text", "a name in quotes").text[1:-1]
                 if name in properties.labels:
@@ -281,10 +281,11 @@ class _Parser(ExpressionParser):
                 properties.labels[name] = self.expression()
                 cursor.expect(";")
             else:
-                self._property(properties)
+                self._read_property(properties)
         return properties
 
-    def _constant(self, properties: Properties) -> None:
+    def _read_constant(self, properties: Properties) -> None:
+        """Read ``const type name = value;`` into the properties."""
         cursor = self.cursor
         kind = token.text if (token := cursor.accept("int", "double", "bool")) else "int"
         name = cursor.kind("name", "a name")
@@ -294,10 +295,11 @@ class _Parser(ExpressionParser):
         cursor.expect(";")
         properties.constants[name.text] = Constant(name.text, kind, value, name.line)
 
-    def _property(self, properties: Properties) -> None:
+    def _read_property(self, properties: Properties) -> None:
+        """Read one property into the properties; a malformed property becomes a FileError that evaluation raises."""
         cursor = self.cursor
         line, start = cursor.token.line, cursor.token.start
-        explicit_name = self.name_of_property()
+        explicit_name = self.read_property_name()
         name = explicit_name or f"#{len(properties.properties) + 1}"
         if name in properties.properties:
             raise FileError((cursor.file, line), f'property "{name}" is defined twice')
@@ -306,14 +308,14 @@ class _Parser(ExpressionParser):
             properties.properties[name] = self.expression()
         except FileError as error:  # raised on evaluation: other properties of the file may be valid
             properties.properties[name] = error
-            self._skip(line)
+            self._skip_property(line)
         if explicit_name is None:
             last = cursor.tokens[max(cursor.index - 1, 0)]
             properties.texts[name] = " ".join(self.text[start : last.start + len(last.text)].split())
         cursor.accept(";")
 
-    def name_of_property(self) -> str | None:
-        """Read the optional name in front of a property."""
+    def read_property_name(self) -> str | None:
+        """Consume the optional ``"name":`` in front of a property and return the name, or None."""
         cursor = self.cursor
         if cursor.token.kind != "text" or cursor.peek().text != ":":
             return None
@@ -321,8 +323,8 @@ class _Parser(ExpressionParser):
         cursor.expect(":")
         return name
 
-    def _skip(self, line: int) -> None:
-        """Skip to the next property: after ;, or on another line outside of brackets."""
+    def _skip_property(self, line: int) -> None:
+        """Move to the next property: after ;, or on another line outside of brackets."""
         self._depth, depth, cursor = 0, 0, self.cursor
         while cursor.index > 0 and cursor.tokens[cursor.index - 1].line >= line:
             cursor.index -= 1
@@ -332,8 +334,8 @@ class _Parser(ExpressionParser):
             if depth <= 0 and text == "]" and cursor.token.line > line:
                 break
 
-    def primary(self) -> Any:
-        """Parse an operator, a filter, or a primary expression."""
+    def read_primary(self) -> Any:
+        """Consume an operator, a filter, or a primary expression and return its tree."""
         cursor = self.cursor
         after = cursor.peek().text
         if cursor.at("multi") and after == "(":
@@ -341,24 +343,25 @@ class _Parser(ExpressionParser):
         if (cursor.at("<") and after == "<") or (cursor.at("[") and after == "["):
             raise cursor.error("coalitions of players are not read")
         if self._at_storm_operator():
-            return self._operator()
+            return self._read_operator()
         if cursor.at("P", "S", "R") and after in ("=", "<", "<=", ">", ">=", "{", "min", "max"):
-            return self._operator()
+            return self._read_operator()
         if cursor.at("Pmin", "Pmax", "Rmin", "Rmax", "E", "A") and after in ("=", "["):
             raise cursor.error(f"{cursor.token.text!r} is not of Markov chains: P, S or R is expected")
         if cursor.at("filter") and after == "(":
-            return self._filter()
-        return super().primary()
+            return self._read_filter()
+        return super().read_primary()
 
     def _at_storm_operator(self) -> bool:
-        """Whether Storm's long-run average or expected time follows, and no variable or constant of that name."""
+        """Return whether Storm's LRA or T operator follows, not a variable or constant of that name."""
         cursor = self.cursor
         if not cursor.at("LRA", "T"):
             return False
         asks = cursor.peek().text == "=" and cursor.peek(2).text == "?"
         return asks or (cursor.peek().text in COMPARED and cursor.peek(3).text == "[")
 
-    def _filter(self) -> Filter:
+    def _read_filter(self) -> Filter:
+        """Read ``filter(how, of, states)`` and return its tree."""
         cursor = self.cursor
         line = cursor.take().line
         cursor.expect("(")
@@ -373,14 +376,15 @@ class _Parser(ExpressionParser):
         cursor.expect(")")
         return Filter({"&": "forall", "|": "exists", "+": "sum"}.get(how, how), of, states, line)
 
-    def _operator(self) -> Operator:
+    def _read_operator(self) -> Operator:
+        """Read a P, S or R operator and return its tree."""
         cursor = self.cursor
         token = cursor.take()
         kind = {"LRA": "S", "T": "R"}.get(token.text, token.text)
         reward: Any = Accumulated(Literal(1, token.line)) if token.text == "T" else None
         if token.text == "R" and cursor.accept("{"):
             reward_token = cursor.take()
-            reward = reward_token.text[1:-1] if reward_token.kind == "text" else self._index(reward_token.text)
+            reward = reward_token.text[1:-1] if reward_token.kind == "text" else self._reward_number(reward_token.text)
             cursor.expect("}")
             if cursor.at("{", "\\"):
                 raise cursor.error("two rewards in one operator are not read")
@@ -388,13 +392,13 @@ class _Parser(ExpressionParser):
         if cursor.at(*COMPARED):
             sign = cursor.take().text
             begin = cursor.index
-            threshold = self._binary(RANKS["+"])
+            threshold = self._read_binary(RANKS["+"])
             written = "".join(token.text for token in cursor.tokens[begin : cursor.index])
         else:
             cursor.expect("=")
             cursor.expect("?")
         cursor.expect("[")
-        of: Any = self.expression() if kind == "S" else self._path() if kind == "P" else self._reward_path()
+        of: Any = self.expression() if kind == "S" else self._read_path() if kind == "P" else self._read_reward_path()
         start, how = None, []
         while cursor.accept("{"):
             if cursor.at("min", "max"):
@@ -408,48 +412,51 @@ class _Parser(ExpressionParser):
         options = token.line, reward, start, tuple(how), written
         return Operator(kind, sign, threshold, of, *options)
 
-    def _index(self, text: str) -> int:
+    def _reward_number(self, text: str) -> int:
+        """Return the number of a reward structure; FileError for other texts."""
         if not text.isdigit():
             raise self.cursor.error(f"{text!r}: a name in quotes or a number of rewards is expected")
         return int(text)
 
-    def _path(self) -> Path:
+    def _read_path(self) -> Path:
+        """Read a path formula, one level deeper, and return its tree."""
         cursor = self.cursor
         line = cursor.token.line
         self._depth += 1
         if self._depth > 60:
             raise cursor.error("paths nested more than 60 deep")
-        path = self._path_inside(line)
+        path = self._read_path_inside(line)
         self._depth -= 1
         return path
 
-    def _path_inside(self, line: int) -> Path:
+    def _read_path_inside(self, line: int) -> Path:
+        """Read a path formula and return its tree."""
         cursor = self.cursor
         if self._at_path("X"):
             cursor.take()
-            interval = self._interval()
+            interval = self._read_interval()
             if self._at_path("X"):
-                return Path("X", right=self._path(), interval=interval, line=line)
-            return Path("X", right=self._states(), interval=interval, line=line)
+                return Path("X", right=self._read_path(), interval=interval, line=line)
+            return Path("X", right=self._read_states(), interval=interval, line=line)
         if self._at_path("F") or self._at_path("G"):
             kind = cursor.take().text
-            interval = self._interval()
-            return Path(kind, right=self._states(), interval=interval, line=line)
-        if cursor.at("(") and (inner := self._in_parentheses()) is not None:
+            interval = self._read_interval()
+            return Path(kind, right=self._read_states(), interval=interval, line=line)
+        if cursor.at("(") and (inner := self._read_parentheses()) is not None:
             return inner
-        left = self._states()
+        left = self._read_states()
         if cursor.at(*BINARY):
             kind = cursor.take().text
-            interval = self._interval()
-            return Path(kind, left, self._states(), interval, line)
+            interval = self._read_interval()
+            return Path(kind, left, self._read_states(), interval, line)
         return Path("state", right=left, line=line)
 
-    def _in_parentheses(self) -> Path | None:
-        """Read a path in parentheses; None for a set of states, and the cursor does not move."""
+    def _read_parentheses(self) -> Path | None:
+        """Read a path in parentheses and return it; None, without moving, for a set of states."""
         cursor, index, depth = self.cursor, self.cursor.index, self._depth
         cursor.take()
         try:
-            path = self._path()
+            path = self._read_path()
             cursor.expect(")")
         except FileError:
             path = None
@@ -458,14 +465,15 @@ class _Parser(ExpressionParser):
             return None
         return path
 
-    def _states(self) -> Any:
+    def _read_states(self) -> Any:
+        """Read an expression of states and return its tree; FileError for a nested path formula."""
         cursor = self.cursor
         if self._at_path("X") or self._at_path("F") or self._at_path("G"):
             raise cursor.error(LTL)
-        return self._binary(RANKS["=>"])
+        return self._read_binary(RANKS["=>"])
 
     def _at_path(self, sign: str) -> bool:
-        """Whether an operator of paths follows, and no variable of that name."""
+        """Return whether the path operator ``sign`` follows, not a variable of that name."""
         cursor = self.cursor
         if not cursor.at(sign):
             return False
@@ -473,11 +481,12 @@ class _Parser(ExpressionParser):
         starts = after.kind in ("name", "number", "text") and after.text not in BINARY
         return starts or after.text in ("(", "!", "[", "<=", "<", ">=", ">", "=")
 
-    def _interval(self) -> Interval:
+    def _read_interval(self) -> Interval:
+        """Read the bounds on time of a path operator and return them; without bounds an empty interval."""
         cursor = self.cursor
         if cursor.at("<=", "<", ">=", ">", "="):
             sign = cursor.take().text
-            time = self._binary(RANKS["+"])
+            time = self._read_binary(RANKS["+"])
             if sign == "=":
                 return Interval(time, time)
             return Interval(high=time) if sign in ("<=", "<") else Interval(low=time)
@@ -490,19 +499,20 @@ class _Parser(ExpressionParser):
             return Interval(low, high)
         return Interval()
 
-    def _reward_path(self) -> Path:
+    def _read_reward_path(self) -> Path:
+        """Read the path in an R operator: C, I, S or F with their times, and return its tree."""
         cursor = self.cursor
         token = cursor.token
         if token.text == "C" and cursor.peek().text in ("]", "<=", "<", "{"):
             cursor.take()
-            return Path("C", interval=self._interval(), line=token.line)
+            return Path("C", interval=self._read_interval(), line=token.line)
         if token.text == "I" and cursor.peek().text == "=":
             cursor.take()
-            return Path("I", interval=self._interval(), line=token.line)
+            return Path("I", interval=self._read_interval(), line=token.line)
         if token.text in ("S", "LRA") and cursor.peek().text in ("]", "{"):
             cursor.take()
             return Path("S", line=token.line)
-        path = self._path()
-        if path.kind not in ("F", "state") or not path.interval.plain:
+        path = self._read_path()
+        if path.kind not in ("F", "state") or not path.interval.unbounded:
             raise FileError((cursor.file, token.line), f"R [ {path.kind} ... ]: {LTL}")
         return Path("F", right=path.right, line=token.line)

@@ -28,7 +28,7 @@ from markov.files.language import (
     is_plain,
 )
 from markov.files.program import Instance, instantiate
-from markov.files.tables import groups_of
+from markov.files.tables import synchronisation_groups
 from markov.files.transitions import (
     NEGATIVE,
     NO_ONE_VALUE,
@@ -50,7 +50,7 @@ __all__ = ["FileRules", "StateExpressions", "field_names"]
 
 
 def field_names(names: list[str]) -> list[str]:
-    """Return distinct field names of a NamedTuple for the names of variables."""
+    """Return distinct valid field names of a NamedTuple from the names of variables."""
     fields: list[str] = []
     for name in names:
         field = re.sub(r"\W", "_", name)
@@ -66,7 +66,7 @@ def field_names(names: list[str]) -> list[str]:
 
 
 class StateExpressions:
-    """Expressions of a program as functions of one state.
+    """Compiler of expression trees to functions of one state, whose values may be stand-ins for a box of states.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class StateExpressions:
         self._formulas: dict[Any, StateFunction] = {}
 
     def function(self, expression: Expression, renamed: Mapping[str, str] | None = None) -> StateFunction:
-        """Return the value of an expression after renaming, as a function of the state."""
+        """Return an expression, with names replaced by ``renamed``, as a function of one state."""
         value = self.instance.scope.value(expression, renamed)  # checks names and types
         if value.fixed:
             return _constant_function(value.single())
@@ -107,6 +107,7 @@ class StateExpressions:
         raise FileError(location, "an operator of properties where a value is expected")
 
     def _name_function(self, name: str, renamed: Mapping[str, str] | None) -> StateFunction:
+        """Return a variable or a formula as a function of one state."""
         if name in self.indices:
             return operator.itemgetter(self.indices[name])
         key = name, tuple(sorted((renamed or {}).items()))
@@ -116,22 +117,26 @@ class StateExpressions:
 
 
 def step_functions(instance: Instance) -> list[StateFunction]:
-    """Return the rewards of transitions, as functions of the target state and the transient variables."""
+    """Return the rewards of transitions as functions of the target state followed by the transient variables."""
     expressions = StateExpressions(with_transient_names(instance), instance.program.transient)
     return [expressions.function(tree) for tree in instance.program.steps.values()]
 
 
 def _constant_function(value: Any) -> StateFunction:
+    """Return the function of a state that is the same value in all states."""
     return lambda _s: value
 
 
 def _negation(sign: str, of: StateFunction) -> StateFunction:
+    """Return the function of a state that negates another one, ``!x`` or ``-x``."""
     return (lambda s: not of(s)) if sign == "!" else (lambda s: -of(s))
 
 
 def _choice(cases: list[tuple[StateFunction, StateFunction]], otherwise: StateFunction) -> StateFunction:
+    """Return the function of a state that has the value of the first condition that holds."""
+
     def choose(s: Any) -> Any:
-        """Return the value of the first condition that holds."""
+        """Return the value in a state."""
         for condition, value in cases:
             if condition(s):
                 return value(s)
@@ -141,9 +146,11 @@ def _choice(cases: list[tuple[StateFunction, StateFunction]], otherwise: StateFu
 
 
 def _call(name: str, arguments: list[StateFunction], location: Any) -> StateFunction:
+    """Return the function of a state that applies a function of `FUNCTIONS` to arguments."""
     call = FUNCTIONS[name].single
 
     def evaluate(s: Any) -> Any:
+        """Return the value in a state; FileError where it is undefined."""
         try:
             return call(*(part(s) for part in arguments))
         except (ValueError, OverflowError) as error:
@@ -153,7 +160,7 @@ def _call(name: str, arguments: list[StateFunction], location: Any) -> StateFunc
 
 
 class _Outcome(NamedTuple):
-    """A rate, and the new values of variables and of transient variables by their numbers."""
+    """One outcome of a command as functions of the state: rate, new values of variables and transient variables."""
 
     rate: StateFunction
     changes: tuple[tuple[int, StateFunction], ...]
@@ -162,7 +169,7 @@ class _Outcome(NamedTuple):
 
 
 class _Move(NamedTuple):
-    """A transition out of one state."""
+    """A transition out of one state: action, target state, rate in 1/s, and rewards earned by their numbers."""
 
     action: str
     target: Any
@@ -171,7 +178,7 @@ class _Move(NamedTuple):
 
 
 class FileRules(ChainModel):
-    """The chain of a file by the rules of single states: variables need no bounds.
+    """Chain model of a program by rules of single states: variables need no bounds.
 
     Parameters
     ----------
@@ -211,16 +218,16 @@ class FileRules(ChainModel):
         return self.State(*values)
 
     def rules(self, s: Any) -> Iterator[tuple[Any, Any]]:  # type: ignore[override]
-        """Yield the transitions out of a state."""
+        """Yield (target, rate in 1/s) of the transitions out of a state, loops included."""
         for move in self.moves(s):
             yield move.target, move.rate
 
     def labels(self, s: Any) -> Mapping[str, Any]:
-        """Return whether a state is in the sets that the file names."""
+        """Return whether a state has each label of the file, by name."""
         return {name: label(s) for name, label in self._named_labels.items()}
 
     def rewards(self, s: Any) -> Mapping[str, Any]:
-        """Return the rewards per second of the file, including rewards of transitions."""
+        """Return each reward structure's rate per second in a state, with transition rewards, by name."""
         by_action: dict[str, Any] = {}
         step_rewards: dict[int, Any] = {}
         for move in self.moves(s):
@@ -240,7 +247,7 @@ class FileRules(ChainModel):
         return rewards
 
     def moves(self, s: Any) -> Iterator[_Move]:
-        """Yield the transitions out of a state, loops included."""
+        """Yield the transitions out of a state with their actions and rewards, loops included."""
         for action, members in self._groups:
             combinations: list[tuple[_Outcome, ...]] = [()]
             for commands in members:
@@ -261,36 +268,37 @@ class FileRules(ChainModel):
                 yield _Move(action, target, rate, self._gains(s, combination, target))
 
     def check_rate(self, s: Any, rate: float, line: int = 0) -> None:
-        """Refuse a rate that is negative or no finite number."""
+        """Raise FileError if a rate out of a state is negative or not finite."""
         if not 0.0 <= rate < math.inf:
             message = f"rate {rate:g} in state {tuple(s)}: must be finite, >= 0"
-            raise self.program.fault(line, message, NEGATIVE if rate < 0.0 else "")
+            raise self.program.command_error(line, message, NEGATIVE if rate < 0.0 else "")
 
-    def _target(self, s: Any, way: tuple[_Outcome, ...], rate: Any) -> Any:
+    def _target(self, s: Any, outcomes: tuple[_Outcome, ...], rate: Any) -> Any:
+        """Return the target state of a combination of outcomes; FileError if a variable leaves its range."""
         values = list(s)
-        for outcome in way:
+        for outcome in outcomes:
             for k, change in outcome.changes:
                 r, value = self.instance.ranges[k], change(s)
                 values[k] = value
                 low, high = r.limits
                 if r.kind != "bool" and not (low <= value <= high) and rate != 0:
                     message = f"{r.name!r} leaves its range from state {tuple(s)}"
-                    raise self.program.fault(outcome.line, message, TOO_FEW_MOLECULES)
+                    raise self.program.command_error(outcome.line, message, TOO_FEW_MOLECULES)
         return self.State(*values)
 
-    def _gains(self, s: Any, way: tuple[_Outcome, ...], target: Any) -> dict[int, Any]:
-        """Return the rewards of a transition by their numbers."""
+    def _gains(self, s: Any, outcomes: tuple[_Outcome, ...], target: Any) -> dict[int, Any]:
+        """Return the rewards that a transition earns, by their numbers."""
         if not self._steps:
             return {}
         values = dict(enumerate(self._initial_values))
         assigned_variables: set[int] = set()
-        for outcome in way:
+        for outcome in outcomes:
             for k, function in outcome.transient:
                 value = function(s)
                 if (k in assigned_variables and value != values[k]) or (is_plain(value) and not math.isfinite(value)):
                     name = list(self.program.transient)[k]
                     message = f"{name!r} in a transition from state {tuple(s)}: {NO_ONE_VALUE}"
-                    raise self.program.fault(outcome.line, message)
+                    raise self.program.command_error(outcome.line, message)
                 assigned_variables.add(k)
                 values[k] = value
         after = (*target, *values.values())
@@ -299,9 +307,9 @@ class FileRules(ChainModel):
     # ------------------------------------------------------------------ from the program
 
     def _build_groups(self, expressions: StateExpressions) -> list[Any]:
-        """Return pairs of an action and the commands of each participating module."""
+        """Return pairs of an action and the commands of each module that takes part in it."""
         instance = self.instance
-        groups = groups_of(moves_of(instance))  # refuses faulty commands
+        groups = synchronisation_groups(moves_of(instance))  # refuses faulty commands
         if groups is None:
             raise FileError((instance.program.file, None), "too many modules synchronise")
         commands: dict[Any, list[Any]] = {}
@@ -320,6 +328,7 @@ class FileRules(ChainModel):
     def _outcome(
         self, expressions: StateExpressions, branch: Branch, renamed: Mapping[str, str], line: int
     ) -> _Outcome:
+        """Return a branch of a command as functions of the state."""
         changes = (
             (
                 expressions.indices[renamed.get(c.name, c.name)],
@@ -333,6 +342,7 @@ class FileRules(ChainModel):
         return _Outcome(rate, tuple(changes), tuple(transient), line)
 
     def _build_rewards(self, expressions: StateExpressions) -> dict[str, list[Any]]:
+        """Return the reward items by reward structure: action or (), condition and value as functions of a state."""
         return {
             name: [
                 (
@@ -354,11 +364,11 @@ class FileRules(ChainModel):
 
     @property
     def constants(self) -> dict[str, Any]:
-        """The constants of the file by name."""
+        """Values of the program's constants by name."""
         return dict(self.instance.constants)
 
     def replace(self, **changes: Any) -> FileRules:
-        """Return the rules with changed values of constants."""
+        """Return the model with changed values of constants."""
         return FileRules(self.program, {**self.given, **changes})
 
     def __reduce__(self) -> Any:

@@ -24,9 +24,9 @@ from markov.files.formulas import (
     FunctionDefinition,
     LawSigns,
     check_attributes,
-    describe,
-    model_of,
-    vanishes,
+    describe_element,
+    read_model_element,
+    vanishes_without,
 )
 from markov.files.language import (
     INT_LIMIT,
@@ -38,7 +38,7 @@ from markov.files.language import (
     Literal,
     Name,
     Negation,
-    boolean,
+    check_boolean,
     map_parts,
     names_in,
 )
@@ -73,7 +73,7 @@ HOLDS_AFTER = {(">=", 0): False, (">", 0): True, ("<=", 1): False, ("<", 1): Tru
 
 @dataclass(frozen=True)
 class Trigger:
-    """An event that reactions trigger: its condition, and the assignments when the condition becomes true.
+    """An event of SBML that reactions trigger: its condition, and the assignments when the condition becomes true.
 
     ``at_start``: whether the event happens at time 0 if the condition holds initially.
     """
@@ -90,7 +90,7 @@ def read_event(
     amount: Callable[[str, Expression], Expression],
     refuse: Callable[[str, str], Exception],
 ) -> Reset | Trigger:
-    """Return an event.
+    """Return the event that an SBML element describes, at a fixed time or triggered by reactions.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ def read_event(
         changes.append(Assignment(name, value, value.line))
     if CLOCK in (name for change in changes for name in names_in(change.value)):
         raise refuse(where, "assigns a value that depends on the time: not read")
-    at_trigger = _truth(event, "useValuesFromTriggerTime", where, refuse)
+    at_trigger = _true_by_default(event, "useValuesFromTriggerTime", where, refuse)
     if CLOCK not in names_in(condition):
-        initial = _truth(trigger, "initialValue", where, refuse)
+        initial = _true_by_default(trigger, "initialValue", where, refuse)
         integers = (replace(c, value=Call("whole", (c.value,), c.line)) for c in changes)
         return Trigger(condition, tuple(integers), not initial)
     match condition:
@@ -144,8 +144,8 @@ def read_event(
     raise refuse(where, "a trigger by time must be time >= or > a number")
 
 
-def _truth(element: Element, name: str, where: str, refuse: Callable[[str, str], Exception]) -> bool:
-    """Return an attribute with the default true."""
+def _true_by_default(element: Element, name: str, where: str, refuse: Callable[[str, str], Exception]) -> bool:
+    """Return the boolean attribute of an XML element; True if it is missing."""
     text = element.get(name, "true")
     if text not in ("true", "false", "1", "0"):
         raise refuse(where, f"{name} = {text[:40]!r}: must be true or false")
@@ -153,7 +153,7 @@ def _truth(element: Element, name: str, where: str, refuse: Callable[[str, str],
 
 
 def split_by_trigger(command: Command, step: Mapping[str, int], event: Trigger) -> tuple[Command, Command]:
-    """Return a reaction's command in states where it does not trigger the event, and where it does.
+    """Return two commands of a reaction, for states where it does not trigger the event and where it does.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def split_by_trigger(command: Command, step: Mapping[str, int], event: Trigger) 
 
 
 def shift(tree: Expression, step: Mapping[str, int]) -> Expression:
-    """Return an expression of the values after a step, in terms of the values before it."""
+    """Return an expression in which each variable has its value after a step, in terms of values before it."""
     if isinstance(tree, Name) and tree.name in step:
         return Chain(tree, (("+", Literal(step[tree.name], 1)),), 1)
     return map_parts(tree, lambda part: shift(part, step))
@@ -203,7 +203,7 @@ def read_sbml(
     constants: Mapping[str, Any] | None = None,
     most: int = MAX_STATES,
 ) -> FileModel:
-    """Return the chain of a reaction network in an SBML file.
+    """Return the Markov chain model of a reaction network in an SBML file.
 
     Everything in a file is read, or is listed in ``docs/markov-files.md`` as what may be skipped, or is refused by its
     name. Formulas have the functions of MathML in level 2, piecewise definitions and function definitions among them.
@@ -259,7 +259,7 @@ def read_sbml(
     """
     path = file_path("path", path)
     overrides = dict(constants or {}) if isinstance(constants, Mapping) else constants
-    reader = _Reader(path.name, *model_of(path), limits)
+    reader = _Reader(path.name, *read_model_element(path), limits)
     model = FileModel(reader.program(), overrides, most)
     for name in sorted(reader.converted.intersection(model.instance.constants, overrides or ())):
         message = f"constants = {{{name!r}: ...}}: initial concentrations were multiplied by the size in the file"
@@ -271,48 +271,48 @@ def read_sbml(
 
 
 def _refuse_at_start(event: Trigger, instance: Instance) -> None:
-    """Raise FileError if the event happens at time 0."""
+    """Raise FileError if the event's condition holds in the initial state."""
     location = instance.program.file, None
     start = Batch(np.array([[r.start] for r in instance.ranges]))
-    condition = boolean(instance.scope.value(event.condition), location, "a trigger")
+    condition = check_boolean(instance.scope.value(event.condition), location, "a trigger")
     if np.any(condition.run(start)):
         raise FileError(location, "an event at time 0 is not read: give its values as initial ones")
 
 
 def _refuse_net_laws(laws: Mapping[int, Expression], instance: Instance) -> None:
-    """Raise FileError if the law of a reversible reaction, by its number, may be negative.
+    """Raise FileError if the law of a reversible reaction may be negative; keys are numbers of reactions.
 
     Such a law is the difference of the rates of two directions. Which terms belong to which is not in the file, and
     read as one rate the reaction would stop where they are equal.
     """
     signs = LawSigns(instance)
     for number, law in laws.items():
-        if signs.of(law).negative:
+        if signs.signs_of(law).negative:
             reason = "is reversible and has a law that may be negative, the difference of both directions: not read"
-            raise instance.program.fault(number, reason, TWO_REACTIONS)
+            raise instance.program.command_error(number, reason, TWO_REACTIONS)
 
 
 class _Reader:
-    """One method per element."""
+    """Reader of an SBML model into a `Program`, with one method per kind of element."""
 
     def __init__(self, file: str, model: Element, level: int, limits: int | Mapping[str, int] | None) -> None:
         self.file, self.model, self.level, self.limited = file, model, level, limits is not None
         self.line = model.line
         self._check_units()
         self.ids: dict[str, str] = {}
-        self.sizes = {self.new_id(element): self._size(element) for element in self.elements("Compartments")}
+        self.sizes = {self.new_id(element): self._read_size(element) for element in self.elements("Compartments")}
         self.amount_of: dict[str, Expression] = {}
         self.concentrations: dict[str, Name] = {}  # sizes of the compartments of species
         self.species = {self.new_id(element): element for element in self.elements("Species")}
         self.parameters = {self.new_id(element): element for element in self.elements("Parameters")}
         for name, element in self.species.items():
             self._read_symbol(name, element)
-        self.functions = self._functions()
+        self.functions = self._read_functions()
         self.formulas = Formulas(self.amount_of, self.functions, self.error)
         self.formulas.check_functions()
-        self.rules = self._of_variables("Rules", "variable")
+        self.rules = self._elements_by_symbol("Rules", "variable")
         self._values: dict[str, Expression] = {}  # of rules
-        self.assigned = self._of_variables("InitialAssignments", "symbol")
+        self.assigned = self._elements_by_symbol("InitialAssignments", "symbol")
         for name in self.rules.keys() & self.assigned.keys():
             raise self.error(f"initialAssignment {name!r}", "an assignment rule has its value")
         self.counts: dict[str, tuple[Expression, int | None]] = {}
@@ -321,28 +321,28 @@ class _Reader:
         for is_assigned in (False, True):  # initial assignments refer to plain initial amounts
             for name, element in self.species.items():
                 if name not in self.rules and (name in self.assigned) == is_assigned:
-                    self._species(name, element, limits)
+                    self._read_species(name, element, limits)
         self.counts = {name: self.counts[name] for name in self.species if name in self.counts}
         if isinstance(limits, Mapping) and (unknown := set(limits) - set(self.counts)):
             raise ValueError(f"limits: {min(unknown)!r} is no species that reactions change")
         self.reversible: dict[int, Expression] = {}  # laws by the numbers of reactions
-        self.resets, self.trigger = self._events()
+        self.resets, self.trigger = self._read_events()
         if self.resets and not self.limited:
             raise self.error("listOfEvents", "events at given times need limits=")
 
     def error(self, where: str, reason: str) -> FileError:
-        """Return an error at the current element."""
+        """Return a FileError at the line of the current element."""
         return FileError((self.file, self.line), f"{where}: {reason}")
 
     def elements(self, kind: str) -> Iterator[Element]:
-        """Yield the elements of a list of the model; errors are then at their lines."""
+        """Yield the elements of one list of the model; later errors are at their lines."""
         for part in self.model.findall(f"listOf{kind}"):
             for element in part:
                 self.line = element.line
                 yield element
 
     def new_id(self, element: Element) -> str:
-        """Return the id of an element, which must be unique in the model."""
+        """Return the id of an element; FileError if it is missing or used before."""
         name = element.get("id")
         if not name:
             raise self.error(element.tag, "without an id")
@@ -352,29 +352,29 @@ class _Reader:
         return name
 
     def real(self, element: Element, name: str) -> Fraction | None:
-        """Return a number; None without the attribute."""
+        """Return the number in an attribute of an element; None without the attribute."""
         text = element.get(name)
         value = None if text is None else decimal(text.strip())
         if text is not None and value is None:
-            raise self.error(describe(element), f"{name} = {text[:40]!r}: a number is expected")
+            raise self.error(describe_element(element), f"{name} = {text[:40]!r}: a number is expected")
         return value
 
     def truth(self, element: Element, name: str, *, default: bool) -> bool:
-        """Return a truth value, the default without the attribute."""
+        """Return the truth value in an attribute of an element, ``default`` without the attribute."""
         text = element.get(name)
         if text is not None and text not in ("true", "false", "1", "0"):
-            raise self.error(describe(element), f"{name} = {text[:40]!r}: must be true or false")
+            raise self.error(describe_element(element), f"{name} = {text[:40]!r}: must be true or false")
         return default if text is None else text in ("true", "1")
 
     # ------------------------------------------------------------------ units
 
     def _check_units(self) -> None:
-        """Refuse units other than molecules for amounts and seconds for times."""
+        """Raise FileError for units other than molecules for amounts and seconds for times."""
         self.units: dict[str, list[Element]] = {}
         for definition in self.elements("UnitDefinitions"):
             name = definition.get("id", "")
             if name in self.units:
-                raise self.error(describe(definition), "a second one of this id")
+                raise self.error(describe_element(definition), "a second one of this id")
             self.units[name] = definition.findall("listOfUnits/unit")
         self.line = self.model.line
         expected_units = {"substanceUnits": "item", "extentUnits": "item", "timeUnits": "second"}
@@ -386,6 +386,7 @@ class _Reader:
                     self._check_unit(f"unitDefinition {name!r}", name, unit)
 
     def _check_unit(self, where: str, name: str | None, expected: str) -> None:
+        """Raise FileError unless the unit called ``name`` is ``expected`` or dimensionless."""
         allowed = (expected, "dimensionless")
         if name is None or name in allowed:
             return
@@ -402,21 +403,21 @@ class _Reader:
 
     # ------------------------------------------------------------------ species and constants
 
-    def _size(self, compartment: Element) -> Fraction | None:
-        """Return the size of a compartment; None without a size."""
+    def _read_size(self, compartment: Element) -> Fraction | None:
+        """Return the size of a compartment; 1 in 0 dimensions; None without a size."""
         dimensions = compartment.get("spatialDimensions", "3")
         if dimensions.strip() not in ("0", "1", "2", "3"):
-            raise self.error(describe(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3")
+            raise self.error(describe_element(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3")
         size = self.real(compartment, "size")
         if size is not None and (size <= 0 or dimensions == "0"):
             raise self.error(
-                describe(compartment),
+                describe_element(compartment),
                 f"size = {compartment.get('size')!r}: must be > 0, and is not given in 0 dimensions",
             )
         return Fraction(1) if dimensions == "0" else size
 
     def _read_symbol(self, name: str, species: Element) -> None:
-        """Determine whether a species stands for an amount or for a concentration in formulas."""
+        """Record whether a species' name in formulas means its amount or its concentration."""
         self.line, where = species.line, f"species {name!r}"
         self._check_unit(f"{where}, substanceUnits", species.get("substanceUnits"), "item")
         compartment = species.get("compartment")
@@ -432,12 +433,12 @@ class _Reader:
         self.amount_of[name] = Chain(Name(name, self.line), per, self.line)
 
     def _amount(self, name: str, value: Expression) -> Expression:
-        """Return the amount of a species whose symbol is set to a value, which may be a concentration."""
+        """Return the amount of a species, as a tree, when its name has this value, which may be a concentration."""
         size = self.concentrations.get(name)
         return value if size is None else Chain(value, (("*", size),), value.line)
 
-    def _species(self, name: str, species: Element, limits: int | Mapping[str, int] | None) -> None:
-        """Add a species to the variables or to the constants."""
+    def _read_species(self, name: str, species: Element, limits: int | Mapping[str, int] | None) -> None:
+        """Add a species to the variables, or to the constants if reactions cannot change it."""
         self.line, where = species.line, f"species {name!r}"
         amount, concentration = (self.real(species, f"initial{kind}") for kind in ("Amount", "Concentration"))
         is_fixed = [self.truth(species, key, default=False) for key in ("boundaryCondition", "constant")]
@@ -454,7 +455,7 @@ class _Reader:
             amount = concentration * size
             self.converted.add(compartment)
         if name in self.assigned:
-            tree = self._amount(name, self._at_start(self._initial_assignment(name)))
+            tree = self._amount(name, self._initial_value(self._read_initial_assignment(name)))
             if any(is_fixed):
                 self.fixed[name] = tree
             else:
@@ -473,6 +474,7 @@ class _Reader:
             self.counts[name] = Literal(initial, self.line), self._limit(name, initial, limits)
 
     def _limit(self, name: str, start: int, limits: int | Mapping[str, int] | None) -> int | None:
+        """Return the largest amount of a species from the user's limits; None without limits."""
         if limits is None:
             return None
         if isinstance(limits, Mapping):
@@ -481,8 +483,8 @@ class _Reader:
             limits = limits[name]
         return integer(f"limits[{name!r}]", limits, start, 10**9, why="from its initial amount on")
 
-    def _of_variables(self, kind: str, attribute: str) -> dict[str, Element]:
-        """Return rules or initial assignments by the names of species, parameters and compartments."""
+    def _elements_by_symbol(self, kind: str, attribute: str) -> dict[str, Element]:
+        """Return rules or initial assignments by the name of the symbol that they define."""
         elements: dict[str, Element] = {}
         for element in self.elements(kind):
             name = element.get(attribute, "")
@@ -500,29 +502,30 @@ class _Reader:
             elements[name] = element
         return elements
 
-    def _initial_assignment(self, name: str) -> Expression:
+    def _read_initial_assignment(self, name: str) -> Expression:
+        """Return the tree of a symbol's initial assignment."""
         element = self.assigned[name]
         self.line = element.line
         return self.formulas.read(element, f"initialAssignment of {name!r}")
 
-    def _at_start(self, tree: Expression, inside: tuple[str, ...] = ()) -> Expression:
-        """Return an expression at time 0, with initial amounts in place of species."""
+    def _initial_value(self, tree: Expression, inside: tuple[str, ...] = ()) -> Expression:
+        """Return an expression's value at time 0, as a tree, with initial amounts in place of species."""
         if not isinstance(tree, Name):
-            return map_parts(tree, lambda part: self._at_start(part, inside))
+            return map_parts(tree, lambda part: self._initial_value(part, inside))
         name = tree.name
         if name in inside or len(inside) > 20:
             raise self.error(" -> ".join([*inside, name]), "initial values in a circle, or too many in a row")
         within = (*inside, name)
         if name in self.rules:
-            return self._at_start(self._rule(name), within)
+            return self._initial_value(self._read_rule(name), within)
         if name not in self.species:
             return tree
         if name in self.assigned:
-            return self._amount(name, self._at_start(self._initial_assignment(name), within))
+            return self._amount(name, self._initial_value(self._read_initial_assignment(name), within))
         return self.counts[name][0] if name in self.counts else self.fixed[name]
 
-    def _rule(self, name: str) -> Expression:
-        """Return the value of an assignment rule; for a species the amount."""
+    def _read_rule(self, name: str) -> Expression:
+        """Return the value of an assignment rule as a tree; for a species its amount."""
         if name not in self._values:
             element = self.rules[name]
             self.line = element.line
@@ -530,7 +533,8 @@ class _Reader:
             self._values[name] = self._amount(name, tree)
         return self._values[name]
 
-    def _functions(self) -> dict[str, FunctionDefinition]:
+    def _read_functions(self) -> dict[str, FunctionDefinition]:
+        """Return the function definitions of the model by name."""
         functions = {}
         for element in self.elements("FunctionDefinitions"):
             name = self.new_id(element)
@@ -551,8 +555,8 @@ class _Reader:
 
     # ------------------------------------------------------------------ events
 
-    def _events(self) -> tuple[tuple[Reset, ...], Trigger | None]:
-        """Return the events at given times, or the single event that reactions trigger."""
+    def _read_events(self) -> tuple[tuple[Reset, ...], Trigger | None]:
+        """Return the events at fixed times, and the event that reactions trigger, or None."""
         math = Formulas(self.amount_of, self.functions, self.error, timed=True).read
         events = [
             read_event(event, math, self.counts.keys(), self._amount, self.error) for event in self.elements("Events")
@@ -566,37 +570,37 @@ class _Reader:
             raise self.error("listOfEvents", "a trigger that depends on a rule is not read")
         if self.limited:
             resets = tuple(
-                replace(reset, exceeding=self._exceed_limits(1)) if self._depends_on_amounts(reset) else reset
+                replace(reset, exceeding=self._leave_limits(1)) if self._depends_on_amounts(reset) else reset
                 for reset in resets
             )
         return resets, triggers[0] if triggers else None
 
     def _depends_on_amounts(self, reset: Reset) -> bool:
-        """Whether an assigned value depends on an amount, and thus exceeds its limit in a part of the states."""
+        """Return whether an event assigns a value that depends on amounts, and so may exceed a limit."""
         variable = self.counts.keys() | self.rules.keys()
         return any(variable & set(names_in(change.value)) for change in reset.changes)
 
     # ------------------------------------------------------------------ the program
 
     def program(self) -> Program:
-        """Return the program of the file."""
+        """Return the program of the SBML model."""
         composition = Composition("interleaved", (Composition("module", ("network",)),))
         reactions: dict[int, tuple[int, str]] = {}
         program = Program(self.file, "ctmc", composition=composition, resets=self.resets, reactions=reactions)
         for name, parameter in self.parameters.items():
             if name not in self.rules:
                 self.line = parameter.line
-                self._constant(program, name, self._value(parameter))
+                self._add_constant(program, name, self._read_parameter(parameter))
         for name, size in self.sizes.items():
             if name in self.assigned:
-                self._constant(program, name, self._at_start(self._initial_assignment(name)))
+                self._add_constant(program, name, self._initial_value(self._read_initial_assignment(name)))
             elif size is not None:
-                self._constant(program, name, Literal(float(size), self.line))
+                self._add_constant(program, name, Literal(float(size), self.line))
             elif dependent := [x for x, c in self.concentrations.items() if c.name == name]:
                 message = f"has no size; species {dependent[0]!r} stands for a concentration in it"
                 raise self.error(f"compartment {name!r}", message)
         for name, tree in self.fixed.items():
-            self._constant(program, name, tree)
+            self._add_constant(program, name, tree)
         for name, (start, limit) in self.counts.items():
             last = None if limit is None else Literal(limit, 1)
             line = self.species[name].line
@@ -606,13 +610,13 @@ class _Reader:
             program.variables[OUTSIDE] = Variable(OUTSIDE, "bool", None, None, Literal(False, 1), 1)
             program.labels[OUTSIDE] = Name(OUTSIDE, 1)
         for name in self.rules:
-            program.formulas[name] = self._rule(name)
+            program.formulas[name] = self._read_rule(name)
         for name in (*self.counts, *self.rules):
             program.rewards[name] = (RewardItem(None, self.within_limits, Name(name, 1), 1),)
         commands = [
             command
             for number, reaction in enumerate(self.elements("Reactions"), FIRST_REACTION)
-            for command in self._reaction(program, reaction, number)
+            for command in self._read_reaction(program, reaction, number)
         ]
         if not commands and not reactions and not self.resets:
             self.line = self.model.line
@@ -622,25 +626,26 @@ class _Reader:
 
     @property
     def within_limits(self) -> Expression:
-        """The condition that no limit was exceeded."""
+        """The condition, as a tree, that no limit of a species has been exceeded."""
         return Negation("!", Name(OUTSIDE, 1), 1) if self.limited else Literal(True, 1)
 
-    def _value(self, parameter: Element) -> Expression:
-        """Return the value of a parameter, from its initial assignment if it has one."""
+    def _read_parameter(self, parameter: Element) -> Expression:
+        """Return the value of a parameter as a tree, from its initial assignment if it has one."""
         name = parameter.get("id", "")
         if parameter.tag == "parameter" and self.parameters.get(name) is parameter and name in self.assigned:
-            return self._at_start(self._initial_assignment(name))
+            return self._initial_value(self._read_initial_assignment(name))
         value = self.real(parameter, "value")
         if value is None:
-            raise self.error(describe(parameter), "has no value")
+            raise self.error(describe_element(parameter), "has no value")
         return Literal(float(value), parameter.line)
 
-    def _constant(self, program: Program, name: str, value: Expression) -> None:
+    def _add_constant(self, program: Program, name: str, value: Expression) -> None:
+        """Add a constant of type double to the program."""
         program.check_new(name, self.line)
         program.constants[name] = Constant(name, "double", value, self.line)
 
-    def _reaction(self, program: Program, reaction: Element, number: int) -> Iterator[Command]:
-        """Yield the command of a reaction, and the command that exceeds the limits if it can."""
+    def _read_reaction(self, program: Program, reaction: Element, number: int) -> Iterator[Command]:
+        """Yield the commands of a reaction: in the limits, with a negative law, and beyond the limits."""
         name = self.new_id(reaction)
         where = f"reaction {name!r}"
         program.reactions[number] = reaction.line, where
@@ -657,9 +662,9 @@ class _Reader:
                 if not key or key in local:
                     raise self.error(where, f"local parameter {key!r}: must have an id, once")
                 local[key] = Name(f"{name}.{key}", parameter.line)
-                self._constant(program, f"{name}.{key}", self._value(parameter))
+                self._add_constant(program, f"{name}.{key}", self._read_parameter(parameter))
         rate = self.formulas.read(law, where, local)
-        changes = self._changes(reaction, where)
+        changes = self._read_changes(reaction, where)
         needed = tuple(self._required_species(changes, rate))
         fits, exceeds = self.within_limits, []
         for species in needed:
@@ -691,12 +696,12 @@ class _Reader:
             yield Command(
                 "",
                 _conjunction(has_reactants, _disjunction(exceeds)),
-                (Branch(rate, self._exceed_limits(number)),),
+                (Branch(rate, self._leave_limits(number)),),
                 number,
             )
 
-    def _exceed_limits(self, line: int) -> tuple[Assignment, ...]:
-        """Return the assignments of leaving the limits."""
+    def _leave_limits(self, line: int) -> tuple[Assignment, ...]:
+        """Return the assignments that lead to the state outside of the limits."""
         cleared = [Assignment(species, Literal(0, 1), line) for species in self.counts]
         return (*cleared, Assignment(OUTSIDE, Literal(True, 1), line))
 
@@ -710,14 +715,14 @@ class _Reader:
         unvisited = set(names_in(rate))
         while unvisited:
             names |= unvisited
-            unvisited = {n for rule in unvisited & self.rules.keys() for n in names_in(self._rule(rule))}
+            unvisited = {n for rule in unvisited & self.rules.keys() for n in names_in(self._read_rule(rule))}
             unvisited -= names
         for name, change in changes.items():
-            if change < 0 and name in names and not vanishes(rate, name):
+            if change < 0 and name in names and not vanishes_without(rate, name):
                 yield name
 
-    def _changes(self, reaction: Element, where: str) -> dict[str, int]:
-        """Return the change of each species by a reaction."""
+    def _read_changes(self, reaction: Element, where: str) -> dict[str, int]:
+        """Return the change of each species' amount by a reaction, by name, without zeros."""
         changes: dict[str, int] = {}
         for kind, sign in (("listOfReactants", -1), ("listOfProducts", 1), ("listOfModifiers", 0)):
             references: list[Element] = reaction.findall(f"{kind}/*")
@@ -742,9 +747,11 @@ class _Reader:
 
 
 def _conjunction(one: Expression, other: Expression) -> Expression:
+    """Return the condition ``one & other``."""
     return Chain(one, (("&", other),), 1)
 
 
 def _disjunction(conditions: Iterable[Expression]) -> Expression:
+    """Return the condition that any of the conditions holds."""
     first, *others = conditions
     return Chain(first, tuple(("|", condition) for condition in others), 1) if others else first

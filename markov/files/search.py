@@ -21,7 +21,7 @@ from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import MAX_INT32, from_edges, rank_of, with_diagonal
 from markov.computing.resources import Counter, StateLimitError, check_room
 from markov.files import kernels
-from markov.files.language import Batch, FileError, boolean
+from markov.files.language import Batch, FileError, check_boolean
 from markov.files.program import Instance
 from markov.files.rules import FileRules
 from markov.files.tables import table_arrays, tabulate
@@ -53,9 +53,9 @@ __all__ = [
     "StateSpace",
     "TableSearch",
     "WrittenRows",
+    "batch_transitions",
     "explore",
     "explore_by_rules",
-    "transitions",
     "with_reached_windows",
 ]
 
@@ -64,7 +64,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class StateSpace:
-    """Reachable states with their transitions and rewards.
+    """The reachable states of a program with generator, loops, initial states and transition rewards.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class StateSpace:
     gains: NDArray[np.float64]
 
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the indices of states by the values of their variables, shape (variables, ...)."""
+        """Return the indices of states from the values of their variables, shape (variables, ...)."""
         assert self.batch.states is not None
         if self.instance.is_numbered:
             numbers = self.instance.numbers(codes)
@@ -101,10 +101,11 @@ class StateSpace:
             return indices
         shape = codes.shape[1:]
         rows = codes.reshape(len(codes), -1).T.tolist()
-        return np.array([self._by_values[tuple(row)] for row in rows]).reshape(shape)
+        return np.array([self._index_by_values[tuple(row)] for row in rows]).reshape(shape)
 
     @cached_property
-    def _by_values(self) -> dict[tuple[int, ...], int]:
+    def _index_by_values(self) -> dict[tuple[int, ...], int]:
+        """Indices of states by the tuple of values of their variables."""
         return {tuple(row): k for k, row in enumerate(self.batch.codes.T.tolist())}
 
 
@@ -117,11 +118,11 @@ STATES_PER_CALL = 1 << 16  # states expanded between two checks of the size
 MAX_INSERTION_ROW = 256  # transitions of a state whose row is sorted by insertion
 BITS_PER_WORD = 64  # in a word
 
-GATHER = kernels.look_up, kernels.gather, kernels.read
+GATHER = kernels.look_up, kernels.gather, kernels.read_keys
 
 
 class SearchResult(NamedTuple):
-    """Result of a search by tables.
+    """Result of a search by tables: states, generator, loops, rates with rewarded actions.
 
     Attributes
     ----------
@@ -142,7 +143,7 @@ class SearchResult(NamedTuple):
 
 
 class StateSet(NamedTuple):
-    """A set of states, and the rank of each in the order of their numbers."""
+    """A set of states by number, as bits of 64-bit words in an array or a hash table, with ranks by number."""
 
     bits: NDArray[np.int64]
     keys: NDArray[np.int64]
@@ -151,32 +152,32 @@ class StateSet(NamedTuple):
 
     @classmethod
     def bitmap(cls, span: int) -> StateSet:
-        """Return an empty set with a bit for each number below ``span``."""
+        """Return an empty set with one bit for each number below ``span``."""
         size = -(-span // BITS_PER_WORD)
         return cls(np.zeros(size, np.int64), np.zeros(0, np.int64), np.zeros(size, np.int64), -1)
 
     @classmethod
     def table(cls, size: int) -> StateSet:
-        """Return an empty set with room for half of ``size`` words, a power of two."""
+        """Return an empty set of hashed words, with ``size`` slots, a power of two."""
         bits, keys, ranks = np.zeros((3, size), np.int64)
         return cls(bits, keys, ranks, size - 1)
 
     def enter(self, words: NDArray[np.int64], bits: NDArray[np.int64]) -> None:
-        """Enter bits of words."""
+        """Add states in place: the bits ``bits`` of the words numbered ``words``."""
         if self.mask < 0:
             np.bitwise_or.at(self.bits, words, bits)
             return
         arguments = words, bits, self
-        make_kernel(kernels.enter, helpers=(kernels.locate_word,))(*arguments)
+        make_kernel(kernels.enter_words, helpers=(kernels.locate_word,))(*arguments)
 
     def enlarge(self) -> StateSet:
-        """Return the set with room for twice as many words."""
+        """Return a copy of the set with room for twice as many words."""
         larger, used = self.table(2 * len(self.bits)), self.bits != 0
         larger.enter(self.keys[used], self.bits[used])
         return larger
 
-    def rank(self) -> NDArray[np.int64]:
-        """Compute the ranks of the states; return the slots of the words in ascending order."""
+    def compute_ranks(self) -> NDArray[np.int64]:
+        """Compute the ranks of the states in place; return the slots of the words in ascending order."""
         slots = np.flatnonzero(self.bits)
         if self.mask >= 0:
             slots = slots[np.argsort(self.keys[slots])]
@@ -186,7 +187,7 @@ class StateSet(NamedTuple):
 
 
 class WrittenRows(NamedTuple):
-    """Rows of a generator, and numbers of their states, from the words of bits in ``slots``."""
+    """Arrays into which the kernel writes the generator's rows, the states' numbers, loops and rewarded rates."""
 
     slots: NDArray[np.int64]
     indptr: NDArray[Any]
@@ -199,7 +200,7 @@ class WrittenRows(NamedTuple):
 
 
 class TableSearch:
-    """Breadth-first search, one state after the other, then the rows of all states in ascending order.
+    """Compiled breadth-first search for reachable states by tables of transitions, which then writes the generator.
 
     Parameters
     ----------
@@ -225,21 +226,21 @@ class TableSearch:
 
     @property
     def count(self) -> int:
-        """Number of states so far."""
+        """Number of states discovered so far."""
         return int(self.progress[1])
 
     @property
     def transitions(self) -> int:
-        """Number of transitions out of the expanded states."""
+        """Number of transitions out of the states expanded so far."""
         return int(self.progress[2])
 
     @property
     def longest_row(self) -> int:
-        """Maximum number of transitions out of an expanded state."""
+        """Maximum number of transitions out of a state expanded so far."""
         return int(self.progress[6])
 
     def run(self, watch: Callable[[int, int], None]) -> int:
-        """Search all states; return -1, or the number of a state with a faulty transition.
+        """Discover all reachable states; return -1, or the number of a state with a faulty transition.
 
         Parameters
         ----------
@@ -258,7 +259,7 @@ class TableSearch:
         return -1
 
     def _make_room(self) -> None:
-        """Double the arrays that the next state might exceed."""
+        """Enlarge the arrays that the next state might exceed, to twice their size."""
         max_transitions, words = self.tables.max_transitions, int(self.progress[3])
         if self.count + max_transitions >= len(self.numbers):
             growth = len(self.numbers) + max_transitions
@@ -267,11 +268,11 @@ class TableSearch:
             self.reached = self.reached.enlarge()
 
     def assemble(self) -> SearchResult:
-        """Return the result of the completed search."""
+        """Return the states and the generator of the completed search."""
         n, max_entries = self.count, self.transitions + self.count
         kind: Any = np.int32 if max_entries < MAX_INT32 else np.int64
         rows = WrittenRows(
-            self.reached.rank(),
+            self.reached.compute_ranks(),
             np.zeros(n + 1, dtype=kind),
             np.empty(max_entries, dtype=kind),
             np.empty(max_entries),
@@ -285,9 +286,9 @@ class TableSearch:
         helpers = (
             *GATHER,
             kernels.locate_word,
-            kernels.ones,
+            kernels.count_bits,
             kernels.index_of,
-            kernels.insert,
+            kernels.insert_sorted,
         )
         write = bound_kernel(kernels.write_rows, *arguments, helpers=helpers)
         for last in range(STATES_PER_CALL, len(rows.slots) + STATES_PER_CALL, STATES_PER_CALL):
@@ -297,6 +298,7 @@ class TableSearch:
 
 
 def _generator(rows: WrittenRows, entries: int) -> sp.csr_matrix:
+    """Return the generator, shape (n, n), from written rows with this number of entries."""
     n = len(rows.loops)
     csr: Any = rows.values[:entries], rows.indices[:entries], rows.indptr
     matrix = sp.csr_matrix(csr, shape=(n, n))
@@ -315,13 +317,13 @@ STATES_PER_CHECK = 4096  # states between two checks of the memory
 
 
 class _FileBuilder(ChainBuilder):
-    """Builder for the rules of a file, which take longer per state than the rules of a user."""
+    """Builder of a chain from the rules of a file, which take longer per state than the rules of a user."""
 
     growth_states = (10_000, 100_000)
 
 
 def with_reached_windows(instance: Instance, max_states: int) -> Instance:
-    """Return an instance with open variables, with the reached values as windows if few states are reached.
+    """Return the instance with reached values as windows of open variables; unchanged for many states.
 
     Raises
     ------
@@ -340,11 +342,12 @@ def with_reached_windows(instance: Instance, max_states: int) -> Instance:
 
 
 def _value_ranges(states: Sequence[Any]) -> list[tuple[int, int]]:
+    """Return (minimum, maximum) of each component over the states."""
     return [(int(min(values)), int(max(values))) for values in zip(*states, strict=True)]
 
 
 def explore_by_rules(instance: Instance, max_states: int) -> StateSpace:
-    """Return the reachable states, and the rates between them; see `explore`.
+    """Return the state space found state by state, for programs whose states have no numbers below 2^62.
 
     Raises
     ------
@@ -402,10 +405,12 @@ def explore_by_rules(instance: Instance, max_states: int) -> StateSpace:
 
 
 def _reorder(row: array[float], order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the values as an array in the order of the indices."""
     return np.array(row, dtype=np.float64)[order]
 
 
 def _check_size(file: str, states: int, transitions: int, max_states: int) -> None:
+    """Raise TooLargeError for more states than allowed, or more than fit into memory."""
     memory = BYTES_PER_STATE * states + BYTES_PER_TRANSITION * transitions
     if states > max_states:
         raise StateLimitError(file, max_states)
@@ -424,7 +429,7 @@ BYTES_PER_ENTRY = 16.0  # of the generator, which a search by tables writes in p
 
 
 def explore(instance: Instance, max_states: int = MAX_STATES, extra: NDArray[np.int64] | None = None) -> StateSpace:
-    """Return the reachable states, and the rates between them.
+    """Return the state space of a program: its reachable states and the rates between them.
 
     Parameters
     ----------
@@ -458,23 +463,23 @@ def explore(instance: Instance, max_states: int = MAX_STATES, extra: NDArray[np.
 
 
 class OutsideError(Exception):
-    """A variable left its window: `Instance.escaped` has its index."""
+    """A variable left its window; `Instance.escaped` has its index."""
 
 
 def has_open_variables(instance: Instance) -> bool:
-    """Whether a variable has no bounds, and there is a single initial state."""
+    """Return whether a variable lacks a bound and there is a single initial state."""
     return instance.program.start is None and any(r.open for r in instance.ranges)
 
 
 class _VisitedStates:
-    """Numbers of the visited states: a bitmap, or sorted runs of growing length."""
+    """Set of numbers of visited states: a map with a byte for each number, or sorted runs of growing length."""
 
     def __init__(self, size: int) -> None:
         self.table = np.zeros(size, dtype=bool) if size <= MAX_BYTE_MAP_STATES else None
         self.runs: list[NDArray[np.int64]] = []
 
     def add_new(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Add numbers; return the new distinct numbers, ascending."""
+        """Add numbers to the set; return those not in it before, distinct and ascending."""
         if self.table is not None:
             new: NDArray[np.int64] = np.unique(numbers[~self.table[numbers]])
             self.table[new] = True
@@ -494,7 +499,7 @@ class _VisitedStates:
 
 
 class _Search:
-    """Breadth first, a chunk of states at a time."""
+    """Breadth-first search for reachable states, which evaluates the commands over chunks of states by NumPy."""
 
     def __init__(self, instance: Instance, max_states: int) -> None:
         self.instance, self.max_states = instance, max_states
@@ -508,8 +513,8 @@ class _Search:
         self.count = self.transitions = 0
 
     def run(self, extra: NDArray[np.int64] | None) -> StateSpace:
-        """Return the reachable states, from the initial states and extra numbers."""
-        initial = self._initial()
+        """Return the state space reachable from the initial states and from the states of the numbers ``extra``."""
+        initial = self._initial_numbers()
         first = initial if extra is None else np.union1d(initial, extra)
         visited = _VisitedStates(self.instance.span)
         frontier = visited.add_new(first)
@@ -531,6 +536,7 @@ class _Search:
     def _check_size(
         self, counter: Counter, states: int, transitions: int, bytes_per_transition: float = BYTES_PER_EDGE
     ) -> None:
+        """Show progress; raise TooLargeError for too many states, or more than fit into memory."""
         counter.show(states)
         if states > self.max_states:
             raise StateLimitError(self.instance.program.file, self.max_states)
@@ -538,7 +544,7 @@ class _Search:
         check_room(f"{self.instance.program.file}: more than {states} states", memory)
 
     def _by_tables(self, initial: NDArray[np.int64], first: NDArray[np.int64], counter: Counter) -> StateSpace | None:
-        """Return the result of a compiled search; None if the transitions cannot be tabulated."""
+        """Return the state space by a compiled search; None if the transitions cannot be tabulated."""
         tables = tabulate(self.moves, self.instance, self.actions)
         if tables is None:
             return None
@@ -559,7 +565,8 @@ class _Search:
             np.zeros((0, len(result.numbers))),
         )
 
-    def _initial(self) -> NDArray[np.int64]:
+    def _initial_numbers(self) -> NDArray[np.int64]:
+        """Return the numbers of the initial states."""
         instance = self.instance
         if instance.program.start is None:
             return instance.numbers(np.array([[r.start] for r in instance.ranges]).reshape(-1, 1))
@@ -568,7 +575,7 @@ class _Search:
             raise FileError(location, "init with variables without bounds: give them a range")
         if instance.span > MAX_BYTE_MAP_STATES or any(r.is_window for r in instance.ranges):
             raise FileError(location, f"init over {instance.size:.3g} combinations: too many to look at")
-        condition = boolean(instance.scope.value(instance.program.start), location, "init")
+        condition = check_boolean(instance.scope.value(instance.program.start), location, "init")
         chunks = []
         for low in range(0, instance.span, STATES_PER_CHUNK):
             numbers = instance.valid(np.arange(low, min(low + STATES_PER_CHUNK, instance.span)))
@@ -580,16 +587,17 @@ class _Search:
         return numbers
 
     def _batch(self, numbers: NDArray[np.int64]) -> Batch:
+        """Return the states of these numbers as a batch."""
         return Batch(None, numbers, self.instance)
 
     def _expand(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Store the transitions out of a batch of states; return their targets."""
+        """Store the transitions out of the states of these numbers; return the numbers of their targets."""
         c = self._batch(numbers)
         with np.errstate(all="ignore"):  # infinite and undefined values show in the rates
             by_action = self.moves.rows(c)
         chunks = [numbers[:0]]
         for action, rows in by_action.items():
-            _check(self.instance, self.moves, rows, c)
+            _check_rows(self.instance, self.moves, rows, c)
             sources = rows.source + self.count
             if action in self.actions:
                 self.rewarded_rates.append((action, sources, rows.rate))
@@ -600,7 +608,7 @@ class _Search:
             else:
                 rates = rows.rate
             if len(self.steps) and len(targets):
-                self._earn(
+                self._store_rewards(
                     sources,
                     targets,
                     rates,
@@ -613,14 +621,14 @@ class _Search:
         self.count += len(numbers)
         return np.concatenate(chunks)
 
-    def _earn(
+    def _store_rewards(
         self,
         sources: NDArray[np.int64],
         targets: NDArray[np.int64],
         rates: NDArray[np.float64],
         assigned: NDArray[np.float64] | None,
     ) -> None:
-        """Add the rewards of transitions to the rewards of their sources."""
+        """Store the rewards per second that transitions earn in their source states."""
         rewards = self.steps.rewards(assigned, lambda values: Batch(None, targets, self.instance, values))
         if not np.isfinite(rewards).all():
             raise FileError((self.instance.program.file, None), "a reward of a transition that is no finite number")
@@ -629,6 +637,7 @@ class _Search:
                 self.rewarded_rates.append((k, sources, rates * amounts))
 
     def _assemble(self, initial: NDArray[np.int64]) -> StateSpace:
+        """Return the state space from the stored states and transitions."""
         numbers = np.concatenate(self.numbers)
         n = len(numbers)
         check_room(f"{self.instance.program.file}: {n} states", 60.0 * self.transitions)
@@ -659,10 +668,10 @@ class _Search:
         )
 
 
-def transitions(
+def batch_transitions(
     instance: Instance, moves: Moves, c: Batch
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the transitions out of a batch of states: indices of sources, numbers of targets, and rates.
+    """Return the transitions out of a batch of states: positions of sources, numbers of targets, rates in 1/s.
 
     Loops and transitions with rate 0 are omitted.
 
@@ -676,7 +685,7 @@ def transitions(
     with np.errstate(all="ignore"):  # infinite and undefined values show in the rates
         by_action = moves.rows(c)
     for rows in by_action.values():
-        _check(instance, moves, rows, c)
+        _check_rows(instance, moves, rows, c)
     if not by_action:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     rows = merge_rows(list(by_action.values()))
@@ -685,8 +694,8 @@ def transitions(
     return rows.source, c.states[rows.source] + rows.change, rows.rate
 
 
-def _check(instance: Instance, moves: Moves, rows: Rows, c: Batch) -> None:
-    """Refuse transitions with an invalid rate or out of the ranges."""
+def _check_rows(instance: Instance, moves: Moves, rows: Rows, c: Batch) -> None:
+    """Raise an error for transitions with an invalid rate or out of a variable's range."""
     finite = np.isfinite(rows.rate) & (rows.rate >= 0.0)
     if rows.fault is None and finite.all():
         return
@@ -699,18 +708,20 @@ def _check(instance: Instance, moves: Moves, rows: Rows, c: Batch) -> None:
     state = format_state(instance, c.codes[:, rows.source[k]])
     if kind == WRONG_RATE:
         message = f"rate {rows.rate[k]:g} in state {state}: must be finite, >= 0"
-        raise instance.program.fault(line, message, NEGATIVE if rows.rate[k] < 0.0 else "")
+        raise instance.program.command_error(line, message, NEGATIVE if rows.rate[k] < 0.0 else "")
     if kind == NO_VALUE:
-        raise instance.program.fault(line, f"a transient variable in a transition from state {state}: {NO_ONE_VALUE}")
+        raise instance.program.command_error(
+            line, f"a transient variable in a transition from state {state}: {NO_ONE_VALUE}"
+        )
     instance.escaped.clear()
     moves.rows(c.take(rows.source[[k]]))  # records the variables that leave their windows
     if any(instance.ranges[k].is_window for k in instance.escaped):
         raise OutsideError
-    raise instance.program.fault(line, f"a variable leaves its range from state {state}", TOO_FEW_MOLECULES)
+    raise instance.program.command_error(line, f"a variable leaves its range from state {state}", TOO_FEW_MOLECULES)
 
 
 def format_state(instance: Instance, codes: NDArray[np.int64]) -> str:
-    """Return a state as text: ``(s=1, up=true)``."""
+    """Return a state as text from the values of its variables: ``(s=1, up=true)``."""
     shown = (
         f"{r.name}={str(bool(code)).lower() if r.kind == 'bool' else int(code)}"
         for r, code in zip(instance.ranges, codes, strict=True)

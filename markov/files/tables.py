@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from markov.files.program import Instance
     from markov.files.transitions import Moves
 
-__all__ = ["MAX_TABLE_SIZE", "Layout", "Table", "Tables", "TransitionTables", "groups_of", "table_arrays", "tabulate"]
+__all__ = [
+    "MAX_TABLE_SIZE",
+    "Layout",
+    "Table",
+    "Tables",
+    "TransitionTables",
+    "synchronisation_groups",
+    "table_arrays",
+    "tabulate",
+]
 
 # ---------------------------------------------------------------------------------- tables of commands
 
@@ -40,24 +49,24 @@ Participant = tuple[ModuleMoves, str]
 
 
 class Layout(NamedTuple):
-    """Digits of the numbers of states: their positions and numbers of values; the last digit is the lowest."""
+    """Bit fields of the numbers of states: position and number of values of each variable, the last one lowest."""
 
     shifts: tuple[int, ...]
     counts: tuple[int, ...]
 
     @property
     def masks(self) -> list[int]:
-        """The bits of each digit, shifted to the right."""
+        """The largest value of each bit field, as a mask shifted to the lowest bit."""
         return [(1 << (count - 1).bit_length()) - 1 for count in self.counts]
 
     @property
     def span(self) -> int:
-        """One more than the largest number."""
+        """One more than the largest number of a state."""
         return self.counts[0] << self.shifts[0] if self.counts else 1
 
 
 class Table(NamedTuple):
-    """Rows over the combinations of values of digits, the last digit varying fastest."""
+    """Transitions of one module for one action, over the combinations of values of the variables that they read."""
 
     digits: list[int]
     strides: list[int]
@@ -66,12 +75,12 @@ class Table(NamedTuple):
 
     @property
     def widest(self) -> int:
-        """Maximum number of rows of one combination."""
+        """Maximum number of transitions of one combination of values."""
         return int(np.bincount(self.rows.source, minlength=1).max())
 
 
 class TransitionTables(NamedTuple):
-    """A program's transitions as tables.
+    """A program's transitions as tables of modules, with the groups of tables that synchronise.
 
     Attributes
     ----------
@@ -92,13 +101,13 @@ class TransitionTables(NamedTuple):
 
     @property
     def max_transitions(self) -> int:
-        """Maximum number of transitions out of a state."""
+        """Upper bound on the number of transitions out of a state."""
         widest = [table.widest for table in self.tables]
         return sum(math.prod(widest[t] for t in group) for group in self.groups)
 
 
 def tabulate(moves: Moves, instance: Instance, rewarded: Collection[str]) -> TransitionTables | None:
-    """Return the transitions as tables; None if a command depends on too many values.
+    """Return the program's transitions as tables; None if a command reads too many combinations of values.
 
     Parameters
     ----------
@@ -111,14 +120,14 @@ def tabulate(moves: Moves, instance: Instance, rewarded: Collection[str]) -> Tra
     """
     if instance.program.steps or instance.shifts is None:
         return None
-    groups = groups_of(moves)
+    groups = synchronisation_groups(moves)
     if groups is None:
         return None
     tables: list[Table] = []
     table_ranges: dict[Participant, range] = {}
     for member in dict.fromkeys(member for _, members in groups for member in members):
         module, action = member
-        built = _tables_of(module.commands[action], instance)
+        built = _build_tables(module.commands[action], instance)
         if built is None:
             return None
         table_ranges[member] = range(len(tables), len(tables) + len(built))
@@ -139,14 +148,14 @@ def tabulate(moves: Moves, instance: Instance, rewarded: Collection[str]) -> Tra
     return result if result.max_transitions <= MAX_TRANSITIONS else None
 
 
-def groups_of(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
-    """Return the actions with the modules that move together; None for too many combinations."""
+def synchronisation_groups(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
+    """Return (action, participants) of all synchronisations; None for too many combinations of modules."""
     if moves.how == "module":
         (module,) = moves.parts
         return [(part_action, ((module, part_action),)) for part_action in module.commands]
     parts = []
     for part in moves.parts:
-        if (part_groups := groups_of(part)) is None:
+        if (part_groups := synchronisation_groups(part)) is None:
             return None
         parts.append(part_groups)
     if moves.how in ("hidden", "renamed"):
@@ -181,11 +190,12 @@ def groups_of(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
     return [*alone, *synchronised]
 
 
-def _tables_of(commands: list[GuardedCommand], instance: Instance) -> list[Table] | None:
-    """Return the tables of commands: small tables are merged, commands with more variables have separate tables."""
+def _build_tables(commands: list[GuardedCommand], instance: Instance) -> list[Table] | None:
+    """Return tables of commands, merged while they stay small; None if a command needs too large a table."""
     counts = [r.count for r in instance.ranges]
 
     def size(reads: set[int]) -> int:
+        """Return the number of combinations of values of these variables."""
         return math.prod(counts[k] for k in reads)
 
     batches: list[tuple[set[int], list[GuardedCommand]]] = []
@@ -199,12 +209,13 @@ def _tables_of(commands: list[GuardedCommand], instance: Instance) -> list[Table
     if any(size(reads) > MAX_TABLE_SIZE for reads, _ in batches):
         return None
     try:
-        return [_table(sorted(reads), batch, instance) for reads, batch in batches]
+        return [_build_table(sorted(reads), batch, instance) for reads, batch in batches]
     except FileError:  # in states that may be unreachable: the search reports reachable states
         return None
 
 
-def _table(variables: list[int], commands: list[GuardedCommand], instance: Instance) -> Table:
+def _build_table(variables: list[int], commands: list[GuardedCommand], instance: Instance) -> Table:
+    """Return the table of commands over all combinations of values of the variables that they read."""
     counts = [instance.ranges[k].count for k in variables]
     strides = [math.prod(counts[k + 1 :]) for k in range(len(counts))]
     size = math.prod(counts)
@@ -231,7 +242,7 @@ MAX_CHOICES = 1 << 20  # values of a digit times groups
 
 
 class Tables(NamedTuple):
-    """Transitions by groups of tables that move together.
+    """All tables of a program as arrays for the compiled kernels, with workspace for one state.
 
     Attributes
     ----------
@@ -277,14 +288,14 @@ class Tables(NamedTuple):
 
 
 def table_arrays(transitions: TransitionTables) -> Tables:
-    """Return tables as arrays.
+    """Return the tables of transitions as arrays for the kernels.
 
     Groups are in the order of their changes, so that the targets of a state are nearly ascending, and its row sorted.
     """
     means = [_mean_change(table) for table in transitions.tables]
     order = sorted(range(len(transitions.groups)), key=lambda g: sum(means[t] for t in transitions.groups[g]))
     groups = [transitions.groups[g] for g in order]
-    digit, starts, chosen = _choices(transitions, groups)
+    digit, starts, chosen = _most_selective_field(transitions, groups)
     rows = [table.rows for table in transitions.tables]
     before = np.cumsum([0, *map(len, rows)])
     indptr = [
@@ -321,10 +332,10 @@ def table_arrays(transitions: TransitionTables) -> Tables:
     )
 
 
-def _choices(
+def _most_selective_field(
     transitions: TransitionTables, groups: list[tuple[int, ...]]
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the digit that leaves fewest groups on average, the start of each value's groups, and the groups."""
+    """Return the bit field with fewest groups per value, and the groups of each value as offsets and indices."""
     choice = 0, np.array([0, len(groups)]), np.arange(len(groups))
     best_mean = math.inf
     for k, count in enumerate(transitions.layout.counts):
@@ -345,7 +356,7 @@ def _choices(
 
 
 def _values_with_rows(table: Table, digit: int, count: int) -> NDArray[np.bool_]:
-    """Return whether a table has rows for each value of a digit."""
+    """Return whether a table has transitions for each value of a variable, booleans of shape (count,)."""
     stride = table.strides[table.digits.index(digit)]
     has_rows = np.zeros(count, dtype=bool)
     has_rows[table.rows.source // stride % count] = True
@@ -353,11 +364,11 @@ def _values_with_rows(table: Table, digit: int, count: int) -> NDArray[np.bool_]
 
 
 def _mean_change(table: Table) -> float:
-    """Return the mean change of the state's number in a table."""
+    """Return the mean change of the state's number over a table's transitions; 0 without any."""
     count = len(table.rows)
     return float(table.rows.change.sum(dtype=np.float64)) / count if count else 0.0
 
 
 def _offsets(parts: Collection[Collection[object]]) -> NDArray[np.int64]:
-    """Return the start of each part in the concatenation, and its end."""
+    """Return the offsets of parts in their concatenation: the start of each part, and the end."""
     return np.cumsum([0, *map(len, parts)])

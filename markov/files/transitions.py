@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from markov.computing.resources import check_room
-from markov.files.language import FileError, Value, boolean
+from markov.files.language import FileError, Value, check_boolean
 from markov.files.program import Branch, Command, Composition, Instance, Module, Program
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ TOO_FEW_MOLECULES = "; its law must be 0 where there are fewer molecules than it
 
 @dataclass(frozen=True)
 class Rows:
-    """Transitions out of a batch of states.
+    """Transitions out of a batch of states as arrays: source, rate, change of the state's number, fault.
 
     Attributes
     ----------
@@ -79,18 +79,18 @@ class Rows:
         return len(self.source)
 
     def at(self, source: NDArray[np.int64]) -> Rows:
-        """Return the rows with other sources."""
+        """Return the same transitions with other positions of their sources."""
         return replace(self, source=source)
 
     def take(self, indices: NDArray[np.int64]) -> Rows:
-        """Return the rows at these indices."""
+        """Return the transitions at these indices."""
         fault = None if self.fault is None else self.fault[indices]
         transient = None if self.transient is None else self.transient[:, indices]
         return Rows(self.source[indices], self.rate[indices], self.change[indices], fault, transient)
 
 
 def merge_rows(parts: list[Rows]) -> Rows:
-    """Return rows of several parts, in the order of their sources."""
+    """Return the transitions of several parts in one, stably sorted by source."""
     if len(parts) == 1:
         return parts[0]
     fault = transient = None
@@ -107,7 +107,7 @@ def merge_rows(parts: list[Rows]) -> Rows:
 
 
 def synchronise(a: Rows, b: Rows, states: int) -> Rows:
-    """Return all pairs of rows with the same source: rates multiply, changes add up."""
+    """Return all pairs of transitions of a and b from the same state: rates multiply, changes add up."""
     counts = np.bincount(b.source, minlength=states)
     starts = np.cumsum(counts) - counts
     times = counts[a.source]
@@ -133,33 +133,33 @@ def synchronise(a: Rows, b: Rows, states: int) -> Rows:
 
 
 def transient_changes(program: Program, branch: Branch) -> list[tuple[int, Expression]]:
-    """Return the assignments of a branch to transient variables, by their indices."""
+    """Return (index of the transient variable, value) of a branch's assignments to transient variables."""
     numbers = {name: k for k, name in enumerate(program.transient)}
     return [(numbers[change.name], change.value) for change in branch.transient if change.name in numbers]
 
 
 class _Outcome:
-    """One outcome of a command."""
+    """One outcome of a command, evaluated over batches of states: rate, new values, transient values."""
 
     def __init__(self, instance: Instance, branch: Branch, command: Command, renamed: Any) -> None:
         self.line, names = command.line, {r.name: k for k, r in enumerate(instance.ranges)}
-        fault = instance.program.fault
+        error = instance.program.command_error
         self.rate = instance.scope.value(branch.rate, renamed)
         if self.rate.kind == "bool":
-            raise fault(command.line, "a rate is a truth value: must be a number")
+            raise error(command.line, "a rate is a truth value: must be a number")
         self.changes: list[tuple[int, Value]] = []
         self.ranges, self.escaped = instance.ranges, instance.escaped
         self.weights = instance.weights
         for change in branch.changes:
             name = renamed.get(change.name, change.name)
             if name not in names:
-                raise fault(change.line, f"{name!r} is no variable")
+                raise error(change.line, f"{name!r} is no variable")
             value = instance.scope.value(change.value, renamed)
             variable_kind = instance.ranges[names[name]].kind
             if value.kind != variable_kind:
-                raise fault(change.line, f"{name}' = a {value.kind}: must be {variable_kind}")
+                raise error(change.line, f"{name}' = a {value.kind}: must be {variable_kind}")
             if names[name] in self.writes:
-                raise fault(change.line, f"{name}' is assigned twice")
+                raise error(change.line, f"{name}' is assigned twice")
             self.changes.append((names[name], value))
         self.width = len(instance.program.transient)
         self.transient = [
@@ -168,7 +168,7 @@ class _Outcome:
         variables = list(instance.program.transient.values())
         for k, value in self.transient:
             if value.kind != variables[k].kind and (value.kind, variables[k].kind) != ("int", "double"):
-                raise fault(command.line, f"{variables[k].name!r} = a {value.kind}: must be {variables[k].kind}")
+                raise error(command.line, f"{variables[k].name!r} = a {value.kind}: must be {variables[k].kind}")
 
     @property
     def writes(self) -> set[int]:
@@ -177,12 +177,12 @@ class _Outcome:
 
     @property
     def reads(self) -> set[int]:
-        """Variables that the row depends on, including the changed variables."""
+        """Indices of the variables on which the transition depends, including the changed ones."""
         values = [self.rate, *(value for _, value in self.changes)]
         return self.writes.union(*(value.reads for value in values))
 
     def rows(self, c: Batch, sources: NDArray[np.int64]) -> Rows:
-        """Return one row for each of the states of ``c``; their indices are ``sources``."""
+        """Return one transition for each state of ``c``; ``sources`` are the states' positions in the full batch."""
         rates = np.asarray(self.rate.run(c), dtype=np.float64)
         rate = np.broadcast_to(rates, c.count)
         fault = None
@@ -212,18 +212,18 @@ class _Outcome:
 
 
 class GuardedCommand(NamedTuple):
-    """A command: a condition and its outcomes."""
+    """A command, evaluated over batches of states: a condition and its outcomes."""
 
     guard: Value
     branches: list[_Outcome]
 
     @property
     def reads(self) -> set[int]:
-        """Variables that the rows depend on."""
+        """Indices of the variables on which the command's transitions depend."""
         return set(self.guard.reads).union(*(branch.reads for branch in self.branches))
 
     def rows(self, c: Batch, everywhere: NDArray[np.int64]) -> list[Rows]:
-        """Return the rows in a batch of states, one part per outcome; ``everywhere`` has all indices."""
+        """Return the transitions out of a batch, one part per outcome; ``everywhere`` are all its positions."""
         holds = self.guard.run(c)
         if isinstance(holds, np.ndarray):
             indices = np.flatnonzero(np.broadcast_to(holds, c.count))
@@ -236,7 +236,7 @@ class GuardedCommand(NamedTuple):
 
 
 class ModuleMoves:
-    """Transitions of a module, by action."""
+    """The transitions of one module, evaluated over batches of states, by action."""
 
     def __init__(self, instance: Instance, module: Module) -> None:
         self.name, self.alphabet = module.name, module.alphabet
@@ -245,7 +245,7 @@ class ModuleMoves:
         for command in module.commands:
             action = module.renamed.get(command.action, command.action)
             guard = instance.scope.value(command.guard, module.renamed)
-            boolean(guard, instance.location(command.line), "a guard")
+            check_boolean(guard, instance.location(command.line), "a guard")
             if guard.fixed and not guard.single():
                 self.commands.setdefault(action, [])
                 continue
@@ -254,7 +254,7 @@ class ModuleMoves:
             self.writes.setdefault(action, set()).update(*(b.writes for b in outcomes))
 
     def rows(self, c: Batch) -> dict[str, Rows]:
-        """Return the transitions out of a batch of states, by their actions."""
+        """Return the module's transitions out of a batch of states, by action."""
         everywhere = np.arange(c.count)
         parts_by_action = {
             action: [rows for command in commands for rows in command.rows(c, everywhere)]
@@ -267,7 +267,7 @@ class ModuleMoves:
 
 
 class Moves:
-    """Transitions of a composition: a module, or several parts in parallel.
+    """The transitions of a parallel composition, evaluated over batches of states, by action.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ class Moves:
         self._collect_writes(instance)
 
     def _shared_actions(self, alphabets: list[set[str]]) -> set[str]:
-        """Return the actions on which parts synchronise."""
+        """Return the actions on which the parts synchronise."""
         if self.how == "only":
             return set(self.actions)
         if self.how != "shared":
@@ -304,7 +304,7 @@ class Moves:
         return {a for a in self.alphabet if sum(a in alphabet for alphabet in alphabets) > 1}
 
     def _collect_writes(self, instance: Instance) -> None:
-        """Refuse parts of one transition that write the same variable."""
+        """Record the variables that each action writes; FileError if two parts of a transition write the same."""
         for action in self.alphabet | {""}:
             written: set[int] = set()
             for part in self.parts:
@@ -322,12 +322,12 @@ class Moves:
             self.writes = dict.fromkeys(self.alphabet | {""}, everything)
 
     def rows(self, c: Batch) -> dict[str, Rows]:
-        """Return the transitions out of a batch of states, by their actions; ``""``: without an action."""
+        """Return the transitions out of a batch of states, by action; ``""``: without an action."""
         parts: list[dict[str, Rows]] = [part.rows(c) for part in self.parts]
         if self.how == "module":
             return parts[0]
         if self.how == "vectors":
-            return self._by_vectors(parts, c)
+            return self._synchronise_vectors(parts, c)
         if self.how in ("hidden", "renamed"):
             names = dict.fromkeys(self.actions, "") if self.how == "hidden" else self.actions
             return _merge_by_action([(names.get(a, a), rows) for a, rows in parts[0].items()])
@@ -347,7 +347,8 @@ class Moves:
                     merged[action] = rows
         return merged
 
-    def _by_vectors(self, parts: list[dict[str, Rows]], c: Batch) -> dict[str, Rows]:
+    def _synchronise_vectors(self, parts: list[dict[str, Rows]], c: Batch) -> dict[str, Rows]:
+        """Return the transitions by action where JANI lists which actions of the parts synchronise."""
         transitions: list[tuple[str, Rows]] = []
         for part_actions, action in self.actions:
             participants = [(k, part_action) for k, part_action in enumerate(part_actions) if part_action is not None]
@@ -362,6 +363,7 @@ class Moves:
 
 
 def _merge_by_action(transitions: list[tuple[str, Rows]]) -> dict[str, Rows]:
+    """Return the transitions of each action in one `Rows`."""
     by_action: dict[str, list[Rows]] = {}
     for action, rows in transitions:
         by_action.setdefault(action, []).append(rows)
@@ -369,7 +371,7 @@ def _merge_by_action(transitions: list[tuple[str, Rows]]) -> dict[str, Rows]:
 
 
 def moves_of(instance: Instance) -> Moves:
-    """Return the transitions of the whole program.
+    """Return the transitions of the whole program, to be evaluated over batches of states.
 
     Raises
     ------
@@ -391,6 +393,7 @@ def moves_of(instance: Instance) -> Moves:
 
 
 def _modules_in(composition: Composition) -> list[str]:
+    """Return the names of the modules in a composition."""
     if composition.how == "module":
         return list(composition.of)
     return [name for part in composition.of for name in _modules_in(part)]
@@ -400,17 +403,18 @@ def _modules_in(composition: Composition) -> list[str]:
 
 
 def initial_values(instance: Instance) -> list[Any]:
-    """Return the initial values of the transient variables, which must be constants of their types."""
-    return [_initial(variable, instance) for variable in instance.program.transient.values()]
+    """Return the initial values of the transient variables; FileError unless they are constants of their types."""
+    return [_initial_value(variable, instance) for variable in instance.program.transient.values()]
 
 
 def with_transient_names(instance: Instance) -> Instance:
-    """Return an instance in which the names of transient variables mean their values in a transition."""
+    """Return the instance with transient variables as names, whose values are those in a transition."""
     variables = enumerate(instance.program.transient.values())
-    return instance.with_names({variable.name: _variable(k, variable.kind) for k, variable in variables})
+    return instance.with_names({variable.name: _transient_value(k, variable.kind) for k, variable in variables})
 
 
-def _initial(variable: Transient, instance: Instance) -> Any:
+def _initial_value(variable: Transient, instance: Instance) -> Any:
+    """Return the initial value of one transient variable."""
     value = instance.scope.value(variable.start)
     allowed_kinds = {"double": ("double", "int")}.get(variable.kind, (variable.kind,))
     if not value.fixed or value.kind not in allowed_kinds or not np.isfinite(value.single()):
@@ -420,7 +424,7 @@ def _initial(variable: Transient, instance: Instance) -> Any:
 
 
 class StepRewards:
-    """Rewards of many transitions at once.
+    """Rewards that transitions earn (JANI), evaluated over many transitions at once.
 
     Parameters
     ----------
@@ -431,7 +435,7 @@ class StepRewards:
     def __init__(self, instance: Instance) -> None:
         self._starts = np.array(initial_values(instance), dtype=np.float64).reshape(-1, 1)
         after = with_transient_names(instance)
-        self._values = {name: _number(after, name) for name in instance.program.steps}
+        self._values = {name: _step_reward(after, name) for name in instance.program.steps}
 
     def __len__(self) -> int:
         return len(self._values)
@@ -439,7 +443,7 @@ class StepRewards:
     def rewards(
         self, assigned_values: NDArray[np.float64] | None, targets: Callable[[NDArray[np.float64]], Batch]
     ) -> NDArray[np.float64]:
-        """Return the rewards of transitions, shape (rewards, transitions).
+        """Return the reward that each transition earns, shape (rewards, transitions).
 
         Parameters
         ----------
@@ -459,7 +463,8 @@ class StepRewards:
         return np.array(rewards)
 
 
-def _variable(k: int, kind: str) -> Value:
+def _transient_value(k: int, kind: str) -> Value:
+    """Return the typed expression of the transient variable of index ``k``."""
     converted: dict[str, Callable[[Batch], Any]] = {
         "double": lambda c: c.transient(k),
         "int": lambda c: c.transient(k).astype(np.int64),
@@ -468,7 +473,8 @@ def _variable(k: int, kind: str) -> Value:
     return Value(kind, converted[kind])
 
 
-def _number(instance: Instance, name: str) -> Value:
+def _step_reward(instance: Instance, name: str) -> Value:
+    """Return the typed expression of a reward of transitions; FileError for a truth value."""
     tree = instance.program.steps[name]
     value = instance.scope.value(tree)
     if value.kind == "bool":

@@ -91,18 +91,18 @@ UNREADABLE = (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError)
 
 @dataclass
 class Archive:
-    """The files of an archive, and its index."""
+    """The members of a UMB archive in memory, with its index, and methods that decode and check them."""
 
     path: Path
     files: dict[str, bytes]
     index: dict[str, Any]
 
     def error(self, reason: str) -> FileError:
-        """Return the error of this file."""
+        """Return a FileError of this file."""
         return FileError((self.path.name, None), reason)
 
     def section(self, *keys: str) -> dict[str, Any]:
-        """Return an object of the index; empty if it is missing."""
+        """Return the object at nested keys of the index; an empty dict if it is missing."""
         section = self.index
         for key in keys:
             inner: Any = section.get(key, {})
@@ -112,14 +112,14 @@ class Archive:
         return section
 
     def count(self, key: str) -> int:
-        """Return a count of the index."""
+        """Return an integer of the index's ``transition-system``; FileError unless it is from 0 to 2^62."""
         value = self.section("transition-system").get(key)
         if type(value) is not int or not 0 <= value < 2**62:
             raise self.error(f"index.json: {key} = {value!r}: must be a whole number, 0 to 2^62")
         return value
 
     def integers(self, name: str, count: int) -> NDArray[np.int64] | None:
-        """Return integers of 64 bits, shape (count,); None without the file."""
+        """Return the unsigned integers in a member, shape (count,); None without the member."""
         if name not in self.files:
             return None
         values = self._array(name, "<u8", count)
@@ -128,7 +128,7 @@ class Archive:
         return values.astype(np.int64)
 
     def ranges(self, name: str, count: int, targets: int) -> NDArray[np.int64]:
-        """Return the start of the targets of each of ``count`` sources, and the end, shape (count + 1,)."""
+        """Return the offsets of the targets of ``count`` sources, shape (count + 1,); the last is ``targets``."""
         starts = self.integers(name, count + 1)
         if starts is None:
             starts = np.arange(count + 1)
@@ -137,14 +137,14 @@ class Archive:
         return starts
 
     def truths(self, name: str, count: int) -> NDArray[np.bool_]:
-        """Return truth values, shape (count,): bits of words of 64 bits."""
+        """Return the truth values in a member, shape (count,), stored as bits; all False without the member."""
         if name not in self.files:
             return np.zeros(count, dtype=bool)
         data = self._array(name, np.dtype(np.uint8), -(-count // 64) * 8)
         return np.unpackbits(data, bitorder="little")[:count].astype(bool)
 
     def numbers(self, name: str, kind: Any, count: int) -> list[Fraction] | Vector:
-        """Return finite numbers: doubles, or fractions for rationals in the file."""
+        """Return the finite numbers in a member: an array of doubles, or a list of fractions for rationals."""
         kind = kind if isinstance(kind, dict) else {}
         named, size = kind.get("type"), kind.get("size")
         if named not in ("double", "rational"):
@@ -167,6 +167,7 @@ class Archive:
         return [Fraction(top, bottom) for top, bottom in pairs]
 
     def _array(self, name: str, dtype: Any, count: int) -> NDArray[Any]:
+        """Return a member's bytes as an array of ``count`` entries; FileError for another length."""
         data, expected = self.files[name], np.dtype(dtype).itemsize * count
         if len(data) != expected:
             raise self.error(f"{name}: has {len(data)} bytes: must have {expected}")
@@ -174,8 +175,8 @@ class Archive:
 
 
 def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vector | None]:
-    """Return the chain of a file, its labels and its first rewards per second; FileError for other models."""
-    archive = _open(path)
+    """Return (chain, labels, first reward structure or None) of a UMB file; FileError for other models."""
+    archive = _open_archive(path)
     for key, message in OTHER_MODELS.items():
         value = archive.section("transition-system").get(key)
         if value != CHAIN[key] or isinstance(value, bool):
@@ -216,8 +217,8 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
     return chain_of(listed, with_diagonal(matrix)), {"init": initial} | labels, first
 
 
-def _open(path: Path) -> Archive:
-    """Return the archive with the files that a chain needs; FileError for other files.
+def _open_archive(path: Path) -> Archive:
+    """Return the archive with the members that a chain needs; FileError for other files.
 
     The index is read first: it limits the sizes of the other members. Unneeded members are skipped.
     """
@@ -229,10 +230,10 @@ def _open(path: Path) -> Archive:
                 before += member.size
                 if before > MAX_BYTES_BEFORE_INDEX:
                     raise archive.error(f"{member.name[:80]!r}: too much before index.json")
-                if _name_of(archive, member) == "index.json":
+                if _member_name(archive, member) == "index.json":
                     if member.size > MAX_INDEX_BYTES:
                         raise archive.error(f"index.json: larger than {MAX_INDEX_BYTES} bytes")
-                    archive.index = _index(archive, _content(tar, member))
+                    archive.index = _read_index(archive, _read_member(tar, member))
                     break
             else:
                 raise archive.error("index.json is missing")
@@ -244,7 +245,7 @@ def _open(path: Path) -> Archive:
 
 
 def _read_members(archive: Archive, tar: tarfile.TarFile) -> None:
-    """Read the members of a chain, whose sizes the counts of the index limit."""
+    """Read the needed members into ``archive.files``; FileError if one is larger than the counts allow."""
     counts = [archive.count(key) for key in ("#states", "#choices", "#branches")]
     kinds = [archive.section("transition-system").get(f"{name}-type") for name in ("exit-rate", "branch-probability")]
     kinds += [
@@ -256,7 +257,7 @@ def _read_members(archive: Archive, tar: tarfile.TarFile) -> None:
     names: set[str] = set()
     total = 0
     for member in tar:
-        name = _name_of(archive, member)
+        name = _member_name(archive, member)
         if name is None:
             continue
         if name in names:
@@ -269,10 +270,10 @@ def _read_members(archive: Archive, tar: tarfile.TarFile) -> None:
             raise archive.error(f"{name!r}: has {member.size} bytes: must have at most {allowed}")
         check_room(f"{archive.path.name}: {total} bytes", total)
         if needed:
-            archive.files[name] = _content(tar, member)
+            archive.files[name] = _read_member(tar, member)
 
 
-def _name_of(archive: Archive, member: tarfile.TarInfo) -> str | None:
+def _member_name(archive: Archive, member: tarfile.TarInfo) -> str | None:
     """Return the name of a member, None for a folder; FileError for names and kinds outside of the format."""
     name = member.name.removeprefix("./")
     if member.isdir():
@@ -285,13 +286,15 @@ def _name_of(archive: Archive, member: tarfile.TarInfo) -> str | None:
     return name
 
 
-def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+def _read_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    """Return the bytes of a member."""
     content = tar.extractfile(member)
     assert content is not None
     return content.read()
 
 
-def _index(archive: Archive, text: bytes) -> dict[str, Any]:
+def _read_index(archive: Archive, text: bytes) -> dict[str, Any]:
+    """Return the JSON object of the index; FileError for malformed JSON and other versions of the format."""
     try:
         index = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -302,7 +305,7 @@ def _index(archive: Archive, text: bytes) -> dict[str, Any]:
 
 
 def _read_branches(archive: Archive, n: int, branches: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the start of the branches of each state, shape (n + 1,), and their targets."""
+    """Return the offsets of each state's branches, shape (n + 1,), and the branches' target states."""
     choices = archive.count("#choices")
     of_states = archive.ranges("state-to-choices.bin", n, choices)
     if (np.diff(of_states) > 1).any():
@@ -317,12 +320,12 @@ def _read_branches(archive: Archive, n: int, branches: int) -> tuple[NDArray[np.
 
 
 def _read_rates(archive: Archive, sources: NDArray[np.int64], n: int, branches: int) -> tuple[Vector, Vector, Vector]:
-    """Return exit rates of states, and probabilities and rates of branches, products rounded once."""
+    """Return exit rates of states, probabilities of branches, and rates of branches, each rounded once."""
     system = archive.section("transition-system")
     exits = archive.numbers("state-to-exit-rate.bin", system.get("exit-rate-type"), n)
     name = "branch-to-probability.bin"
     probabilities = archive.numbers(name, system.get("branch-probability-type"), branches)
-    both = _floats(exits), _floats(probabilities)
+    both = _as_floats(exits), _as_floats(probabilities)
     if min(v.min(initial=0.0) for v in both) < 0.0:
         raise archive.error("has a negative probability or exit rate")
     sums = np.bincount(sources, both[1], n)
@@ -333,18 +336,19 @@ def _read_rates(archive: Archive, sources: NDArray[np.int64], n: int, branches: 
     if isinstance(exits, list) or isinstance(probabilities, list):
         pairs = zip(sources.tolist(), probabilities, strict=True)
         exact = [Fraction(exits[s]) * Fraction(p) for s, p in pairs]
-        return *both, _floats(exact)
+        return *both, _as_floats(exact)
     return *both, exits[sources] * probabilities
 
 
-def _floats(values: Sequence[Fraction] | Vector) -> Vector:
+def _as_floats(values: Sequence[Fraction] | Vector) -> Vector:
+    """Return fractions or floats as an array of float64."""
     return np.array([float(v) for v in values]) if isinstance(values, list) else np.asarray(values)
 
 
 def _read_annotations(
     archive: Archive, sources: NDArray[np.int64], exits: Vector, probabilities: Vector
 ) -> tuple[dict[str, NDArray[np.bool_]], dict[str, Vector]]:
-    """Return atomic propositions and rewards per second of the states, by alias or identifier.
+    """Return the labels and the reward rates per second of the states, shape (n,) each, by alias or identifier.
 
     Rewards of choices and branches count at the rate of their transitions.
     """
@@ -361,7 +365,7 @@ def _read_annotations(
             name = f"{folder}/{kind}/values.bin"
             if name not in archive.files:
                 continue
-            values = _floats(archive.numbers(name, about.get("type"), count))
+            values = _as_floats(archive.numbers(name, about.get("type"), count))
             if kind == "states":
                 total += values
             elif kind == "choices":
@@ -373,14 +377,14 @@ def _read_annotations(
 
 
 def _read_states(archive: Archive, n: int) -> tuple[Space, NDArray[np.int64]]:
-    """Return the values of the variables; numbers of states unless all are integers or truth values."""
+    """Return the components of states and their codes, shape (components, n), from the variables' values."""
     numbers = Space.of_single(range(n)), np.arange(n)[None]
     about = archive.section("valuations", "states")
     name, classes = "valuations/states/valuations.bin", about.get("classes")
     if name not in archive.files or not isinstance(classes, list) or len(classes) != 1:
         return numbers
     variables = classes[0].get("variables") if isinstance(classes[0], dict) else None
-    read = [] if not isinstance(variables, list) else list(map(_variable, variables))
+    read = [] if not isinstance(variables, list) else list(map(_read_variable, variables))
     if not read or None in read or not any(v[0] for v in read if v):
         return numbers
     width = sum(v[2] for v in read if v)
@@ -410,8 +414,8 @@ def _read_states(archive: Archive, n: int) -> tuple[Space, NDArray[np.int64]]:
     return space, values
 
 
-def _variable(about: Any) -> tuple[str | None, str, int, int] | None:
-    """Return name, type, bits and offset of a variable, padding without a name; None for other types."""
+def _read_variable(about: Any) -> tuple[str | None, str, int, int] | None:
+    """Return (name, type, bits, offset) of a variable's description; None for types that are not read."""
     if not isinstance(about, dict):
         return None
     if type(about.get("padding")) is int and about["padding"] > 0:
@@ -433,7 +437,7 @@ MAX_KEY_LENGTH = 60  # of a label or reward in names of files; its alias is the 
 
 
 def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
-    """Write a chain: probabilities and exit rates as doubles, or as rationals that give back the rates exactly.
+    """Write a chain as UMB: exit rates and probabilities as doubles, or as rationals that give back the rates exactly.
 
     Absorbing states return to themselves at rate 1, as in the files of PRISM: each choice has a branch.
     """
@@ -444,9 +448,9 @@ def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
     kinds, files = (_rational_files if exact else _float_files)(rates)
     files["choice-to-branches.bin"] = rates.indptr.astype("<u8").tobytes()
     files["branch-to-target.bin"] = rates.indices.astype("<u8").tobytes()
-    initial = _initial(chain)
+    initial = _initial_states(chain)
     if initial.any():
-        files["state-is-initial.bin"] = _bits(initial)
+        files["state-is-initial.bin"] = _pack_bits(initial)
     annotations = _write_annotations(chain, files)
     index: dict[str, Any] = {
         "format-version": 1,
@@ -465,15 +469,15 @@ def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
         },
         "annotations": annotations,
     }
-    described = _valuations(chain)
+    described = _pack_valuations(chain)
     if described is not None:
         index["valuations"] = {"states": {"unique": True, "classes": [{"variables": described[0]}]}}
         files["valuations/states/valuations.bin"] = described[1]
-    _save(path, {"index.json": json.dumps(index, indent=1).encode()} | files)
+    _write_archive(path, {"index.json": json.dumps(index, indent=1).encode()} | files)
 
 
-def _initial(chain: MarkovChain) -> NDArray[np.bool_]:
-    """Return whether the chain may start in each state, shape (states,); nowhere without a start of the model."""
+def _initial_states(chain: MarkovChain) -> NDArray[np.bool_]:
+    """Return whether the chain may start in each state, shape (n,); nowhere if the model has no start."""
     if isinstance(chain.model, FileChain) and isinstance(chain.model.source, ListedStates):
         return chain.model.source.is_initial
     start = None if chain.model is None else chain.model.start()
@@ -481,7 +485,7 @@ def _initial(chain: MarkovChain) -> NDArray[np.bool_]:
 
 
 def _write_annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str, Any]:
-    """Return the index of the model's labels and rewards, and add their files; ratios of means are omitted."""
+    """Add the model's labels and rewards to ``files``; return their part of the index."""
     index: dict[str, Any] = {}
     model = chain.model
     if model is None:
@@ -498,13 +502,13 @@ def _write_annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str,
         while key in about:
             key += "-"
         about[key] = {"alias": name, "applies-to": ["states"], "type": kind}
-        data = _bits(of != 0.0) if truths else of.astype("<f8").tobytes()
+        data = _pack_bits(of != 0.0) if truths else of.astype("<f8").tobytes()
         files[f"annotations/{group}/{key}/states/values.bin"] = data
     return index
 
 
 def _float_files(rates: sp.csr_matrix) -> tuple[list[Any], dict[str, bytes]]:
-    """Return types and files of exit rates and probabilities in float64."""
+    """Return the types and the members of exit rates and probabilities in float64."""
     exits = np.asarray(rates.sum(axis=1)).ravel()
     probabilities = rates.data / np.repeat(exits, np.diff(rates.indptr))
     return [{"type": "double", "size": 64}] * 2, {
@@ -514,35 +518,35 @@ def _float_files(rates: sp.csr_matrix) -> tuple[list[Any], dict[str, bytes]]:
 
 
 def _rational_files(rates: sp.csr_matrix) -> tuple[list[Any], dict[str, bytes]]:
-    """Return types and files of exit rates and probabilities as fractions."""
+    """Return the types and the members of exit rates and probabilities as fractions."""
     exits, probabilities = list[Fraction](), list[Fraction]()
     for s in range(rates.shape[0]):
         row = [Fraction(v) for v in rates.data[rates.indptr[s] : rates.indptr[s + 1]].tolist()]
         exits.append(sum(row, Fraction(0)))
         probabilities += [rate / exits[-1] for rate in row]
-    (first, exit_bytes), (second, shares) = _rationals(exits), _rationals(probabilities)
+    (first, exit_bytes), (second, shares) = _pack_rationals(exits), _pack_rationals(probabilities)
     return [{"type": "rational", "size": size} for size in (first, second)], {
         "state-to-exit-rate.bin": exit_bytes,
         "branch-to-probability.bin": shares,
     }
 
 
-def _rationals(values: list[Fraction]) -> tuple[int, bytes]:
-    """Return the size of a rational in bits, a multiple of 128, and the bytes of numerators and denominators."""
+def _pack_rationals(values: list[Fraction]) -> tuple[int, bytes]:
+    """Return the bits per fraction, a multiple of 128, and the bytes of numerators and denominators."""
     longest = max((max(v.numerator.bit_length() + 1, v.denominator.bit_length()) for v in values), default=1)
     half = 8 * math.ceil(longest / 64)
     parts = (v.numerator.to_bytes(half, "little", signed=True) + v.denominator.to_bytes(half, "little") for v in values)
     return 16 * half, b"".join(parts)
 
 
-def _bits(truths: NDArray[np.bool_]) -> bytes:
-    """Return truth values as bits of words of 64 bits."""
+def _pack_bits(truths: NDArray[np.bool_]) -> bytes:
+    """Return truth values as bytes: one bit each, filled up to words of 64 bits."""
     data = np.packbits(truths, bitorder="little").tobytes()
     return data.ljust(-(-len(truths) // 64) * 8, b"\0")
 
 
-def _valuations(chain: MarkovChain) -> tuple[list[dict[str, Any]], bytes] | None:
-    """Return the description of the variables, and their values; None for values of other types."""
+def _pack_valuations(chain: MarkovChain) -> tuple[list[dict[str, Any]], bytes] | None:
+    """Return the description of the state's variables, and their values as bytes; None for values of other types."""
     space, codes = chain.space, chain.components
     if space is None or codes is None or list(space.fields) == ["state"]:
         return None
@@ -569,8 +573,8 @@ def _valuations(chain: MarkovChain) -> tuple[list[dict[str, Any]], bytes] | None
     return variables, packed.tobytes()
 
 
-def _save(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a compressed archive, the same bytes for the same files."""
+def _write_archive(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write a compressed tar archive of members by name, with the same bytes for the same members."""
     with (
         replacing(path) as scratch,
         scratch.open("wb") as raw,

@@ -21,7 +21,7 @@ from markov.proofs.exact_means import ExactMeans
 from markov.proofs.means import asymptotic_variance, bound_measure, deviation, input_error
 from markov.results.answers import Solved
 from markov.results.plots import draw_convergence, draw_marginals
-from markov.selections import selected
+from markov.selections import select_states
 from markov.sensitivities.results import Sensitivity
 from markov.sensitivities.stationary import Solutions, sensitivity_of
 
@@ -161,7 +161,7 @@ class Stationary(Solved):
         is_label = isinstance(states, str) and states in self._measures
         is_array = hasattr(states, "__array__") and np.ndim(states) > 0
         if callable(states) or is_label or is_array or isinstance(states, (list, set, frozenset)):
-            return math.fsum(self.pi[selected(self.chain, states, "states", allow_empty_label=True)])
+            return math.fsum(self.pi[select_states(self.chain, states, "states", allow_empty_label=True)])
         try:
             return float(self.pi[self.chain.number_of(states)])
         except KeyError:

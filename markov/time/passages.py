@@ -54,7 +54,7 @@ from markov.infinite.truncations import (
 from markov.models.measures import chosen
 from markov.models.rules import scope_of_bound
 from markov.proofs.bounded import Bounded
-from markov.selections import as_any_chain, distribution, selected
+from markov.selections import as_any_chain, distribution, select_states
 from markov.sensitivities.perturbations import Perturbation
 from markov.sensitivities.results import Sensitivity
 from markov.sensitivities.stationary import derivatives, difference
@@ -1080,7 +1080,7 @@ def passage(
     elif lyapunov is not None:
         requirement = "goes with chains that have infinitely many states; this one has"
         raise ValueError(f"lyapunov: {requirement} {chain.size}")
-    target = selected(chain, to, "to")
+    target = select_states(chain, to, "to")
     first = distribution(chain, start)
     with rates_in_range(chain.Q):
         moments = Moments(chain.Q, target)

@@ -31,7 +31,7 @@ from markov.computing.resources import TooLargeError
 from markov.computing.rounding import U
 from markov.models.rules import scope_of_bound
 from markov.proofs.bounded import Bounded
-from markov.selections import as_chain, selected
+from markov.selections import as_chain, select_states
 from markov.time.absorbing import Absorbing, PositiveFactors, band_of
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def quasi_stationary(model: Any, to: Any = None, *, on_failure: OnFailure = "rai
 
 def _transient_states(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
     if to is not None:
-        inside = ~selected(chain, to, "to")
+        inside = ~select_states(chain, to, "to")
         if not inside.any():
             raise ValueError(f"to = {to!r}: no state is left")
         return inside

@@ -23,7 +23,7 @@ from markov.chains import ROW_SUM_TOLERANCE, MarkovChain, labelled_matrix
 from markov.computing.rounding import U
 from markov.driver import stationary
 from markov.proofs.bounded import Bounded
-from markov.selections import distribution, selected
+from markov.selections import distribution, select_states
 from markov.time.passages import passage
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class DiscreteChain:
         ConvergenceError
             Where a bound is useless.
         """
-        target = selected(self._chain, to, "to")
+        target = select_states(self._chain, to, "to")
         times = passage(self._chain, target, start=start)
         outside = sp.diags((~target).astype(float))
         probability = _interval(times.probability, times.probability_error, 1.0)

@@ -27,7 +27,7 @@ from markov.infinite.members import start_of
 from markov.infinite.truncations import Truncations
 from markov.models.measures import functionals, measures_of, unknown_measure
 from markov.models.rules import scope_of_bound
-from markov.selections import as_any_chain, distribution, selected
+from markov.selections import as_any_chain, distribution, select_states
 from markov.time.exponentials import TimedJump, evolve, limit_of
 from markov.time.uniformization import MIN_JUMPS_FOR_LIMIT, Uniformized, check_horizon
 
@@ -126,7 +126,7 @@ class Transient(Result):
         (states,), or a function of a state. Of the states in which a system works it is the
         availability A(t). That of a label without states is 0; a function that is true nowhere is refused.
         """
-        return np.asarray(self.pi @ selected(self.chain, states, "states", allow_empty_label=True).astype(float))
+        return np.asarray(self.pi @ select_states(self.chain, states, "states", allow_empty_label=True).astype(float))
 
     def __getitem__(self, measure: str) -> Any:
         """Return a measure of the model at each time, shape (times, ...); KeyError for an unknown one."""

@@ -35,7 +35,7 @@ from markov.models.functions import members_of
 from markov.models.measures import functionals, measured
 from markov.models.spaces import Space
 from markov.models.state_tables import StateBlocks, StateTable
-from markov.selections import distribution, selected
+from markov.selections import distribution, select_states
 from tests.markov.state_functions import KINDS, Kind
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -192,7 +192,7 @@ def check_answers(kind: Kind, step: int) -> None:
             assert one.mean == other.mean, text
             assert one.reward(function) == other.reward(wanted), text
         if np.isin(wanted, (0.0, 1.0)).all() and members.any():
-            assert selected(found.chain, "label", "to").tolist() == members.tolist(), text
+            assert select_states(found.chain, "label", "to").tolist() == members.tolist(), text
 
 
 @kinds

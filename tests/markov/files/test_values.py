@@ -14,7 +14,16 @@ import pytest
 
 from markov.errors import FileError
 from markov.files.jani import JaniReader
-from markov.files.language import FUNCTIONS, OPERATORS, Batch, Scope, Value, chain, function, names_of_language
+from markov.files.language import (
+    FUNCTIONS,
+    OPERATORS,
+    Batch,
+    Scope,
+    Value,
+    apply_function,
+    apply_operators,
+    names_of_language,
+)
 from markov.proofs import prism_expressions
 from markov.proofs.prism_expressions import EXACT
 from tests.markov.files.conftest import model_of
@@ -188,7 +197,7 @@ def test_both_rules_of_a_function_are_equal(name: str) -> None:
     ]
     for point in points:
         try:
-            value = function(name, numbers_of(point), ("f", 1))
+            value = apply_function(name, numbers_of(point), ("f", 1))
             with np.errstate(all="ignore"):
                 result = np.asarray(value.run(Batch(np.zeros((0, 2), dtype=np.int64))))
         except FileError:
@@ -213,7 +222,7 @@ def test_both_rules_of_an_operator_are_equal(sign: str) -> None:
     for a, b in itertools.product(samples, samples):
         arrays = [Value("bool", lambda _c, x=x: np.array([x, x])) if x in (False, True) else None for x in (a, b)]
         left, right = (array or numbers_of((x,))[0] for x, array in zip((a, b), arrays, strict=True))
-        result = chain(left, [(sign, right)], ("f", 1)).run(Batch(np.zeros((0, 2), dtype=np.int64)))
+        result = apply_operators(left, [(sign, right)], ("f", 1)).run(Batch(np.zeros((0, 2), dtype=np.int64)))
         expected = OPERATORS[sign].single(lambda _s, a=a: a, lambda _s, b=b: b)(())
         np.testing.assert_array_equal(result, [expected, expected])
         if sign in exact:
@@ -236,7 +245,7 @@ def test_operators_of_jani_that_are_derived_from_others(operator: str, value: fl
 def test_the_sign_of_no_number_is_refused() -> None:
     (nan,) = numbers_of((math.nan,))
     with pytest.raises(FileError, match="sgn of a number that is none"):
-        function("sgn", [nan], ("f", 1)).run(Batch(np.zeros((0, 2), dtype=np.int64)))
+        apply_function("sgn", [nan], ("f", 1)).run(Batch(np.zeros((0, 2), dtype=np.int64)))
 
 
 @pytest.mark.parametrize("entry", EXACT, ids=lambda entry: entry.jani or entry.prism)

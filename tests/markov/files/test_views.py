@@ -18,7 +18,7 @@ from markov import MM1K, passage, read_jani, read_prism, stationary, transient
 from markov.errors import FileError
 from markov.files import FileModel
 from markov.files.chains import FileChain, ListedStates
-from markov.files.models import rewards_of
+from markov.files.models import reward_rates
 from markov.models.bare import named_state
 from markov.models.spaces import Space
 from tests.dask_clusters import dask_client
@@ -240,10 +240,10 @@ def test_several_initial_states_are_no_start() -> None:
 
 def test_states_earn_by_time_and_transitions_by_their_rates(tmp_path: Path) -> None:
     model = model_of(tmp_path, QUEUE, arrival=7.0)
-    states, both = rewards_of("length", model.program, model.state_space)
+    states, both = reward_rates("length", model.program, model.state_space)
     np.testing.assert_array_equal(states, np.arange(11.0))
     np.testing.assert_array_equal(both, states)
-    states, both = rewards_of("served", model.program, model.state_space)
+    states, both = reward_rates("served", model.program, model.state_space)
     np.testing.assert_array_equal(states, np.zeros(11))
     np.testing.assert_array_equal(both, [0.0, *[10.0] * 10])
 
@@ -252,7 +252,7 @@ def test_states_earn_by_time_and_transitions_by_their_rates(tmp_path: Path) -> N
 def test_what_is_no_number_is_refused(value: str, said: str, tmp_path: Path) -> None:
     model = model_of(tmp_path, f'{QUEUE}\nrewards "wrong" true : {value}; endrewards', arrival=7.0)
     with pytest.raises(FileError, match=said):
-        rewards_of("wrong", model.program, model.state_space)
+        reward_rates("wrong", model.program, model.state_space)
 
 
 # What is said of a file that cannot be read.
