@@ -93,7 +93,7 @@ class InfiniteChain(Reachable):
     most: int
 
     def __new__(cls, model: ChainModel, most: int = MAX_STATES) -> Self:
-        """Return a tuple without entries, with the model and the limit on states as attributes."""
+        """Return the chain, a tuple without entries, with the model and the limit on states as attributes."""
         self = tuple.__new__(cls, ())
         self.model, self.most = model, most
         return self

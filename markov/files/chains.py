@@ -77,6 +77,8 @@ class ListedStates(ByValue):
         Components of a state.
     codes
         The states, ascending, shape (components, states).
+    Q
+        Generator, shape (states, states).
     label_arrays, reward_arrays
         Values in the states, shape (states,), by name.
     is_initial
@@ -92,12 +94,22 @@ class ListedStates(ByValue):
     name: str
     space: Space
     codes: NDArray[np.int64]
+    Q: sp.csr_matrix
     label_arrays: Mapping[str, NDArray[np.bool_]]
     reward_arrays: Mapping[str, Vector]
     is_initial: NDArray[np.bool_]
     loops: Vector
     variables: Mapping[str, NDArray[Any]]
     state_rewards: Mapping[str, Vector]
+
+    @cached_property
+    def chain(self) -> MarkovChain:
+        """The `MarkovChain` on these states; labels and rewards are its measures."""
+        chain = chain_of(self, self.Q)
+        names = self.space.components[0].values
+        if self.space.is_single and not isinstance(names, range):
+            chain.__dict__["states"] = tuple(names)
+        return chain
 
     @property
     def initial_states(self) -> NDArray[np.int64]:

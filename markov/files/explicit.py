@@ -30,9 +30,9 @@ from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal, with_diagonal
 from markov.computing.resources import check_room
-from markov.files.chains import FileChain, ListedStates, chain_of
+from markov.files.chains import FileChain, ListedStates
 from markov.files.language import FileError
-from markov.files.models import model_from_chain
+from markov.files.models import FileModel, program_of_list
 from markov.files.parsing import decimal, read_text
 from markov.files.umb import read_umb, write_umb
 from markov.models.measures import functionals
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     import networkx as nx
     from numpy.typing import NDArray
 
-    from markov.files.models import FileModel
     from markov.files.properties import PropertyResult
 
     Vector = NDArray[np.float64]
@@ -111,7 +110,11 @@ class ExplicitModel(ByValue):
         Variables are the components of states and the variables of a ``.sta`` file, or ``state``, the number of the
         state. A file without the label ``init`` begins in state 0, as in PRISM.
         """
-        return model_from_chain(self.chain)
+        source = self.chain.model.source if isinstance(self.chain.model, FileChain) else None
+        if not isinstance(source, ListedStates):
+            message = "has no labels and no rewards: properties are of .tra and .umb files"
+            raise FileError(("matrix", None), message)
+        return FileModel(program_of_list(source))
 
     def property(self, text: str, **options: Any) -> PropertyResult:
         """Return the value of a CSL property with an error bound, as `FileModel.property` does."""
@@ -214,6 +217,7 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         name=path.name,
         space=space,
         codes=np.arange(n)[None],
+        Q=with_diagonal(off),
         label_arrays=labels,
         reward_arrays=rewards,
         is_initial=initial,
@@ -221,10 +225,7 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         variables=variables,
         state_rewards=of_states,
     )
-    chain = chain_of(listed, with_diagonal(off))
-    if names is not None:
-        chain.__dict__["states"] = tuple(names)
-    return ExplicitModel(chain, labels, next(iter(rewards.values()), None))
+    return ExplicitModel(listed.chain, labels, next(iter(rewards.values()), None))
 
 
 def _split_lines(text: str) -> list[tuple[int, list[str]]]:

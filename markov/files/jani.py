@@ -250,7 +250,7 @@ class JaniReader:
         """Return the tree of a negation, a choice or a function; FileError for other operators."""
 
         def part(name: str) -> Expression:
-            """Return the tree of an operand by its key."""
+            """Return the tree of the operand at this key of the JSON object."""
             if name not in value:
                 raise self.error(where, f"{operator!r} without {name!r}")
             return self.expression(value[name], where, depth + 1)

@@ -20,7 +20,7 @@ from hopflow.units import quantities
 from markov.chains import MarkovChain
 from markov.computing.graphs import leads_to
 from markov.computing.resources import MAX_SECONDS, TooLargeError, rates_in_range, time_limit
-from markov.files.chains import FileChain, ListedStates, chain_of
+from markov.files.chains import chain_of
 from markov.files.csl import Checker
 from markov.files.jani import parse_jani
 from markov.files.language import Batch, FileError, Value, check_boolean, constant, names_in
@@ -39,9 +39,10 @@ from markov.time.exponentials import TimedJump
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from markov.files.chains import ListedStates
     from markov.files.program import Reset
 
-__all__ = ["FileModel", "explore_with_resets", "model_from_chain", "read_jani", "read_prism", "reward_rates"]
+__all__ = ["FileModel", "explore_with_resets", "program_of_list", "read_jani", "read_prism", "reward_rates"]
 
 # --------------------------------------------------------------------------------------------- rewards
 
@@ -56,6 +57,8 @@ def reward_rates(
     FileError
         If a reward is a truth value, or not finite in a state that earns it.
     """
+    if program.listed is not None:
+        return program.listed.state_rewards[name], program.listed.reward_arrays[name]
     c, scope = state_space.batch, state_space.instance.scope
     state_rewards, transition_rewards = np.zeros(c.count), np.zeros(c.count)
     for item in program.rewards[name]:
@@ -345,6 +348,8 @@ class FileModel:
         self._model_constants = model_constants
         with _nesting_error_of_file(program.file):
             self.instance: Instance = instantiate(program, model_constants)
+        if program.listed is not None:
+            _name_listed_values(self.instance, program.listed)
         self.properties: Properties | None = None
 
     @property
@@ -361,6 +366,8 @@ class FileModel:
     def _exploration(self) -> tuple[StateSpace, tuple[TimedJump, ...]]:
         """The reachable states and the timed events as jumps, explored on first use."""
         self._check_names(self._property_constants)
+        if self.program.listed is not None:
+            return _listed_state_space(self.instance, self.program.listed), ()
         with _nesting_error_of_file(self.name):
             if self.program.resets:
                 return explore_with_resets(self.instance, self.most)
@@ -396,7 +403,7 @@ class FileModel:
         if self.program.kind != "ctmc":
             message = "a model with discrete time: must be a ctmc"
             raise FileError((self.name, None), message)
-        return chain_of(self, self.state_space.Q)
+        return chain_of(self, self.state_space.Q) if self.program.listed is None else self.program.listed.chain
 
     def _check_no_resets(self) -> None:
         """Raise FileError for a model with events at fixed times."""
@@ -655,89 +662,56 @@ def _unpickle(
 # ------------------------------------------------------------------------------------- listed states
 
 
-class ListedModel(FileModel):
-    """A chain of listed states as the model of a file, whose labels and rewards are arrays."""
-
-    listed: ListedStates
-
-    def with_constants(self, changes: Mapping[str, Any]) -> FileModel:
-        """Refuse values of constants: a list of transitions has none."""
-        model: FileModel = self.listed.with_constants(changes)
-        return model
-
-    def rewards(self, name: Any, location: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return rewards per second without and with rewards of transitions, shape (states,) each.
-
-        By name, by number from one, or the first reward structure for None.
-        """
-        rewards = self.listed.reward_arrays
-        names = list(rewards)
-        if name is None and names:
-            name = names[0]
-        if isinstance(name, int) and 1 <= name <= len(names):
-            name = names[name - 1]
-        if name not in rewards:
-            choices = ", ".join(map(repr, names)) or "none"
-            raise FileError(location, f"rewards {name!r}: must be one of {choices}")
-        return self.listed.state_rewards[name], rewards[name]
-
-
-def model_from_chain(chain: MarkovChain) -> FileModel:
-    """Return the model of a chain that a file lists, with its states, labels, rewards and loops."""
-    if not isinstance(chain.model, FileChain):
-        message = "has no labels and no rewards: properties are of .tra and .umb files"
-        raise FileError(("matrix", None), message)
-    listed = chain.model.source
-    assert isinstance(listed, ListedStates)
-    codes = listed.codes
+def program_of_list(listed: ListedStates) -> Program:
+    """Return the program of listed states: variables, and the names of labels and rewards, without commands."""
     variables = {}
-    for component, values in zip(listed.space.components, codes, strict=True):
-        truth = not isinstance(component.values, range) and list(component.values) == [False, True]
-        name, kind = component.name, "bool" if truth else "int"
-        low, high = (LiteralTree(int(end), 1) for end in (values.min(), values.max()))
-        variables[name] = (
-            Variable(name, kind, None, None, LiteralTree(False, 1), 1)
-            if truth
-            else Variable(name, kind, low, high, low, 1)
-        )
-    program = Program(
+    for component, values in zip(listed.space.components, listed.codes, strict=True):
+        name, line = component.name, 1
+        if not isinstance(component.values, range) and list(component.values) == [False, True]:
+            variables[name] = Variable(name, "bool", None, None, LiteralTree(False, line), line)
+        else:
+            low, high = (LiteralTree(int(end), line) for end in (values.min(), values.max()))
+            variables[name] = Variable(name, "int", low, high, low, line)
+    return Program(
         listed.name,
         "ctmc",
         variables=variables,
         start=LiteralTree(True, 1),
         labels=dict.fromkeys(listed.label_arrays, LiteralTree(False, 1)),
         rewards=dict.fromkeys(listed.reward_arrays, ()),
+        listed=listed,
     )
-    model = ListedModel(program)
-    model.listed = listed
-    numbers = model.instance.numbers(codes)
+
+
+def _name_listed_values(instance: Instance, listed: ListedStates) -> None:
+    """Define the labels and the further variables of a file as typed expressions in the instance's scope."""
+    numbers = instance.numbers(listed.codes)
     assert (np.diff(numbers) > 0).all()
 
     def value_of(values: NDArray[Any]) -> Value:
-        """Return a value that is listed for each state."""
+        """Return the typed expression with these values in the states, shape (states,)."""
 
         def run(c: Batch) -> NDArray[Any]:
             assert c.states is not None
             selected: NDArray[Any] = values[np.searchsorted(numbers, c.states)]
             return selected
 
-        return Value("bool" if values.dtype == bool else "int", run, reads=frozenset(range(len(variables))))
+        return Value("bool" if values.dtype == bool else "int", run, reads=frozenset(range(len(instance.ranges))))
 
-    def label_value(name: str) -> Value | None:
-        """Return a listed label as an expression; None if it is not listed."""
-        return value_of(listed.label_arrays[name]) if name in listed.label_arrays else None
+    labels = {name: value_of(values) for name, values in listed.label_arrays.items()}
+    instance.scope.labels = labels.get
+    instance.scope.symbols |= {name: value_of(values) for name, values in listed.variables.items()}
 
-    model.instance.scope.labels = label_value
-    model.instance.scope.symbols |= {name: value_of(values) for name, values in listed.variables.items()}
+
+def _listed_state_space(instance: Instance, listed: ListedStates) -> StateSpace:
+    """Return the states and rates that a file lists as the state space of its program; state 0 is the default start."""
     initial = listed.initial_states
-    model.__dict__["state_space"] = StateSpace(
-        model.instance,
-        Batch(codes, numbers),
-        chain.Q,
+    return StateSpace(
+        instance,
+        Batch(listed.codes, instance.numbers(listed.codes)),
+        listed.chain.Q,
         listed.loops,
         initial if len(initial) else np.zeros(1, np.int64),
         {},
-        np.zeros((0, chain.size)),
+        np.zeros((0, len(listed.loops))),
     )
-    model.__dict__["chain"] = chain
-    return model

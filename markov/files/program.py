@@ -31,6 +31,8 @@ from markov.files.language import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from markov.files.chains import ListedStates
+
 __all__ = [
     "NUMBER_BITS",
     "Assignment",
@@ -213,6 +215,8 @@ class Program:
         Events at given times (SBML).
     reactions
         Line and description of each reaction (SBML), by the number that its commands have instead of a line.
+    listed
+        States, rates, labels and rewards of a file that lists them, in place of commands; otherwise None.
     """
 
     file: str
@@ -229,6 +233,7 @@ class Program:
     steps: dict[str, Expression] = field(default_factory=dict)
     resets: tuple[Reset, ...] = ()
     reactions: dict[int, tuple[int, str]] = field(default_factory=dict)
+    listed: ListedStates | None = None
 
     def location(self, line: int) -> tuple[str, int | None]:
         """Return (file, line) of a command or an expression from its line number; the line is None if unknown."""

@@ -69,7 +69,7 @@ class Path:
 
 
 class Accumulated(NamedTuple):
-    """An expression as a reward (JANI): what is earned per second in states, by transitions, and on leaving states.
+    """A reward given as expressions (JANI): earned per second in states, by each transition, and on leaving states.
 
     Attributes
     ----------

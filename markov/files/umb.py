@@ -29,7 +29,7 @@ from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal, with_diagonal
 from markov.computing.resources import check_room
-from markov.files.chains import FileChain, ListedStates, chain_of
+from markov.files.chains import FileChain, ListedStates
 from markov.files.language import FileError
 from markov.files.rules import field_names
 from markov.models.bare import named_state
@@ -206,6 +206,7 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
         name=path.name,
         space=space,
         codes=codes[:, order],
+        Q=with_diagonal(matrix),
         label_arrays=labels,
         reward_arrays=rewards,
         is_initial=initial,
@@ -214,7 +215,7 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
         state_rewards=rewards,
     )
     first = next(iter(rewards.values()), None)
-    return chain_of(listed, with_diagonal(matrix)), {"init": initial} | labels, first
+    return listed.chain, {"init": initial} | labels, first
 
 
 def _open_archive(path: Path) -> Archive:

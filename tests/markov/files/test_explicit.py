@@ -274,6 +274,9 @@ def test_rewards_of_transitions_count_at_their_rates(tmp_path: Path) -> None:
     assert model.property("R=? [ I=1000 ]").value == pytest.approx(0.3, rel=1e-12)  # of states alone, as in PRISM
     assert model.property("R=? [ F state=1 ]").value == pytest.approx(0.25 + 5, rel=1e-12)
     assert pickle.loads(pickle.dumps(model)) == model
+    properties = pickle.loads(pickle.dumps(model.model))
+    assert properties == model.model
+    assert properties.property("R=? [ S ]").value == model.property("R=? [ S ]").value
     (tmp_path / "m.srew").unlink()
     assert stationary(read_explicit(path))["reward"] == pytest.approx(17.2, rel=1e-14)
 

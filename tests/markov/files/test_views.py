@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from markov import MM1K, passage, read_jani, read_prism, stationary, transient
 from markov.errors import FileError
@@ -200,7 +201,7 @@ def listed(**changes) -> FileChain:
     space = Space(named_state("State", ("n", "on")), {"n": range(2, 4), "on": [False, True]})
     given = {
         "name": "m.umb", "space": space, "variables": {}, "state_rewards": {}, "loops": np.zeros(3),
-        "codes": np.array([[2, 2, 3], [0, 1, 1]]),
+        "codes": np.array([[2, 2, 3], [0, 1, 1]]), "Q": sp.csr_matrix((3, 3)),
         "label_arrays": {"high": np.array([False, False, True])},
         "reward_arrays": {"cost": np.array([1.0, 2.0, 4.0])},
         "is_initial": np.array([True, False, False]),
