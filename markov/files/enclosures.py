@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Marks = NDArray[np.bool_]
 
 __all__ = [
+    "OPERATIONS",
     "Enclosure",
     "Estimate",
     "FilterValue",
@@ -186,7 +187,7 @@ def _pick_extreme(pick: Any) -> Callable[..., Estimate]:
     return pick_extreme
 
 
-_OPERATIONS: dict[str, Callable[..., Estimate]] = {
+OPERATIONS: dict[str, Callable[..., Estimate]] = {
     "+": _sum,
     "-": _difference,
     "*": _product,
@@ -194,14 +195,15 @@ _OPERATIONS: dict[str, Callable[..., Estimate]] = {
     "min": _pick_extreme(np.minimum),
     "max": _pick_extreme(np.maximum),
 }
+"""Operators and functions of numbers with errors, by their names in expressions."""
 
 
 def calculate(name: str, *operands: Estimate) -> Estimate | None:
     """Return the result of ``+ - * /``, ``min`` or ``max`` of estimates, with errors; None for other names."""
-    if name not in _OPERATIONS:
+    if name not in OPERATIONS:
         return None
     with np.errstate(all="ignore"):
-        return _OPERATIONS[name](*operands)
+        return OPERATIONS[name](*operands)
 
 
 def select(condition: Truth, yes: Enclosure, no: Enclosure) -> Enclosure:

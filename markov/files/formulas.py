@@ -510,11 +510,6 @@ class Formulas:
 # --------------------------------------------------------------------------------------- signs of laws
 
 
-NOT_NEGATIVE = {"abs", "arccos", "arccosh", "cosh", "exp", "factorial", "mod", "sqrt"}
-KEEP_SIGN = {"arcsin", "arcsinh", "arctan", "arctanh", "ceil", "floor", "round", "sgn", "sinh", "tanh", "trc", "whole"}
-"""Functions whose value has the sign of their argument, or is 0."""
-
-
 @dataclass(frozen=True)
 class Signs:
     """Whether a value may be negative, and whether it may be positive."""
@@ -656,9 +651,7 @@ class LawSigns:
                 return POSITIVE if not signs[0].negative or (exponent is not None and exponent % 2 == 0) else ANY
             case "ln" | "log10" | "log":
                 return POSITIVE if self._is_from_one(of[0]) else ANY
-        if name in NOT_NEGATIVE:
-            return POSITIVE
-        return signs[0] if name in KEEP_SIGN else ANY
+        return {">= 0": POSITIVE, "argument": signs[0], "any": ANY}[FUNCTIONS[name].sign]
 
     def _is_from_one(self, tree: Expression) -> bool:
         """Return whether a formula is a sum of a number >= 1 and terms that are never negative."""

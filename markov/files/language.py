@@ -747,6 +747,9 @@ class ExpressionFunction:
         Rule for one state: returns the value from the arguments; ValueError if it is undefined.
     prism, jani, mathml
         Names in the languages; empty if the language does not have the function.
+    sign
+        Sign of the value, for laws of SBML that must not be negative: ``">= 0"``; ``"argument"``, the sign of the
+        argument or 0; ``"any"``.
     """
 
     arguments: int | None
@@ -756,6 +759,7 @@ class ExpressionFunction:
     prism: str = ""
     jani: str = ""
     mathml: str = ""
+    sign: str = "any"
 
 
 def apply_function(name: str, arguments: list[Value], location: Any) -> Value:
@@ -788,7 +792,7 @@ def is_plain(value: Any) -> bool:
 
 
 def _float_array(value: Any) -> Any:
-    """Return an array of float64."""
+    """Return a number or an array as an array of float64."""
     return np.asarray(value, dtype=np.float64)
 
 
@@ -1006,33 +1010,40 @@ def _real_single(name: str, real: Callable[[Any], Any]) -> Callable[[Any], Any]:
 # ---------------------------------------------------------------------- the table
 
 
-def _real_function(name: str, real: Callable[[Any], Any], meaning: str, mathml: str = "") -> ExpressionFunction:
+def _real_function(
+    name: str, real: Callable[[Any], Any], meaning: str, sign: str, mathml: str = ""
+) -> ExpressionFunction:
     """Return the row of `FUNCTIONS` of a function of one real number from its NumPy function."""
     return ExpressionFunction(
-        arguments=1, meaning=meaning, arrays=_real_array(real), single=_real_single(name, real), mathml=mathml or name
+        arguments=1,
+        meaning=meaning,
+        arrays=_real_array(real),
+        single=_real_single(name, real),
+        mathml=mathml or name,
+        sign=sign,
     )
 
 
-REAL: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "exp": (np.exp, "exponential function"),
-    "ln": (np.log, "natural logarithm"),
-    "log10": (np.log10, "logarithm to the base of 10"),
-    "sqrt": (np.sqrt, "square root"),
-    "factorial": (_factorial_array, "factorial"),
-    "sin": (np.sin, "sine"),
-    "cos": (np.cos, "cosine"),
-    "tan": (np.tan, "tangent"),
-    "sinh": (np.sinh, "hyperbolic sine"),
-    "cosh": (np.cosh, "hyperbolic cosine"),
-    "tanh": (np.tanh, "hyperbolic tangent"),
-    "arcsin": (np.arcsin, "inverse sine"),
-    "arccos": (np.arccos, "inverse cosine"),
-    "arctan": (np.arctan, "inverse tangent"),
-    "arcsinh": (np.arcsinh, "inverse hyperbolic sine"),
-    "arccosh": (np.arccosh, "inverse hyperbolic cosine"),
-    "arctanh": (np.arctanh, "inverse hyperbolic tangent"),
+REAL: dict[str, tuple[Callable[[Any], Any], str, str]] = {
+    "exp": (np.exp, "exponential function", ">= 0"),
+    "ln": (np.log, "natural logarithm", "any"),
+    "log10": (np.log10, "logarithm to the base of 10", "any"),
+    "sqrt": (np.sqrt, "square root", ">= 0"),
+    "factorial": (_factorial_array, "factorial", ">= 0"),
+    "sin": (np.sin, "sine", "any"),
+    "cos": (np.cos, "cosine", "any"),
+    "tan": (np.tan, "tangent", "any"),
+    "sinh": (np.sinh, "hyperbolic sine", "argument"),
+    "cosh": (np.cosh, "hyperbolic cosine", ">= 0"),
+    "tanh": (np.tanh, "hyperbolic tangent", "argument"),
+    "arcsin": (np.arcsin, "inverse sine", "argument"),
+    "arccos": (np.arccos, "inverse cosine", ">= 0"),
+    "arctan": (np.arctan, "inverse tangent", "argument"),
+    "arcsinh": (np.arcsinh, "inverse hyperbolic sine", "argument"),
+    "arccosh": (np.arccosh, "inverse hyperbolic cosine", ">= 0"),
+    "arctanh": (np.arctanh, "inverse hyperbolic tangent", "argument"),
 }
-"""Functions of one real number; NaN outside their domain."""
+"""NumPy function, meaning and sign of functions of one real number; NaN outside their domain."""
 OTHER_MATHML = {"log10": "log", "sqrt": "root"}
 
 FUNCTIONS: dict[str, ExpressionFunction] = {
@@ -1062,6 +1073,7 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
         prism="floor",
         jani="floor",
         mathml="floor",
+        sign="argument",
     ),
     "ceil": ExpressionFunction(
         arguments=1,
@@ -1071,6 +1083,7 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
         prism="ceil",
         jani="ceil",
         mathml="ceiling",
+        sign="argument",
     ),
     "round": ExpressionFunction(
         arguments=1,
@@ -1078,6 +1091,7 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
         arrays=_rounding_array("round", lambda x: np.floor(x + 0.5)),
         single=_round,
         prism="round",
+        sign="argument",
     ),
     "trc": ExpressionFunction(
         arguments=1,
@@ -1085,11 +1099,20 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
         arrays=_rounding_array("trc", np.trunc),
         single=math.trunc,
         jani="trc",
+        sign="argument",
     ),
     "abs": ExpressionFunction(
-        arguments=1, meaning="absolute value", arrays=_abs_array, single=abs, jani="abs", mathml="abs"
+        arguments=1,
+        meaning="absolute value",
+        arrays=_abs_array,
+        single=abs,
+        jani="abs",
+        mathml="abs",
+        sign=">= 0",
     ),
-    "sgn": ExpressionFunction(arguments=1, meaning="sign: -1, 0 or 1", arrays=_sign_array, single=_sign, jani="sgn"),
+    "sgn": ExpressionFunction(
+        arguments=1, meaning="sign: -1, 0 or 1", arrays=_sign_array, single=_sign, jani="sgn", sign="argument"
+    ),
     "pow": ExpressionFunction(
         arguments=2,
         meaning="power; a whole number of whole numbers",
@@ -1108,6 +1131,7 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
         single=_modulo,
         prism="mod",
         jani="%",
+        sign=">= 0",
     ),
     "log": ExpressionFunction(
         arguments=2,
@@ -1119,9 +1143,13 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
         mathml="log with logbase",
     ),
     "whole": ExpressionFunction(
-        arguments=1, meaning="number that must be whole", arrays=_integer_array, single=_integer
+        arguments=1,
+        meaning="number that must be whole",
+        arrays=_integer_array,
+        single=_integer,
+        sign="argument",
     ),
-    **{name: _real_function(name, real, meaning, OTHER_MATHML.get(name, "")) for name, (real, meaning) in REAL.items()},
+    **{name: _real_function(name, *entry, OTHER_MATHML.get(name, "")) for name, entry in REAL.items()},
 }
 """Functions by the name in a `Call`."""
 

@@ -21,6 +21,7 @@ import numpy as np
 from hopflow.results import Result, Status, UndecidedError
 from markov.files.csl import Checker, Operators
 from markov.files.enclosures import (
+    OPERATIONS,
     ROUNDED_UP,
     Enclosure,
     Estimate,
@@ -318,11 +319,12 @@ class Evaluation(Scope):
         return result
 
     def _apply_function(self, name: str, arguments: Any, line: int) -> Enclosure:
-        """Return the values, in each state, of ``min`` or ``max`` of operators; FileError for other functions."""
-        if name in ("min", "max"):
-            return self._calculate(name, *(self.numbers(part, name) for part in arguments))
-        message = f"{name} of P, S or R: only + - * / min and max are evaluated with a bound"
-        raise FileError((self.file, line), message)
+        """Return the values, in each state, of a function of operators; FileError unless it is in `OPERATIONS`."""
+        if name not in OPERATIONS:
+            functions = " and ".join(filter(str.isalpha, OPERATIONS))
+            message = f"{name} of P, S or R: only + - * / {functions} are evaluated with a bound"
+            raise FileError((self.file, line), message)
+        return self._calculate(name, *(self.numbers(part, name) for part in arguments))
 
     def _calculate(self, name: str, *operands: Estimate) -> Estimate:
         """Return the result of an operator or function of numbers; FileError if it takes truth values."""
