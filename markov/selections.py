@@ -125,22 +125,17 @@ def _states_by_name(chain: MarkovChain, text: str, name: str) -> NDArray[np.bool
         return one
     if text not in measures or not _is_indicator(measures[text]):
         labels = tuple(key for key, mean in measures.items() if _is_indicator(mean))
-        texts = () if text in measures else _string_states(chain)
-        if not labels and not texts:
+        states = () if text in measures else chain.table.plain()
+        names = tuple(itertools.islice((state for state in states if isinstance(state, str)), MAX_LISTED))
+        if not labels and not names:
             message = "there are no labels; give a state, a list of states, or a function of the state"
             raise ValueError(f"{name} = {text!r}: {message}")
-        choice(name, text, tuple(dict.fromkeys((*labels, *texts))))
+        choice(name, text, tuple(dict.fromkeys((*labels, *names))))
     members = np.asarray(measures[text].of != 0.0)
     if one.any() and not np.array_equal(one, members):
         message = "a label and a state"
         raise ValueError(f"{name} = {text!r}: is {message}; write {name}=[{text!r}] for the state")
     return members
-
-
-def _string_states(chain: MarkovChain) -> tuple[str, ...]:
-    """Return the first 20 states that are strings, to be listed in an error message."""
-    texts = (state for state in chain.table.plain() if isinstance(state, str))
-    return tuple(itertools.islice(texts, MAX_LISTED))
 
 
 def _is_state(chain: MarkovChain, value: Any) -> bool:

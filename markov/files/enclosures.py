@@ -144,16 +144,6 @@ def compare(sign: str, a: Estimate, b: Estimate) -> Truth:
     return Truth(holds & sure, holds | ~sure)
 
 
-def _sum(a: Estimate, b: Estimate) -> Estimate:
-    """Return a + b with error bounds."""
-    return _with_rounding(a.values + b.values, a.error + b.error)
-
-
-def _difference(a: Estimate, b: Estimate) -> Estimate:
-    """Return a - b with error bounds."""
-    return _with_rounding(a.values - b.values, a.error + b.error)
-
-
 def _product(a: Estimate, b: Estimate) -> Estimate:
     """Return a * b with error bounds."""
     error = np.abs(a.values) * b.error + np.abs(b.values) * a.error + a.error * b.error
@@ -188,8 +178,8 @@ def _pick_extreme(pick: Any) -> Callable[..., Estimate]:
 
 
 OPERATIONS: dict[str, Callable[..., Estimate]] = {
-    "+": _sum,
-    "-": _difference,
+    "+": lambda a, b: _with_rounding(a.values + b.values, a.error + b.error),
+    "-": lambda a, b: _with_rounding(a.values - b.values, a.error + b.error),
     "*": _product,
     "/": _quotient,
     "min": _pick_extreme(np.minimum),

@@ -592,13 +592,13 @@ def _integer_arithmetic(sign: str, run: Callable[[Any, Any], Any], a: Value, b: 
 def _division(a: Value, b: Value, location: Any) -> Value:
     """Array rule of ``a / b``, a real number."""
     check_numbers([a, b], location, "/")
-    return combine("double", [a, b], lambda c: _quotient_array(as_real(a.run(c)), as_real(b.run(c))))
 
+    def run(c: Batch) -> Any:
+        top, bottom = as_real(a.run(c)), as_real(b.run(c))
+        with np.errstate(divide="ignore", invalid="ignore"):  # 1/0 is infinite
+            return np.true_divide(top, bottom)
 
-def _quotient_array(a: Any, b: Any) -> Any:
-    """Return the elementwise quotient of arrays; 1/0 is infinite, without a warning."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # 1/0 is infinite
-        return np.true_divide(a, b)
+    return combine("double", [a, b], run)
 
 
 def quotient(a: Any, b: Any) -> Any:
@@ -1010,20 +1010,6 @@ def _real_single(name: str, real: Callable[[Any], Any]) -> Callable[[Any], Any]:
 # ---------------------------------------------------------------------- the table
 
 
-def _real_function(
-    name: str, real: Callable[[Any], Any], meaning: str, sign: str, mathml: str = ""
-) -> ExpressionFunction:
-    """Return the row of `FUNCTIONS` of a function of one real number from its NumPy function."""
-    return ExpressionFunction(
-        arguments=1,
-        meaning=meaning,
-        arrays=_real_array(real),
-        single=_real_single(name, real),
-        mathml=mathml or name,
-        sign=sign,
-    )
-
-
 REAL: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "exp": (np.exp, "exponential function", ">= 0"),
     "ln": (np.log, "natural logarithm", "any"),
@@ -1149,7 +1135,17 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
         single=_integer,
         sign="argument",
     ),
-    **{name: _real_function(name, *entry, OTHER_MATHML.get(name, "")) for name, entry in REAL.items()},
+    **{
+        name: ExpressionFunction(
+            arguments=1,
+            meaning=meaning,
+            arrays=_real_array(real),
+            single=_real_single(name, real),
+            mathml=OTHER_MATHML.get(name, name),
+            sign=sign,
+        )
+        for name, (real, meaning, sign) in REAL.items()
+    },
 }
 """Functions by the name in a `Call`."""
 

@@ -532,7 +532,7 @@ def answer_property(evaluation: Evaluation, query: Any, text: str) -> PropertyRe
         causes = [f"{note.operator}: {note.text(n)}" if several else note.text(n) for note in notes]
         reason = "; ".join([filter_reason, *causes] if filter_reason else causes)
         error = max([error, *(note.error for note in notes)])
-    is_converged = not undecided and math.isfinite(error)
+    status = Status.CONVERGED if math.isfinite(error) else Status.INACCURATE
     return PropertyResult(
         text=text,
         value=value,
@@ -540,16 +540,9 @@ def answer_property(evaluation: Evaluation, query: Any, text: str) -> PropertyRe
         values=enclosure.surely if isinstance(enclosure, Truth) else enclosure.values,
         errors=np.zeros(n) if isinstance(enclosure, Truth) else enclosure.error,
         undecided=enclosure.undecided if isinstance(enclosure, Truth) else np.zeros(n, dtype=bool),
-        status=_status(undecided=undecided, is_converged=is_converged),
+        status=Status.UNDECIDED if undecided else status,
         reason=reason,
     )
-
-
-def _status(*, undecided: bool, is_converged: bool) -> Status:
-    """Return the status of a result."""
-    if undecided:
-        return Status.UNDECIDED
-    return Status.CONVERGED if is_converged else Status.INACCURATE
 
 
 # ------------------------------------------------------------------- evaluation from the initial state

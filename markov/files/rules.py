@@ -85,7 +85,8 @@ class StateExpressions:
         """Return an expression, with names replaced by ``renamed``, as a function of one state."""
         value = self.instance.scope.value(expression, renamed)  # checks names and types
         if value.fixed:
-            return _constant_function(value.single())
+            constant = value.single()
+            return lambda _s: constant
         location = self.instance.location(expression.line)
         match expression:
             case Name(name):
@@ -93,7 +94,8 @@ class StateExpressions:
             case Label(name):
                 return self.function(self.instance.program.labels[name])
             case Negation(sign, of):
-                return _negation(sign, self.function(of, renamed))
+                operand = self.function(of, renamed)
+                return (lambda s: not operand(s)) if sign == "!" else (lambda s: -operand(s))
             case Chain(first, rest):
                 result = self.function(first, renamed)
                 for sign, part in rest:
@@ -120,16 +122,6 @@ def step_functions(instance: Instance) -> list[StateFunction]:
     """Return the rewards of transitions as functions of the target state followed by the transient variables."""
     expressions = StateExpressions(with_transient_names(instance), instance.program.transient)
     return [expressions.function(tree) for tree in instance.program.steps.values()]
-
-
-def _constant_function(value: Any) -> StateFunction:
-    """Return the function of a state that is the same value in all states."""
-    return lambda _s: value
-
-
-def _negation(sign: str, of: StateFunction) -> StateFunction:
-    """Return the function of a state that negates another one, ``!x`` or ``-x``."""
-    return (lambda s: not of(s)) if sign == "!" else (lambda s: -of(s))
 
 
 def _choice(cases: list[tuple[StateFunction, StateFunction]], otherwise: StateFunction) -> StateFunction:
