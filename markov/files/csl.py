@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Marks = NDArray[np.bool_]
 
-__all__ = ["Checker", "Operators", "States"]
+__all__ = ["Checker", "OperatorScope", "Operators"]
 
 # --------------------------------------------------------------------------------- measures of a chain
 
@@ -91,7 +91,7 @@ class Checker:
         return self._with_exact_sets(values, error, possible, ~certain)
 
     def _with_exact_sets(self, values: Vector, error: Vector, positive: Marks, partial: Marks) -> Estimate:
-        """Return probabilities with exact sets of the states where they are positive and below one."""
+        """Return probabilities with errors; they are positive, and below one, in exactly the marked states."""
         return probability(values, error, Truth.exactly(positive), Truth.exactly(partial))
 
     def until_within(
@@ -383,7 +383,7 @@ class Checker:
 # ----------------------------------------------------------------------------- operators of properties
 
 
-class States(Protocol):
+class OperatorScope(Protocol):
     """Interface of a scope that evaluates the expressions inside operators: sets of states, constants, rewards."""
 
     file: str
@@ -418,7 +418,7 @@ class Operators:
         self,
         checker: Checker,
         rewards: Callable[[Any, Any], tuple[Vector, Vector]],
-        scope: States,
+        scope: OperatorScope,
     ) -> None:
         self.checker, self.rewards, self.scope = checker, rewards, scope
         self.n = checker.n
@@ -494,7 +494,7 @@ class Operators:
         """Return the probability of an until formula from each state, where both sets may be undecided."""
 
         def until(left: Marks, right: Marks) -> Estimate:
-            """Return the probability for decided sets."""
+            """Return the probability of the until formula for decided sets."""
             return self.checker.until_between(left, right, times, state)
 
         return _enclose_monotone(until, left, right)

@@ -66,7 +66,7 @@ class Truth:
         return not self.undecided.any()
 
     def map(self, change: Callable[[Marks], Marks]) -> Truth:
-        """Return the truth after a monotone function of sets of states, applied to the smallest and the largest set."""
+        """Return the truth of ``change`` of this set of states; ``change`` maps sets to sets and is monotone."""
         surely = change(self.surely)
         return Truth(surely, surely if self.decided else change(self.possibly))
 
@@ -80,7 +80,7 @@ class Truth:
         return Truth(self.surely | other.surely, self.possibly | other.possibly)
 
     def same_as(self, other: Truth) -> Truth:
-        """Return where two truth values are equal: the equivalence of both conditions."""
+        """Return in which states two three-valued truths agree: their equivalence."""
         return (self & other) | (~self & ~other)
 
 
@@ -307,9 +307,9 @@ def _reduce(how: str, values: Estimate, indices: NDArray[np.int64], location: An
         case "default" | "state" | "first":
             return FilterValue(inside[0].item(), float(errors[0]))
         case "min":
-            return FilterValue(float(inside.min()), _largest_error(-inside, errors))
+            return FilterValue(float(inside.min()), _error_of_maximum(-inside, errors))
         case "max":
-            return FilterValue(float(inside.max()), _largest_error(inside, errors))
+            return FilterValue(float(inside.max()), _error_of_maximum(inside, errors))
         case "sum":
             rounding = U * math.fsum(np.abs(inside))
             return FilterValue(math.fsum(inside), math.fsum(errors) * ROUNDED_UP + rounding)
@@ -323,7 +323,7 @@ def _reduce(how: str, values: Estimate, indices: NDArray[np.int64], location: An
     return FilterValue(inside.tolist(), float(errors.max()))  # print, printall
 
 
-def _largest_error(sizes: Any, errors: Any) -> float:
+def _error_of_maximum(sizes: Any, errors: Any) -> float:
     """Return a bound on the error of the maximum of numbers with errors."""
     if not np.isfinite(sizes).all():
         return float(errors.max())

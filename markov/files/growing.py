@@ -142,7 +142,7 @@ class GrowingRows:
         return int(max(rows.degrees.max(initial=1), rows.arrivals[FIRST_STATE:].max(initial=1)))
 
     def keep(self, states: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Keep the states of these indices alone, without rows; return their new order, an array of positions."""
+        """Keep these states alone, without rows; return ``order``: state 2 + i is the former ``states[order[i]]``."""
         numbers = self.numbers[states]
         order = np.argsort(numbers)
         self._clear(numbers[order])

@@ -206,8 +206,8 @@ class Cursor:
             raise self.error(f"{self.token.text!r} where {wanted} is expected")
         return self.take()
 
-    def kind(self, kind: str, expected: str) -> Token:
-        """Consume the next token and return it; FileError unless it is of this kind."""
+    def expect_kind(self, kind: str, expected: str) -> Token:
+        """Consume the next token and return it; FileError unless it is of this kind, which ``expected`` describes."""
         if self.token.kind != kind:
             raise self.error(f"{self.token.text!r} where {expected} is expected")
         return self.take()
@@ -333,12 +333,12 @@ class ExpressionParser:
             return Literal(self._parse_number(cursor.take().text), line)
         if cursor.token.kind == "text":
             return Label(cursor.take().text[1:-1], line)
-        name = cursor.kind("name", "an expression").text
+        name = cursor.expect_kind("name", "an expression").text
         if name in ("true", "false"):
             return Literal(name == "true", line)
         if name == "func":  # an older way to write functions
             cursor.expect("(")
-            name = cursor.kind("name", "a function").text
+            name = cursor.expect_kind("name", "a function").text
             cursor.expect(",")
             return Call(self._function_name(name), self._read_arguments(), line)
         if name in FUNCTIONS and cursor.accept("("):  # F<=T (a | b) calls no function T

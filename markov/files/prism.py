@@ -261,7 +261,7 @@ class _Parser(ExpressionParser):
 
     def _new_name(self) -> Token:
         """Consume a name and return its token; FileError if the name is declared already."""
-        name = self.cursor.kind("name", "a name")
+        name = self.cursor.expect_kind("name", "a name")
         self.contents.check_new(name.text, name.line)
         return name
 
@@ -294,7 +294,7 @@ class _Parser(ExpressionParser):
 
     def _read_label(self) -> None:
         """Read ``label "name" = condition;`` into the program."""
-        name = self.cursor.kind("text", "a name in quotes")
+        name = self.cursor.expect_kind("text", "a name in quotes")
         self.cursor.expect("=")
         if name.text[1:-1] in self.contents.labels:
             raise FileError((self.cursor.file, name.line), f"label {name.text} is defined twice")
@@ -315,7 +315,7 @@ class _Parser(ExpressionParser):
         while not cursor.accept("endrewards"):
             line, action = cursor.token.line, None
             if cursor.accept("["):
-                action = "" if cursor.at("]") else cursor.kind("name", "an action").text
+                action = "" if cursor.at("]") else cursor.expect_kind("name", "an action").text
                 cursor.expect("]")
             guard = self.expression()
             cursor.expect(":")
@@ -330,7 +330,7 @@ class _Parser(ExpressionParser):
     def _read_module(self) -> None:
         """Read ``module name ... endmodule`` into the program."""
         cursor, modules = self.cursor, self.contents.modules
-        name = cursor.kind("name", "a name of a module")
+        name = cursor.expect_kind("name", "a name of a module")
         if name.text in modules:
             raise FileError((cursor.file, name.line), f"module {name.text} is defined twice")
         if len(modules) >= MAX_MODULES:
@@ -369,14 +369,14 @@ class _Parser(ExpressionParser):
     def _read_module_copy(self, name: Token) -> Module:
         """Return the module of ``module name = other [ old=new, ... ] endmodule``."""
         cursor, renames = self.cursor, {}
-        base = cursor.kind("name", "a module").text
+        base = cursor.expect_kind("name", "a module").text
         if base not in self.contents.modules:
             raise cursor.error(f"module {base!r} is not defined before")
         cursor.expect("[")
         while not cursor.accept("]"):
-            old = cursor.kind("name", "a name").text
+            old = cursor.expect_kind("name", "a name").text
             cursor.expect("=")
-            renames[old] = cursor.kind("name", "a name").text
+            renames[old] = cursor.expect_kind("name", "a name").text
             cursor.accept(",")
         cursor.expect("endmodule")
         original = self.contents.modules[base]
@@ -396,7 +396,7 @@ class _Parser(ExpressionParser):
         """Read ``[action] guard -> updates;`` and return the command."""
         cursor = self.cursor
         line = cursor.expect("[").line
-        action = "" if cursor.at("]") else cursor.kind("name", "an action").text
+        action = "" if cursor.at("]") else cursor.expect_kind("name", "an action").text
         cursor.expect("]")
         guard = self.expression()
         cursor.expect("->")
@@ -442,7 +442,7 @@ class _Parser(ExpressionParser):
         """Read ``(name' = value)`` and return the assignment."""
         cursor = self.cursor
         parenthesis = cursor.accept("(")
-        name = cursor.kind("name", "a variable")
+        name = cursor.expect_kind("name", "a variable")
         cursor.expect("'")
         cursor.expect("=")
         value = self.expression()
@@ -525,7 +525,7 @@ class _Parser(ExpressionParser):
         elif cursor.token.kind == "text":
             part = Composition("system", (cursor.take(),))
         else:
-            name = cursor.kind("name", "a module or a named system").text
+            name = cursor.expect_kind("name", "a module or a named system").text
             part = Composition("module", (name,))
         while cursor.at("/", "{"):
             if cursor.take().text == "/":
@@ -542,7 +542,7 @@ class _Parser(ExpressionParser):
         """Read names of actions up to the closing sign ``end`` and return them."""
         actions = []
         while not self.cursor.accept(end):
-            actions.append(self.cursor.kind("name", "an action").text)
+            actions.append(self.cursor.expect_kind("name", "an action").text)
             self.cursor.accept(",")
         return tuple(actions)
 
@@ -550,9 +550,9 @@ class _Parser(ExpressionParser):
         """Read ``old <- new, ...`` up to the closing brace and return the mapping."""
         cursor, renaming = self.cursor, {}
         while not cursor.accept("}"):
-            old = cursor.kind("name", "an action").text
+            old = cursor.expect_kind("name", "an action").text
             cursor.expect("<")
             cursor.expect("-")
-            renaming[old] = cursor.kind("name", "an action").text
+            renaming[old] = cursor.expect_kind("name", "an action").text
             cursor.accept(",")
         return renaming

@@ -408,7 +408,7 @@ class Instance:
         return out
 
     def valid(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers that stand for a state: those of a power of two may exceed a variable's range."""
+        """Return the numbers that stand for a state; a bit field may hold values beyond its variable's range."""
         highest = np.array([[r.high] for r in self.ranges]).reshape(-1, 1)
         return numbers[(self.codes(numbers) <= highest).all(axis=0)]
 
@@ -607,7 +607,7 @@ def _convert_constant(value: Any, declaration: Constant, location: Any) -> Any:
 
 
 def _initial_range(variable: Variable, scope: Scope) -> Range:
-    """Return the range of a declared variable, a single value at its start where it is unbounded."""
+    """Return the range of a declared variable; where it has no bounds, a window around its initial value."""
     location = scope.file, variable.line
 
     def constant_of(expression: Any, role: str, kind: str = "int") -> int:

@@ -274,7 +274,7 @@ class _Parser(ExpressionParser):
             if cursor.accept("const"):
                 self._read_constant(properties)
             elif cursor.accept("label"):
-                name = cursor.kind("text", "a name in quotes").text[1:-1]
+                name = cursor.expect_kind("text", "a name in quotes").text[1:-1]
                 if name in properties.labels:
                     raise cursor.error(f'label "{name}" is defined twice')
                 cursor.expect("=")
@@ -288,7 +288,7 @@ class _Parser(ExpressionParser):
         """Read ``const type name = value;`` into the properties."""
         cursor = self.cursor
         kind = token.text if (token := cursor.accept("int", "double", "bool")) else "int"
-        name = cursor.kind("name", "a name")
+        name = cursor.expect_kind("name", "a name")
         if name.text in properties.constants:
             raise FileError((cursor.file, name.line), f"{name.text!r} is defined twice")
         value = self.expression() if cursor.accept("=") else None

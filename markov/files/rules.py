@@ -161,7 +161,7 @@ class _Outcome(NamedTuple):
 
 
 class _Move(NamedTuple):
-    """A transition out of one state: action, target state, rate in 1/s, and rewards earned by their numbers."""
+    """A transition out of one state: action, target state, rate in 1/s, and the rewards it earns, by their index."""
 
     action: str
     target: Any
@@ -279,7 +279,7 @@ class FileRules(ChainModel):
         return self.State(*values)
 
     def _gains(self, s: Any, outcomes: tuple[_Outcome, ...], target: Any) -> dict[int, Any]:
-        """Return the rewards that a transition earns, by their numbers."""
+        """Return the rewards that a transition earns, by their index in `Program.steps`."""
         if not self._steps:
             return {}
         values = dict(enumerate(self._initial_values))

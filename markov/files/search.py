@@ -405,7 +405,7 @@ def explore_by_rules(instance: Instance, max_states: int) -> StateSpace:
 
 
 def _reorder(row: array[float], order: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the values as an array in the order of the indices."""
+    """Return ``row[order]`` as an array of float64."""
     return np.array(row, dtype=np.float64)[order]
 
 
