@@ -47,7 +47,7 @@ def hits(model: FileModel, text: str, paths: int, seed: int = 1) -> int | None:
     query, given = model._parse_query(text)
     if not isinstance(query, Operator) or query.kind != "P":
         return None
-    unlisted = InitialStateEvaluation(model.instance, model._typed_constants(given, None), 1)
+    unlisted = InitialStateEvaluation(model.instance, model._constants_of_properties(given, None), 1)
     path = query.of
     begin, end = unlisted.times(path)
     at_once = begin == 0.0

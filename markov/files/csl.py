@@ -69,13 +69,13 @@ class Checker:
         self.rates = off_diagonal(Q)
 
     @cached_property
-    def _transposed_rates(self) -> sp.csr_matrix:
+    def _rates_transposed(self) -> sp.csr_matrix:
         """The transposed rate matrix, shape (n, n): row y has the rates into state y."""
         return sp.csr_matrix(self.rates.T)
 
     def leads_to(self, target: Marks, within: Marks | None = None) -> Marks:
         """Return which states reach a target state through states of ``within`` (None: all states), shape (n,)."""
-        return leads_to(self._transposed_rates, target, within)
+        return leads_to(self._rates_transposed, target, within)
 
     def until(self, left: Marks, right: Marks) -> Estimate:
         """Return P(left U right), the probability to reach ``right`` through ``left`` at any time, from each state."""

@@ -280,19 +280,19 @@ def _reduce_truth(how: str, values: Truth, chosen: Truth) -> FilterValue:
         return FilterValue(None if undecided else minimum, 0.0, f"{minimum} to {maximum}" if undecided else "")
     if how == "exists":
         inside = values & chosen
-        return _decided_value(sure=bool(inside.surely.any()), possible=bool(inside.possibly.any()))
+        return _value_if_decided(sure=bool(inside.surely.any()), possible=bool(inside.possibly.any()))
     inside = ~chosen | values
-    return _decided_value(sure=bool(inside.surely.all()), possible=bool(inside.possibly.all()))
+    return _value_if_decided(sure=bool(inside.surely.all()), possible=bool(inside.possibly.all()))
 
 
-def _decided_value(*, sure: bool, possible: bool) -> FilterValue:
+def _value_if_decided(*, sure: bool, possible: bool) -> FilterValue:
     """Return the truth value as a filter's result; None if it is possible but not sure."""
     return FilterValue(sure if sure == possible else None)
 
 
 def _truth_values(how: str, values: Truth, indices: NDArray[np.int64]) -> FilterValue:
     """Return the truth value in the first chosen state for "state" and "first"; otherwise a list of all values."""
-    results = [_decided_value(sure=bool(values.surely[k]), possible=bool(values.possibly[k])) for k in indices]
+    results = [_value_if_decided(sure=bool(values.surely[k]), possible=bool(values.possibly[k])) for k in indices]
     if how in ("state", "first"):
         return results[0]
     return FilterValue([value.value for value in results])  # print, printall

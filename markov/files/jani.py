@@ -128,10 +128,9 @@ class JaniReader:
         for k, value in enumerate(functions):
             path = f"{where}[{k}]"
             self.check_keys(value, "function", path)
-            name = self.required_entry(value, "name", path, str)
+            name = self.entry(value, "name", path, str)
             parameters = [
-                self.required_entry(p, "name", f"{path}.parameters", str)
-                for p in self.required_entry(value, "parameters", path, list)
+                self.entry(p, "name", f"{path}.parameters", str) for p in self.entry(value, "parameters", path, list)
             ]
             for entry in value["parameters"]:
                 self.check_keys(entry, "parameter", path)
@@ -148,7 +147,7 @@ class JaniReader:
         """Return a FileError at a path in the file such as ``automata[0].edges[2].guard``."""
         return FileError((self.file, None), f"{where}: {reason}")
 
-    def required_entry(self, value: Any, name: str, where: str, kind: type | tuple[type, ...]) -> Any:
+    def entry(self, value: Any, name: str, where: str, kind: type | tuple[type, ...]) -> Any:
         """Return the entry ``name`` of a JSON object; FileError if it is missing or of another type than ``kind``."""
         if not isinstance(value, dict) or not isinstance(value.get(name), kind):
             raise self.error(where, f"{name!r} is missing or of a wrong type")
@@ -192,7 +191,7 @@ class JaniReader:
             raise self.error(where, f"{type(value).__name__} is no expression")
         self.check_keys(value, "expression", where)
         if "constant" in value:
-            return self._named_constant(value["constant"], where)
+            return self._read_named_constant(value["constant"], where)
         operator = value.get("op")
         if not isinstance(operator, str):
             raise self.error(where, f"operator {operator!r} is not read")
@@ -202,7 +201,7 @@ class JaniReader:
             return self._inline_call(value, where, depth)
         return self._read_operation(operator, value, where, depth)
 
-    def _named_constant(self, name: Any, where: str) -> Expression:
+    def _read_named_constant(self, name: Any, where: str) -> Expression:
         """Return the tree of a constant of JANI, e or π."""
         number = {"e": math.e, "π": math.pi}.get(name) if isinstance(name, str) else None
         if number is None:
@@ -212,8 +211,8 @@ class JaniReader:
     def _inline_call(self, value: Any, where: str, depth: int) -> Expression:
         """Return the tree of a called function's body, with the arguments in place of its parameters."""
         name, values = (
-            self.required_entry(value, "function", where, str),
-            self.required_entry(value, "args", where, list),
+            self.entry(value, "function", where, str),
+            self.entry(value, "args", where, list),
         )
         if name not in self.functions:
             raise self.error(where, f"function {name!r} is not defined")
@@ -310,7 +309,7 @@ class JaniProperties(JaniReader):
         properties = Properties(self.file)
         for k, value in enumerate(entries):
             where = f"properties[{k}]"
-            name = self.required_entry(value, "name", where, str)
+            name = self.entry(value, "name", where, str)
             if name in properties.properties:
                 raise self.error(where, f"property {name!r} is defined twice")
             try:
@@ -502,7 +501,7 @@ class _Reader(JaniReader):
         if unread := {str(feature) for feature in features} - FEATURES:
             raise self.error("features", f"{', '.join(sorted(unread))}: not read")
         actions = self.optional_list(contents, "actions", "file")
-        names = [self.required_entry(self.check_keys(a, "action", "actions"), "name", "actions", str) for a in actions]
+        names = [self.entry(self.check_keys(a, "action", "actions"), "name", "actions", str) for a in actions]
         if len(set(names)) < len(names):
             raise self.error("actions", "an action is declared twice")
         self.actions = set(names)
@@ -512,7 +511,7 @@ class _Reader(JaniReader):
             self._read_constant(program, constant, f"constants[{k}]")
         for k, variable in enumerate(self.optional_list(contents, "variables", "file")):
             self._read_variable(program, variable, f"variables[{k}]")
-        automata = self.required_entry(contents, "automata", "file", list)
+        automata = self.entry(contents, "automata", "file", list)
         for k, automaton in enumerate(automata):
             self._read_automaton(program, automaton, f"automata[{k}]")
         for name, variable in self.transient.items():
@@ -532,7 +531,7 @@ class _Reader(JaniReader):
 
     def _read_constant(self, program: Program, value: Any, where: str) -> None:
         """Add a constant to the program."""
-        name = self.required_entry(value, "name", where, str)
+        name = self.entry(value, "name", where, str)
         self.check_keys(value, "constant", where)
         kind = value.get("type")
         if isinstance(kind, dict):
@@ -550,7 +549,7 @@ class _Reader(JaniReader):
 
     def _read_variable(self, program: Program, value: Any, where: str) -> None:
         """Add a variable to the program; a transient variable to ``self.transient``."""
-        name = self.required_entry(value, "name", where, str)
+        name = self.entry(value, "name", where, str)
         if name in self.transient:
             raise self.error(where, f"{name!r} is defined twice")
         program.check_new(name, 1)
@@ -577,22 +576,22 @@ class _Reader(JaniReader):
 
     def _read_automaton(self, program: Program, value: Any, where: str) -> None:
         """Add an automaton to the program, as a module with a variable for its location."""
-        name = self.required_entry(value, "name", where, str)
+        name = self.entry(value, "name", where, str)
         self.check_keys(value, "automaton", where)
         self._check_unrestricted(value, f"{where}.restrict-initial")
         model_functions = dict(self.functions)
         self.read_functions(self.optional_list(value, "functions", where), f"{where}.functions")
         for k, variable in enumerate(self.optional_list(value, "variables", where)):
             self._read_variable(program, variable, f"{where}.variables[{k}]")
-        locations = self.required_entry(value, "locations", where, list)
+        locations = self.entry(value, "locations", where, list)
         names = [
-            self.required_entry(self.check_keys(x, "location", f"{where}.locations"), "name", f"{where}.locations", str)
+            self.entry(self.check_keys(x, "location", f"{where}.locations"), "name", f"{where}.locations", str)
             for x in locations
         ]
         if len(set(names)) < len(names):
             raise self.error(f"{where}.locations", "a location is defined twice")
         location_name = f"{name}.location"
-        starts = self.required_entry(value, "initial-locations", where, list)
+        starts = self.entry(value, "initial-locations", where, list)
         if len(starts) != 1 or starts[0] not in names:
             raise self.error(where, "one initial location is expected")
         if len(names) > 1:
@@ -602,23 +601,23 @@ class _Reader(JaniReader):
         for number, location in enumerate(locations):
             condition = _is_at_location(location_name, number) if len(names) > 1 else None
             for assignment in self.optional_list(location, "transient-values", where):
-                ref = self._assigned_name(assignment, where)
+                ref = self._target_variable(assignment, where)
                 if ref not in self.transient:
                     raise self.error(where, f"{ref!r} is no transient variable")
                 tree = self.expression(assignment.get("value"), f"{where}.locations[{number}]")
                 self.state_values.setdefault(ref, []).append((name, condition, tree))
         commands = tuple(
             self._read_edge(edge, names, location_name, f"{where}.edges[{k}]")
-            for k, edge in enumerate(self.required_entry(value, "edges", where, list))
+            for k, edge in enumerate(self.entry(value, "edges", where, list))
         )
         if name in program.modules:
             raise self.error(where, f"automaton {name!r} is defined twice")
         program.modules[name] = Module(name, commands, 1)
         self.functions = model_functions
 
-    def _assigned_name(self, value: Any, where: str) -> str:
+    def _target_variable(self, value: Any, where: str) -> str:
         """Return the name of the variable that an assignment sets; FileError for an index other than 0."""
-        ref: str = self.required_entry(value, "ref", where, str)
+        ref: str = self.entry(value, "ref", where, str)
         self.check_keys(value, "assignment", where)
         if value.get("index", 0) != 0:
             raise self.error(where, "assignments one after the other (index) are not read")
@@ -626,7 +625,7 @@ class _Reader(JaniReader):
 
     def _read_edge(self, edge: Any, names: list[str], location_name: str, where: str) -> Command:
         """Return an edge of an automaton as a command."""
-        source = self.required_entry(edge, "location", where, str)
+        source = self.entry(edge, "location", where, str)
         self.check_keys(edge, "edge", where)
         action = edge.get("action", "")
         if not isinstance(action, str) or (action and action not in self.actions):
@@ -639,10 +638,10 @@ class _Reader(JaniReader):
         )
         if len(names) > 1:
             guard = Chain(_is_at_location(location_name, names.index(source)), (("&", guard),), 1)
-        rate_object = self.check_keys(self.required_entry(edge, "rate", where, dict), "exp", f"{where}.rate")
+        rate_object = self.check_keys(self.entry(edge, "rate", where, dict), "exp", f"{where}.rate")
         rate = self.expression(rate_object.get("exp"), f"{where}.rate")
         shared = self.optional_list(edge, "assignments", where)
-        destinations = self.required_entry(edge, "destinations", where, list)
+        destinations = self.entry(edge, "destinations", where, list)
         self._check_shares(destinations, where)
         branches = tuple(
             self._read_destination(d, rate, shared, names, location_name, f"{where}.destinations[{k}]")
@@ -671,12 +670,12 @@ class _Reader(JaniReader):
         changes: list[Assignment] = []
         transient: list[Assignment] = []
         for assignment in [*shared, *self.optional_list(destination, "assignments", where)]:
-            ref = self._assigned_name(assignment, where)
+            ref = self._target_variable(assignment, where)
             value = self.expression(assignment.get("value"), where)
             if ref in {assigned.name for assigned in transient}:
                 raise self.error(where, f"{ref!r} is assigned twice")
             (transient if ref in self.transient else changes).append(Assignment(ref, value, 1))
-        target = self.required_entry(destination, "location", where, str)
+        target = self.entry(destination, "location", where, str)
         if target not in names:
             raise self.error(where, f"location {target!r} is not defined")
         if len(names) > 1:
@@ -697,18 +696,18 @@ class _Reader(JaniReader):
 
     def _with_composition(self, program: Program, contents: dict[str, Any]) -> Program:
         """Return the program with the parallel composition that ``system`` describes."""
-        system = self.required_entry(contents, "system", "file", dict)
+        system = self.entry(contents, "system", "file", dict)
         self.check_keys(system, "system", "system")
-        elements = self.required_entry(system, "elements", "system", list)
+        elements = self.entry(system, "elements", "system", list)
         names = [
-            self.required_entry(self.check_keys(e, "element", "system.elements"), "automaton", "system.elements", str)
+            self.entry(self.check_keys(e, "element", "system.elements"), "automaton", "system.elements", str)
             for e in elements
         ]
         parts = tuple(Composition("module", (name,)) for name in names)
         vectors = []
         for k, sync in enumerate(self.optional_list(system, "syncs", "system")):
             self.check_keys(sync, "sync", f"system.syncs[{k}]")
-            actions = self.required_entry(sync, "synchronise", f"system.syncs[{k}]", list)
+            actions = self.entry(sync, "synchronise", f"system.syncs[{k}]", list)
             if len(actions) != len(names):
                 raise self.error(f"system.syncs[{k}]", "one entry for each element is expected")
             result = sync.get("result", "")

@@ -574,7 +574,7 @@ def _integer_arithmetic(sign: str, run: Callable[[Any, Any], Any], a: Value, b: 
     low, high = min(extremes), max(extremes)
     fits = low > -INT_LIMIT and high < INT_LIMIT
 
-    def checked_run(c: Batch) -> Any:
+    def run_with_check(c: Batch) -> Any:
         """Return the values in a batch of states; FileError beyond 2^62."""
         x, y = a.run(c), b.run(c)
         with np.errstate(over="ignore"):
@@ -586,7 +586,7 @@ def _integer_arithmetic(sign: str, run: Callable[[Any, Any], Any], a: Value, b: 
     if fits:
         return combine("int", [a, b], lambda c: run(a.run(c), b.run(c)), low=low, high=high)
     limits = {"low": max(low, -INT_LIMIT), "high": min(high, INT_LIMIT)}
-    return combine("int", [a, b], checked_run, fails=True, **limits)
+    return combine("int", [a, b], run_with_check, fails=True, **limits)
 
 
 def _division(a: Value, b: Value, location: Any) -> Value:

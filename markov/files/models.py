@@ -367,7 +367,7 @@ class FileModel:
         """The reachable states and the timed events as jumps, explored on first use."""
         self._check_names(self._property_constants)
         if self.program.listed is not None:
-            return _listed_state_space(self.instance, self.program.listed), ()
+            return _state_space_of_list(self.instance, self.program.listed), ()
         with _nesting_error_of_file(self.name):
             if self.program.resets:
                 return explore_with_resets(self.instance, self.most)
@@ -522,7 +522,7 @@ class FileModel:
                 with rates_in_range(evaluation.checker.Q), time_limit(seconds):
                     result = answer_property(evaluation, query, text)
         except TooLargeError:
-            declared = self._typed_constants(properties, constants)
+            declared = self._constants_of_properties(properties, constants)
             unlisted = InitialStateEvaluation(self.instance, declared, self.most)
             result = unlisted.result(query, text, lambda: self._stationary)
         result = replace(result, seconds=watch.seconds())
@@ -584,12 +584,12 @@ class FileModel:
         self, properties: Properties, constants: Mapping[str, Any] | None, proof: Literal[True, "tight"]
     ) -> Evaluation:
         """Return the scope in which the properties are evaluated on the state space."""
-        constant_values = self._typed_constants(properties, constants)
+        constant_values = self._constants_of_properties(properties, constants)
         defined = Definitions(properties.file, properties.labels, properties.properties)
         checker = self.checker(proof)
         return Evaluation(self.state_space, checker, self.rewards, constant_values, defined, self.label_values)
 
-    def _typed_constants(self, properties: Properties, constants: Mapping[str, Any] | None) -> dict[str, Value]:
+    def _constants_of_properties(self, properties: Properties, constants: Mapping[str, Any] | None) -> dict[str, Value]:
         """Return the constants of a properties file as typed expressions, by name."""
         self._check_names({} if constants is None else constants)
         values = {**self._property_constants, **(constants or {})}
@@ -703,7 +703,7 @@ def _name_listed_values(instance: Instance, listed: ListedStates) -> None:
     instance.scope.symbols |= {name: value_of(values) for name, values in listed.variables.items()}
 
 
-def _listed_state_space(instance: Instance, listed: ListedStates) -> StateSpace:
+def _state_space_of_list(instance: Instance, listed: ListedStates) -> StateSpace:
     """Return the states and rates that a file lists as the state space of its program; state 0 is the default start."""
     initial = listed.initial_states
     return StateSpace(

@@ -148,11 +148,11 @@ class Evaluation(Scope):
             return meaning
         if name == "deadlock":
             stuck = (self.checker.Q.diagonal() == 0.0) & (self.checker.loops == 0.0)
-            return self._listed_values(np.asarray(stuck), "bool")
+            return self._values_by_state(np.asarray(stuck), "bool")
         if name == "init":
             marks = np.zeros(self.n, dtype=bool)
             marks[self.state_space.initial] = True
-            return self._listed_values(marks, "bool")
+            return self._values_by_state(marks, "bool")
         definition = self._definition(name)
         return None if definition is None else self._definition_value(name, definition)
 
@@ -180,7 +180,7 @@ class Evaluation(Scope):
             return None
         return self.definitions.labels.get(name, self.definitions.properties.get(name))
 
-    def _listed_values(self, values: NDArray[Any], kind: str) -> Value:
+    def _values_by_state(self, values: NDArray[Any], kind: str) -> Value:
         """Return the typed expression with these values in the states, shape (n,)."""
         numbers = self.state_space.batch.states
 

@@ -40,7 +40,7 @@ class Interval:
     high: Expression | None = None
 
     @property
-    def unbounded(self) -> bool:
+    def is_unbounded(self) -> bool:
         """Whether the interval has neither a lower nor an upper bound."""
         return self.low is None and self.high is None
 
@@ -153,7 +153,7 @@ def has_times(query: Any, by_name: Mapping[str, Any]) -> bool:
     by_name
         Properties by their names in quotes.
     """
-    if isinstance(query, Path) and not query.interval.unbounded:
+    if isinstance(query, Path) and not query.interval.is_unbounded:
         return True
     if isinstance(query, Label) and query.name in by_name:
         others = {
@@ -513,6 +513,6 @@ class _Parser(ExpressionParser):
             cursor.take()
             return Path("S", line=token.line)
         path = self._read_path()
-        if path.kind not in ("F", "state") or not path.interval.unbounded:
+        if path.kind not in ("F", "state") or not path.interval.is_unbounded:
             raise FileError((cursor.file, token.line), f"R [ {path.kind} ... ]: {LTL}")
         return Path("F", right=path.right, line=token.line)

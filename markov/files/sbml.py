@@ -665,7 +665,7 @@ class _Reader:
                 self._add_constant(program, f"{name}.{key}", self._read_parameter(parameter))
         rate = self.formulas.read(law, where, local)
         changes = self._read_changes(reaction, where)
-        needed = tuple(self._required_species(changes, rate))
+        needed = tuple(self._species_with_condition(changes, rate))
         fits, exceeds = self.within_limits, []
         for species in needed:
             fits = _conjunction(fits, Chain(Name(species, 1), ((">", Literal(0, 1)),), 1))
@@ -705,7 +705,7 @@ class _Reader:
         cleared = [Assignment(species, Literal(0, 1), line) for species in self.counts]
         return (*cleared, Assignment(OUTSIDE, Literal(True, 1), line))
 
-    def _required_species(self, changes: Mapping[str, int], rate: Expression) -> Iterator[str]:
+    def _species_with_condition(self, changes: Mapping[str, int], rate: Expression) -> Iterator[str]:
         """Yield consumed species on which the law depends without vanishing at zero molecules.
 
         A piecewise law is often positive there. Laws that do not depend on a reactant get no condition: they are

@@ -208,10 +208,10 @@ def test_nesting_has_an_end() -> None:
 
 def test_an_entry_must_be_there_and_of_its_type() -> None:
     reader = JaniReader("m.jani")
-    assert reader.required_entry({"name": "q"}, "name", "automata[0]", str) == "q"
+    assert reader.entry({"name": "q"}, "name", "automata[0]", str) == "q"
     for value in ({}, {"name": 3}, "name"):
         with pytest.raises(FileError, match=r"automata\[0\]: 'name' is missing or of a wrong type"):
-            reader.required_entry(value, "name", "automata[0]", str)
+            reader.entry(value, "name", "automata[0]", str)
 
 
 # Properties of JANI are those of the PRISM language.

@@ -91,9 +91,9 @@ def test_intervals_hold_the_values_of_all_sets_between_the_ends(tmp_path: Any, t
 
 
 def test_an_interval_without_ends_says_nothing() -> None:
-    assert Interval().unbounded
-    assert not Interval(low=Literal(0, 1)).unbounded
-    assert not Interval(high=Literal(0, 1)).unbounded
+    assert Interval().is_unbounded
+    assert not Interval(low=Literal(0, 1)).is_unbounded
+    assert not Interval(high=Literal(0, 1)).is_unbounded
 
 
 def test_the_same_property_written_twice_is_one_key_of_a_table() -> None:
