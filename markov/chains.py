@@ -34,7 +34,7 @@ __all__ = ["MarkovChain"]
 
 
 class _HasChain(Protocol):
-    """A model of a file."""
+    """A model read from a file, whose attribute ``chain`` is the Markov chain."""
 
     @property
     def chain(self) -> MarkovChain: ...
@@ -45,7 +45,7 @@ FEW_CELLS, CELLS_PER_STATE = 100_000, 10  # of a product of components that beco
 
 
 class MarkovChain:
-    """A finite continuous-time Markov chain.
+    """Finite continuous-time Markov chain with a validated generator, from a matrix, rules or a file.
 
     Parameters
     ----------
@@ -116,18 +116,19 @@ class MarkovChain:
         elif isinstance(Q, ChainModel):
             if states is not None:
                 raise ValueError("states: the states of a model are named by its State")
-            self._set(Q, build_chain(Q, reachable=reachable))
+            self._set_built(Q, build_chain(Q, reachable=reachable))
         elif callable(Q):
             raise RuleError(f"Q = {Q!r}: rules need a start: explore(rules, start=...)")
         else:
             Q, states = labelled_matrix("Q", Q, states)
             matrix = _validate_generator(Q)
-            self._set(None, (None, None, matrix, "given by its generator"))
-            self._names = None if states is None else _names(states, matrix.shape[0])
+            self._set_built(None, (None, None, matrix, "given by its generator"))
+            self._names = None if states is None else _validate_names(states, matrix.shape[0])
         if like is not None:
             self.take_over(like)
 
-    def _set(self, model: ChainModel | None, built: tuple[Any, ...]) -> None:
+    def _set_built(self, model: ChainModel | None, built: tuple[Any, ...]) -> None:
+        """Set model, state space, state codes, generator and description from a built chain."""
         self.model = model
         self._names = None
         self._space: Space | None
@@ -135,20 +136,20 @@ class MarkovChain:
 
     @classmethod
     def of_built(cls, model: ChainModel, built: Built) -> MarkovChain:
-        """Return the chain of a model from its built states and rates."""
+        """Return a chain with the states and rates in ``built``, which belong to ``model``."""
         chain = cls.__new__(cls)
-        chain._set(model, built)
+        chain._set_built(model, built)
         return chain
 
     def take_over(self, like: MarkovChain) -> None:
-        """Reuse the classes of another chain, where transitions join the same states in both."""
-        if self._joins_as(like):
+        """Reuse the recurrent classes of the chain ``like`` if transitions join the same states in both."""
+        if self._has_transitions_of(like):
             self.__dict__["recurrent_classes"] = like.recurrent_classes
             self.__dict__["_parts"] = like._parts
 
     @cached_property
     def states(self) -> Any:
-        """The states, in the order of Q and of answers.
+        """The states in the order of Q and of answers: a ``State`` of arrays, a tuple of names, or range(n).
 
         Of a model: its ``State`` with an array of shape (n,) for each field (a tuple of arrays for a
         vector), ascending by their components, the last varying fastest; components that are no
@@ -161,19 +162,19 @@ class MarkovChain:
 
     @cached_property
     def table(self) -> StateTable:
-        """The states as functions of the state take them; names count as states."""
+        """The states as a table from which functions of the state are evaluated."""
         if self._space is not None and self._codes is not None:
             return StateTable(self._space, self._codes)
         return StateTable.of(self.states)
 
     @property
     def space(self) -> Space | None:
-        """Space of the states of a model; None for a chain from a generator."""
+        """State space of the model; None for a chain from a matrix."""
         return self._space
 
     @cached_property
     def components(self) -> Mapping[str, NDArray[np.int64]] | None:
-        """Whole numbers that stand for each component of the state, shape (n,) each, by name.
+        """Codes of each component of the states, shape (n,) each, by name; None for a chain from a matrix.
 
         Methods look for structure in them. None for a chain from a generator alone.
         """
@@ -182,7 +183,7 @@ class MarkovChain:
         return dict(zip(self._space.names, self._codes, strict=True))
 
     def number_of(self, state: Any) -> int:
-        """Return the number of a state: its index in ``states``, in pi, and in Q.
+        """Return the index of a state in ``states``, in pi, and in Q.
 
         Raises
         ------
@@ -205,7 +206,7 @@ class MarkovChain:
         return int(matches[0])
 
     def grid(self) -> tuple[dict[str, list[Any]], tuple[NDArray[np.int64], ...]] | None:
-        """Return the values of each component, and the indices of the states in their product.
+        """Return the values of each component, and for each component the index of every state's value; or None.
 
         None without components, or with far more combinations of them than states.
         """
@@ -218,7 +219,7 @@ class MarkovChain:
         return values, tuple(self._codes - low)
 
     def coordinates(self) -> dict[str, Any]:
-        """Return the coordinates of the states along a dimension ``state``, for xarray."""
+        """Return coordinates of the states along an xarray dimension ``state``, by name of the component."""
         if self._space is None:
             return {} if self._names is None else {"state": list(map(str, self._names))}
         components = zip(self._space.components, self.components.values(), strict=True)  # type: ignore[union-attr]
@@ -231,7 +232,7 @@ class MarkovChain:
         }
 
     def marginals(self, pi: NDArray[np.float64]) -> dict[str, tuple[Any, NDArray[np.float64]]] | None:
-        """Return the values of each component and their probabilities; None without components."""
+        """Return values and marginal probabilities of each component, by name; None for a chain from a matrix."""
         if self._space is None or self._codes is None:
             return None
         marginals: dict[str, tuple[Any, NDArray[np.float64]]] = {}
@@ -245,10 +246,11 @@ class MarkovChain:
         return marginals
 
     def state_blocks(self) -> StateTable | StateBlocks:
-        """Return the states as measures take them: see `states`."""
+        """Return the table of states from which measures are evaluated."""
         return self.table
 
-    def _joins_as(self, other: MarkovChain) -> bool:
+    def _has_transitions_of(self, other: MarkovChain) -> bool:
+        """Return whether both chains have equal starts and transitions between the same states."""
         starts = [None if c.model is None else c.model.start() for c in (self, other)]
         return (
             self.Q.shape == other.Q.shape
@@ -269,12 +271,12 @@ class MarkovChain:
 
     @property
     def transitions(self) -> int:
-        """Number of pairs of states with a rate from one to the other."""
+        """Number of pairs of different states with a positive rate from one to the other."""
         return int(self.Q.nnz - np.count_nonzero(self.exit_rates))
 
     @cached_property
     def _reachable(self) -> NDArray[np.bool_]:
-        """Whether the model's start leads to each state; without a start all states count."""
+        """Whether the model's start leads to each state, shape (n,); all True without a start."""
         start = None if self.model is None or self._led_to else self.model.start()
         if start is None:
             return np.ones(self.size, dtype=bool)
@@ -282,14 +284,14 @@ class MarkovChain:
 
     @cached_property
     def recurrent_classes(self) -> list[NDArray[np.int64]]:
-        """Closed communicating classes that the model's start leads to (without a start, all).
+        """Closed communicating classes that the model's start leads to, each as sorted indices of its states.
 
         Each as the sorted indices of its states.
         """
         return [states for states in self.closed_classes if self._reachable[states[0]]]
 
     def irreducible(self, number: int) -> sp.csr_matrix:
-        """Return the generator on one of the recurrent classes, in the order of its states."""
+        """Return the generator restricted to recurrent class ``number``, in the order of its states."""
         if len(self.recurrent_classes[number]) == self.size:
             return self.Q
         entries, pattern = self._parts[number]
@@ -299,7 +301,7 @@ class MarkovChain:
 
     @cached_property
     def _parts(self) -> list[tuple[NDArray[np.int64], sp.csr_matrix]]:
-        """Of each recurrent class: the numbers of its entries in Q, and its matrix."""
+        """For each recurrent class the indices of its entries in Q's data, and its generator."""
         numbers = np.arange(self.Q.nnz)
         entry_numbers = sp.csr_matrix((numbers, self.Q.indices, self.Q.indptr), shape=self.Q.shape)
         parts = [entry_numbers[states][:, states] for states in self.recurrent_classes]
@@ -314,7 +316,7 @@ class MarkovChain:
 
     @cached_property
     def transient_states(self) -> NDArray[np.int64]:
-        """Indices of the states that the chain leaves for good, or never enters from its start."""
+        """Indices of the states outside of all recurrent classes."""
         recurrent = np.zeros(self.size, dtype=bool)
         for states in self.recurrent_classes:
             recurrent[states] = True
@@ -322,12 +324,12 @@ class MarkovChain:
 
     @cached_property
     def periods(self) -> list[int]:
-        """Period of the jump chain on each recurrent class; 1 is aperiodic."""
+        """Period of the jump chain on each recurrent class, as a list; 1 is aperiodic."""
         return [period(self.irreducible(k)) for k in range(len(self.recurrent_classes))]
 
     @cached_property
     def absorption_probabilities(self) -> NDArray[np.float64]:
-        """Probability to end in each recurrent class, shape (states, classes).
+        """Probability of ending in each recurrent class from each state, shape (states, classes).
 
         Rows sum to one, except for states that the model's start does not lead to: these may end in
         classes that do not count.
@@ -342,16 +344,16 @@ class MarkovChain:
         return probabilities[:, [self._reachable[states[0]] for states in closed]]
 
     def restricted(self, states: NDArray[np.int64]) -> MarkovChain:
-        """Return the chain on a closed set of states, with the model's names and measures."""
+        """Return the chain on the closed set of states with these indices, with the model's names and measures."""
         chain = MarkovChain(self.Q[states][:, states])
         codes = None if self._codes is None else self._codes[:, states]
-        chain._set(self.model, (self._space, codes, chain.Q, self.how))
+        chain._set_built(self.model, (self._space, codes, chain.Q, self.how))
         if self._names is not None:
             chain._names = tuple(self._names[int(x)] for x in states)
         return chain
 
     def components_of(self, states: NDArray[np.int64]) -> dict[str, NDArray[np.int64]] | None:
-        """Return the values of the components in ``states``."""
+        """Return the codes of each component in the states with these indices, by name; None without components."""
         if self.components is None:
             return None
         return {name: values[states] for name, values in self.components.items()}
@@ -382,7 +384,7 @@ class MarkovChain:
 
 @lru_cache(maxsize=MAX_CACHED_LAYOUTS)
 def _classes_of(pattern: Pattern) -> tuple[NDArray[np.int64], ...]:
-    """Return the closed classes of a chain of rules, whose rates are all positive."""
+    """Return the closed classes of a matrix pattern, sorted index arrays; cached for the last patterns."""
     indptr, indices = pattern.arrays
     n = len(indptr) - 1
     classes = closed_classes(sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(n, n)))
@@ -392,7 +394,7 @@ def _classes_of(pattern: Pattern) -> tuple[NDArray[np.int64], ...]:
 
 
 def labelled_matrix(name: str, matrix: Any, states: Any) -> tuple[Any, Any]:
-    """Return a matrix in the order of its states, and their names, by default the labels of a table.
+    """Return a matrix in the order of its states, and the names of the states: given ones or the table's labels.
 
     Raises
     ------
@@ -404,12 +406,13 @@ def labelled_matrix(name: str, matrix: Any, states: Any) -> tuple[Any, Any]:
         return matrix, states
     if states is None:
         return matrix, labels
-    names = _names(states, len(labels))
+    names = _validate_names(states, len(labels))
     order = label_order(name, labels, names)
     return matrix[np.ix_(order, order)], names
 
 
-def _names(states: Any, count: int) -> tuple[Any, ...]:
+def _validate_names(states: Any, count: int) -> tuple[Any, ...]:
+    """Return ``states`` as a tuple; ValueError unless they are ``count`` different hashable names."""
     if not isinstance(states, Iterable) or isinstance(states, (str, bytes)):
         raise ValueError(f"states = {states!r}: must be names, one for each state")  # noqa: TRY004
     names = tuple(states)
@@ -424,7 +427,7 @@ def _names(states: Any, count: int) -> tuple[Any, ...]:
 
 
 def _validate_generator(Q: Any) -> sp.csr_matrix:
-    """Return a generator as CSR with the diagonal that its off-diagonals imply."""
+    """Return Q as a CSR matrix with recomputed diagonal; ValueError if it is no generator."""
     if not sp.issparse(Q):
         matrix_like = Q
         try:

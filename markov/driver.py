@@ -53,7 +53,7 @@ def stationary(
     tolerance: float | None = None,
     lyapunov: Callable[[Any], Any] | None = None,
 ) -> Stationary:
-    """Return the stationary distribution of a chain that has exactly one.
+    """Return the stationary distribution of a chain with exactly one, with a proved error bound.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def stationary(
     >>> answer.pi, str(answer.status), answer.error_bound < 1e-15
     (array([0.75, 0.25]), 'converged', True)
     """
-    _check(method, proof)
+    _validate_options(method, proof)
     choice("exact", exact, (True, False))
     if isinstance(chain, InfiniteChain):
         infinite = _InfiniteOptions(tolerance, lyapunov)
@@ -131,7 +131,7 @@ def stationary(
 
 
 class _InfiniteOptions(NamedTuple):
-    """How to solve an infinite chain."""
+    """Options of `stationary` for chains with infinitely many states: error tolerance and Lyapunov function."""
 
     tolerance: float | None
     lyapunov: Callable[[Any], Any] | None
@@ -144,7 +144,7 @@ class _InfiniteOptions(NamedTuple):
         exact: bool,
         on_failure: OnFailure,
     ) -> Stationary:
-        """Return the answer, or refuse options that it cannot have."""
+        """Return the stationary distribution of an infinite chain; ValueError for exact=True or proof=False."""
         if exact or not proof:
             message = "states are infinitely many, and cut by a proved bound in float64"
             raise ValueError(f"exact = {exact!r}, proof = {proof!r}: {chain.model.name}: {message}")
@@ -157,12 +157,12 @@ class _InfiniteOptions(NamedTuple):
 
 
 def _with_fractions(answer: Stationary, weights: list[Fraction]) -> Stationary:
-    """Return the answer with fractions, the float64 next to them, and the distance between the two."""
+    """Return the answer with exact fractions, and pi as the nearest float64 with their exact distance."""
     states = answer.chain.recurrent_classes[0].tolist()
     exact, pi = [Fraction(0)] * answer.chain.size, np.zeros(answer.chain.size)
     for state, value in zip(states, weights, strict=True):
         exact[state], pi[state] = value, float(value)
-    gaps = [_gap(p, value) for p, value in zip(pi[states].tolist(), weights, strict=True)]
+    gaps = [_rounding_gap(p, value) for p, value in zip(pi[states].tolist(), weights, strict=True)]
     above = math.fsum(gap for gap, _, sign in gaps if sign > 0)
     below = math.fsum(gap for gap, _, sign in gaps if sign < 0)
     distance = max(above, below)
@@ -179,8 +179,8 @@ def _with_fractions(answer: Stationary, weights: list[Fraction]) -> Stationary:
     )
 
 
-def _gap(rounded: float, value: Fraction) -> tuple[float, float, int]:
-    """Return |near - value|, the same relative to a value > 0, both rounded up, and the sign of the difference."""
+def _rounding_gap(rounded: float, value: Fraction) -> tuple[float, float, int]:
+    """Return |rounded - value|, the same over value, both rounded up, and the sign of the difference."""
     a, b = rounded.as_integer_ratio()
     top = a * value.denominator - value.numerator * b
     if not top:
@@ -197,7 +197,7 @@ def stationary_by_class(
     proof: Proof = True,
     on_failure: OnFailure = "raise",
 ) -> list[Stationary]:
-    """Return one stationary distribution per recurrent class; arguments as for `stationary`.
+    """Return a list with one stationary distribution per recurrent class.
 
     Examples
     --------
@@ -206,25 +206,27 @@ def stationary_by_class(
     >>> [answer.pi.tolist() for answer in answers]
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    _check(method, proof)
+    _validate_options(method, proof)
     chain = _chain_of(chain)
     numbers = range(len(chain.recurrent_classes))
     return [_solve(chain, number, method, proof, on_failure) for number in numbers]
 
 
-def _check(method: Method | None, proof: Proof) -> None:
+def _validate_options(method: Method | None, proof: Proof) -> None:
+    """Raise ValueError for a method that is no method object, or an unknown value of ``proof``."""
     if method is not None and (isinstance(method, type) or not hasattr(method, "solve")):
         raise ValueError(f"method = {method!r}: must be a method object such as GTH(), or None")
     choice("proof", proof, (True, False, "tight"))
 
 
 def _chain_of(chain: Any) -> MarkovChain:
+    """Return ``chain`` as a `MarkovChain`, from a chain, a model, a result of `explore`, or a matrix."""
     chain = getattr(chain, "chain", chain)  # a result of `explore`
     return chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
 
 
 def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> Stationary | None:
-    """Return the result of `MatrixFree` for a model on a grid; None if it is not requested and does not pay."""
+    """Return the answer of `MatrixFree` for a model on a grid; None if not requested and not predicted to pay."""
     requested = isinstance(method, MatrixFree)
     if not requested and (method is not None or not grid_pays(model) or not is_numbered(model)):
         return None
@@ -266,12 +268,14 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
 
 
 def _solve(chain: MarkovChain, number: int, method: Method | None, proof: Proof, on_failure: OnFailure) -> Stationary:
+    """Return the stationary distribution of recurrent class ``number``; raise a failure unless it is to be returned."""
     with rates_in_range(chain.Q):
         result = _solve_class(chain, number, method, proof)
     return deliver(result, on_failure)
 
 
 def _solve_class(chain: MarkovChain, number: int, method: Method | None, proof: Proof) -> Stationary:
+    """Return the stationary distribution of recurrent class ``number``, with its status and proof."""
     watch = Stopwatch()
     states, Q = chain.recurrent_classes[number], chain.irreducible(number)
     components = None
@@ -313,7 +317,7 @@ def _solve_class(chain: MarkovChain, number: int, method: Method | None, proof: 
 
 
 def _status(pi: NDArray[np.float64], met: bool, proof_requested: bool, bound: float) -> Status:
-    """Return the status, from the residual and, if requested, the error bound."""
+    """Return the status of a solution, from pi, whether the residual tolerance is met, and the error bound."""
     if not np.all(np.isfinite(pi)):
         return Status.NOT_FINITE
     if pi.min() < 0:

@@ -12,7 +12,7 @@ __all__ = ["short_calls"]
 
 
 def short_calls() -> Mapping[str, Callable[[], Any]]:
-    """Warm-up calls by name: stationary and transient distributions, passage times."""
+    """Return calls of main functions by name, each of which compiles the kernels that users meet first."""
     from markov import (
         GaussSeidel,
         Kanban,
@@ -32,7 +32,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
     return {
         "of a small chain": partial(stationary, pause),  # compiled, now that Numba is loaded
         "of a chain that is found from its rules": partial(stationary, Kanban(2)),
-        "of a chain of one's own": _user_defined,
+        "of a chain of one's own": _solve_user_chain,
         "passage times": partial(passage, pause, "pause_fraction"),
         "transient distributions": partial(transient, pause, [1.0, 10.0]),
         "without a matrix": partial(stationary, large, MatrixFree()),
@@ -40,12 +40,13 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
             f"by {type(method).__name__}": partial(stationary, pause, method)
             for method in (Multilevel(), SparseLU(), Krylov(preconditioner="multilevel"), GaussSeidel(), Levels())
         },
-        "of a file": _file,
-        "matrix exponentials": _exponentials,
+        "of a file": _solve_file_chain,
+        "matrix exponentials": _multiply_matrices,
     }
 
 
-def _user_defined() -> None:
+def _solve_user_chain() -> None:
+    """Solve a small chain from rules of a user."""
     from markov import explore, stationary
 
     def repairs(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
@@ -57,7 +58,8 @@ def _user_defined() -> None:
     stationary(explore(repairs, start={"working": 3}, params={"failure": 0.1, "repair": 1.0}))
 
 
-def _exponentials() -> None:
+def _multiply_matrices() -> None:
+    """Multiply small matrices in double and triple precision, as matrix exponentials do."""
     import numpy as np
 
     from markov.time.squaring import product
@@ -66,7 +68,8 @@ def _exponentials() -> None:
         product(np.ones((words, 2, 2)), np.ones((words, 2, 2)))
 
 
-def _file() -> None:
+def _solve_file_chain() -> None:
+    """Solve a chain of 12,004 states from a PRISM file."""
     from markov import read_prism, stationary
 
     text = """ctmc

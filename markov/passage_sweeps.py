@@ -21,27 +21,27 @@ SETTINGS = chains.SETTINGS
 
 
 def units(thing: Passage) -> dict[str, str | None]:
-    """Return the dimensions of the parameters of the chain by name; None: it has no unit."""
+    """Return the unit of each parameter of the passage's chain by name; None: it has no unit."""
     return chains.units(thing.asked().model)
 
 
 def variant(thing: Passage, **changes: Any) -> Question:
-    """Return the question about the model with other parameters."""
+    """Return the arguments of the same passage for a chain with the parameters ``changes``."""
     return thing.asked()._replace(model=chains.variant(thing.asked().model, **changes))
 
 
 def about(thing: Passage) -> dict[str, str]:
-    """Return the model in words."""
+    """Return a row that describes the model, by name."""
     return chains.about(thing.asked().model)
 
 
 def validate(things: Iterable[Question], points: object) -> dict[str, Any]:
-    """Construct every model, which checks its parameters."""
+    """Construct the model of every sweep point, which checks its parameters; return {}."""
     return chains.validate(things, points)
 
 
 def rows(things: Sequence[Question], settings: object, options: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield probability and mean of passages, with the bounds on their errors."""
+    """Yield a data set per passage: probability and mean time to enter the set, with error bounds."""
     for question in things:
         answer = question.again(question.model)
         yield row_of(

@@ -23,34 +23,34 @@ SETTINGS: Mapping[str, str | None] = {}
 
 
 def units(thing: Any) -> dict[str, str | None]:
-    """Return the dimensions of a chain's parameters by name; None: it has no unit."""
+    """Return the unit of each parameter of a chain by name; None: it has no unit."""
     model = _model(thing)
     declared = quantities_of(type(model))
     return {name: declared.get(name) for name in getattr(model.params, "_fields", ())}
 
 
 def variant(thing: Any, **changes: Any) -> ChainModel:
-    """Return the model of a chain with other parameters."""
+    """Return the model of a chain, with the parameters ``changes``."""
     model = _model(thing)
     return model.replace(**changes) if changes else model
 
 
 def about(thing: Any) -> dict[str, str]:
-    """Return the model in words."""
+    """Return rows that describe the model, by name."""
     model = _model(thing)
     notes = {"measures": NO_MEASURES} if has_no_measures(model) else {}
     return {"model": canonical_text(model), **notes}
 
 
 def validate(things: Iterable[Any], points: object) -> dict[str, Any]:
-    """Construct every model, which checks its parameters."""
+    """Construct the model of every sweep point, which checks its parameters; return {}."""
     for _ in things:
         pass
     return {}
 
 
 def rows(things: Sequence[Any], settings: object, options: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the measures of chains, which share structure with their predecessor."""
+    """Yield the stationary measures of each model as a data set; chains reuse structure of their predecessor."""
     chain: MarkovChain | None = None
     for model in map(_model, things):
         chain = MarkovChain(model, like=chain)
@@ -63,7 +63,7 @@ def rows(things: Sequence[Any], settings: object, options: Mapping[str, Any]) ->
 
 
 def _model(thing: Any) -> ChainModel:
-    """Return the model of a chain; ValueError if it has none."""
+    """Return the model of ``thing``, a chain or a model; ValueError if the chain has none."""
     chain = getattr(thing, "chain", thing)
     model = chain.model if isinstance(chain, MarkovChain) else thing
     if not isinstance(model, ChainModel):

@@ -52,12 +52,12 @@ class AnswerComparison(SideBySide[Stationary]):
 
     @staticmethod
     def names_of(results: Sequence[Stationary]) -> list[str]:
-        """Return the models, or the origins of chains without a model."""
+        """Return default labels of the results: the repr of each model, or the origin of a chain without a model."""
         return [a.chain.how if a.chain.model is None else repr(a.chain.model) for a in results]
 
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
-        """Measures with their bounds, error bound of the distribution, states and status; by label."""
+        """Columns of the printed table by label: measures with their bounds, error bound, states and status."""
         return {label: _column(answer) for label, answer in self.compared.items()}
 
     def plot(self, ax: Any = None) -> Any:
@@ -94,7 +94,7 @@ class AnswerComparison(SideBySide[Stationary]):
         return axes[0]
 
     def animate(self) -> NoReturn:
-        """Refuse: a stationary distribution does not change in time.
+        """Raise TypeError: a stationary distribution does not change in time.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class AnswerComparison(SideBySide[Stationary]):
         raise TypeError(f"animate: {reason}; transient(model, times).plot() shows how one comes to it")
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the models' measures, with ``chain`` as their first dimension.
+        """Return the models' measures as a data set with ``chain`` as the first dimension.
 
         Raises
         ------
@@ -118,7 +118,7 @@ class AnswerComparison(SideBySide[Stationary]):
 
 
 def _marginals(answer: Stationary) -> dict[str, tuple[Any, NDArray[np.float64]]]:
-    """Return values and probabilities by component; for a chain without components by state."""
+    """Return values and marginal probabilities by state component; by state if the chain has no components."""
     marginals = answer.chain.marginals(answer.pi)
     if marginals is None:
         return {"state": (range(len(answer.pi)), answer.pi)}
@@ -129,7 +129,7 @@ def _marginals(answer: Stationary) -> dict[str, tuple[Any, NDArray[np.float64]]]
 
 
 def _column(answer: Stationary) -> dict[str, str]:
-    """Return the rows of an answer as text."""
+    """Return the printed column of an answer: measures, bound, states, status and method as text, by row name."""
     rows, chain = {}, answer.chain
     with_bound: Collection[str] = ()
     if answer.proof is not None and chain.model is not None:
@@ -153,5 +153,6 @@ def _column(answer: Stationary) -> dict[str, str]:
 
 
 def _text_with_error(number: Bounded) -> str:
+    """Return a number and its error bound as text, such as "1.5 ± 0.01"."""
     error = f" ± {number.error:.1g}" if math.isfinite(number.error) else ", no bound proved"
     return f"{number.value:.6g}{error}"

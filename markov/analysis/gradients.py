@@ -87,16 +87,16 @@ def differentiable(
     array_type: Any = jax.ShapeDtypeStruct
 
     def solve(parameters: Mapping[str, Any]) -> Any:
-        """Return the answer at these values of the parameters."""
+        """Return the stationary distribution of the model with these values of parameters."""
         values = {name: np.asarray(value).tolist() for name, value in parameters.items()}
         return stationary(model.replace(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()}))
 
     def evaluate(parameters: Mapping[str, Any]) -> Any:
-        """Return the measure at these values of the parameters."""
+        """Return the measure of the model with these values of parameters, as an array."""
         return np.asarray(solve(parameters)[of], dtype=np.float64)
 
     def evaluate_with_slopes(parameters: Mapping[str, Any]) -> Any:
-        """Return the measure and its derivatives by parameter."""
+        """Return the measure and its derivatives by parameter, arrays by name."""
         answer = solve(parameters)
         slopes = {name: _slopes(answer, name, np.shape(value), options, shape) for name, value in parameters.items()}
         return np.asarray(answer[of], dtype=np.float64), slopes
@@ -105,23 +105,23 @@ def differentiable(
 
     @jax.custom_vjp
     def measure(parameters: Any) -> Any:
-        """Return the measure, as a function that JAX differentiates by the next two."""
+        """Return the measure as a JAX value; `forward` and `backward` are its derivative rule."""
         return _call(evaluate, measure_type, parameters)
 
     def forward(parameters: Any) -> Any:
-        """Return the measure, and the derivatives for the backward pass."""
+        """Return the measure, and the derivatives that `backward` takes."""
         slope_types = {name: array_type(shape + np.shape(value), np.float64) for name, value in parameters.items()}
         return _call(evaluate_with_slopes, (measure_type, slope_types), parameters)
 
     def backward(slopes: Any, cotangent: Any) -> Any:
-        """Return the product of the cotangent and the derivatives by parameter."""
+        """Return the product of the cotangent with the derivatives, by parameter."""
         axes = len(shape)
         return ({name: jax.numpy.tensordot(cotangent, s, axes) for name, s in slopes.items()},)
 
     measure.defvjp(forward, backward)
 
     def measure_of(parameters: Mapping[str, Any]) -> Any:
-        """Return the measure after a check of the parameters."""
+        """Return the measure after validating names and shapes of the parameters."""
         arrays = {name: jax.numpy.asarray(value, dtype=np.float64) for name, value in parameters.items()}
         for name, array in arrays.items():
             if name not in defaults:
@@ -135,7 +135,7 @@ def differentiable(
 
 
 def _call(function: Callable[[Any], Any], types: Any, parameters: Any) -> Any:
-    """Call a function of concrete parameters; while JAX traces, insert the call into the computation."""
+    """Return ``function(parameters)``; while JAX traces, a callback of result ``types`` in its computation."""
     import jax
 
     if any(isinstance(value, jax.core.Tracer) for value in parameters.values()):
@@ -150,7 +150,7 @@ def _slopes(
     options: Mapping[str, Any],
     shape: tuple[int, ...],
 ) -> Any:
-    """Return the derivatives by one parameter, of shape ``shape + entries``."""
+    """Return the derivatives of a measure by the parameter ``name``, of shape ``shape + entries``."""
     derivatives = []
     for entry in [f"{name}[{k}]" for k in range(entries[0])] if entries else [name]:
         slopes = answer.sensitivity(entry, **options)

@@ -34,7 +34,7 @@ RATE_TOLERANCE = 64 * 2.0**-52
 
 @dataclass(frozen=True, eq=False)
 class Lumped:
-    """A chain whose states are blocks of states of another chain.
+    """Result of `lump`: a chain whose states are blocks of states of another chain.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class Lumped:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Numbers of states of the blocks, shape (blocks,)."""
+        """Number of states of each block, shape (blocks,)."""
         return np.bincount(self.blocks)
 
     def of_blocks(self, measure: str | ArrayLike) -> NDArray[np.float64]:
-        """Return a preserved measure over the blocks, shape (blocks,).
+        """Return the value of a preserved measure in each block, shape (blocks,).
 
         Raises
         ------
@@ -85,7 +85,7 @@ class Lumped:
         return by_block
 
     def start(self, pi: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a distribution of shape (states,) over the blocks, shape (blocks,)."""
+        """Return the block probabilities, shape (blocks,), of a distribution over the states, shape (states,)."""
         return np.asarray(np.bincount(self.blocks, pi, minlength=self.chain.size), dtype=float)
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class Lumped:
 
 
 def lump(model: Any, *, keep: Iterable[Any] | None = None) -> Lumped:
-    """Return the smallest chain that has the measures of another chain.
+    """Return the smallest chain with the same measures as another chain, whose states it merges into blocks.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def lump(model: Any, *, keep: Iterable[Any] | None = None) -> Lumped:
 
 
 def _initial_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[np.int64]:
-    """Return the coarsest blocks in which the measures to preserve are constant."""
+    """Return block numbers by state: the coarsest partition in which all measures to preserve are constant."""
     if keep is None:
         by_name = {} if chain.model is None else functionals(chain.model, chain.table)
         if not by_name:
@@ -168,7 +168,7 @@ def _initial_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[n
 
 
 def _rates_into(rates: sp.csr_matrix, blocks: NDArray[np.int64]) -> sp.csr_matrix:
-    """Return the total rates from states into other blocks, shape (states, blocks)."""
+    """Return the total rate from each state into each other block, as a sparse matrix of shape (states, blocks)."""
     n, count = len(blocks), int(blocks.max()) + 1
     members = sp.csr_matrix((np.ones(n), blocks, np.arange(n + 1)), shape=(n, count))
     sums = sp.coo_matrix(rates @ members)
@@ -180,7 +180,7 @@ def _rates_into(rates: sp.csr_matrix, blocks: NDArray[np.int64]) -> sp.csr_matri
 
 
 def _split(into: sp.csr_matrix, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the blocks, split by the rates into other blocks."""
+    """Return finer block numbers by state: blocks are split where rates into other blocks differ."""
     # 1. Rates that differ by rounding alone get the same number.
     order = np.argsort(into.data)
     ascending = into.data[order]
@@ -202,7 +202,7 @@ def _split(into: sp.csr_matrix, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _quotient(chain: MarkovChain, into: sp.csr_matrix, blocks: NDArray[np.int64]) -> Lumped:
-    """Return the chain of the blocks, numbered in the order of their first states."""
+    """Return the lumped chain, with blocks numbered in the order of their first states."""
     _, first, blocks_in_order = np.unique(blocks, return_index=True, return_inverse=True)
     order = np.argsort(np.argsort(first))
     block_numbers = order[blocks_in_order.ravel()]

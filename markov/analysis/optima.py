@@ -49,7 +49,7 @@ Limits = Mapping[str, tuple[float | None, float | None]]
 
 
 class _Point(NamedTuple):
-    """A value of the parameter with its answer, objective and measures under limits, and whether these are met."""
+    """One value of the parameter that was tried: its answer, objective, limited measures, and whether limits hold."""
 
     value: Any
     answer: Stationary
@@ -58,7 +58,7 @@ class _Point(NamedTuple):
     allowed: bool
 
     def excess(self, limits: Limits) -> float:
-        """Return by how much the measures exceed their limits, relative to these."""
+        """Return the sum over all limits of the relative amount by which measures violate them."""
         total = 0.0
         for measure, (low, high) in zip(self.measures, limits.values(), strict=True):
             for side, limit in ((1.0, low), (-1.0, high)):
@@ -67,7 +67,7 @@ class _Point(NamedTuple):
         return total
 
     def is_clear(self, limits: Limits) -> bool:
-        """Return whether the bounds decide for every limit whether it is met."""
+        """Return whether the error bounds of the measures decide for every limit whether it holds."""
         return not any(
             limit is not None and measure.lower < limit < measure.upper
             for measure, pair in zip(self.measures, limits.values(), strict=True)
@@ -77,7 +77,7 @@ class _Point(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Best(Result):
-    """The best value of a parameter, with the chain's answer for it.
+    """Result of `best`: the best value of a parameter, with the stationary distribution for it.
 
     Attributes
     ----------
@@ -116,11 +116,11 @@ class Best(Result):
     table: xr.Dataset
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the table: the measures over all values tried."""
+        """Return the table of the measures over all values tried, as a data set."""
         return self.table
 
     def summary(self) -> dict[str, object]:
-        """Return the best value, its measures, and the other values that may be best."""
+        """Return the rows of a printed summary: best value, measures, and other values that may be best."""
         row = list(self.table[self.parameter].to_numpy()).index(self.value)
         limits = {
             str(name): f"{float(self.table[name][row]):.6g}"
@@ -231,17 +231,17 @@ def best(
         raise ValueError(f"parameter = {format_value(parameter)}: must be one of {', '.join(names) or 'none'}")
 
     def solve(value: Any) -> _Point:
-        """Return the point of a value of the parameter."""
+        """Return the point of one value of the parameter, with a new solution of the chain."""
         answer = stationary(base.replace(**{parameter: value}), method)
-        measures = tuple(_bound(answer, name) for name in limits)
+        measures = tuple(_bounded_measure(answer, name) for name in limits)
         allowed = all(
             (low is None or measure.value >= low) and (high is None or measure.value <= high)
             for measure, (low, high) in zip(measures, limits.values(), strict=True)
         )
-        return _Point(value, answer, _bound(answer, of), measures, allowed)
+        return _Point(value, answer, _bounded_measure(answer, of), measures, allowed)
 
     if among is not None:
-        points = [solve(value) for value in progress_bar(_values(base, parameter, among), desc="best")]
+        points = [solve(value) for value in progress_bar(_values_to_try(base, parameter, among), desc="best")]
     else:
         interval = _interval(base, parameter, between)
         points = _search(solve, parameter, of, sign, limits, interval)
@@ -278,8 +278,8 @@ def best(
     )
 
 
-def _values(base: Any, parameter: str, among: Any) -> list[Any]:
-    """Return the values to try, after checking that the model takes them."""
+def _values_to_try(base: Any, parameter: str, among: Any) -> list[Any]:
+    """Return the values to try in the parameter's unit; ValueError for one that the model refuses."""
     if isinstance(among, (str, bytes)) or not isinstance(unwrap_scalar(among), Iterable):
         raise ValueError(f"among = {format_value(among)}: values to try are expected")  # noqa: TRY004
     values = list(among)
@@ -294,16 +294,17 @@ def _values(base: Any, parameter: str, among: Any) -> list[Any]:
 
 
 def _table(points: list[_Point], parameter: str, of: str, limits: Limits) -> xr.Dataset:
+    """Return objective, its bounds, limited measures and ``allowed`` over the values of the parameter."""
     import xarray as xr
 
     bounds = [point.objective for point in points]
-    units = points[0].answer.measures[_entry(of)[0]].attrs
+    units = points[0].answer.measures[_parse_entry(of)[0]].attrs
     columns: dict[str, Any] = {of: (parameter, [b.value for b in bounds], units)}
     columns["lower"] = parameter, [b.lower for b in bounds], units
     columns["upper"] = parameter, [b.upper for b in bounds], units
     for k, name in enumerate(limits):
         if name != of:
-            about = points[0].answer.measures[_entry(name)[0]].attrs
+            about = points[0].answer.measures[_parse_entry(name)[0]].attrs
             columns[name] = parameter, [point.measures[k].value for point in points], about
     columns["allowed"] = parameter, [point.allowed for point in points]
     values = axis([point.value for point in points])
@@ -318,7 +319,7 @@ def _search(
     limits: Limits,
     interval: tuple[float, float],
 ) -> list[_Point]:
-    """Return the points of a grid and of searches that begin at the best of them, ascending.
+    """Return points of a grid and of gradient searches from its best points, ascending by value.
 
     The searches have the interval scaled to 0 .. 1, and keep a small distance to the limits.
     """
@@ -332,15 +333,15 @@ def _search(
     tried = {float(value): solve(float(value)) for value in spread(low, high, GRID_POINTS)}
 
     def point(x: Any) -> _Point:
-        """Return the point of a scaled value, solved once."""
+        """Return the point of x, a value scaled to 0 .. 1, solved at its first use."""
         value = min(max(low + width * float(x[0]), low), high)
         if value not in tried:
             tried[value] = solve(value)
         return tried[value]
 
     def slope(x: Any, name: str) -> float:
-        """Return the derivative of a measure by x, at a kink the mean of both sides."""
-        measure, entry = _entry(name)
+        """Return the derivative of a measure by the scaled value x; at a kink the mean of both sides."""
+        measure, entry = _parse_entry(name)
         try:
             sides = [point(x).answer.sensitivity(parameter, of=measure)]
         except NoDerivativeError as error:
@@ -349,7 +350,7 @@ def _search(
         return width * sum(sensitivity.derivative for sensitivity in slopes) / max(len(slopes), 1)
 
     def constraint(k: int, name: str, side: float, limit: float) -> dict[str, Any]:
-        """Return the inequality of a limit with its margin, as SciPy takes it."""
+        """Return the dict of a limit as an inequality constraint of SciPy's minimize."""
         size = abs(limit) or 1.0
         return {
             "type": "ineq",
@@ -378,7 +379,7 @@ def _search(
 
 
 def _limits(subject_to: Any) -> Limits:
-    """Return the limits by name of the measure."""
+    """Return ``subject_to`` as a dict from measure names to (minimum, maximum); ValueError if it has another form."""
     if subject_to is None:
         return {}
     if not isinstance(subject_to, Mapping):
@@ -394,7 +395,7 @@ def _limits(subject_to: Any) -> Limits:
 
 
 def _interval(base: Any, parameter: str, between: Any) -> tuple[float, float]:
-    """Return the ends of an interval, in the unit of the parameter."""
+    """Return both ends of ``between`` as floats in the parameter's unit; ValueError unless they ascend."""
     if not isinstance(between, Sequence) or isinstance(between, str) or len(between) != 2:
         raise ValueError(f"between = {between!r}: must be the two ends of an interval")
     low, high = (float(number("between", value)) for value in sweep_values(base, parameter, between).values)
@@ -403,15 +404,15 @@ def _interval(base: Any, parameter: str, between: Any) -> tuple[float, float]:
     return low, high
 
 
-def _entry(name: str) -> tuple[str, int | None]:
-    """Return name and index of an entry of a measure, such as ``"loss_rate[0]"``."""
+def _parse_entry(name: str) -> tuple[str, int | None]:
+    """Return name and index of a measure's entry such as ``"loss_rate[0]"``; None as index of a plain name."""
     match = re.fullmatch(r"(.+)\[(\d+)\]", name)
     return (match[1], int(match[2])) if match else (name, None)
 
 
-def _bound(answer: Stationary, name: str) -> Bounded:
-    """Return a measure, or an entry of one, with its bound."""
-    measure, entry = _entry(name)
+def _bounded_measure(answer: Stationary, name: str) -> Bounded:
+    """Return the mean of a measure, or of an entry such as ``"loss_rate[0]"``, with its bounds."""
+    measure, entry = _parse_entry(name)
     bounds = answer.bound(measure)
     if not isinstance(bounds, list):
         if entry is not None:

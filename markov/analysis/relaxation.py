@@ -32,7 +32,7 @@ MIXING_TIME_ACCURACY = 1e-9
 
 @quantities(lags="time")
 def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike) -> xr.Dataset:
-    """Return the covariance of a reward with its value a time later, in the stationary chain.
+    """Return the covariance of a reward with its value a lag later in the stationary chain, over lags, with bounds.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
 
 @validate_parameters
 def mixing_time(model: Any, within: float = param(0.01, above=0.0, below=1.0), *, start: Any = None) -> Bounded:
-    """Return the time after which a chain is near its stationary distribution.
+    """Return the time after which the distance to the stationary distribution is below ``within``, as an interval.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def mixing_time(model: Any, within: float = param(0.01, above=0.0, below=1.0), *
     jumps = Uniformized(chain.Q)
 
     def distance(probabilities: Vector) -> float:
-        """Return the total-variation distance to the stationary distribution."""
+        """Return the total-variation distance of ``probabilities`` to the stationary distribution."""
         return 0.5 * float(np.abs(probabilities - answer.pi).sum())
 
     if distance(vector) <= within or jumps.rate == 0.0:

@@ -37,7 +37,7 @@ BYTES_PER_JUMP = 60.0
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Paths(Result):
-    """Paths of a chain from time 0 to a given time, jump by jump.
+    """Simulated paths of a chain from time 0 to a fixed time, jump by jump: the result of `paths`.
 
     Attributes
     ----------
@@ -74,13 +74,13 @@ class Paths(Result):
         return len(self.first) - 1
 
     def path(self, run: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the entry times in s and the numbers of the states of a path, shape (visits,)."""
+        """Return entry times in s and numbers of the states of path number ``run``, shape (visits,) each."""
         part = slice(self.first[run], self.first[run + 1])
         return self.times[part], self.states[part]
 
     @quantities(times="time")
     def at(self, times: ArrayLike) -> NDArray[np.int64]:
-        """Return the numbers of the states at given times, shape (runs, times)."""
+        """Return the state numbers of all paths at given times in s, shape (runs, times)."""
         moments = np.atleast_1d(np.asarray(times, dtype=np.float64))
         if not ((moments >= 0.0) & (moments <= self.duration)).all():
             raise ValueError(f"times = {times!r}: must be between 0 and {self.duration:g} s")
@@ -91,7 +91,7 @@ class Paths(Result):
         return np.array(rows)
 
     def time_average(self, measure: str | ArrayLike) -> NDArray[np.float64]:
-        """Return the means of a reward over time by path, shape (runs,).
+        """Return the time average of a reward over each path, shape (runs,).
 
         ``measure`` is the name of a label or reward, or numbers of shape (states,). The variance of
         these means is nearly ``stationary(model).variance(measure) / duration``.
@@ -104,7 +104,7 @@ class Paths(Result):
         return np.add.reduceat(mean.of[self.states] * (exit_times - self.times), self.first[:-1]) / (self.duration)
 
     def summary(self) -> dict[str, object]:
-        """Return chain, number of paths and of jumps."""
+        """Return the rows of a printed summary: chain, number of paths and number of jumps."""
         model = self.chain.model
         return {
             "chain": self.chain.how if model is None else repr(model),
@@ -113,7 +113,7 @@ class Paths(Result):
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the numbers of the states of the first paths over time."""
+        """Draw the numbers of the states of the first paths over time, and return the Axes."""
         if ax is None:
             _, ax = figure()
         for run in range(min(self.runs, MAX_PLOTTED_PATHS)):
@@ -133,7 +133,7 @@ def paths(
     runs: int = param(1, at_least=1, at_most=10**9),
     seed: Any = None,
 ) -> Paths:
-    """Return simulated paths of a chain.
+    """Return simulated paths of a chain over a fixed duration.
 
     Parameters
     ----------

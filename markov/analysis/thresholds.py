@@ -65,7 +65,7 @@ LOSSES_NOT_OF_TCP = (
 @validate_parameters
 @dataclass(frozen=True)
 class PausedPort:
-    """A port that pauses the link before it, as in `PauseTandem`.
+    """A port that pauses the link before it: link rates, buffers and round-trip time for `pause_thresholds`.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class PausedPort:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ThresholdAdvice(Result):
-    """Recommended pause thresholds, and the chain's measures over the thresholds tried.
+    """Result of `pause_thresholds`: a recommended interval of thresholds, and measures over the thresholds tried.
 
     Attributes
     ----------
@@ -155,17 +155,17 @@ class ThresholdAdvice(Result):
     most_loss: float | None
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the table: the measures over all thresholds tried."""
+        """Return the table of the measures over all thresholds tried, as a data set."""
         return self.table
 
     def summary(self) -> dict[str, object]:
-        """Return the recommended range, with the measures at its ends and without pauses."""
+        """Return the rows of a printed summary: recommended interval, measures at its ends and without pauses."""
         data, last = self.table, int(self.table.threshold[-1])
         reacts = int(data.levels.max()) > 1  # whether senders react to losses, for one of the numbers of levels
         change = data.throughput / data.throughput.isel(threshold=-1) - 1.0
         inside = change.sel(threshold=slice(self.low, self.high))
         edge_thresholds = dict.fromkeys((self.low, self.high))
-        changes = ", ".join(f"by {_percent(inside.sel(threshold=n).to_numpy())} at {n}" for n in edge_thresholds)
+        changes = ", ".join(f"by {_percent_text(inside.sel(threshold=n).to_numpy())} at {n}" for n in edge_thresholds)
         matters = f"throughput {changes}, against no pauses"
         lowest = ", the lowest that was tried" if self.low == int(data.threshold[0]) else ""
         reserve = last - self.ceiling
@@ -183,7 +183,7 @@ class ThresholdAdvice(Result):
         for threshold in dict.fromkeys((self.low, self.high, last)):
             column = data.sel(threshold=threshold)
             rows["no pauses" if threshold == last else f"at {threshold}"] = ", ".join(
-                f"{label} {_range(scale * column[name].to_numpy())}"
+                f"{label} {_range_text(scale * column[name].to_numpy())}"
                 for label, name, scale in (
                     ("packets/s", "throughput", 1.0),
                     ("lost (%)", "loss_probability", 100.0),
@@ -236,7 +236,7 @@ def pause_thresholds(
     thresholds: Sequence[WholeWithUnit] | None = None,
     method: Method | None = None,
 ) -> ThresholdAdvice:
-    """Recommend a range of pause thresholds for a port, with loss, delay and pauses over the thresholds.
+    """Recommend an interval of pause thresholds for a port, from loss, delay and pauses at each threshold.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def pause_thresholds(
     )
     rates = [tuple(load * bottleneck_rate / a for a in range(1, count + 1)) for count in levels]
     models = [model.replace(arrival_rates=arrival_rates) for arrival_rates in rates]
-    table = _measures(models, levels, tried, method)
+    table = _measures_by_threshold(models, levels, tried, method)
     possible = table.sel(threshold=table.threshold <= ceiling)
     best = possible.throughput.max("threshold")
     good = (table.throughput >= (1.0 - within) * best) & (table.threshold <= ceiling)
@@ -362,12 +362,12 @@ def pause_thresholds(
 
 
 def _whole_packets(amount: Any) -> Any:
-    """Return the whole packets that fit into a size in bytes; other amounts unchanged."""
+    """Return a size in bytes as a whole number of packets, rounded down; other amounts unchanged."""
     return math.floor(amount) if isinstance(amount, PacketUnits) else amount
 
 
 def _thresholds_to_try(thresholds: Any, buffer: int, ceiling: int) -> list[int]:
-    """Return thresholds in packets, ascending, and the complete buffer."""
+    """Return ascending thresholds in packets, of which the last is the complete buffer (no pauses)."""
     if thresholds is None:
         spread = np.unique(np.linspace(1, ceiling, min(DEFAULT_THRESHOLDS, ceiling)).round().astype(int))
         return [*spread.tolist(), buffer]
@@ -376,7 +376,7 @@ def _thresholds_to_try(thresholds: Any, buffer: int, ceiling: int) -> list[int]:
     )
 
     def in_packets(threshold: Any) -> Any:
-        """Return a threshold in packets."""
+        """Return a threshold, a number, a size or a percentage of the buffer, in whole packets."""
         if isinstance(threshold, str) and threshold.strip().endswith("%"):  # of the buffer
             return math.floor(round(quantity("thresholds", threshold, "share") * buffer, 9))
         return _whole_packets(in_units("thresholds", threshold, "amount"))
@@ -387,7 +387,7 @@ def _thresholds_to_try(thresholds: Any, buffer: int, ceiling: int) -> list[int]:
 
 
 def _whole_numbers(name: str, value: Any, low: int, high: int, words: str, why: str = "") -> tuple[int, ...]:
-    """Return whole numbers, at least one; ``why`` is the reason of the limits."""
+    """Return a sequence of integers within limits as a tuple; ValueError if empty or out of range, with ``why``."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(unwrap_scalar(value), Iterable):
         raise ValueError(f"{name} = {format_value(value)}: must be {words}")  # noqa: TRY004
     numbers = tuple(integer(name, number, low, high, why=why) for number in value)
@@ -396,10 +396,10 @@ def _whole_numbers(name: str, value: Any, low: int, high: int, words: str, why: 
     return numbers
 
 
-def _measures(
+def _measures_by_threshold(
     models: list[PauseTandem], levels: tuple[int, ...], thresholds: list[int], method: Method | None
 ) -> xr.Dataset:
-    """Return the measures over levels and thresholds."""
+    """Return throughput, pauses, loss and delay over ``levels`` and ``threshold``, one chain solved for each pair."""
     import xarray as xr
 
     tables = []
@@ -416,13 +416,13 @@ def _measures(
     return table.rename(high_threshold="threshold").drop_vars("queue", errors="ignore")
 
 
-def _range(values: NDArray[np.float64]) -> str:
-    """Return the range of numbers as text."""
+def _range_text(values: NDArray[np.float64]) -> str:
+    """Return the smallest and the largest value as text, such as "0.1 to 0.3"."""
     low, high = f"{values.min():.4g}", f"{values.max():.4g}"
     return low if low == high else f"{low} to {high}"
 
 
-def _percent(values: NDArray[np.float64]) -> str:
-    """Return the range of relative changes in percent, with their signs."""
+def _percent_text(values: NDArray[np.float64]) -> str:
+    """Return the smallest and the largest relative change as text, such as "-0.10 to +1.20 %"."""
     low, high = ("0.00" if abs(value) < 5e-5 else f"{100.0 * value:+.2f}" for value in (values.min(), values.max()))
     return f"{low} %" if low == high else f"{low} to {high} %"

@@ -69,7 +69,7 @@ DIFFERENCE_SCALES = 5  # number of step sizes of differences
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Estimate(Result):
-    """Parameters of rules with the largest likelihood.
+    """Result of `estimate`: the parameters of rules with the largest likelihood, with standard errors.
 
     Attributes
     ----------
@@ -120,18 +120,18 @@ class Estimate(Result):
 
     @property
     def model(self) -> Any:
-        """The model with the estimates. Error bounds of its answers do not cover errors of estimates, and say so."""
+        """The model with the estimated parameters; its answers say that error bounds exclude estimation errors."""
         return self.chain.model
 
     @property
     def standard_errors(self) -> dict[str, float]:
-        """Square roots of the variances, by name; NaN if the data do not determine the parameters."""
+        """Standard error of each estimate by name; NaN if the data do not determine the parameters."""
         with np.errstate(invalid="ignore"):
             return dict(zip(self.values, np.sqrt(self.covariance.diagonal()).tolist(), strict=True))
 
     @declares(level="share")
     def intervals(self, level: WithUnit = 0.95) -> dict[str, tuple[float, float]]:
-        """Return the limits of the parameters' confidence intervals, by name.
+        """Return the confidence interval of each parameter, a pair of limits by name.
 
         An interval is normal in the logarithm of the parameter's absolute value, for many observations, and its limits
         have the sign of the estimate. It covers chance in observations of the model, but no error of the model. The
@@ -165,7 +165,7 @@ class Estimate(Result):
         return limits
 
     def standard_error(self, measure: str) -> float:
-        """Return the standard error of a stationary measure, by its sensitivities to the parameters.
+        """Return the standard error of a stationary measure that the estimation errors cause.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class Estimate(Result):
         return math.sqrt(max(float(gradient @ self.covariance @ gradient), 0.0))
 
     def summary(self) -> dict[str, object]:
-        """Return status, chain, the estimates with standard errors and intervals, and the cost."""
+        """Return the rows of a printed summary: status, chain, estimates with errors and intervals, and cost."""
         errors, limits = self.standard_errors, self.intervals()
         return {
             "status": self.status,
@@ -214,7 +214,7 @@ class Estimate(Result):
 
 
 def estimate(model: Any, data: Any, parameters: Sequence[str], *, on_failure: OnFailure = "raise") -> Estimate:
-    """Return the parameters of a model's rules under which observations are most likely.
+    """Return the values of a model's parameters under which observations are most likely, with standard errors.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def estimate(model: Any, data: Any, parameters: Sequence[str], *, on_failure: On
 
 
 class _Optimum(NamedTuple):
-    """Values at which the search stopped, with likelihood and information, and whether they are the maximum."""
+    """End of the Newton search: values, likelihood, information matrix, steps, and whether it converged."""
 
     values: Vector
     likelihood: LogLikelihood
@@ -312,7 +312,7 @@ class _Optimum(NamedTuple):
 
 
 class _Search:
-    """Newton's method on the log-likelihood of observations."""
+    """Newton's method for the maximum of the log-likelihood of observations over parameters of a model."""
 
     def __init__(self, chain: MarkovChain, names: list[str], data: Any) -> None:
         self._first, self._names = chain, names
@@ -341,6 +341,7 @@ class _Search:
         self._rows = RateRows(chain, relevant) if by_rows else None
 
     def _model_at(self, values: Vector) -> Any:
+        """Return the model with these values of the parameters."""
         changes: dict[str, Any] = {}
         for text, value in zip(self._names, values.tolist(), strict=True):
             name, index, entries = entry_of(self._parameters, text)
@@ -353,7 +354,7 @@ class _Search:
         return model.replace(**changes)
 
     def chain_at(self, values: Vector) -> MarkovChain:
-        """Return the chain with these values of the parameters.
+        """Return the chain of the model with these values of the parameters.
 
         Raises
         ------
@@ -365,7 +366,7 @@ class _Search:
             raise ValueError(f"parameters = {self._names!r}: the states change with them")
         return chain
 
-    def at(self, values: Vector) -> LogLikelihood:
+    def likelihood_at(self, values: Vector) -> LogLikelihood:
         """Return the log-likelihood and its gradient at these values of the parameters."""
         if self._rows is not None:
             try:
@@ -379,7 +380,7 @@ class _Search:
         return log_likelihood(chain.Q, slopes, self.observed)
 
     def has_same_transitions(self, chain: MarkovChain) -> bool:
-        """Return whether a chain has the transitions of the first chain; if not, rows are no longer used.
+        """Return whether ``chain`` has the transitions of the first chain; if not, stop using `RateRows`.
 
         With other transitions the likelihood may depend on other states.
         """
@@ -392,12 +393,12 @@ class _Search:
         return bool(same)
 
     def _generator_by_rows(self, rows: RateRows, values: Vector) -> tuple[sp.csr_matrix, list[sp.csr_matrix]]:
-        """Return the relevant rows of the generator, and their derivatives."""
+        """Return the relevant rows of the generator and their derivatives by parameter, from rules run by rows."""
         rates, slopes = rows.rates(self._model_at(values)), []
         for k, value in enumerate(values.tolist()):
 
             def model_at(shift: float, k: int = k) -> Any:
-                """Return the model with one parameter shifted."""
+                """Return the model with parameter number k shifted by ``shift``."""
                 shifted = values.copy()
                 shifted[k] += shift
                 return self._model_at(shifted)
@@ -405,20 +406,20 @@ class _Search:
             slopes.append(rows.matrix(rows.slopes(model_at, value, rates)))
         return rows.matrix(rates), slopes
 
-    def _try_at(self, values: Vector) -> LogLikelihood:
-        """Return the log-likelihood at these values, -inf if the model refuses them."""
+    def _try_likelihood_at(self, values: Vector) -> LogLikelihood:
+        """Return the log-likelihood at these values; -inf if the model refuses them."""
         try:
-            return self.at(values)
+            return self.likelihood_at(values)
         except ValueError:
             return LogLikelihood(-math.inf, math.inf, np.zeros(len(values)))
 
     def _information(self, values: Vector, likelihood: LogLikelihood) -> Matrix:
-        """Return minus the derivatives of the gradient, by forward differences."""
+        """Return the observed information: minus the derivatives of the gradient, by forward differences."""
         rows = []
         for k, value in enumerate(values.tolist()):
             shifted = values.copy()
             shifted[k] += FORWARD_DIFFERENCE * abs(value)
-            above = self._try_at(shifted)
+            above = self._try_likelihood_at(shifted)
             rows.append((likelihood.gradient - above.gradient) / (shifted[k] - values[k]))
             if not math.isfinite(above.value):
                 rows[-1][:] = np.nan
@@ -431,7 +432,7 @@ class _Search:
         It differs from the textbook's: steps are in parameters relative to their scales, negative curvatures count by
         their sizes, so that every step increases the likelihood to first order, and steps are limited and halved.
         """
-        values, likelihood, steps = self._start, self.at(self._start), 0
+        values, likelihood, steps = self._start, self.likelihood_at(self._start), 0
         while True:
             information = self._information(values, likelihood)
             if steps == MAX_STEPS or not np.all(np.isfinite(information)):
@@ -448,7 +449,7 @@ class _Search:
             # if rounding hides the gain of the full step, it hides the smaller gains of halved steps
             for _ in range(MAX_HALVINGS if gain > likelihood.error else 1):
                 next_values = values + step
-                next_likelihood = self._try_at(next_values)
+                next_likelihood = self._try_likelihood_at(next_values)
                 if next_likelihood.value > likelihood.value:
                     values, likelihood, steps = next_values, next_likelihood, steps + 1
                     break
@@ -458,11 +459,11 @@ class _Search:
 
 
 class ChangedError(ArithmeticError):
-    """The transitions are not the same at two values of the parameters."""
+    """Raised by `RateRows` if a model has other transitions than the first one."""
 
 
 class RateRows:
-    """Rates out of a subset of the states at other parameters, and their derivatives, by the rules in plain Python.
+    """Rates out of some states, and their derivatives, for other parameters: by running the rules in these states.
 
     Parameters
     ----------
@@ -483,7 +484,7 @@ class RateRows:
         self._size = chain.size
 
     def rates(self, model: Any) -> Vector:
-        """Return the rates of a model, in a fixed order, shape (transitions,).
+        """Return the rates of ``model`` in the order of the first chain's transitions, shape (transitions,).
 
         Raises
         ------
@@ -502,7 +503,7 @@ class RateRows:
         return np.asarray(rates.data)
 
     def slopes(self, model_at: Callable[[float], Any], value: float, rates: Vector) -> Vector:
-        """Return the derivatives of the rates by a parameter, shape (transitions,).
+        """Return the derivatives of all rates by one parameter, shape (transitions,).
 
         If two one-sided differences of different lengths agree, the rates are straight lines. Otherwise derivatives are
         computed as for sensitivities (`markov.sensitivities.differences`).
@@ -528,7 +529,7 @@ class RateRows:
             return np.asarray((above - below) / (1.5 * step))
 
         def rates_at(shifts: Sequence[float]) -> list[Vector]:
-            """Return the rates at shifted values of the parameter."""
+            """Return the rates for each shift of the parameter."""
             return [self.rates(model_at(shift)) if shift else rates for shift in shifts]
 
         try:
@@ -537,7 +538,7 @@ class RateRows:
             raise ValueError(f"rates have a kink at {value!r}: no derivative") from None
 
     def matrix(self, values: Vector) -> sp.csr_matrix:
-        """Return rates, or their derivatives, with the diagonal that makes rows sum to zero, shape (n, n)."""
+        """Return ``values`` (rates or derivatives) as a matrix whose rows sum to zero, shape (n, n)."""
         rows = self._states[row_numbers(self._pattern.indptr)]
         shape = self._size, self._size
         moves = sp.csr_matrix((values, (rows, self._pattern.indices)), shape=shape)

@@ -39,7 +39,7 @@ MAX_JUMPS = 1e6  # expected number between two observations
 
 
 class LogLikelihood(NamedTuple):
-    """The log-likelihood, for densities in 1/s, a bound on its error, and its gradient, shape (parameters,).
+    """Log-likelihood of observations, a bound on its error, and its gradient by the parameters, shape (parameters,).
 
     It is -inf if a jump or a transition has no probability.
     """
@@ -53,11 +53,11 @@ IMPOSSIBLE = -math.inf
 
 
 class ImpossibleError(ValueError):
-    """Two states, by number, of which the second never follows the first."""
+    """Two states, by number, of which the second cannot follow the first as observed."""
 
 
 def log_likelihood(Q: sp.csr_matrix, slopes: list[sp.csr_matrix], observed: Statistics) -> LogLikelihood:
-    """Return the log-likelihood of observations.
+    """Return the log-likelihood of observations under a generator, with its error bound and gradient.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def log_likelihood(Q: sp.csr_matrix, slopes: list[sp.csr_matrix], observed: Stat
     ValueError
         For about 1e6 jumps or more between two observations.
     """
-    parts = [_of_paths(Q, slopes, observed)]
+    parts = [_log_likelihood_of_paths(Q, slopes, observed)]
     rates = off_diagonal(Q)
     backward = sp.csr_matrix(rates.T)
     for pair, gaps in observed.gaps.items():
@@ -90,7 +90,7 @@ def log_likelihood(Q: sp.csr_matrix, slopes: list[sp.csr_matrix], observed: Stat
 
 
 def relevant_states(Q: sp.csr_matrix, observed: Statistics) -> NDArray[np.bool_]:
-    """Return the states on whose exit rates a likelihood depends, shape (n,).
+    """Return the mask of states whose exit rates influence the likelihood of the observations, shape (n,).
 
     Raises
     ------
@@ -112,8 +112,8 @@ def relevant_states(Q: sp.csr_matrix, observed: Statistics) -> NDArray[np.bool_]
     return relevant
 
 
-def _of_paths(Q: sp.csr_matrix, slopes: list[sp.csr_matrix], observed: Statistics) -> LogLikelihood:
-    """Return the log-likelihood of complete paths."""
+def _log_likelihood_of_paths(Q: sp.csr_matrix, slopes: list[sp.csr_matrix], observed: Statistics) -> LogLikelihood:
+    """Return the log-likelihood of completely observed paths, with its gradient."""
     pairs = np.array(list(observed.jumps), dtype=np.int64).reshape(-1, 2)
     counts = np.array(list(observed.jumps.values()), dtype=np.float64)
     rates = _entries(Q, pairs)
@@ -129,20 +129,21 @@ def _of_paths(Q: sp.csr_matrix, slopes: list[sp.csr_matrix], observed: Statistic
 
 
 def _entries(matrix: sp.csr_matrix, pairs: NDArray[np.int64]) -> Vector:
+    """Return the entries of a sparse matrix at pairs of indices, shape (pairs,)."""
     if not len(pairs):
         return np.zeros(0)
     return np.asarray(matrix[pairs[:, 0], pairs[:, 1]], dtype=np.float64).ravel()
 
 
 def _states_between(rates: sp.csr_matrix, backward: sp.csr_matrix, source: int, target: int) -> NDArray[np.bool_]:
-    """Return the states on paths from one state to another, shape (n,)."""
+    """Return the mask of states on paths from ``source`` to ``target``, shape (n,)."""
     sources, targets = np.zeros((2, rates.shape[0]), dtype=bool)
     sources[source] = targets[target] = True
     return leads_to(rates, sources) & leads_to(backward, targets)
 
 
 class _Transition:
-    """Transition probabilities from one state to another, with their derivatives."""
+    """Transition probabilities between two states over time by uniformization, with derivatives by the parameters."""
 
     def __init__(
         self,
@@ -166,7 +167,7 @@ class _Transition:
         self._rounding = (terms + 3 + lost_digits) * U
 
     def log_likelihood(self, gaps: dict[float, int]) -> LogLikelihood:
-        """Return the log-likelihood of transitions, from their number by the time between the observations, in s."""
+        """Return the log-likelihood of panel transitions between the two states, from counts by time gap in s."""
         longest = max(gaps)
         if self.rate * longest > MAX_JUMPS:
             allowed = f"must be at most {MAX_JUMPS:.0e} between two observations"
@@ -187,7 +188,7 @@ class _Transition:
         return LogLikelihood(total, error, gradient)
 
     def _powers(self, count: int) -> tuple[Vector, NDArray[np.float64]]:
-        """Return the probabilities of the target after 0, 1, ... jumps, and their derivatives."""
+        """Return P(in the target after k jumps) for k < count, and its derivatives, shape (parameters, count)."""
         m = self._step.shape[0]
         p, changes = np.zeros(m), np.zeros((len(self._slopes), m))
         p[self._source] = 1.0

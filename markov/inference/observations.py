@@ -25,7 +25,7 @@ __all__ = ["ObservedPath", "Panel", "Statistics"]
 
 @quantities(times="time", end="time")
 class ObservedPath:
-    """A path of which every jump was observed.
+    """A completely observed path: every state with its entry time, and the end of the observation.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class ObservedPath:
     """
 
     def __init__(self, times: ArrayLike, states: Sequence[Any], end: WithUnit) -> None:
-        self.times, self.states = _ascending(times, states)
+        self.times, self.states = _validate_series(times, states)
         self.end = one_number("end", end)
         if self.end < self.times[-1]:
             raise ValueError(f"end = {self.end:g}: must be at least the last time, {self.times[-1]:g}")
@@ -64,7 +64,7 @@ class ObservedPath:
 
 @quantities(times="time")
 class Panel:
-    """The state of a chain at given times, with unknown jumps between them.
+    """States of a chain at several observation times, with unknown jumps between them.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Panel:
     """
 
     def __init__(self, times: ArrayLike, states: Sequence[Any]) -> None:
-        self.times, self.states = _ascending(times, states)
+        self.times, self.states = _validate_series(times, states)
         if len(self.states) < 2:
             raise ValueError("times: at least two observations are expected")
 
@@ -94,8 +94,8 @@ class Panel:
         return f"Panel: {count_of(len(self.states), 'observation')} in {self.times[-1] - self.times[0]:g} s"
 
 
-def _ascending(times: ArrayLike, states: Sequence[Any]) -> tuple[Vector, list[Any]]:
-    """Return ascending times and as many states."""
+def _validate_series(times: ArrayLike, states: Sequence[Any]) -> tuple[Vector, list[Any]]:
+    """Return ``times`` as an array and ``states`` as a list of equal length; ValueError unless times ascend."""
     moments = np.atleast_1d(number("times", times))
     sequence: object = states
     if not isinstance(sequence, Iterable) or isinstance(sequence, str) or getattr(sequence, "ndim", 1) != 1:
@@ -109,7 +109,7 @@ def _ascending(times: ArrayLike, states: Sequence[Any]) -> tuple[Vector, list[An
 
 
 class Statistics(NamedTuple):
-    """Sufficient statistics of observations, by numbers of states.
+    """Sufficient statistics of observations for the likelihood: stays, jumps and panel gaps, by state numbers.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Statistics(NamedTuple):
 
     @staticmethod
     def of(chain: MarkovChain, data: Any) -> Statistics:
-        """Return the statistics of an observation, or of a list of observations.
+        """Return the sufficient statistics of one observation or a list of observations of a chain.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class Statistics(NamedTuple):
         gaps: dict[tuple[int, int], dict[float, int]] = defaultdict(lambda: defaultdict(int))
 
         def numbers_of(states: list[Any], name: str) -> list[int]:
-            """Return the numbers of states."""
+            """Return the numbers of ``states`` in the chain; ValueError with ``name`` for an unknown state."""
             numbers = []
             for state in states:
                 key = repr(state)
@@ -159,7 +159,7 @@ class Statistics(NamedTuple):
             return numbers
 
         def add_path(times: Vector, states: list[int], end: float) -> None:
-            """Add a path to stays and jumps."""
+            """Add a completely observed path to ``stays`` and ``jumps``."""
             np.add.at(stays, states, np.diff(np.append(times, end)))
             for pair in itertools.pairwise(states):
                 jumps[pair] += 1
@@ -184,5 +184,5 @@ class Statistics(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Number of jumps of paths and of pairs of consecutive observations."""
+        """Number of observed jumps plus number of pairs of consecutive panel observations."""
         return sum(self.jumps.values()) + sum(sum(counts.values()) for counts in self.gaps.values())

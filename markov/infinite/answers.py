@@ -26,7 +26,7 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.generators.polynomials import Polynomial, Unfollowed, exact
-from markov.infinite.bounds import LEAVES_SET, NOTHING, Height, distance, mean_between, sides_of
+from markov.infinite.bounds import LEAVES_SET, NOTHING, Height, bounded_mean, distance, sides_of
 from markov.infinite.lyapunov import Basis, Drift, find_lyapunov, user_basis
 from markov.infinite.members import NamedFunction
 from markov.infinite.truncations import (
@@ -70,7 +70,7 @@ MAX_STAGNANT_SETS = 3  # consecutive sets without a better bound
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class InfiniteStationary(Stationary):
-    """The stationary distribution of a chain with infinitely many states.
+    """Stationary distribution of a chain with infinitely many states: values in finitely many, bounds for all.
 
     ``pi`` has the probabilities in finitely many states, ``chain`` the rates between them; all other states together
     have less than ``error_bound``. That there is exactly one stationary distribution is part of the proof.
@@ -104,7 +104,7 @@ class InfiniteStationary(Stationary):
     function: Any = None
 
     def bound(self, measure: Any, *, tolerance: float = 2e-13, exact: bool = False) -> Any:
-        """Return the mean of a label or reward over all states, with a bound on its error.
+        """Return the mean of a label, a reward or a function over all states, with a bound on its error.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class InfiniteStationary(Stationary):
             raise ValueError(f"measure = {measure!r}: no bound is known: {stop}") from None
 
     def _mean(self, function: Callable[[Any], Any]) -> Bounded:
-        """Return the mean of a function of the state, with a V whose drift is at most -(1 + |f|)."""
+        """Return the mean of a function f of the state with bounds, by a V whose drift is at most -(1 + |f|)."""
         problem = self._problem
         required = Drift(cost=lambda state: _number(function(state)))
         lyapunov = find_lyapunov(self.infinite.hull, self._basis, required)
@@ -163,15 +163,16 @@ class InfiniteStationary(Stationary):
         if step.solver is None:
             return Bounded(float(step.pi @ values), -math.inf, math.inf)
         height = height_of(problem.sets, truncation, lyapunov, 1.0 + np.abs(values))
-        return mean_between(sides_of(truncation.rates, step.pi, step.solver, height), step.pi, values)
+        return bounded_mean(sides_of(truncation.rates, step.pi, step.solver, height), step.pi, values)
 
     def states_at(self, place: int) -> Any:
-        """Return a state by its index in ``pi``."""
+        """Return the state with index ``place`` in ``pi``, in the form that the rules take."""
         (state,) = self.chain.table.plain([place])
         return self.infinite.hull.layout.calls.known(state)
 
     @cached_property
     def _problem(self) -> Problem:
+        """Chain, Lyapunov function and growing sets of states, from which further bounds are computed."""
         lyapunov = find_lyapunov(self.infinite.hull, self._basis)
         problem = Problem.of(self.infinite, lyapunov)
         problem.sets.include([self.states_at(index) for index in range(self.chain.size)])
@@ -179,36 +180,39 @@ class InfiniteStationary(Stationary):
 
     @property
     def _basis(self) -> Basis | None:
+        """The user's V as a basis; None if V was found by search."""
         return None if self.function is None else user_basis(self.function)
 
     def _refuse(self, what: str) -> NoReturn:
+        """Raise ValueError: ``what`` is not computed for infinitely many states."""
         raise ValueError(f"{what} is not computed for a chain with infinitely many states; bound() and measures are")
 
     def input_error(self, measure: Any) -> Any:  # noqa: ARG002
-        """Raise ValueError: not for infinitely many states."""
+        """Raise ValueError: the method is not available for infinitely many states."""
         self._refuse("input_error")
 
     def variance(self, measure: Any) -> Any:  # noqa: ARG002
-        """Raise ValueError: not for infinitely many states."""
+        """Raise ValueError: the method is not available for infinitely many states."""
         self._refuse("variance")
 
     def deviation(self, measure: Any) -> Any:  # noqa: ARG002
-        """Raise ValueError: not for infinitely many states."""
+        """Raise ValueError: the method is not available for infinitely many states."""
         self._refuse("deviation")
 
     def sensitivity(self, *_: Any, **__: Any) -> Any:
-        """Raise ValueError: not for infinitely many states."""
+        """Raise ValueError: the method is not available for infinitely many states."""
         self._refuse("sensitivity")
 
     def certificate(self, *_: Any, **__: Any) -> None:
-        """Raise ValueError: not for infinitely many states."""
+        """Raise ValueError: the method is not available for infinitely many states."""
         self._refuse("certificate")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, without the finite sets of states."""
+        """Return the attributes to pickle, without the sets of states."""
         return {k: v for k, v in super().__getstate__().items() if k != "_problem"}
 
     def _about(self) -> dict[str, object]:
+        """Return rows of `summary` about the chain: states, Lyapunov function, extent of the proof."""
         return {
             "chain": repr(self.infinite.model),
             "states": f"infinitely many; values in {self.chain.size}",
@@ -224,7 +228,7 @@ def stationary_of_infinite(
     tolerance: float,
     on_failure: OnFailure,
 ) -> InfiniteStationary:
-    """Return the stationary distribution of an infinite chain.
+    """Return the stationary distribution of an infinite chain, with a bound by a verified Lyapunov function.
 
     Raises
     ------
@@ -239,7 +243,7 @@ def stationary_of_infinite(
         raise RuleError(f"{infinite.model.name}: the states have no end: {stop}") from None
     problem = Problem.of(infinite, lyapunov)
     best: Step | None = None
-    for step in steps(problem, method, tolerance):
+    for step in solve_growing_sets(problem, method, tolerance):
         if best is None or step.bound <= best.bound:
             best = step
     assert best is not None
@@ -274,14 +278,14 @@ def stationary_of_infinite(
 
 
 def _number(value: Any) -> Any:
-    """Return a number unchanged; raise Unfollowed for any other value."""
+    """Return ``value`` if it is a number or a polynomial; raise Unfollowed for other values."""
     if type(value) is Polynomial or exact(value) is not None:
         return value
     raise Unfollowed(f"{type(value).__name__} where a number is expected")
 
 
 def _label_or_reward(model: ChainModel, name: str) -> NamedFunction:
-    """Return a label or reward as a function of the state."""
+    """Return the label or reward ``name`` of a model as a function of the state."""
     for kind in ("rewards", "labels"):
         function = NamedFunction(model, kind, name)
         if function.is_defined:
@@ -290,7 +294,7 @@ def _label_or_reward(model: ChainModel, name: str) -> NamedFunction:
 
 
 class Step(NamedTuple):
-    """A finite set of states with its answer.
+    """Solution of the chain on one finite set of states, with its error bound.
 
     Attributes
     ----------
@@ -317,7 +321,7 @@ class Step(NamedTuple):
 
 
 class Shape(enum.Enum):
-    """Shape of the finite sets of states."""
+    """Shape of the finite sets of states: how they grow."""
 
     START = enum.auto()
     QUANTILES = enum.auto()
@@ -325,7 +329,7 @@ class Shape(enum.Enum):
 
 
 class Problem(NamedTuple):
-    """A chain, a Lyapunov function of it, and sets of states."""
+    """An infinite chain, a Lyapunov function of it, and growing finite sets of its states."""
 
     infinite: InfiniteChain
     lyapunov: Lyapunov
@@ -333,10 +337,10 @@ class Problem(NamedTuple):
 
     @classmethod
     def of(cls, infinite: InfiniteChain, lyapunov: Lyapunov) -> Problem:
-        """Return a chain with a first set, which includes the states in which the drift was not verified."""
+        """Return the problem with a first set, which includes all states where the drift was not verified."""
         calls, layout = lyapunov.hull.layout.calls, lyapunov.hull.layout
         ones = [1.0] * len(layout.free)
-        sets = Truncations(calls, [calls.known(infinite.model.start())], _sizes(lyapunov, ones), infinite.most)
+        sets = Truncations(calls, [calls.known(infinite.model.start())], _size_function(lyapunov, ones), infinite.most)
         include_inner(sets, lyapunov)
         level = 1.0
         while sets.reach(level) < FIRST_STATES:
@@ -344,12 +348,12 @@ class Problem(NamedTuple):
         return cls(infinite, lyapunov, sets)
 
 
-def _sizes(lyapunov: Lyapunov, units: Sequence[float]) -> Callable[[Sequence[Any]], Vector]:
-    """Return a function of states: the sum of the unbounded components over their units, above their minima."""
+def _size_function(lyapunov: Lyapunov, units: Sequence[float]) -> Callable[[Sequence[Any]], Vector]:
+    """Return a function of states: the sum of unbounded components above their minima, each divided by its unit."""
     layout, low = lyapunov.hull.layout, np.min(list(lyapunov.hull.low.values()), axis=0)
 
     def sizes(states: Sequence[Any]) -> Vector:
-        """Return the sums of the states, shape (states,)."""
+        """Return the size of each state, shape (states,)."""
         components = np.array([layout.split(state)[1] for state in states], dtype=np.float64)
         sums: Vector = ((components.reshape(len(states), -1) - low) / units).sum(axis=1)
         return sums
@@ -357,8 +361,8 @@ def _sizes(lyapunov: Lyapunov, units: Sequence[float]) -> Callable[[Sequence[Any
     return sizes
 
 
-def steps(problem: Problem, method: Method | None, tolerance: float) -> Iterator[Step]:
-    """Yield answers in growing sets, until the bound is at most the tolerance or no longer falls."""
+def solve_growing_sets(problem: Problem, method: Method | None, tolerance: float) -> Iterator[Step]:
+    """Yield solutions on growing sets of states, until the bound is at most the tolerance or no longer falls."""
     sets, lyapunov = problem.sets, problem.lyapunov
     anchor: Any = None
     shape = Shape.START
@@ -381,7 +385,7 @@ def steps(problem: Problem, method: Method | None, tolerance: float) -> Iterator
             level = max(float(lyapunov.at(sets.states[:1])[0]), lyapunov.at_inner())
         elif shape is not Shape.LEVELS and (best > MAX_BOUND_FOR_QUANTILES or shape is Shape.START):
             shape, history, level = Shape.QUANTILES, [(0.0, math.inf)], 1.0
-            sets.reshape(_sizes(lyapunov, _quantiles(problem, step)))
+            sets.reshape(_size_function(lyapunov, _quantiles(problem, step)))
         else:
             history.append((level, step.bound))
             level = next_level(history, tolerance)
@@ -390,7 +394,7 @@ def steps(problem: Problem, method: Method | None, tolerance: float) -> Iterator
 
 
 def _quantiles(problem: Problem, step: Step) -> list[float]:
-    """Return a quantile of every unbounded component, above its minimum."""
+    """Return for each unbounded component the distance of a high quantile in ``step`` from its minimum."""
     layout = problem.lyapunov.hull.layout
     minima = np.min(list(problem.lyapunov.hull.low.values()), axis=0)
     columns = step.truncation.built.codes
@@ -404,7 +408,7 @@ def _quantiles(problem: Problem, step: Step) -> list[float]:
 
 
 def solve_set(problem: Problem, method: Method | None = None, anchor: Any = None) -> Step:
-    """Return the answer in the current set of states.
+    """Return the solution of the chain on the current set of states, with its error bound.
 
     Raises
     ------
@@ -445,7 +449,7 @@ def solve_set(problem: Problem, method: Method | None = None, anchor: Any = None
 
 
 def height_of(sets: Truncations, truncation: Truncation, lyapunov: Lyapunov, weights: Vector) -> Height:
-    """Return a Lyapunov function inside and on the edge of a set."""
+    """Return values of the Lyapunov function in the states of a set and its largest value just outside."""
     inside = lyapunov.at([sets.states[k] for k in truncation.numbers])
     edge = lyapunov.at([sets.states[k] for k in truncation.edge])
     return Height(inside, float(edge.max(initial=lyapunov.lower_bound)), lyapunov.lower_bound, weights)

@@ -38,9 +38,9 @@ __all__ = [
     "FiniteSet",
     "Height",
     "Sides",
+    "bounded_mean",
     "distance",
-    "mean_between",
-    "most_merged",
+    "max_merged_rates",
     "sides_of",
 ]
 
@@ -52,7 +52,7 @@ ROUNDED_UP = 1.0 + 16.0 * U
 
 
 class FiniteSet(NamedTuple):
-    """Rates in a finite set of states.
+    """A finite set of states of an infinite chain: rates within it, rates out of it, and an anchor state.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class FiniteSet(NamedTuple):
 
 
 class Height(NamedTuple):
-    """V for costs w, in and outside of a set.
+    """Values of a Lyapunov function V in a finite set of states and just outside of it, with its cost w.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Height(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Bounds on sum r+ h / c and sum r- h / c, with r = pi Q on all states; inf if nothing is proved."""
+    """Bounds on sum r+ h / c and sum r- h / c with the residual r = pi Q; inf if nothing is proved."""
 
     up: float
     down: float
@@ -106,7 +106,7 @@ LEAVES_SET = Sides(math.inf, math.inf)
 
 
 def sides_of(states: FiniteSet, pi: Vector, solver: Solver, height: Height) -> Sides:
-    """Return the bounds of pi, zero outside of a set of states, by a verified h.
+    """Return bounds on the weighted positive and negative residual of pi on an infinite chain, by a verified h.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ def sides_of(states: FiniteSet, pi: Vector, solver: Solver, height: Height) -> S
     return Sides(*sides) if all(map(math.isfinite, sides)) else NOTHING
 
 
-def most_merged(sources: NDArray[Any], into_anchor: NDArray[np.bool_], out: NDArray[np.bool_]) -> int:
-    """Return the largest number of rates that were added up, from a state with a rate out of the set.
+def max_merged_rates(sources: NDArray[Any], into_anchor: NDArray[np.bool_], out: NDArray[np.bool_]) -> int:
+    """Return the largest number of rates that were added up for one state with a rate out of the set.
 
     Arrays over transitions: the source, whether the transition leads to the anchor now, and whether it left the set
     before.
@@ -153,14 +153,14 @@ def most_merged(sources: NDArray[Any], into_anchor: NDArray[np.bool_], out: NDAr
 
 
 def leaving_entries(Q: sp.csr_matrix, leaving: Vector) -> Vector:
-    """Return the exit rates of the states that lead out of the set, and zero for other states."""
+    """Return the exit rate of each state with a rate out of the set, and 0 for others, shape (n,)."""
     return np.where(leaving > 0.0, -np.asarray(Q.diagonal()), 0.0)
 
 
 def _height_inside(
     products: DoubleDouble, solver: Solver, height: Height, leaving: Vector, merged: Vector
 ) -> tuple[Vector, float, float] | tuple[()] | None:
-    """Return h in the states of the set, its largest value in states entered from the set, and c.
+    """Return h in the states of the set, its largest value just outside, and the drift margin c.
 
     h = V + b outside of the set. Returns () if nothing is proved, and None if the chain is expected to leave the set at
     least once before the reference.
@@ -169,10 +169,10 @@ def _height_inside(
     highest = height.highest + SLACK * abs(height.highest)
 
     def solve(f: Vector, target: Vector) -> tuple[Vector, Vector]:
-        """Return g with Q g <= -target, nearly -f."""
+        """Return g, in two parts, with Q g nearly -f and at most -SUFFICIENT_C target."""
 
         def is_sufficient(residual: Vector) -> bool:
-            """Return whether a residual leaves the drift below -SUFFICIENT_C times the target."""
+            """Return whether this residual leaves the drift below -SUFFICIENT_C times the target."""
             drift = residual - f + (f - target)
             drift[reference] = -math.inf
             return float((drift + SUFFICIENT_C * target).max()) < 0.0
@@ -214,13 +214,13 @@ def _height_inside(
 
 
 def distance(sides: Sides, pi: Vector) -> float:
-    """Return a bound on |pi(A) - exact(A)| for every set A of states, at most one."""
+    """Return a bound on |pi(A) - exact(A)| for every set A of states, at most 1; inf if nothing is proved."""
     mass, rounding = excess(pi, np.zeros_like(pi))
     return min(max(sides) + abs(mass) + rounding, 1.0) if math.isfinite(max(sides)) else math.inf
 
 
-def mean_between(sides: Sides, pi: Vector, f: Vector) -> Bounded:
-    """Return the mean of f, shape (n,), with |f| <= w - 1 in all states.
+def bounded_mean(sides: Sides, pi: Vector, f: Vector) -> Bounded:
+    """Return the mean of f over all states with bounds, from f in the set, shape (n,), and the sides of pi.
 
     With x the given probabilities (``pi``), p the exact distribution and g the mean sum of f until the reference 0 is
     reached, r g = -x f + s p f with s = x(0) / p(0). For f = 1 that is s less the mass of x. Both lie within the sides.

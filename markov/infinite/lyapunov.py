@@ -62,7 +62,7 @@ Rates = dict[tuple[Any, tuple[int, ...]], tuple[float, float]]
 
 
 class Lyapunov(NamedTuple):
-    """V with QV <= -w outside of a finite set of states.
+    """Verified Lyapunov function V of an infinite chain: QV <= -w outside of a finite set of states.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Lyapunov(NamedTuple):
     lower_bound: float
 
     def at(self, states: Sequence[Any]) -> NDArray[np.float64]:
-        """Return V in these states, shape (states,)."""
+        """Return V at each of ``states``, shape (states,)."""
         layout, basis = self.hull.layout, self.basis
         if basis.function is not None:
             scale = float(self.coefficients[0])
@@ -108,7 +108,7 @@ class Lyapunov(NamedTuple):
         return total
 
     def inner(self) -> list[tuple[Mode, tuple[range, ...]]]:
-        """Return the finite set, as ranges of the components by mode."""
+        """Return the finite set where the drift is not verified: pairs of a mode and a range per component."""
         boxes = []
         for mode, low in self.hull.low.items():
             limits = zip(low, self.hull.high[mode], strict=True)
@@ -117,13 +117,13 @@ class Lyapunov(NamedTuple):
         return boxes
 
     def at_inner(self) -> float:
-        """Return the largest V in the finite set."""
+        """Return the largest value of V in the finite set where the drift is not verified."""
         layout = self.hull.layout
         states = [layout.state(mode, components) for mode, ranges in self.inner() for components in product(*ranges)]
         return float(self.at(states).max())
 
     def __str__(self) -> str:
-        """Return V as a formula."""
+        """Return V as a formula, such as "2 n + 0.5 [mode == 1]"."""
         layout = self.hull.layout
         if self.basis.function is not None:
             name = getattr(self.basis.function, "__name__", "lyapunov")
@@ -135,7 +135,7 @@ class Lyapunov(NamedTuple):
 
 
 class Drift(NamedTuple):
-    """Required drift of V: at most -w in all states in which the chain has not stopped.
+    """Requirement on a Lyapunov function V: QV <= -w in all states in which the chain has not stopped.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class Drift(NamedTuple):
 
 
 def find_lyapunov(hull: Hull, basis: Basis | None = None, required: Drift = Drift()) -> Lyapunov:  # noqa: B008
-    """Return a Lyapunov function of a chain.
+    """Return a verified Lyapunov function of a chain, the simplest that a linear program yields.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def find_lyapunov(hull: Hull, basis: Basis | None = None, required: Drift = Drif
 
 
 class _PartDrift(NamedTuple):
-    """The moves in a part, the drift of every function of the basis, and w."""
+    """Moves in a part of the states, drift of every basis function as polynomial, and the cost w."""
 
     moves: list[Any]
     drifts: tuple[Terms, ...]
@@ -216,7 +216,7 @@ class _PartDrift(NamedTuple):
 
 
 def _solve_for_side(hull: Hull, basis: Basis, side: int, required: Drift) -> Lyapunov | None:
-    """Return a function with this basis and finite set, or None."""
+    """Return a verified V with this basis, for a finite set of side ``side``; None if there is none."""
     conditions: list[Condition] = []
     parts_by_mode: list[tuple[Mode, Part]] = []
     for mode, low in hull.low.items():
@@ -251,11 +251,11 @@ def _solve_for_side(hull: Hull, basis: Basis, side: int, required: Drift) -> Lya
 
 
 def _drift_in_box(hull: Hull, mode: Mode, basis: Basis, required: Drift) -> Callable[[list[Any]], _PartDrift | None]:
-    """Return a function that computes the drifts in a box of states; None: the chain stops there."""
+    """Return a function of a box of states that computes moves, drifts and cost in it."""
     layout, cost = hull.layout, required.cost
 
     def evaluate(components: list[Any]) -> _PartDrift | None:
-        """Return moves, drifts and cost in a box of states."""
+        """Return moves, drifts and cost in a box; None if the chain stops there."""
         width = len(components)
         if required.stops_in(layout.state(mode, components)):
             return None
@@ -280,7 +280,7 @@ def _drift_in_box(hull: Hull, mode: Mode, basis: Basis, required: Drift) -> Call
 
 
 def _terms(number: Any, width: int) -> Terms:
-    """Return the terms of a polynomial or number."""
+    """Return the terms of a polynomial or number in ``width`` variables; Unfollowed for another value."""
     terms = terms_of(number, width)
     if terms is None:
         raise Unfollowed(f"a value of {type(number).__name__} where a number is expected")
@@ -288,7 +288,7 @@ def _terms(number: Any, width: int) -> Terms:
 
 
 def _growth_bounds(hull: Hull, basis: Basis) -> list[Growth]:
-    """Return lower bounds on sums of coefficients, by which V grows without bound.
+    """Return lower bounds on sums of V's coefficients under which V grows with every unbounded component.
 
     With e_i the coefficient of x_i^2 less half the sizes of the coefficients of x_i x_j, and l_i the coefficient of x_i
     less the sizes of its coefficients in single modes, V >= sum e_i x_i^2 + l_i x_i less a constant: e_i and l_i are to
@@ -319,7 +319,7 @@ def _growth_bounds(hull: Hull, basis: Basis) -> list[Growth]:
 
 
 def _lower_bound(hull: Hull, basis: Basis, coefficients: Sequence[Fraction]) -> float:
-    """Return a lower bound on V, in the states of the hull.
+    """Return a lower bound on V over all states of the hull.
 
     Raises
     ------
@@ -361,7 +361,7 @@ def _lower_bound(hull: Hull, basis: Basis, coefficients: Sequence[Fraction]) -> 
 
 
 class Term(NamedTuple):
-    """A product of components, restricted to a subset of the states.
+    """One summand of V: a product of powers of components, possibly zero outside of one mode or empty queue.
 
     Attributes
     ----------
@@ -379,7 +379,7 @@ class Term(NamedTuple):
     empty: int | None = None
 
     def at(self, mode: Mode, components: Sequence[Any]) -> Any:
-        """Return the term at a mode and components, which may be polynomials."""
+        """Return the value of the term in a state; a polynomial if the components are polynomials."""
         if self.mode_component is not None and mode[self.mode_component] != self.value:
             return 0
         if self.empty is not None and components[self.empty] != 0:
@@ -392,11 +392,11 @@ class Term(NamedTuple):
 
     @property
     def degree(self) -> int:
-        """Sum of the powers."""
+        """Sum of the powers of all components."""
         return sum(self.powers)
 
     def formula(self, names: Sequence[str], others: Sequence[str]) -> str:
-        """Return the term as a formula."""
+        """Return the term as text, such as "n**2 [mode == 1]"."""
         parts = [
             name if power == 1 else f"{name}**{power}" for name, power in zip(names, self.powers, strict=True) if power
         ]
@@ -408,20 +408,20 @@ class Term(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """Terms, or one function of a user."""
+    """Functions whose weighted sum is V: terms, or one function of a user."""
 
     terms: tuple[Term, ...]
     function: Callable[[Any], Any] | None = None
 
     def at(self, layout: Layout, mode: Mode, components: Sequence[Any]) -> list[Any]:
-        """Return the values of the functions in a state, whose components may be polynomials."""
+        """Return the value of each basis function in a state; polynomials if the components are polynomials."""
         if self.function is not None:
             return [self.function(layout.state(mode, components))]
         return [term.at(mode, components) for term in self.terms]
 
 
 def candidate_bases(hull: Hull) -> list[Basis]:
-    """Return the sums to try for a chain, the simplest first."""
+    """Return the bases that are tried for a chain, the simplest first."""
     width = len(hull.layout.free)
     linear = [Term(_powers(width, (k,))) for k in range(width)]
     squares = [Term(_powers(width, pair)) for pair in combinations_with_replacement(range(width), 2)]
@@ -447,12 +447,12 @@ def candidate_bases(hull: Hull) -> list[Basis]:
 
 
 def _powers(width: int, factors: Sequence[int]) -> tuple[int, ...]:
-    """Return the powers of a product of components, by their numbers."""
+    """Return the powers of ``width`` components in the product of the components with these numbers."""
     return tuple(factors.count(k) for k in range(width))
 
 
 def user_basis(function: Any) -> Basis:
-    """Return the basis of a user's function of the state."""
+    """Return a user's function of the state as a basis; RuleError if it is not callable."""
     if not callable(function):
         msg = "must be a function of the state, such as lambda s: s.n, or None"
         raise RuleError(f"lyapunov = {function!r}: {msg}")
@@ -463,14 +463,14 @@ def user_basis(function: Any) -> Basis:
 
 
 class Condition(NamedTuple):
-    """Sum a_j drifts_j + cost <= 0 for all y at which the facts are >= 0."""
+    """Condition on the coefficients a of V: sum a_j drifts_j + cost <= 0 wherever all facts are >= 0."""
 
     drifts: tuple[Terms, ...]
     cost: Terms
     facts: tuple[Terms, ...]
 
     def facts_to_add(self) -> list[Terms]:
-        """Return the facts, and their products with offsets if a drift has a degree above one."""
+        """Return the facts, with their products by each offset if a drift has a degree above one."""
         if not self.facts:
             return []
         degree = max((sum(m) for drift in self.drifts for m, pair in drift.items() if any(pair)), default=0)
@@ -483,7 +483,7 @@ class Condition(NamedTuple):
         return terms
 
     def holds(self, coefficients: Sequence[Fraction], multipliers: Sequence[Fraction]) -> bool:
-        """Return whether the condition holds with multipliers of the facts, in exact arithmetic."""
+        """Return whether the condition is proved by these coefficients and multipliers, in exact arithmetic."""
         total = dict(self.cost)
         for a, drift in zip(coefficients, self.drifts, strict=True):
             if a:
@@ -496,7 +496,7 @@ class Condition(NamedTuple):
 
 
 class Program(NamedTuple):
-    """Conditions on the coefficients of a sum, and lower bounds by which it grows.
+    """Linear program for the coefficients of V: conditions on drifts, weights to minimize, growth of V.
 
     Attributes
     ----------
@@ -514,7 +514,7 @@ class Program(NamedTuple):
 
 
 def solve_program(program: Program) -> list[Fraction] | None:
-    """Return coefficients that meet the conditions, checked in fractions, or None."""
+    """Return coefficients that meet all conditions, checked in exact fractions; None if none are found."""
     for margin in (CONDITION_MARGIN, 0.0):
         solution = _solve_in_floats(program, margin)
         if solution is None:
@@ -534,7 +534,7 @@ def solve_program(program: Program) -> list[Fraction] | None:
 
 
 def _solve_in_floats(program: Program, margin: float) -> tuple[list[Fraction], list[list[Fraction]]] | None:
-    """Return coefficients and multipliers of the facts by condition, rounded to fractions, or None."""
+    """Return coefficients, and multipliers of the facts by condition, as rounded fractions; None if infeasible."""
     from scipy.optimize import linprog
 
     size = len(program.weights)
@@ -546,7 +546,7 @@ def _solve_in_floats(program: Program, margin: float) -> tuple[list[Fraction], l
     spans = []
 
     def enter(row: dict[int, float], bound: float) -> None:
-        """Add an inequality to the program, scaled to a largest coefficient of one."""
+        """Add the inequality row x <= bound to the program, scaled to a largest coefficient of one."""
         largest = max(map(abs, row.values()), default=0.0)
         if not largest:
             if bound < 0:
@@ -607,7 +607,7 @@ def _solve_in_floats(program: Program, margin: float) -> tuple[list[Fraction], l
 
 
 def compare_moves(layout: Layout, mode: Mode, part: Part, moves: list[Move]) -> None:
-    """Compare the moves out of a part with plain Python.
+    """Raise Unfollowed if ``moves`` differ from plain calls of the rules in a sample of states of a part.
 
     Raises
     ------
@@ -640,7 +640,7 @@ def compare_moves(layout: Layout, mode: Mode, part: Part, moves: list[Move]) -> 
 
 
 def compare_stops(layout: Layout, mode: Mode, part: Part, stops: Stops) -> None:
-    """Compare with plain Python that the chain stops in the states of a part.
+    """Raise Unfollowed if the chain does not stop in a sample of states of a part, by plain calls.
 
     Raises
     ------
@@ -654,7 +654,7 @@ def compare_stops(layout: Layout, mode: Mode, part: Part, stops: Stops) -> None:
 
 
 def _sample(layout: Layout, part: Part) -> Iterator[list[int]]:
-    """Yield offsets of a sample of the states of a part."""
+    """Yield offsets from the corner of a part to states in it, near and far."""
     rng = np.random.default_rng(3)
     samples = [[0] * len(part.corner)]
     for reach in (min(reach, MAX_REACH_OF_FUNCTIONS) if layout.substitute else reach for reach in SAMPLE_REACHES):

@@ -21,7 +21,7 @@ __all__ = ["NamedFunction", "membership", "start_of"]
 
 
 class NamedFunction:
-    """A label or reward of a model as a function of the state."""
+    """A label or reward of a model as a function of one state."""
 
     def __init__(self, model: ChainModel, kind: str, name: str) -> None:
         self.name, self.model, self.q = name, model, model.symbols()
@@ -29,16 +29,16 @@ class NamedFunction:
 
     @property
     def is_defined(self) -> bool:
-        """Whether the model has it."""
+        """Whether the model has a label or reward of this name."""
         return self.name in self.functions(self.model.start(), self.q)
 
     def __call__(self, state: Any) -> Any:
-        """Return its value in a state."""
+        """Return the value of the label or reward in ``state``."""
         return self.functions(state, self.q)[self.name]
 
 
 def membership(infinite: InfiniteChain, states: Any, name: str) -> Callable[[Any], bool]:
-    """Return a function of a state that returns whether it is in a set.
+    """Return a predicate on states: whether a state is in the set that ``states`` describes.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def membership(infinite: InfiniteChain, states: Any, name: str) -> Callable[[Any
 
 
 def _normal_state(infinite: InfiniteChain, state: Any) -> Any:
-    """Return a state in the form that the rules take; None for other values, and outside of the chain's hull."""
+    """Return a state in the form that the rules take; None for another value or a state outside the chain's hull."""
     try:
         normal = infinite.hull.layout.calls.known(state)
     except (TypeError, ValueError):
@@ -86,10 +86,10 @@ def _normal_state(infinite: InfiniteChain, state: Any) -> Any:
 
 
 def _condition(function: Callable[[Any], Any], name: str) -> Callable[[Any], bool]:
-    """Return a user's condition, whose values are truth values or numbers."""
+    """Return a user's condition as a predicate that raises ValueError for values other than numbers or booleans."""
 
     def holds(state: Any) -> bool:
-        """Return whether the condition holds in a state."""
+        """Return whether the condition holds in ``state``."""
         value = function(state)
         if isinstance(value, (bool, np.bool_)) or type(value) is Polynomial:
             return bool(value)
@@ -103,7 +103,7 @@ def _condition(function: Callable[[Any], Any], name: str) -> Callable[[Any], boo
 
 
 def start_of(infinite: InfiniteChain, start: Any) -> Any:
-    """Return the state at time 0 in the form that the rules take; None: the start of the model.
+    """Return the state at time 0, in the form that the rules take, from ``start`` or (None) from the model.
 
     Raises
     ------

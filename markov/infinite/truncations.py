@@ -15,7 +15,7 @@ from markov.computing.matrices import from_edges, rank_of
 from markov.computing.resources import StateLimitError, check_room
 from markov.generators.building import Built
 from markov.generators.plain import BYTES_PER_STATE, BYTES_PER_TRANSITION, Rows
-from markov.infinite.bounds import FiniteSet, most_merged
+from markov.infinite.bounds import FiniteSet, max_merged_rates
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ MIN_SET_GROWTH = 1.3  # factor of the number of states
 
 
 class Projection(NamedTuple):
-    """A finite set of states, and the chain until it leaves the set or stops.
+    """A finite set of states, and the chain until it leaves the set or stops, with absorbing states outside.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Projection(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of states in the set, n."""
+        """Number of states in the set, n, without those outside."""
         return len(self.inside)
 
 
@@ -100,12 +100,12 @@ class Truncation(NamedTuple):
 
     @property
     def rates(self) -> FiniteSet:
-        """The rates in the set and out of it."""
+        """The rates in the set and out of it, as `FiniteSet`."""
         return FiniteSet(self.built.Q, self.leaving, self.anchor, self.merged)
 
 
 class Truncations:
-    """States found by running the rules once per state, small states first.
+    """A growing finite set of states of an infinite chain, by running the rules once per state, in order of height.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Truncations:
         self.add(seeds)
 
     def add(self, states: Iterable[Any]) -> None:
-        """Add states in which the rules have not run."""
+        """Add states to the list of states, in which the rules have not run yet."""
         first = len(self.states)
         for state in states:
             if state not in self._index:
@@ -149,7 +149,7 @@ class Truncations:
         self._enqueue(first)
 
     def include(self, states: Sequence[Any]) -> None:
-        """Run the rules in states of any height."""
+        """Run the rules in these states, of any height, so that they belong to the set."""
         self.add(states)
         waiting = set(self._waiting)
         first = len(self.states)
@@ -164,27 +164,27 @@ class Truncations:
         return state in self._index
 
     def _enqueue(self, first: int) -> None:
-        """Compute heights of the states from a number on, and queue them for the rules unless the chain stops there."""
+        """Compute the heights of states number ``first`` and up, and queue those that the rules are to run in."""
         new_states = self.states[first:]
         if new_states:
             self._heights.extend(self.heights_of(new_states).tolist())
             self._waiting.extend(filter(self._goes_on, range(first, len(self.states))))
 
     def _goes_on(self, number: int) -> bool:
-        """Whether the chain does not stop in a state."""
+        """Return whether the chain does not stop in the state with this number."""
         return self.stops is None or not self.stops(self.states[number])
 
     def number_of(self, state: Any) -> int:
-        """Return the number of a state; KeyError for a state that has none yet."""
+        """Return the number of a state in ``states``; KeyError if it has none yet."""
         return self._index[state]
 
     @property
     def is_closed(self) -> bool:
-        """Whether the rules have run in all states in which the chain goes on."""
+        """Whether the rules have run in all states reached, except where the chain stops."""
         return not self._waiting
 
     def reshape(self, heights: Callable[[Sequence[Any]], Vector]) -> None:
-        """Replace the heights of all states; the set does not shrink."""
+        """Replace the height function; the set keeps all its states."""
         self.heights_of = heights
         self._heights = array("d", heights(self.states).tolist())
 
@@ -203,7 +203,7 @@ class Truncations:
             self._check_size()
 
     def _expand(self, number: int) -> None:
-        """Run the rules in a state."""
+        """Run the rules in the state with this number, and store its transitions."""
         state, calls, index = self.states[number], self.calls, self._index
         try:
             for target, rate in calls.rules(state, calls.q):
@@ -225,6 +225,7 @@ class Truncations:
         self._expanded.append(number)
 
     def _check_size(self) -> None:
+        """Raise StateLimitError for more states than allowed, TooLargeError if they do not fit into memory."""
         name, count = self.calls.name, len(self.states)
         room = BYTES_PER_STATE * count + BYTES_PER_TRANSITION * len(self._rates)
         if len(self._expanded) > self.max_states:
@@ -232,7 +233,7 @@ class Truncations:
         check_room(f"{name}: {count} states", room)
 
     def follow(self, inflow: Mapping[int, float], count: int) -> None:
-        """Run the rules in up to ``count`` more states, in the order of their estimated inflow.
+        """Run the rules in up to ``count`` more states, those with the largest estimated inflow first.
 
         Parameters
         ----------
@@ -266,7 +267,7 @@ class Truncations:
         self._check_size()
 
     def truncation(self, anchor: Any = None) -> Truncation:
-        """Return the states in which the rules have run, with transitions out of them led back to ``anchor``.
+        """Return the current set as a closed chain, with transitions out of it led back to ``anchor``.
 
         None: to the lowest state.
         """
@@ -283,7 +284,7 @@ class Truncations:
         leaving = np.bincount(sources[out], rates[out], len(numbers)).astype(np.float64)
         edge = np.unique(target_numbers[out])
         targets[out] = to
-        merged = most_merged(sources, targets == to, out)
+        merged = max_merged_rates(sources, targets == to, out)
         states = [self.states[number] for number in self._expanded]
         space = Space.of_states(self.calls.model.State, states)
         codes = space.codes(states)
@@ -296,7 +297,7 @@ class Truncations:
         return Truncation(Built(space, codes, Q, how), leaving, numbers, to, edge, merged)
 
     def projection(self) -> Projection:
-        """Return the states in which the rules have run or the chain stops, as a set."""
+        """Return the current set as a chain that is absorbed outside of it or where it stops."""
         waiting = np.zeros(len(self.states), dtype=bool)
         waiting[self._waiting] = True
         expanded = np.array(self._expanded, dtype=np.int64)
@@ -326,7 +327,7 @@ class Truncations:
 
 
 def include_inner(sets: Truncations, lyapunov: Lyapunov) -> None:
-    """Add to the truncation sets all states in which the drift of a function was not verified.
+    """Run the rules in all states where the drift of V was not verified, so that ``sets`` includes them.
 
     Changes of a component may have a common divisor. States that the start cannot lead to for that reason are left out.
     """
@@ -356,7 +357,7 @@ def next_level(
     useful: float = 1.0,
     largest: float = MAX_LEVEL_GROWTH,
 ) -> float:
-    """Return the level of the next set: the logarithm of a bound is nearly linear in it.
+    """Return the level of the next set, extrapolated from the logarithms of previous bounds.
 
     Parameters
     ----------

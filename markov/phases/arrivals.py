@@ -36,7 +36,7 @@ from markov.phases.phase_types import (
     PhaseType,
     rates_between,
 )
-from markov.phases.sample_fits import Moment, moments_of_series, warn_of_difference
+from markov.phases.sample_fits import Moment, record_series_fit, warn_of_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,7 +62,7 @@ EXPONENTIALS_PER_CHUNK = 4096  # intervals
 
 @dataclass(frozen=True, eq=False)
 class MAP(ByValue):
-    """A Markovian arrival process MAP(D0, D1).
+    """Markovian arrival process MAP(D0, D1): rates of phase changes without and with an arrival.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class MAP(ByValue):
     fits: tuple[SampleFit, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
-        """Check and freeze both matrices."""
+        """Validate D0 and D1, and store them as read-only arrays."""
         (D0, phases), (D1, others) = square("D0", self.D0), square("D1", self.D1)
         if phases != others:
             if phases is None or others is None or set(phases) != set(others):
@@ -129,16 +129,16 @@ class MAP(ByValue):
     @classmethod
     @validate_parameters
     def poisson(cls, rate: float = param(above=0.0)) -> MAP:
-        """Return the Poisson process of a rate in 1/s."""
+        """Return the Poisson process with this rate, in 1/s."""
         return cls(np.array([[-rate]]), np.array([[rate]]))
 
     @classmethod
     def renewal(cls, interval: PhaseType) -> MAP:
-        """Return the process whose intervals are independent and have a distribution."""
+        """Return the process whose intervals are independent with the phase-type distribution ``interval``."""
         return cls(interval.T, np.outer(interval.exits, interval.alpha)).with_fits(interval.fits)
 
     def with_fits(self, fits: Iterable[SampleFit]) -> MAP:
-        """Return the process with a record of the fits that it contains."""
+        """Return a copy of the process whose attribute ``fits`` is the tuple of ``fits``."""
         copy = MAP(self.D0, self.D1)
         object.__setattr__(copy, "fits", tuple(fits))
         return copy
@@ -218,7 +218,7 @@ class MAP(ByValue):
 
     @cached_property
     def rate(self) -> float:
-        """Arrivals per second."""
+        """Mean number of arrivals per second."""
         return float(self.phases @ self.D1.sum(axis=1))
 
     @cached_property
@@ -249,7 +249,7 @@ class MAP(ByValue):
 
     @quantities(intervals="time")
     def log_likelihood(self, intervals: ArrayLike) -> float:
-        """Return the log density of consecutive intervals in s, the first of which begins at an arrival."""
+        """Return the log density of consecutive intervals, in s, after an arrival in the stationary process."""
         times = number("intervals", intervals, above=0.0)
         if times.ndim != 1 or not len(times):
             raise ValueError(f"intervals has shape {times.shape}: times in one row are expected")
@@ -272,7 +272,7 @@ class MAP(ByValue):
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class MapFit(Result):
-    """A Markovian arrival process fitted to intervals, with the moments of fit and sample.
+    """Result of `fit_map`: a Markovian arrival process fitted to intervals, with moments of fit and sample.
 
     Attributes
     ----------
@@ -320,7 +320,7 @@ class MapFit(Result):
         return Status.SOLVED if self.converged else Status.INACCURATE
 
     def summary(self) -> dict[str, object]:
-        """Return the process, the moments of fit and sample, and the principle of its choice."""
+        """Return the rows of a printed summary: the process, the moments of fit and sample, the stopping reason."""
         return {
             "process": repr(self.process),
             "intervals": self.process.fits[0].sample_size,
@@ -400,7 +400,7 @@ def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapF
         raise ValueError(f"intervals has shape {sample.shape}: {expected}")
     scale = float(sample.mean())
     times = sample / scale
-    starts = _starts(times, m)
+    starts = _initial_processes(times, m)
     with progress_bar(total=max_rounds * len(starts), desc="EM algorithm") as bar:
         runs = []
         for D0, D1 in starts:
@@ -424,7 +424,7 @@ def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapF
     variance = float(np.mean(deviations**2)) or math.inf  # equal intervals have no correlation
     correlations = np.array([np.array(products) / variance, process.autocorrelation(lags)])
     interval = process.interval
-    origin = moments_of_series(sample, (interval.mean, interval.scv, float(correlations[1, 0])))
+    origin = record_series_fit(sample, (interval.mean, interval.scv, float(correlations[1, 0])))
     warn_of_difference(origin, "fit other numbers of phases, and compare answers with a simulation of the intervals")
     return MapFit(
         process=process.with_fits((origin,)),
@@ -435,8 +435,8 @@ def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapF
     )
 
 
-def _starts(times: Floats, m: int) -> list[tuple[Floats, Floats]]:
-    """Return processes (D0, D1) to start from, whose phases are groups of intervals of similar lengths.
+def _initial_processes(times: Floats, m: int) -> list[tuple[Floats, Floats]]:
+    """Return one or two processes (D0, D1) from which the EM algorithm starts, by groups of similar intervals.
 
     The first has the transitions between groups as counted in the sample, the second independent intervals.
     """
@@ -454,7 +454,7 @@ def _starts(times: Floats, m: int) -> list[tuple[Floats, Floats]]:
 
 
 class Passes:
-    """E-step: forward and backward passes over the intervals between arrivals.
+    """E-step of the EM algorithm: forward and backward pass over the intervals between arrivals.
 
     Parameters
     ----------
@@ -499,7 +499,7 @@ class Passes:
         self.log_likelihood = float(np.log(self._c).sum())
 
     def improve(self) -> tuple[Floats, Floats]:
-        """Return D0 and D1 of the M-step: expected numbers of changes over expected times."""
+        """Return D0 and D1 of the M-step: expected numbers of changes of phase over expected times in phases."""
         D0, D1 = self._D0, self._D1
         last = np.einsum("nk,nkl->nl", self._a, self._transitions) / self._c[:, None]
         arrivals = np.einsum("nk,nl->kl", last, self._b) * D1
@@ -511,7 +511,7 @@ class Passes:
         return hidden - np.diag(hidden.sum(axis=1) + arrival_rates.sum(axis=1)), arrival_rates
 
     def _joint_times(self) -> Floats:
-        """Return the sum over intervals of the integral over s of P(phase k at s) f(later times | phase l at s)."""
+        """Return the integral over all intervals of P(phase k at s) f(later intervals | phase l at s), shape (m, m)."""
         D1, t = self._D1, self._times
         if self._modes is None:
             return self._joint_times_by_blocks()
@@ -531,7 +531,7 @@ class Passes:
         return total
 
     def _joint_times_by_blocks(self) -> Floats:
-        """Return the same sum from exponentials of blocks, which needs no eigenvectors."""
+        """Return the same as `_joint_times`, from exponentials of block matrices instead of eigenvectors."""
         from scipy.linalg import expm
 
         D0, times = self._D0, self._times

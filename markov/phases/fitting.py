@@ -24,7 +24,7 @@ from hopflow.progress import progress_bar
 from hopflow.results import Result, Status, figure
 from hopflow.units import WithUnit
 from markov.phases.phase_types import FOR_FEW_VALUES, MOMENTS_FIX_NO_LOSS, PhaseType
-from markov.phases.sample_fits import Moment, moments_of, warn_of_difference
+from markov.phases.sample_fits import Moment, record_fit, warn_of_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,7 +65,7 @@ def phase_type_of(
     scv: float = param(at_least=MIN_SCV, at_most=1e9),
     skewness: float | None = param(None),
 ) -> PhaseType:
-    """Return a phase-type distribution with given moments.
+    """Return a phase-type distribution with this mean, variance (as scv) and possibly skewness.
 
     Two or three moments fix neither the distribution nor the loss of a queue; for a service of few values or of fixed
     length `DiscreteChain.of_rules` is exact.
@@ -110,7 +110,7 @@ def phase_type_of(
 
 
 def _from_three_moments(mean: float, scv: float, skewness: float) -> PhaseType:
-    """Return the hyperexponential distribution of two phases with three moments."""
+    """Return the hyperexponential distribution with two phases that has this mean, scv > 1 and skewness."""
     if scv <= 1.0:
         raise ValueError(f"skewness: with scv = {scv:g} it follows from the mean and the scv; leave it")
     deviation = mean * math.sqrt(scv)
@@ -130,7 +130,7 @@ def _from_three_moments(mean: float, scv: float, skewness: float) -> PhaseType:
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class PhaseFit(Result):
-    """A phase-type distribution fitted to times, with the moments of fit and sample.
+    """Result of `fit_phase_type`: a phase-type distribution fitted to times, with moments of fit and sample.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ class PhaseFit(Result):
         return Status.SOLVED
 
     def summary(self) -> dict[str, object]:
-        """Return the distribution, the moments of fit and sample, and the limits of the fit."""
+        """Return the rows of a printed summary: distribution, moments of fit and sample, limits of the fit."""
         principle = {
             1: "largest likelihood",
             2: "largest likelihood among fits with the sample's mean and scv, then the nearest skewness",
@@ -195,7 +195,7 @@ class PhaseFit(Result):
         }
 
     def to_xarray(self) -> xr.Dataset:
-        """Return sample, half_width and fit over ``moment``, and ``differs``."""
+        """Return moments of sample and fit, half widths and ``differs`` as a data set over ``moment``."""
         import xarray as xr
 
         rows = self.moments
@@ -289,7 +289,7 @@ def fit_phase_type(
     rates = fit.rates[used] / scale
     parts = [PhaseType.erlang(order, mean=order / rate) for order, rate in zip(orders, rates.tolist(), strict=True)]
     mixture = PhaseType.mixture(weights.tolist(), parts)
-    origin = moments_of(sample, (mixture.mean, mixture.scv, mixture.skewness))
+    origin = record_fit(sample, (mixture.mean, mixture.scv, mixture.skewness))
     result = PhaseFit(
         distribution=mixture.with_fits((origin,)),
         log_likelihood=log_likelihood(sample / scale, fit) - len(sample) * math.log(scale),
@@ -307,8 +307,8 @@ def fit_phase_type(
 
 
 def _fit_groups(times: Floats, groups: Groups, phases: int) -> tuple[HyperErlang, int]:
-    """Return the chosen fit to times of mean one, and how many moments it matches."""
-    free = free_fits(groups, phases)
+    """Return the preferred fit to times of mean one with this number of phases, and how many moments it matches."""
+    free = fits_by_likelihood(groups, phases)
     by_three = fits_with_moments(groups, free, 3)
     threshold = by_three[0].log_likelihood + LIKELIHOOD_GAP if by_three else -math.inf
     for fit in free:
@@ -317,7 +317,7 @@ def _fit_groups(times: Floats, groups: Groups, phases: int) -> tuple[HyperErlang
         m1, m2, m3 = fit.moments(3).tolist()
         variance = m2 - m1 * m1
         moments = m1, variance / m1**2, (m3 - 3.0 * m1 * m2 + 2.0 * m1**3) / variance**1.5
-        if moments_of(times, moments).first_difference is None:
+        if record_fit(times, moments).first_difference is None:
             return fit, 1
     if by_three:
         return by_three[0], 3
@@ -329,7 +329,7 @@ def _fit_groups(times: Floats, groups: Groups, phases: int) -> tuple[HyperErlang
 
 
 class HyperErlang(NamedTuple):
-    """A mixture of Erlang distributions.
+    """A fitted mixture of Erlang distributions: orders, weights and rates of its branches, and its likelihood.
 
     Attributes
     ----------
@@ -345,12 +345,12 @@ class HyperErlang(NamedTuple):
     log_likelihood: float
 
     def moments(self, count: int) -> Floats:
-        """Return E X^j for j = 1 .. count."""
+        """Return the raw moments E X^j of the mixture for j = 1 .. count, shape (count,)."""
         return _moments_of_branches(self.orders, self.rates, count) @ self.weights
 
 
 class Groups(NamedTuple):
-    """Times of mean one with their numbers, shape (G,), and their raw moments 1 to 3."""
+    """Times of mean one in groups: value and number of times of each group, shape (G,), and the raw moments 1 to 3."""
 
     values: Floats
     counts: Floats
@@ -358,12 +358,12 @@ class Groups(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Number of times."""
+        """Number of times in all groups."""
         return float(self.counts.sum())
 
 
 def group_times(times: Floats) -> Groups:
-    """Return times of mean one as groups of nearly equal times, with the moments of the ungrouped times."""
+    """Return times of mean one as groups of nearly equal times, with the raw moments of the ungrouped times."""
     moments = np.array([np.mean(times**j) for j in (1, 2, 3)])
     values, counts = np.unique(times, return_counts=True)
     if len(values) > MAX_UNGROUPED_VALUES:
@@ -376,24 +376,24 @@ def group_times(times: Floats) -> Groups:
 
 
 def log_likelihood(times: Floats, fit: HyperErlang) -> float:
-    """Return the log-likelihood of all times, without grouping them."""
-    return _expectation(Groups(times, np.ones(len(times)), np.zeros(3)), fit.orders, fit.weights, fit.rates)[0]
+    """Return the log-likelihood of ungrouped times under a mixture of Erlang distributions."""
+    return _branch_expectations(Groups(times, np.ones(len(times)), np.zeros(3)), fit.orders, fit.weights, fit.rates)[0]
 
 
-def free_fits(groups: Groups, phases: int) -> list[HyperErlang]:
-    """Return the fits of the EM algorithm without conditions on moments, the most likely one first."""
+def fits_by_likelihood(groups: Groups, phases: int) -> list[HyperErlang]:
+    """Return fits of the EM algorithm without moment conditions, for all divisions of phases, most likely first."""
     if phases <= MAX_PHASES_FOR_ALL_DIVISIONS:
         divisions = list(_ascending_sums(phases, 1))
     else:
         divisions = [(phases,), *((first, phases - first) for first in range(1, phases // 2 + 1))]
     fits = []
     for orders in progress_bar(divisions, desc="phase-type fits by likelihood"):
-        fits += [_climb(groups, orders, direction) for direction in ((1, -1) if len(set(orders)) > 1 else (1,))]
+        fits += [_fit_by_em(groups, orders, direction) for direction in ((1, -1) if len(set(orders)) > 1 else (1,))]
     return sorted(fits, key=lambda fit: -fit.log_likelihood)
 
 
 def fits_with_moments(groups: Groups, free: Sequence[HyperErlang], count: int) -> list[HyperErlang]:
-    """Return fits with the first ``count`` moments of the times, in order of falling likelihood.
+    """Return fits with the first ``count`` moments of the times, sorted by falling likelihood.
 
     A condition lowers the likelihood. So divisions are tried in the order of their likelihood without the condition,
     until that is below the largest likelihood with it, or `MAX_STAGNANT` consecutive divisions have not raised it.
@@ -403,7 +403,7 @@ def fits_with_moments(groups: Groups, free: Sequence[HyperErlang], count: int) -
     groups
         Times of mean one.
     free
-        Fits without the condition, from `free_fits`, which are the starts.
+        Fits without the condition, from `fits_by_likelihood`, which are the starts.
     count
         2 or 3.
     """
@@ -415,14 +415,14 @@ def fits_with_moments(groups: Groups, free: Sequence[HyperErlang], count: int) -
         if not may_match(groups, max(start.orders), count):
             continue
         starts = [start, *_two_point_starts(groups, start.orders)] if len(start.orders) > 1 else []
-        fits += [fit for fit in (_match(groups, point, count) for point in starts) if fit is not None]
+        fits += [fit for fit in (_fit_with_moments(groups, point, count) for point in starts) if fit is not None]
         before, largest = largest, max((fit.log_likelihood for fit in fits), default=-math.inf)
         stagnant = stagnant + 1 if before == largest > -math.inf else 0
     return sorted(fits, key=lambda fit: -fit.log_likelihood)
 
 
 def may_match(groups: Groups, order: int, count: int) -> bool:
-    """Return whether branches up to an order satisfy the necessary conditions for the first moments of the times.
+    """Return whether branches of at most ``order`` phases could have the first ``count`` moments of the times.
 
     E X^2 / (E X)^2 of an Erlang distribution of order k is (k + 1) / k, and E X E X^3 / (E X^2)^2 is (k + 2) / (k + 1).
     By the inequality of Cauchy and Schwarz no mixture is below the values of its largest order.
@@ -433,7 +433,7 @@ def may_match(groups: Groups, order: int, count: int) -> bool:
 
 
 def _ascending_sums(total: int, minimum: int) -> Iterator[tuple[int, ...]]:
-    """Yield the ascending sums of a number whose terms have a minimum."""
+    """Yield the ascending tuples of integers >= ``minimum`` that sum to ``total``."""
     yield (total,)
     for first in range(minimum, total // 2 + 1):
         for others in _ascending_sums(total - first, first):
@@ -441,15 +441,17 @@ def _ascending_sums(total: int, minimum: int) -> Iterator[tuple[int, ...]]:
 
 
 def _log_densities(values: Floats, orders: tuple[int, ...], rates: Floats) -> Floats:
-    """Return the log densities of the branches at the values, shape (B, G)."""
+    """Return the log density of each Erlang branch at each value, shape (B, G)."""
     k = np.array(orders, dtype=float)[:, None]
     constants = np.array([math.lgamma(order) for order in orders])[:, None]
     densities: Floats = k * np.log(rates)[:, None] + (k - 1.0) * np.log(values) - rates[:, None] * values - constants
     return densities
 
 
-def _expectation(groups: Groups, orders: tuple[int, ...], weights: Floats, rates: Floats) -> tuple[float, Floats]:
-    """Return the log-likelihood, and the expected number of times by branch and group, shape (B, G)."""
+def _branch_expectations(
+    groups: Groups, orders: tuple[int, ...], weights: Floats, rates: Floats
+) -> tuple[float, Floats]:
+    """Return the log-likelihood, and the expected number of times per branch and group, shape (B, G)."""
     with np.errstate(divide="ignore"):
         logs = np.log(weights)[:, None] + _log_densities(groups.values, orders, rates)
     top = logs.max(axis=0)
@@ -459,15 +461,15 @@ def _expectation(groups: Groups, orders: tuple[int, ...], weights: Floats, rates
     return likelihood, parts * (groups.counts / total)
 
 
-def _climb(groups: Groups, orders: tuple[int, ...], direction: int) -> HyperErlang:
-    """Return the fit of the EM algorithm from branches at the times' quantiles, ascending (1) or descending (-1)."""
+def _fit_by_em(groups: Groups, orders: tuple[int, ...], direction: int) -> HyperErlang:
+    """Return the EM fit from branch means at the times' quantiles, in ascending (1) or descending (-1) order."""
     size = len(orders)
     ranks = np.cumsum(groups.counts) / groups.total
     middles = np.interp((np.arange(size) + 0.5) / size, ranks, groups.values)[::direction]
     weights, rates = np.full(size, 1.0 / size), np.array(orders) / middles
     before = -math.inf
     for _ in range(EM_ROUNDS):
-        likelihood, expected = _expectation(groups, orders, weights, rates)
+        likelihood, expected = _branch_expectations(groups, orders, weights, rates)
         if likelihood - before <= EM_GAIN * abs(likelihood):
             break
         before = likelihood
@@ -478,7 +480,7 @@ def _climb(groups: Groups, orders: tuple[int, ...], direction: int) -> HyperErla
 
 
 def _two_point_starts(groups: Groups, orders: tuple[int, ...]) -> list[HyperErlang]:
-    """Return starts whose branches have one of the two means of Johnson and Taaffe, in two arrangements."""
+    """Return starts for a fit with three moments, whose branches have two different means; [] if impossible."""
     m1, m2, m3 = groups.moments
     for k in range(1, 100):
         second, third = m2 * k / (k + 1.0), m3 * k * k / ((k + 1.0) * (k + 2.0))
@@ -502,15 +504,15 @@ def _two_point_starts(groups: Groups, orders: tuple[int, ...]) -> list[HyperErla
 
 
 def _moments_of_branches(orders: tuple[int, ...], rates: Floats, count: int) -> Floats:
-    """Return E X^j of the branches, shape (count, B)."""
+    """Return the raw moments E X^j of each branch, j = 1 .. count, shape (count, B)."""
     k = np.array(orders, dtype=float)
     factors = np.cumprod([k + j for j in range(count)], axis=0)
     moments: Floats = factors / rates ** np.arange(1, count + 1)[:, None]
     return moments
 
 
-def _match(groups: Groups, start: HyperErlang, count: int) -> HyperErlang | None:
-    """Return the most likely fit near a start with the first moments of the times; None if the search fails.
+def _fit_with_moments(groups: Groups, start: HyperErlang, count: int) -> HyperErlang | None:
+    """Return the most likely fit near ``start`` with the first ``count`` moments of the times; None if none converges.
 
     The variables are logarithms of weights, up to a common factor, and of rates.
     """
@@ -521,26 +523,26 @@ def _match(groups: Groups, start: HyperErlang, count: int) -> HyperErlang | None
     k, targets, powers = np.array(orders, dtype=float), groups.moments[:count], np.arange(1, count + 1)[:, None]
 
     def parts(x: Floats) -> tuple[Floats, Floats]:
-        """Return weights and rates of the variables."""
+        """Return weights and rates, shape (B,) each, from the variables x."""
         weights = np.exp(x[:size] - x[:size].max())
         return weights / weights.sum(), np.exp(x[size:])
 
     def loss(x: Floats) -> tuple[float, Floats]:
-        """Return minus the mean log-likelihood, and its gradient."""
+        """Return minus the mean log-likelihood of a time, and its gradient by x."""
         weights, rates = parts(x)
-        likelihood, expected = _expectation(groups, orders, np.maximum(weights, 1e-300), rates)
+        likelihood, expected = _branch_expectations(groups, orders, np.maximum(weights, 1e-300), rates)
         sizes = expected.sum(axis=1)
         slopes = np.concatenate([sizes - groups.total * weights, k * sizes - rates * (expected @ groups.values)])
         return -likelihood / groups.total, -slopes / groups.total
 
     def differences(x: Floats) -> Floats:
-        """Return the logarithms of the moments over their targets."""
+        """Return the logarithms of the fit's moments over those of the times, shape (count,)."""
         weights, rates = parts(x)
         ratios: Floats = np.log(_moments_of_branches(orders, rates, count) @ weights / targets)
         return ratios
 
     def slopes_of_differences(x: Floats) -> Floats:
-        """Return the derivatives of the differences, shape (count, 2 B)."""
+        """Return the derivatives of `differences` by x, shape (count, 2 B)."""
         weights, rates = parts(x)
         moments = _moments_of_branches(orders, rates, count)
         total = (moments @ weights)[:, None]

@@ -22,7 +22,7 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver, figure
 from markov.computing.matrices import from_edges
 from markov.computing.rounding import U
-from markov.infinite.bounds import FiniteSet, Height, distance, most_merged, sides_of
+from markov.infinite.bounds import FiniteSet, Height, distance, max_merged_rates, sides_of
 from markov.methods.level_reduction import Reduction, Rows, Segment
 from markov.methods.sparse_lu import LUFactors, best_order
 from markov.models.measures import measures_of
@@ -55,7 +55,7 @@ DRIFT_MARGIN = 4.0 * U  # relative: a sum, a quotient and the number itself are 
 
 
 def stationary_by_level(chain: QuasiBirthDeath | ChainModel, *, on_failure: OnFailure = "raise") -> StationaryByLevel:
-    """Return the stationary distribution of a chain in levels, finitely or infinitely many, by level on demand.
+    """Return the stationary distribution of a chain in levels, which computes the probabilities of a level on request.
 
     Time O(m^3 log L) and memory O(m^2 log L) for L levels of m states with equal rows: cyclic
     reduction, which for infinitely many levels stops when the next levels no longer matter. It also gives sums over
@@ -97,7 +97,9 @@ def stationary_by_level(chain: QuasiBirthDeath | ChainModel, *, on_failure: OnFa
     residual, checked = _residual(chain, reduction) if reduction.finite else (math.inf, 0)
     bound = NO_BOUND
     if reduction.finite and chain.levels[-1].high is None:
-        bound = level_bound(chain, _spectral_radius(reduction.rate_matrix()), partial(_levels, chain, reduction))
+        bound = level_bound(
+            chain, _spectral_radius(reduction.rate_matrix()), partial(_level_probabilities, chain, reduction)
+        )
     status = Status.SOLVED if residual <= RESIDUAL_TOLERANCE else Status.INACCURATE
     if bound.error <= MAX_CONVERGED_BOUND:
         status = Status.CONVERGED
@@ -117,7 +119,7 @@ def stationary_by_level(chain: QuasiBirthDeath | ChainModel, *, on_failure: OnFa
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class StationaryByLevel(Solved):
-    """The stationary distribution of a chain in levels.
+    """Stationary distribution of a chain in levels; computes the probabilities of any level on request.
 
     A finite ``error_bound`` proves that there is exactly one stationary distribution, and bounds the distance to it.
     Otherwise the balance equations of ``checked`` levels are verified one by one, and the equations of all levels in
@@ -155,26 +157,28 @@ class StationaryByLevel(Solved):
     proved_level: int = 0
 
     def level(self, k: int) -> NDArray[np.float64]:
-        """Return pi of one level, shape (m,); in O(m^2 log L) time.
+        """Return pi of the states of level k, shape (m,); in O(m^2 log L) time.
 
         Parameters
         ----------
         k
             The level, as the component's value where the chain came from a model.
         """
-        return _levels(self.chain, self.reduction, [k])[0]
+        return _level_probabilities(self.chain, self.reduction, [k])[0]
 
     def marginal(self, levels: ArrayLike) -> NDArray[np.float64]:
-        """Return the probabilities of levels, shape (len(levels),)."""
-        return np.array([part.sum() for part in _levels(self.chain, self.reduction, np.atleast_1d(levels))])
+        """Return the total probability of each of ``levels``, shape (len(levels),)."""
+        return np.array(
+            [part.sum() for part in _level_probabilities(self.chain, self.reduction, np.atleast_1d(levels))]
+        )
 
     @cached_property
     def mean_level(self) -> float:
-        """Mean level."""
-        return float(sum(run.low * mass.sum() + moment.sum() for run, mass, moment in self._sums()))
+        """Mean of the level in the long run."""
+        return float(sum(run.low * mass.sum() + moment.sum() for run, mass, moment in self._run_sums()))
 
-    def _sums(self) -> list[tuple[LevelRun, Vector, Vector]]:
-        """Return the runs of levels with their sums of pi and of pi times the level's offset in the run."""
+    def _run_sums(self) -> list[tuple[LevelRun, Vector, Vector]]:
+        """Return each run of levels with its sums of pi and of pi times the level's offset, shape (m,) each."""
         return [(run, *self.reduction.sums(s)) for s, run in enumerate(self.chain.levels)]
 
     @cached_property
@@ -189,12 +193,12 @@ class StationaryByLevel(Solved):
 
     @cached_property
     def decay_rate(self) -> float:
-        """Spectral radius of R: the ratio of the probabilities of neighbouring levels far up."""
+        """Spectral radius of R: the ratio of pi of neighbouring levels for large levels."""
         return _spectral_radius(self.rate_matrix)
 
     @cached_property
     def _measures(self) -> dict[str, Measure]:
-        """The model's measures, from the sums over the levels of the runs.
+        """Long-run values of the model's measures by name, computed from the sums over runs of levels.
 
         A measure may depend on the level of a run in a linear way only. So the levels of a run are
         replaced by two levels with the same probability and the same mean by state. Measures by two such pairs, the
@@ -211,8 +215,9 @@ class StationaryByLevel(Solved):
         return far
 
     def _measures_by_two_levels(self, model: ChainModel, component: str, spread: bool) -> dict[str, Measure]:
+        """Return the measures with each run replaced by two levels of the same mean, far apart or near."""
         weights, levels = [], []
-        for run, mass, moment in self._sums():
+        for run, mass, moment in self._run_sums():
             mean = np.divide(moment, mass, out=np.zeros_like(mass), where=mass > 0)
             last = 2 * math.ceil(mean.max()) + 2 if run.high is None else run.high - run.low
             mean = np.clip(mean, 0, last)
@@ -226,13 +231,13 @@ class StationaryByLevel(Solved):
         return measures_of(model, np.concatenate(weights), StateTable(space, codes))
 
     def to_xarray(self) -> Any:
-        """Return the probabilities of the levels that `plot` draws, and the measures."""
+        """Return the probabilities of the levels that `plot` draws, and the measures, as a data set."""
         levels = self._levels_to_draw()
         pi = ("level", self.marginal(levels), {"units": "1"})
         return self.measures.assign_coords(level=levels).assign(probability=pi)
 
     def _levels_to_draw(self) -> NDArray[np.int64]:
-        """Return a few hundred levels, dense at the ends of the runs."""
+        """Return a few hundred levels for a plot, shape (levels,), dense near the first and last level of a run."""
         parts = []
         for run in self.chain.levels:
             last = (NO_END if run.high is None else run.high) - run.low
@@ -245,7 +250,7 @@ class StationaryByLevel(Solved):
         return levels
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the probabilities of the levels down to 1e-20 of the largest."""
+        """Draw the probabilities of the levels down to 1e-20 of the largest, and return the Axes."""
         if ax is None:
             _, ax = figure()
         levels = self._levels_to_draw()
@@ -258,6 +263,7 @@ class StationaryByLevel(Solved):
         return ax
 
     def _about(self) -> dict[str, object]:
+        """Return rows of `summary` about the chain: states, mean level, decay rate."""
         infinite = self.chain.levels[-1].high is None
         return {
             "chain": repr(self.chain),
@@ -267,6 +273,7 @@ class StationaryByLevel(Solved):
         }
 
     def _proof(self) -> dict[str, object]:
+        """Return rows of `summary` about what is checked and proved: residual and error bound."""
         scope = f"{self.checked} levels and the sums over all of them"
         rows: dict[str, object] = {"residual": f"{self.residual:.1e}, {scope}"}
         if math.isfinite(self.error_bound):
@@ -274,8 +281,10 @@ class StationaryByLevel(Solved):
         return rows
 
 
-def _levels(chain: QuasiBirthDeath, reduction: Reduction, levels: Sequence[int] | NDArray[Any]) -> list[Vector]:
-    """Return pi of levels, in their order."""
+def _level_probabilities(
+    chain: QuasiBirthDeath, reduction: Reduction, levels: Sequence[int] | NDArray[Any]
+) -> list[Vector]:
+    """Return pi of the states of each of ``levels``, a list of arrays of shape (m,)."""
     lowest, highest = chain.levels[0].low, chain.levels[-1].high
     ks = [integer("level", k, lowest, NO_END if highest is None else highest) for k in levels]
     numbers = np.array(ks, dtype=np.int64)
@@ -289,11 +298,12 @@ def _levels(chain: QuasiBirthDeath, reduction: Reduction, levels: Sequence[int] 
 
 
 def _spectral_radius(R: Vector) -> float:
+    """Return the largest absolute eigenvalue of R."""
     return float(np.abs(np.linalg.eigvals(R)).max())
 
 
 def _residual(chain: QuasiBirthDeath, reduction: Reduction) -> tuple[float, int]:
-    """Return the largest relative residual of the checked levels and of the runs' sums, and the number of levels."""
+    """Return the largest relative residual of checked levels and of sums over runs, and the number of levels."""
     lowest, highest = chain.levels[0].low, chain.levels[-1].high
     checks: set[int] = set()
     for run in chain.levels:
@@ -303,7 +313,7 @@ def _residual(chain: QuasiBirthDeath, reduction: Reduction) -> tuple[float, int]
         checks |= {run.low + offset for offset in offsets if 0 <= offset <= last}
     around = sorted({k + side for k in checks for side in (-1, 0, 1)})
     around = [k for k in around if k >= lowest and (highest is None or k <= highest)]
-    pi = dict(zip(around, _levels(chain, reduction, around), strict=True))
+    pi = dict(zip(around, _level_probabilities(chain, reduction, around), strict=True))
     checked = [k for k in checks if pi[k].sum() >= MIN_CHECKED_PROBABILITY]
     residuals = []
     for k in checked:
@@ -330,19 +340,20 @@ def _residual(chain: QuasiBirthDeath, reduction: Reduction) -> tuple[float, int]
 
 
 def _exit_rates(rows: Rows, below: bool, above: bool) -> Vector:
-    """Return the exit rates of a level with or without levels below and above it, shape (m,)."""
+    """Return the exit rate of each state of a level, shape (m,), with or without levels below and above it."""
     return np.asarray(
         rows.local.sum(axis=1) + (rows.down.sum(axis=1) if below else 0.0) + (rows.up.sum(axis=1) if above else 0.0)
     )
 
 
 def _relative_residual(into: Vector, out: Vector) -> float:
+    """Return the sum of |into - out| over the sum of into + out; 0 if that is 0."""
     size = float((into + out).sum())
     return float(np.abs(into - out).sum()) / size if size > 0 else 0.0
 
 
 class LevelBound(NamedTuple):
-    """Error bound of the probabilities of the levels up to a highest one, with higher levels taken as zero.
+    """Error bound on probabilities of levels up to ``highest``, if those of higher levels are taken as zero.
 
     Attributes
     ----------
@@ -360,7 +371,7 @@ NO_BOUND = LevelBound(math.inf, 0)
 
 
 def level_bound(chain: QuasiBirthDeath, decay_rate: float, values: Callable[[range], list[Vector]]) -> LevelBound:
-    """Return the error bound of the probabilities of a chain with infinitely many levels.
+    """Return a proved error bound of pi of a chain with infinitely many levels, or `NO_BOUND`.
 
     `NO_BOUND` if it would take too many states, or if nothing is proved.
 
@@ -385,7 +396,7 @@ def level_bound(chain: QuasiBirthDeath, decay_rate: float, values: Callable[[ran
     if boundary_states + n_levels * phases > MAX_STATES or transitions > MAX_TRANSITIONS:
         return NO_BOUND
     # 2. V = a (level + v), with a drift below -1 above the boundary.
-    drift = _lyapunov(run.rows)
+    drift = _linear_lyapunov(run.rows)
     if drift is None:
         return NO_BOUND
     a, v = drift
@@ -410,8 +421,8 @@ def level_bound(chain: QuasiBirthDeath, decay_rate: float, values: Callable[[ran
     return LevelBound(error, highest) if math.isfinite(error) else NO_BOUND
 
 
-def _lyapunov(rows: Rows) -> tuple[float, Vector] | None:
-    """Return a and v >= 0 such that a (level + v) falls by more than one per second in every phase, or None."""
+def _linear_lyapunov(rows: Rows) -> tuple[float, Vector] | None:
+    """Return a and v >= 0, shape (m,), such that a (level + v) drifts down by more than 1/s in all phases; or None."""
     down, local, up = rows
     rates = down + local + up
     rise = up.sum(axis=1) - down.sum(axis=1)
@@ -431,7 +442,7 @@ def _lyapunov(rows: Rows) -> tuple[float, Vector] | None:
 
 
 def _finite_set(chain: QuasiBirthDeath, highest: int, anchor: int) -> FiniteSet:
-    """Return the levels up to ``highest`` as a finite set of states; transitions out of it lead to ``anchor``."""
+    """Return the levels up to ``highest`` as a finite set; transitions out of it lead to the state ``anchor``."""
     first, edges = 0, []
     for run in chain.levels:
         rows, size = run.rows, len(run.rows.local)
@@ -450,5 +461,5 @@ def _finite_set(chain: QuasiBirthDeath, highest: int, anchor: int) -> FiniteSet:
     out = targets >= first
     leaving = np.bincount(sources[out], rates[out], first).astype(np.float64)
     targets[out] = anchor
-    merged = most_merged(sources, targets == anchor, out)
+    merged = max_merged_rates(sources, targets == anchor, out)
     return FiniteSet(from_edges(sources, targets, rates, first), leaving, anchor, merged)

@@ -55,7 +55,7 @@ CHUNK_ENTRIES = 10**6  # entries of the rows that are evolved together, 8 MB
 
 @dataclass(frozen=True, eq=False)
 class PhaseType(ByValue):
-    """A phase-type distribution PH(alpha, T): mean, moments, distribution, and arithmetic.
+    """Phase-type distribution PH(alpha, T): moments, distribution function, random samples and arithmetic.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class PhaseType(ByValue):
     fits: tuple[SampleFit, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
-        """Check and freeze both arrays."""
+        """Validate alpha, T and exits, and store them as read-only arrays."""
         T, phases = square("T", self.T)
         alpha = self.alpha if labels_of(self.alpha) == phases else aligned("alpha", self.alpha, phases or range(len(T)))
         alpha, T = number("alpha", alpha, at_least=0.0, at_most=1.0), number("T", T)
@@ -138,7 +138,7 @@ class PhaseType(ByValue):
     @classmethod
     @validate_parameters
     def exponential(cls, rate: float = param(above=0.0)) -> PhaseType:
-        """Return the exponential distribution of a rate in 1/s."""
+        """Return the exponential distribution with this rate, in 1/s."""
         return cls.erlang(1, mean=1.0 / rate)
 
     @classmethod
@@ -146,14 +146,14 @@ class PhaseType(ByValue):
     def erlang(
         cls, phases: int = param(at_least=1, at_most=MAX_PHASES), *, mean: WithUnit = param(unit="time", above=0.0)
     ) -> PhaseType:
-        """Return the sum of ``phases`` equal exponential times, of a mean in s."""
+        """Return the Erlang distribution: the sum of ``phases`` equal exponential times, with this mean in s."""
         rate = phases / mean
         return cls(np.eye(phases)[0], rate * (np.eye(phases, k=1) - np.eye(phases)))
 
     @classmethod
     @quantities(probabilities="share")
     def hyperexponential(cls, probabilities: ArrayLike, rates: ArrayLike) -> PhaseType:
-        """Return a mixture of exponential distributions of rates in 1/s."""
+        """Return a mixture of exponential distributions with these probabilities and rates, in 1/s, shape (m,) each."""
         weights = number("probabilities", probabilities, at_least=0.0, at_most=1.0)
         phase_rates = number("rates", rates, above=0.0)
         if weights.ndim != 1 or phase_rates.shape != weights.shape:
@@ -166,7 +166,7 @@ class PhaseType(ByValue):
     @classmethod
     @quantities(probabilities="share")
     def mixture(cls, probabilities: WithUnits, parts: Sequence[PhaseType]) -> PhaseType:
-        """Return a random choice among several distributions with these probabilities."""
+        """Return the mixture of the distributions ``parts`` with these probabilities."""
         weights = number("probabilities", probabilities, at_least=0.0)
         if weights.shape != (len(parts),) or not len(parts):
             raise ValueError(f"probabilities has shape {weights.shape}: one for each part is expected")
@@ -175,7 +175,7 @@ class PhaseType(ByValue):
         return result.with_fits(fit for part in parts for fit in part.fits)
 
     def with_fits(self, fits: Iterable[SampleFit]) -> PhaseType:
-        """Return the distribution with a record of the fits that it contains."""
+        """Return a copy of the distribution whose attribute ``fits`` is the tuple of ``fits``."""
         copy = PhaseType(self.alpha, self.T, self.exits)
         object.__setattr__(copy, "fits", tuple(fits))
         return copy
@@ -195,7 +195,7 @@ class PhaseType(ByValue):
 
     @cached_property
     def _solve(self) -> Callable[[Floats], Floats]:
-        """A function that returns (-T)^-1 b for b >= 0 with a small relative error in every entry."""
+        """A function that returns (-T)^-1 b, shape (m,), for b >= 0, with a small relative error in every entry."""
         if not np.tril(self.T, -1).any():
             return functools.partial(np.linalg.solve, -self.T)  # substitution, without a subtraction
         import scipy.sparse as sp
@@ -206,7 +206,7 @@ class PhaseType(ByValue):
 
     @cached_property
     def mean(self) -> float:
-        """E X in s."""
+        """Mean E X, in s."""
         return self.moment(1)
 
     @cached_property
@@ -246,7 +246,7 @@ class PhaseType(ByValue):
 
     @quantities(x="time")
     def pdf(self, x: ArrayLike) -> Floats:
-        """Return the density at x (s), in 1/s, with the relative error of `cdf`."""
+        """Return the density at x (s), in 1/s, of the shape of x, with the relative error of `cdf`."""
         return self._at(x).density.reshape(np.shape(x))
 
     @validate_parameters
@@ -261,17 +261,18 @@ class PhaseType(ByValue):
         return self._absorption_time.quantile(q)
 
     def _at(self, x: ArrayLike) -> DistributionValues:
-        """Return the distribution at the entries of x (s)."""
+        """Return cdf, survival function and density at the entries of x (s), flattened."""
         return self._absorption_time.at(number("x", x, at_least=0.0).ravel())
 
     @cached_property
     def _absorption_time(self) -> AbsorptionTime:
+        """The same distribution as an `AbsorptionTime`, which stores its matrices between calls."""
         return AbsorptionTime(self.alpha, rates_between("T", self.T), self.exits)
 
     @accept_old_names(rng="seed")
     @validate_parameters
     def sample(self, size: int = param(at_least=0, at_most=10**9), *, seed: Any = None) -> Floats:
-        """Return independent times in s, shape (size,)."""
+        """Return random independent times of this distribution, in s, shape (size,)."""
         rng = random_generator("seed", seed)
         jumps = np.hstack([self.T - np.diag(np.diag(self.T)), self.exits[:, None]])
         holding = jumps.sum(axis=1)
@@ -286,7 +287,7 @@ class PhaseType(ByValue):
         return times
 
     def __add__(self, other: PhaseType) -> PhaseType:
-        """Return the distribution of the sum of two independent times."""
+        """Return the distribution of the sum of independent times of these two distributions."""
         if not isinstance(other, PhaseType):
             return NotImplemented
         T = _block_diagonal([self.T, other.T])
@@ -296,7 +297,7 @@ class PhaseType(ByValue):
         return PhaseType(alpha, T, exits).with_fits(self.fits + other.fits)
 
     def minimum(self, other: PhaseType) -> PhaseType:
-        """Return the distribution of the minimum of two independent times (a Kronecker sum)."""
+        """Return the distribution of the minimum of independent times of these two distributions."""
         T: Any = np.kron(self.T, np.eye(other.order)) + np.kron(np.eye(self.order), other.T)
         alpha: Any = np.kron(self.alpha, other.alpha)
         exits = np.add.outer(self.exits, other.exits).ravel()
@@ -304,7 +305,7 @@ class PhaseType(ByValue):
 
     @validate_parameters
     def scaled(self, factor: float = param(above=0.0)) -> PhaseType:
-        """Return the distribution of ``factor`` times the time."""
+        """Return the distribution of ``factor`` times the phase-type time."""
         return PhaseType(self.alpha, self.T / factor, self.exits / factor).with_fits(self.fits)
 
     def __repr__(self) -> str:
@@ -313,7 +314,7 @@ class PhaseType(ByValue):
 
 
 class DistributionValues(NamedTuple):
-    """Distribution function, survival function and density over times, arrays of shape (times,)."""
+    """Distribution function, survival function and density at several times, shape (times,) each."""
 
     cdf: Floats
     survival: Floats
@@ -321,7 +322,7 @@ class DistributionValues(NamedTuple):
 
 
 class AbsorptionTime:
-    """The distribution of the time to absorption, with a small relative error in every value.
+    """Distribution of the time to absorption of a small chain, with a small relative error in every value.
 
     A row with the probabilities of the phases and of the absorbed state is multiplied by non-negative factors of
     exp(Q t), without a subtraction. P(X <= t) is an entry of the row and P(X > t) the sum of the others, so that both
@@ -349,7 +350,7 @@ class AbsorptionTime:
         self._evolutions: dict[int, Evolution] = {}
 
     def at(self, times: Floats) -> DistributionValues:
-        """Return the distribution at times >= 0 in s, shape (times,), to `RELATIVE_ERROR`.
+        """Return cdf, survival function and density at times >= 0 in s, shape (times,), to `RELATIVE_ERROR`.
 
         Raises
         ------
@@ -361,15 +362,15 @@ class AbsorptionTime:
         chunk = max(1, CHUNK_ENTRIES // len(self._start))
         for first in range(0, len(times), chunk):
             part = slice(first, first + chunk)
-            rows[part] = self._rows(self._start, scaled[part])
+            rows[part] = self._phase_probabilities(self._start, scaled[part])
         survival = rows[:, :-1].sum(axis=1)
         unproved = times[(scaled == MAX_JUMPS) & (survival > 0.0)]
         if len(unproved):
             raise ValueError(f"x = {unproved[0]:g}: more than {MAX_JUMPS:.0e} changes of phase until then are too many")
         return DistributionValues(np.minimum(rows[:, -1], 1.0), np.minimum(survival, 1.0), rows @ self._exits)
 
-    def _rows(self, start: Floats, scaled: Floats) -> Floats:
-        """Return probabilities of phases and absorption, shape (times, ..., m + 1), for starts (..., m + 1)."""
+    def _phase_probabilities(self, start: Floats, scaled: Floats) -> Floats:
+        """Return probabilities of phases and absorption at scaled times from ``start``, shape (times, ..., m + 1)."""
         rows = np.empty((len(scaled), *start.shape))
         windows = np.maximum((np.frexp(scaled)[1] - 1 - FIRST_WINDOW) // WINDOW_WIDTH, MIN_WINDOW)
         windows[scaled == 0.0] = 0
@@ -385,16 +386,16 @@ class AbsorptionTime:
     def transitions(self, times: Floats) -> Floats:
         """Return P(phase j after a time | phase i), shape (times, m, m), to `RELATIVE_ERROR`; 0 after 2^104 jumps."""
         scaled, m = self._to_unit_rates(times), len(self._start) - 1
-        rows = self._rows(np.eye(m + 1)[:m], scaled)[..., :m]
+        rows = self._phase_probabilities(np.eye(m + 1)[:m], scaled)[..., :m]
         return np.where((scaled < MAX_JUMPS)[:, None, None], rows, 0.0)
 
     def _to_unit_rates(self, times: Floats) -> Floats:
-        """Return times for the scaled rates, at most `MAX_JUMPS`."""
+        """Return times in units of the scaled chain, at most `MAX_JUMPS`, shape (times,)."""
         with np.errstate(over="ignore"):
             return np.minimum(times / self._unit, MAX_JUMPS)
 
     def quantile(self, q: float) -> float:
-        """Return the time in s at which the probability of absorption is q, 0 < q < 1.
+        """Return the time in s until which absorption has probability q, 0 < q < 1.
 
         Warns
         -----
@@ -425,7 +426,7 @@ class AbsorptionTime:
         return time
 
     def _evolution(self, window: int) -> Evolution:
-        """Return the squares for scaled times from the start of a window to twice its end; windows overlap."""
+        """Return the squared matrices for the scaled times of a window, computed at its first use."""
         if window not in self._evolutions:
             first = FIRST_WINDOW + window * WINDOW_WIDTH
             longest = min(2.0 ** (first + WINDOW_WIDTH + 1), MAX_JUMPS)
@@ -434,7 +435,7 @@ class AbsorptionTime:
 
 
 def rates_between(name: str, matrix: Floats) -> Floats:
-    """Return a square matrix with zeros on its diagonal; its other entries must be >= 0."""
+    """Return a copy of a square matrix with a zero diagonal; ValueError if another entry is negative."""
     off = matrix - np.diag(np.diag(matrix))
     if (off < 0.0).any():
         i, j = np.argwhere(off < 0.0)[0]
@@ -443,7 +444,7 @@ def rates_between(name: str, matrix: Floats) -> Floats:
 
 
 def _row_losses(T: Floats) -> Floats:
-    """Return minus the row sums of T, shape (m,); sums within the rounding of a row are 0."""
+    """Return minus the row sums of T, shape (m,), with sums within the rounding of a row set to 0."""
     losses = np.array([-math.fsum(row[row != 0.0].tolist()) for row in T])
     scale = np.abs(T).max(axis=1)
     if (losses < -ROW_SUM_TOLERANCE * scale).any():
@@ -459,6 +460,7 @@ def _row_losses(T: Floats) -> Floats:
 
 
 def _block_diagonal(blocks: Sequence[Floats]) -> Floats:
+    """Return the block-diagonal matrix of square ``blocks``."""
     size = sum(map(len, blocks))
     matrix, row = np.zeros((size, size)), 0
     for block in blocks:

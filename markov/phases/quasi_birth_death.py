@@ -33,7 +33,7 @@ MAX_BLOCK_BYTES = 4e9
 
 
 class QuasiBirthDeath:
-    """A chain on levels 0, 1, 2, ... whose transitions change the level by at most one.
+    """Chain on levels 0, 1, 2, ... whose transitions change the level by at most one, by blocks of its generator.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class QuasiBirthDeath:
 
     @classmethod
     def of(cls, model: Any, component: str | None = None) -> QuasiBirthDeath:
-        """Return the levels of a model on a product space, by one of its components.
+        """Return the levels of a model on a product space; one component of its states counts the level.
 
         Its rules are run once per range of levels with the same transitions; see
         `markov.phases.quasi_birth_death.find_level_runs`.
@@ -154,7 +154,7 @@ class QuasiBirthDeath:
 
     @property
     def phases(self) -> Any:
-        """The states of a level as a ``State`` of arrays of shape (m,), the level's component at 0.
+        """The states of one level as a ``State`` of arrays of shape (m,), with 0 for the component that counts levels.
 
         None for a chain made of blocks.
         """
@@ -166,7 +166,7 @@ class QuasiBirthDeath:
         return sum(len(run.rows.local) * (run.length or math.inf) for run in self.levels)
 
     def rows(self, k: int) -> Rows:
-        """Return the rates out of a level."""
+        """Return the rates out of the states of level k: blocks to the level below, within it, and above."""
         return next(r.rows for r in self.levels if r.high is None or k <= r.high)
 
     def __repr__(self) -> str:
@@ -178,7 +178,7 @@ class QuasiBirthDeath:
 
 
 def _block(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return a block of the generator as a matrix with at least one row."""
+    """Return a block of the generator as a float64 matrix; ValueError if it is empty or not two-dimensional."""
     refuse_labels(name, value)
     block = number(name, value)
     if block.ndim != 2 or not block.size:
@@ -187,7 +187,7 @@ def _block(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 
 def _check_rates(name: str, block: NDArray[np.float64], shape: tuple[int, int]) -> None:
-    """Raise ValueError for a block of another shape, or with negative rates off the diagonal of the generator."""
+    """Raise ValueError for a block with another shape than ``shape``, or with a negative off-diagonal rate."""
     if block.shape != shape:
         raise ValueError(f"{name} has shape {block.shape}: must be {shape}")
     inner = ~np.eye(*shape, dtype=bool) if name in ("local", "boundary[0]") else np.ones(shape, bool)
@@ -198,7 +198,7 @@ def _check_rates(name: str, block: NDArray[np.float64], shape: tuple[int, int]) 
 
 
 def _check_row_sums(names: str, *blocks: NDArray[np.float64]) -> None:
-    """Raise ValueError unless the rows of these blocks sum to zero together."""
+    """Raise ValueError unless the rows of these blocks, side by side, sum to zero."""
     rows = np.hstack(blocks)
     wrong = np.abs(rows.sum(axis=1)) > ROW_SUM_TOLERANCE * np.abs(rows).max(axis=1)
     if wrong.any():
@@ -208,14 +208,14 @@ def _check_row_sums(names: str, *blocks: NDArray[np.float64]) -> None:
 
 
 def _off_diagonal(local: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a copy of a block with a zero diagonal."""
+    """Return a copy of the block ``local`` with a zero diagonal."""
     rates = local.copy()
     np.fill_diagonal(rates, 0.0)
     return rates
 
 
 def _check_drift(inner: Rows) -> None:
-    """Raise ValueError unless the mean drift of an infinite run of levels is down."""
+    """Raise ValueError unless the mean drift of infinitely many levels is down, in every recurrent class of phases."""
     jumps = inner.down + inner.local + inner.up
     np.fill_diagonal(jumps, 0.0)
     phases = MarkovChain(jumps - np.diag(jumps.sum(axis=1)))
@@ -228,7 +228,7 @@ def _check_drift(inner: Rows) -> None:
 
 
 class LevelRun(NamedTuple):
-    """Consecutive levels with the same transitions.
+    """A run of consecutive levels with equal transition rates.
 
     Attributes
     ----------
@@ -244,11 +244,13 @@ class LevelRun(NamedTuple):
 
     @property
     def length(self) -> int | None:
-        """Number of levels; None for infinitely many."""
+        """Number of levels of the run; None for infinitely many."""
         return None if self.high is None else self.high - self.low + 1
 
 
 class _Edge(NamedTuple):
+    """A transition: indices of source and target phase, change of the level (-1, 0, 1), and rate in 1/s."""
+
     source: int
     target: int
     shift: int
@@ -256,7 +258,7 @@ class _Edge(NamedTuple):
 
 
 def find_level_runs(model: ChainModel, component: Any) -> tuple[list[LevelRun], Space, NDArray[np.int64]]:
-    """Return the runs of a model's levels with equal rows, its space, and the codes of the states of a level.
+    """Return the runs of a model's levels with equal rows, its space, and the state codes of one level.
 
     If the component has no last value (`NO_END`), the last run has no end.
 
@@ -329,7 +331,7 @@ def find_level_runs(model: ChainModel, component: Any) -> tuple[list[LevelRun], 
 
 
 class _LevelTransitions:
-    """The transitions of a model out of the levels of one component, number ``axis``.
+    """Transitions of a model out of the levels that component number ``axis`` counts, by calls of its rules.
 
     A combination of the other components is a phase, numbered in the product of their spaces. ``errors`` has the first
     error of the rules by phase, since a phase that the start does not lead to may raise any.
@@ -343,7 +345,7 @@ class _LevelTransitions:
         self.errors: dict[int, Exception] = {}
 
     def edges(self, span: Span) -> list[_Edge]:
-        """Return the transitions out of a level, and narrow ``span`` to the levels that have them."""
+        """Return the transitions out of level ``span.value``, and narrow ``span`` to the levels that share them."""
         edges: list[_Edge] = []
         for phase in range(self.phases.size):
             try:
@@ -356,7 +358,7 @@ class _LevelTransitions:
         return edges
 
     def state(self, phase: int, level: Any) -> Any:
-        """Return the state of a phase and a level."""
+        """Return the model's state with this phase, the other components, and this level."""
         values = [
             code if isinstance(c.values, range) else c.values[code]
             for c, code in zip(self.phases.components, self.codes[:, phase].tolist(), strict=True)
@@ -364,6 +366,7 @@ class _LevelTransitions:
         return self.calls.with_names(self.space.assemble([*values[: self.axis], level, *values[self.axis :]]))
 
     def _edges_of_phase(self, phase: int, span: Span) -> list[_Edge]:
+        """Return the transitions out of one phase, and narrow ``span`` to the levels that share them."""
         edges = []
         levels = self.space.components[self.axis].values
         for target, rate in self.calls.rules(self.state(phase, Traced(span)), self.calls.q):
@@ -383,7 +386,7 @@ class _LevelTransitions:
         return edges
 
     def _plain_error(self, phase: int, level: int, error: Exception) -> Exception:
-        """Return the error that plain Python raises in a state."""
+        """Return the error that the rules raise in a state when called with plain numbers."""
         state = self.state(phase, level)
         try:
             self.calls.transitions(state)
@@ -392,7 +395,7 @@ class _LevelTransitions:
         return RuleError(f"{self.calls.name}: {state}: {error}")
 
     def reachable(self, edges: list[_Edge]) -> NDArray[np.int64]:
-        """Return the phases that the start leads to, whatever the levels, ascending."""
+        """Return the phases that the model's start leads to at any level, ascending, shape (phases,)."""
         start, n = self.calls.model.start(), self.phases.size
         if start is None:
             return np.arange(n)

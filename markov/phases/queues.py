@@ -25,12 +25,12 @@ MIN_LOSS_BY_MOMENTS = 1e-3
 
 
 def _flat_tuple(array: NDArray[np.float64]) -> tuple[float, ...]:
-    """Return the entries of an array, row by row, as symbols of rules."""
+    """Return the entries of an array, row by row, as a tuple."""
     return tuple(array.ravel().tolist())
 
 
 class PhaseQueue(ChainModel):
-    """A single server with room for ``capacity`` customers, or for any number.
+    """Single-server queue MAP/PH/1/K or MAP/PH/1: arrivals by a MAP, phase-type services, ``capacity`` customers.
 
     Error bounds are for the chain with these distributions. If one was fitted to times, answers say so.
 
@@ -63,21 +63,21 @@ class PhaseQueue(ChainModel):
     """
 
     class State(NamedTuple):
-        """Customers, phase of the arrivals, phase of the service."""
+        """Customers in the system, phase of the arrivals, phase of the service."""
 
         n: int
         a: int
         b: int
 
     class Params(NamedTuple):
-        """See the class."""
+        """Parameters of the model, as in the docstring of the class."""
 
         arrivals: Any = MAP.poisson(0.5)
         service: Any = PhaseType.exponential(1.0)
         capacity: int | None = None
 
     class Symbols(NamedTuple):
-        """Rates by phases, matrices row by row."""
+        """Constants of the rules: sizes, and rates by phase with matrices row by row."""
 
         capacity: int
         A: int
@@ -89,7 +89,7 @@ class PhaseQueue(ChainModel):
         leave: tuple[float, ...]
 
     def check(self) -> None:
-        """Check every parameter."""
+        """Raise ValueError for a parameter of the wrong type or out of range."""
         p = self.params
         if not isinstance(p.arrivals, (MAP, PhaseType)):
             raise ValueError(f"arrivals = {p.arrivals!r}: must be a MAP or a PhaseType")  # noqa: TRY004
@@ -99,7 +99,7 @@ class PhaseQueue(ChainModel):
             integer("capacity", p.capacity, 1, 10**9)
 
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the fits of arrivals and service, with their limits."""
+        """Return notes for answers about inputs fitted to samples: arrivals, service and the limits of such fits."""
         params = self.params
         notes = [
             f"the {name}: {fit}"
@@ -114,12 +114,12 @@ class PhaseQueue(ChainModel):
 
     @property
     def stream(self) -> MAP:
-        """The arrivals as a `MAP`."""
+        """The arrival process as a `MAP`, also if the parameter is a distribution of intervals."""
         arrivals = self.params.arrivals
         return arrivals if isinstance(arrivals, MAP) else MAP.renewal(arrivals)
 
     def symbols(self) -> Symbols:
-        """Return the rates as tuples, which rules can be compiled with."""
+        """Return the constants that the rules use: sizes and rates, matrices as tuples row by row."""
         stream, service = self.stream, self.params.service
         return self.Symbols(
             capacity=NO_END if self.params.capacity is None else int(self.params.capacity),
@@ -133,13 +133,13 @@ class PhaseQueue(ChainModel):
         )
 
     def space(self) -> Mapping[str, range]:
-        """Return n = 0 .. capacity, a = 0 .. A - 1, b = 0 .. B - 1."""
+        """Return the range of each state component: n = 0 .. capacity, a = 0 .. A - 1, b = 0 .. B - 1."""
         q = self.symbols()
         stop = NO_END if self.params.capacity is None else q.capacity + 1
         return {"n": range(stop), "a": range(q.A), "b": range(q.B)}
 
     def start(self) -> State:
-        """Return the empty queue."""
+        """Return the state of the empty queue."""
         return self.State(0, 0, 0)
 
     @staticmethod
@@ -166,7 +166,7 @@ class PhaseQueue(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, Mean]:
-        """Return ``mean_customers``, ``throughput`` (1/s), ``loss_probability``, ``time_in_system`` (s)."""
+        """Return the rewards ``mean_customers``, ``throughput``, ``loss_probability`` and ``time_in_system``."""
         q = self.symbols()
         offered = self.stream.D1.sum(axis=1)[s.a]
         entered = np.where(s.n < q.capacity, offered, 0.0)
@@ -179,7 +179,7 @@ class PhaseQueue(ChainModel):
 
 
 class SemiMarkov(ChainModel):
-    """A process with phase-type sojourn times between its jumps.
+    """Process that jumps between states by a matrix of probabilities and stays for phase-type times.
 
     Parameters
     ----------
@@ -218,20 +218,20 @@ class SemiMarkov(ChainModel):
     """
 
     class State(NamedTuple):
-        """State of the process, phase of the sojourn."""
+        """State of the process, and phase of the current sojourn."""
 
         state: int
         phase: int
 
     class Params(NamedTuple):
-        """See the class."""
+        """Parameters of the model, as in the docstring of the class."""
 
         jumps: Any = ((0.0, 1.0), (1.0, 0.0))
         sojourns: Any = (PhaseType.exponential(1.0), PhaseType.exponential(1.0))
         first: int = 0
 
     class Symbols(NamedTuple):
-        """Rates as flat tuples, padded to the largest number of phases."""
+        """Constants of the rules: sizes, and rates as flat tuples padded to the largest number of phases."""
 
         states: int
         phases: int
@@ -241,7 +241,7 @@ class SemiMarkov(ChainModel):
         leave: tuple[float, ...]
 
     def check(self) -> None:
-        """Check every parameter."""
+        """Raise ValueError for a parameter of the wrong type or out of range."""
         p = self.params
         P = number("jumps", p.jumps, at_least=0.0, at_most=1.0)
         if P.ndim != 2 or P.shape[0] != P.shape[1]:
@@ -258,13 +258,13 @@ class SemiMarkov(ChainModel):
         integer("first", p.first, 0, len(P) - 1)
 
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the fits of the times in the states."""
+        """Return notes for answers about sojourn times fitted to samples."""
         fits = [(k, fit) for k, times in enumerate(self.params.sojourns) for fit in times.fits]
         notes = [f"the time in state {k}: {fit}" for k, fit in fits]
         return (*super().unproved_inputs(measures), *notes)
 
     def symbols(self) -> Symbols:
-        """Return the rates as tuples, which rules can be compiled with."""
+        """Return the constants that the rules use: sizes and rates, matrices as tuples row by row."""
         P, times = number("jumps", self.params.jumps), self.params.sojourns
         n, m = len(P), max(sojourn.order for sojourn in times)
         begin, within, leave = np.zeros((n, m)), np.zeros((n, m, m)), np.zeros((n, m))
@@ -275,7 +275,7 @@ class SemiMarkov(ChainModel):
         return self.Symbols(n, m, _flat_tuple(P), _flat_tuple(begin), _flat_tuple(within), _flat_tuple(leave))
 
     def start(self) -> State:
-        """Return the first state, in the most likely initial phase of its sojourn."""
+        """Return the state ``first`` with the most likely initial phase of its sojourn."""
         alpha = self.params.sojourns[self.params.first].alpha
         return self.State(int(self.params.first), int(np.argmax(alpha)))
 
@@ -293,7 +293,7 @@ class SemiMarkov(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, Mean]:
-        """Return ``fraction`` of time by state, and ``jump_rate`` (1/s)."""
+        """Return the rewards ``fraction`` (of time, by state) and ``jump_rate`` (1/s)."""
         q = self.symbols()
         indicators = np.array([s.state == k for k in range(q.states)], dtype=float)
         leaving = np.asarray(q.leave)[s.state * q.phases + s.phase]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["FitWarning", "Moment", "SampleFit", "moments_of", "moments_of_series", "warn_of_difference"]
+__all__ = ["FitWarning", "Moment", "SampleFit", "record_fit", "record_series_fit", "warn_of_difference"]
 
 BATCHES = 20
 """Parts of a series of dependent times whose means count as independent."""
@@ -28,7 +28,7 @@ MOMENT_ROUNDING = 1e-6
 
 
 class FitWarning(UserWarning):
-    """A moment of a fit differs from that of its sample by more than the sample's error.
+    """Warning that a moment of a fit differs from that of its sample by more than the sample's error.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class FitWarning(UserWarning):
 
 
 class Moment(NamedTuple):
-    """A moment of a sample and of its fit.
+    """One moment of a sample, with its confidence interval, and the same moment of the fit.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Moment(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the fit is outside of the sample's interval."""
+        """Whether the fit's moment lies outside the 95 % interval of the sample's moment."""
         return abs(self.fit - self.sample) > self.half_width + MOMENT_ROUNDING * abs(self.sample)
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class Moment(NamedTuple):
 
 
 class SampleFit(NamedTuple):
-    """Origin of a fitted distribution or process, stored with it and with answers that use it.
+    """Record of a fit to a sample: sample size and moments; stored with the fit and with answers that use it.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class SampleFit(NamedTuple):
 
     @property
     def first_difference(self) -> Moment | None:
-        """The first moment that differs by more than the sample's error; None where all agree."""
+        """The first moment whose fit lies outside of the sample's interval; None if all lie inside."""
         return next((moment for moment in self.moments if moment.differs), None)
 
     def __str__(self) -> str:
@@ -109,8 +109,8 @@ class SampleFit(NamedTuple):
         return f"a fit to {self.sample_size} times with their {', '.join(others)} and {last}, within the sample's error"
 
 
-def moments_of(times: Floats, fit: Sequence[float]) -> SampleFit:
-    """Return mean, scv and skewness of independent times and of their fit.
+def record_fit(times: Floats, fit: Sequence[float]) -> SampleFit:
+    """Return the record of a fit to independent ``times``; ``fit`` has the fit's mean, scv and skewness.
 
     Errors follow from the influence of every time on the moment (the delta method). They hold for large samples, and
     are too small if the sample has few of the longest times.
@@ -123,8 +123,8 @@ def moments_of(times: Floats, fit: Sequence[float]) -> SampleFit:
     return SampleFit(len(times), tuple(Moment(*row) for row in rows))
 
 
-def moments_of_series(intervals: Floats, fit: Sequence[float]) -> SampleFit:
-    """Return mean, scv and lag-1 correlation of a series and of its fit; errors by means of `BATCHES` batches."""
+def record_series_fit(intervals: Floats, fit: Sequence[float]) -> SampleFit:
+    """Return the record of a fit to a series of intervals; ``fit`` has the fit's mean, scv and lag-1 correlation."""
     mean, scv, _, influences = _influences(intervals)
     deviations = (intervals - mean) / (mean * math.sqrt(scv)) if scv > 0.0 else np.zeros(len(intervals))
     products = deviations[:-1] * deviations[1:]
@@ -138,7 +138,7 @@ def moments_of_series(intervals: Floats, fit: Sequence[float]) -> SampleFit:
 
 
 def _influences(times: Floats) -> tuple[float, float, float, Floats]:
-    """Return mean, scv, skewness, and the influence of every time on them, shape (3, n)."""
+    """Return mean, scv and skewness of ``times``, and the influence of every time on each of them, shape (3, n)."""
     mean = float(times.mean())
     offsets = times / mean - 1.0
     scv = float(np.mean(offsets**2))
@@ -157,7 +157,7 @@ def _influences(times: Floats) -> tuple[float, float, float, Floats]:
 
 
 def warn_of_difference(fit: SampleFit, hint: str) -> None:
-    """Warn at the caller of `markov` about the first moment that differs, if any."""
+    """Issue a `FitWarning` for the first moment of a fit that differs from the sample's; nothing if all agree."""
     moment = fit.first_difference
     if moment is None:
         return

@@ -23,7 +23,7 @@ __all__ = ["Solved"]
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Solved(Result):
-    """Base of results of pi Q = 0: status, error bound, cost, and the model's measures.
+    """Base class of stationary distributions as results: status, error bound, cost, and the model's measures.
 
     Attributes
     ----------
@@ -46,18 +46,19 @@ class Solved(Result):
 
     @property
     def _measures(self) -> dict[str, Measure]:
+        """Long-run value of each label and reward by name, with dimensions and unit."""
         raise NotImplementedError
 
     @property
     def _model(self) -> ChainModel | None:
-        """The model of the chain, or None."""
+        """The model of the chain; None for a chain from a matrix."""
         chain: Any = self.chain  # type: ignore[attr-defined]  # a field of every subclass
         model: ChainModel | None = chain.model
         return model
 
     @cached_property
     def measures(self) -> xr.Dataset:
-        """The model's performance measures, with their units in ``attrs``."""
+        """The model's measures as a data set, with their units in ``attrs``."""
         import xarray as xr
 
         queues = [np.size(value) for dims, value, _ in self._measures.values() if dims == ("queue",)]
@@ -65,33 +66,33 @@ class Solved(Result):
         return xr.Dataset(self._measures, coords=coords)
 
     def __getitem__(self, measure: str) -> Any:
-        """Return one measure as a float or an array, without xarray; KeyError for an unknown name."""
+        """Return one measure by name as a float or an array; KeyError for an unknown name."""
         if measure not in self._measures:
             raise unknown_measure(measure, self._measures)
         return self._measures[measure][1]
 
     @property
     def throughput(self) -> float:
-        """Throughput in packets/s of a model with this measure."""
+        """The measure ``throughput`` in packets/s; AttributeError if the model has none."""
         if "throughput" not in self._measures:
             raise AttributeError(f"{type(self).__name__}: the chain has no throughput")
         return float(self["throughput"])
 
     @property
     def advice(self) -> str:
-        """A more accurate method, where iterations did not reach the tolerance."""
+        """Text on a more accurate method if iterations did not reach the tolerance; otherwise empty."""
         return "GTH() is the most accurate method" if self.status is Status.INACCURATE else ""
 
     def _about(self) -> dict[str, object]:
-        """Return the rows of the table that describe the chain."""
+        """Return the rows of the summary that describe the chain."""
         raise NotImplementedError
 
     def _proof(self) -> dict[str, object]:
-        """Return the rows of the table on the method and the error bound."""
+        """Return the rows of the summary on the method, the residual and the error bound."""
         return {"residual": f"{self.residual:.1e}"}
 
     def summary(self) -> dict[str, object]:
-        """Return status, chain, the scalar measures, error bound and cost."""
+        """Return the rows of a printed summary: status, chain, scalar measures, error bound and cost."""
         measures = {
             name: f"{float(value):.6g} {about.get('units', '')}".removesuffix(" 1").rstrip()
             for name, (dims, value, about) in self._measures.items()

@@ -23,7 +23,7 @@ MAX_TITLE_LETTERS = 76  # letters that fit above an axis
 
 
 def draw_marginals(chain: MarkovChain, pi: NDArray[np.float64], ax: Any = None) -> Any:
-    """Draw the marginal distribution of each component; components of two values are in the title.
+    """Draw the marginal distribution of each state component, and return the matplotlib Axes.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def draw_marginals(chain: MarkovChain, pi: NDArray[np.float64], ax: Any = None) 
 
 
 def draw_convergence(history: Sequence[tuple[int, float]], method: object, ax: Any = None) -> Any:
-    """Draw the residuals over the iterations, and the tolerance of the method.
+    """Draw residuals over iterations with the method's tolerance, and return the matplotlib Axes.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ TOLERANCE = 2e-13  # relative, of the equations behind a variance
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Stationary(Solved):
-    """The stationary distribution of a chain, or of one of its recurrent classes.
+    """Stationary distribution of a chain or of one of its recurrent classes, with its error bound and measures.
 
     Attributes
     ----------
@@ -110,33 +110,33 @@ class Stationary(Solved):
 
     @cached_property
     def _class(self) -> int:
-        """Number of the solved recurrent class."""
+        """Index in the chain's ``recurrent_classes`` of the class to which the solution belongs."""
         likely = int(np.argmax(self.pi))
         classes = self.chain.recurrent_classes
         return next(number for number, states in enumerate(classes) if likely in states)
 
     @property
     def _recurrent(self) -> NDArray[np.int64]:
-        """The states of the solved recurrent class."""
+        """The states of the solved recurrent class, as sorted indices."""
         return self.chain.recurrent_classes[self._class]
 
     @property
     def smallest(self) -> float:
-        """Smallest entry of pi in the solved recurrent class."""
+        """Smallest probability of a state in the solved recurrent class."""
         return float(self.pi[self._recurrent].min())
 
     @property
     def mass_defect(self) -> float:
-        """Difference of the sum of pi from one."""
+        """Absolute difference between the sum of pi and one."""
         return abs(1.0 - math.fsum(self.pi))
 
     @property
     def states(self) -> Any:
-        """The states in the order of pi: see `MarkovChain.states`."""
+        """The states in the order of pi, as `MarkovChain.states` has them."""
         return self.chain.states
 
     def probability(self, states: Any) -> float:
-        """Return the probability of a state or a set of states.
+        """Return the stationary probability of one state or of a set of states.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Stationary(Solved):
     def bound(
         self, measure: Averaged, *, tolerance: float = 2e-13, exact: bool = False
     ) -> Bounded | list[Bounded] | ExactBounded | list[ExactBounded]:
-        """Return a measure with a bound on its error, more accurate than under ``pi``.
+        """Return a measure's mean with an error bound, more accurate than the sum over ``pi``.
 
         The solution of Poisson's equation for a function of the state takes the error of pi out of its
         mean to first order (see `markov.proofs.means.bound_mean`). The first call may take as long as the
@@ -233,7 +233,7 @@ class Stationary(Solved):
         return bound_measure(self._certificate, mean, tolerance)
 
     def input_error(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:
-        """Return the change of a measure by rounding of the rates to float64 alone.
+        """Return by how much rounding of the rates to float64 can change a measure, to first order.
 
         To first order, and accurate to about a percent: half a unit in the last place of every
         rate changes the mean of f by at most u sum pi(s) q(s, t) |g(t) - g(s)| with the solution g of
@@ -253,7 +253,7 @@ class Stationary(Solved):
         return input_error(self._certificate, mean)
 
     def variance(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:
-        """Return the asymptotic variance of a measure, with a bound.
+        """Return the asymptotic variance of time averages of a measure, with a bound.
 
         The mean of f(X(t)) over a time T has a variance of nearly this over T: a simulation of T s
         has a confidence interval of +- 1.96 sqrt(variance / T). It is about time averages of rewards
@@ -282,7 +282,7 @@ class Stationary(Solved):
         return variances if mean.of.ndim > 1 else variances[0]
 
     def deviation(self, measure: str | ArrayLike) -> Any:
-        """Return D f for a reward f: the integral over time of E[f(X(t)) | X(0) = x] - pi f.
+        """Return D f for a reward f, shape (states,): the integral over t of E[f(X(t)) | X(0) = x] - pi f.
 
         Parameters
         ----------
@@ -359,7 +359,7 @@ class Stationary(Solved):
         *,
         side: Literal["left", "right"] | None = None,
     ) -> Sensitivity | list[Sensitivity]:
-        """Return the derivative and the elasticity of a measure by a parameter of the model.
+        """Return the derivative and the elasticity of a stationary measure by a parameter of the model.
 
         A whole number (``servers=3``, not 3.0, unless the model declares it as a float) has no
         derivative: the result is the difference to one more, and its ``kind`` says so.
@@ -404,12 +404,12 @@ class Stationary(Solved):
 
     @cached_property
     def _deviations(self) -> dict[Any, Any]:
-        """Solutions of Poisson's equation for measures, which serve all parameters."""
+        """Cache of solutions of Poisson's equation for measures, which all parameters share."""
         return {}
 
     @cached_property
     def _certificate(self) -> Certificate:
-        """The answer's certificate, or a new certificate for `bound`."""
+        """The proof of the error bound; computed now if the answer has none."""
         if self.proof is not None:
             return self.proof
         chain, states = self.chain, self._recurrent
@@ -418,18 +418,18 @@ class Stationary(Solved):
 
     @cached_property
     def _exact_means(self) -> ExactMeans:
-        """The proof in integers, which serves all measures."""
+        """Evaluator of means in integers, which all measures share."""
         return ExactMeans(self._certificate)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, without the certificate (it may hold a library's factors)."""
+        """Return the attributes to pickle, without the certificate, since it may hold a library's factors."""
         fields = {
             name: v for name, v in self.__dict__.items() if name not in ("_certificate", "_deviations", "_exact_means")
         }
         return {**fields, "proof": None}
 
     def to_xarray(self) -> xr.Dataset:
-        """Return pi and the measures.
+        """Return pi and the measures as a data set.
 
         Over the components of the state, unless these have far more combinations than the chain has
         states: states that are never entered have probability zero. Otherwise over ``state``, with the
@@ -449,7 +449,7 @@ class Stationary(Solved):
         return self.measures.assign(pi=pi)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the marginal distribution of each component; components of two values are in the title.
+        """Draw the marginal distribution of each state component, and return the matplotlib Axes.
 
         Returns the matplotlib Axes; ``answer.plot().figure.savefig("answer.pdf")`` saves the picture.
         """
@@ -469,10 +469,12 @@ class Stationary(Solved):
 
     @cached_property
     def _measures(self) -> dict[str, Measure]:
+        """Long-run value of each label and reward by name, with dimensions and unit."""
         model = self.chain.model
         return {} if model is None else measures_of(model, self.pi, self.chain.state_blocks())
 
     def _about(self) -> dict[str, object]:
+        """Return the rows of the summary that describe the chain: states, transitions, classes."""
         chain = self.chain
         return {
             "chain": chain.how if chain.model is None else _shorten_numbers(repr(chain.model)),
@@ -483,12 +485,13 @@ class Stationary(Solved):
         }
 
     def _advice_on_measures(self) -> dict[str, str]:
-        """Return the row on how to define measures for a chain without any."""
+        """Return the summary row on how to define measures; empty if the model has some."""
         if not has_no_measures(self.chain.model):
             return {}
         return {"measures": NO_MEASURES}
 
     def _proof(self) -> dict[str, object]:
+        """Return the rows of the summary on method, error bounds, rounding and iterations."""
         rounding = 2.0 * (len(self._recurrent) - 1) * U
         return {
             "method": repr(self.method),
@@ -505,7 +508,7 @@ class Stationary(Solved):
 
     @property
     def _reason_without_entry_error(self) -> str:
-        """Return the reason why no bound on entries was proved."""
+        """Text on why there is no bound on the relative error of entries."""
         from markov.registries import METHODS
 
         names = [type(entry.method).__name__ for entry in METHODS if entry.bounds_entries]
@@ -514,6 +517,7 @@ class Stationary(Solved):
         return f": only {' and '.join(f'{name}()' for name in names)} have one"
 
     def _table_of_levels(self) -> dict[str, str]:
+        """Return the rows of the summary on the levels of a multigrid method; empty without levels."""
         if not self.levels:
             return {}
         transitions = sum(count for _, count in self.levels) / max(self.levels[0][1], 1)
@@ -524,11 +528,12 @@ class Stationary(Solved):
         return {"levels": f"{len(self.levels)}, operator complexity {transitions:.2f}", **rows}
 
     def _format_bound(self, bound: float, unproved: str = "") -> str:
+        """Return a bound as text; for an infinite bound whether it was computed, with the text ``unproved``."""
         if bound < math.inf:
             return f"{bound:.1e}"
         return "not computed" if self.status is Status.SOLVED else f"none was proved{unproved}"
 
 
 def _shorten_numbers(text: str) -> str:
-    """Round numbers of more than 15 digits in a string, such as 200 * 1e-6, to 15."""
+    """Return ``text`` with its numbers of more than 15 digits, such as that of 200 * 1e-6, rounded to 15."""
     return re.sub(r"(?<!\d)\d+\.\d{15,}(?:e[-+]?\d+)?", lambda match: f"{float(match[0]):.15g}", text)

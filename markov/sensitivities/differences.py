@@ -38,31 +38,33 @@ MIN_RELATIVE_CHANGE = 64.0 * U  # relative: smaller changes are rounding
 
 
 class Kinked(ArithmeticError):
-    """The derivatives from both sides differ."""
+    """Raised by `derivative` if the derivatives from below and above differ."""
 
 
 class Jump(ArithmeticError):
-    """The function steps on the requested side."""
+    """Raised by `derivative` if the function jumps on the requested side."""
 
 
 class Irregular(ArithmeticError):
-    """Differences do not converge on the requested side."""
+    """Raised by `derivative` if differences do not converge on the requested side."""
 
 
 class Estimate(NamedTuple):
-    """Derivatives of the entries of an array and estimates of their errors."""
+    """Derivatives of the entries of an array, with estimates of their errors, arrays of equal shape."""
 
     value: Vector
     error: Vector
 
 
 class _ScaleEstimate(NamedTuple):
+    """Derivatives from the steps of one scale, and whether each entry converges as a smooth function does."""
+
     estimate: Estimate
     regular: NDArray[np.bool_]
 
 
 def derivative(values: Values, unit: float, side: Side | None, scales: int) -> Estimate:
-    """Return the derivatives of an array at zero.
+    """Return the derivative by one number, at zero, of every entry of an array-valued function, by differences.
 
     Parameters
     ----------
@@ -88,6 +90,7 @@ def derivative(values: Values, unit: float, side: Side | None, scales: int) -> E
 
 
 def _two_sided_derivative(values: Values, steps: list[float]) -> Estimate:
+    """Return the derivatives by central differences, with smaller steps until every entry is smooth."""
     shifts: list[float] = [0.0]
     for scale, step in enumerate(steps):
         shifts += [sign * factor * step for factor in STEP_FACTORS for sign in (1.0, -1.0)]
@@ -100,7 +103,7 @@ def _two_sided_derivative(values: Values, steps: list[float]) -> Estimate:
 
 
 def _first_smooth(by_shift: dict[float, Vector], steps: list[float]) -> tuple[Estimate, NDArray[np.bool_]]:
-    """Return the derivatives at the largest step with a smooth difference, and the entries without such a step."""
+    """Return derivatives from the largest step at which an entry is smooth, and a mask of entries without one."""
     value = error = jump = np.zeros_like(by_shift[0.0])
     unresolved = np.ones(by_shift[0.0].shape, dtype=bool)
     for step in steps:
@@ -119,6 +122,7 @@ def _first_smooth(by_shift: dict[float, Vector], steps: list[float]) -> tuple[Es
 
 
 def _one_sided_derivative(values: Values, steps: list[float], sign: float) -> Estimate:
+    """Return the derivatives from below (sign = -1) or above (+1), where two steps in a row agree."""
     shifts: list[float] = [0.0]
     by_shift: dict[float, Vector] = {}
     for scale, step in enumerate(steps):
@@ -143,6 +147,7 @@ def _one_sided_derivative(values: Values, steps: list[float], sign: float) -> Es
 
 
 def _central_estimate(by_shift: dict[float, Vector], step: float) -> _ScaleEstimate:
+    """Return extrapolated central differences at a step and two halves of it."""
     D = [(by_shift[factor * step] - by_shift[-factor * step]) / (2.0 * factor * step) for factor in STEP_FACTORS]
     extrapolated = [(4.0 * D[k + 1] - D[k]) / 3.0 for k in range(2)]
     result = (16.0 * extrapolated[1] - extrapolated[0]) / 15.0
@@ -153,6 +158,7 @@ def _central_estimate(by_shift: dict[float, Vector], step: float) -> _ScaleEstim
 
 
 def _one_sided_estimate(by_shift: dict[float, Vector], step: float) -> _ScaleEstimate:
+    """Return extrapolated one-sided differences at a step, negative for the left side, and two halves of it."""
     D = [(by_shift[factor * step] - by_shift[0.0]) / (factor * step) for factor in STEP_FACTORS]
     extrapolated = [2.0 * D[k + 1] - D[k] for k in range(2)]
     result = (4.0 * extrapolated[1] - extrapolated[0]) / 3.0
@@ -163,4 +169,5 @@ def _one_sided_estimate(by_shift: dict[float, Vector], step: float) -> _ScaleEst
 
 
 def _magnitude(by_shift: dict[float, Vector], step: float) -> Vector:
+    """Return the larger absolute value of each entry at shift 0 and at ``step``."""
     return np.maximum(np.abs(by_shift[0.0]), np.abs(by_shift[step]))

@@ -9,7 +9,7 @@ __all__ = ["entry_of", "is_real", "parameters_of"]
 
 
 def parameters_of(model: Any) -> dict[str, Any]:
-    """Return a model's parameters, or a file's constants, by name."""
+    """Return a model's parameters, or a file's constants, as a dict from names to values."""
     constants = getattr(model, "constants", None)
     if constants is not None:
         return dict(constants)
@@ -18,7 +18,7 @@ def parameters_of(model: Any) -> dict[str, Any]:
 
 
 def entry_of(parameters: dict[str, Any], parameter: str) -> tuple[str, int | None, Any]:
-    """Return the name of a parameter, the number of its entry, and its complete value."""
+    """Return the name of a parameter, the index of its entry (None without one), and its complete value."""
     match = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", parameter)
     name, index = (match[1], match[2]) if match else (parameter, None)
     if name not in parameters:
@@ -32,6 +32,6 @@ def entry_of(parameters: dict[str, Any], parameter: str) -> tuple[str, int | Non
 
 
 def is_real(model: Any, name: str) -> bool:
-    """Whether a model declares a parameter as a real number, so that 1 stands for 1.0."""
+    """Return whether a model declares the parameter as a float, so that the value 1 stands for 1.0."""
     declared = getattr(type(getattr(model, "params", None)), "__annotations__", {})
     return "float" in str(declared.get(name, ""))

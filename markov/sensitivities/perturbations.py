@@ -43,7 +43,7 @@ SIGNS: dict[str | None, tuple[float, ...]] = {"left": (-1.0,), "right": (1.0,), 
 
 
 class Perturbation:
-    """A model at parameters close to its own.
+    """A model with one parameter changed slightly: models, rates and measures at shifts, and their derivatives.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ class Perturbation:
 
     @property
     def smallest_step(self) -> float:
-        """The smallest shift of the differences."""
+        """The smallest shift of the parameter that differences use."""
         return self._unit * FIRST_STEPS[self._scales - 1] * STEP_FACTORS[-1]
 
     def model_at(self, shift: float) -> Any:
-        """Return the model with the parameter changed by a shift, in its unit.
+        """Return the model with the parameter changed by ``shift``, in its unit.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class Perturbation:
         return self._models[shift]
 
     def generator(self, side: Side | None = None) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """Return Q' between the states and an estimate of the error of its entries, shape (n, n) each.
+        """Return the derivative Q' on the recurrent states, and error estimates of its entries, shape (n, n) each.
 
         Raises
         ------
@@ -126,6 +126,7 @@ class Perturbation:
         n, keys_of_all = len(self._states), np.zeros(0, dtype=np.int64)
 
         def values(shifts: Sequence[float]) -> list[Vector]:
+            """Return the rates at each shift as arrays over all pairs of states that have a rate."""
             nonlocal keys_of_all
             parts = [self._between_states(shift) for shift in shifts]
             keys_of_all = np.unique(np.concatenate([keys for keys, _ in parts]))
@@ -137,7 +138,7 @@ class Perturbation:
         return matrices[0], matrices[1]
 
     def _between_states(self, shift: float) -> tuple[NDArray[np.int64], Vector]:
-        """Return the rates between the states by the numbers of their pairs, ascending."""
+        """Return pair numbers (ascending) and rates of the transitions between recurrent states, at ``shift``."""
         Q = self._chain_at(shift).Q[self._states].tocsr()
         inside = sp.coo_matrix(Q[:, self._states])
         if len(self._states) < Q.shape[1]:
@@ -149,28 +150,29 @@ class Perturbation:
         return keys[order], inside.data[order]
 
     def _shifts(self, side: Side | None) -> list[float]:
-        """Return the first shifts of the differences."""
+        """Return the shifts of the first differences on a side, or on both for None."""
         return [sign * self._unit * FIRST_STEPS[0] * factor for sign in SIGNS[side] for factor in STEP_FACTORS]
 
     def measure(
         self, of: str, row: int, mean: Mean, ratio: float | None, side: Side | None = None
     ) -> tuple[Vector, Vector]:
-        """Return (top - ratio bottom)' in each state and its error, shape (n,) each.
+        """Return the derivative of top - ratio bottom in each state and its error, shape (n,) each.
 
         ``mean`` has the measure's values at the parameter; ``ratio`` is None for a mean.
         """
-        if all(_same_numbers(mean, self._measure_rows(of, shift)[row]) for shift in self._shifts(side)):
+        if all(_equal_means(mean, self._measure_rows(of, shift)[row]) for shift in self._shifts(side)):
             zeros = np.zeros(len(self._states))
             return zeros, zeros
 
         def values(shifts: Sequence[float]) -> list[Vector]:
+            """Return top - ratio bottom of the measure at each shift, shape (n,)."""
             means = [self._measure_rows(of, shift)[row] for shift in shifts]
             return [shifted.of if ratio is None else shifted.of - ratio * shifted.over for shifted in means]
 
         return derivative(values, self._unit, side, self._scales)
 
     def _measure_rows(self, of: str, shift: float) -> list[Mean]:
-        """Return the rows of a measure at a shifted parameter, cached."""
+        """Return the entries of a measure at a shifted parameter, one `Mean` each; cached."""
         if (of, shift) not in self._rows:
             model = self.model_at(shift)
             model = model if hasattr(model, "labels") else self._chain_at(shift).model  # of a file
@@ -179,7 +181,7 @@ class Perturbation:
         return self._rows[of, shift]
 
     def _by_symbols(self, side: Side | None) -> tuple[sp.csr_matrix, sp.csr_matrix] | None:
-        """Return Q' by the symbols that rules see; None: they cannot be differentiated by them."""
+        """Return Q' and its error by exact derivatives of the rules; None if the rules do not allow them."""
         numbers = self._symbols_at(0.0)
         if numbers is None:
             return None
@@ -187,7 +189,7 @@ class Perturbation:
         if any(other is None or len(other) != len(numbers) for other in others):
             return None
         needed = [k for k, x in enumerate(numbers) if any(other[k] != x for other in others)]
-        numeric = all(_is_number(row[k]) for k in needed for row in (numbers, *others))
+        numeric = all(_is_finite_number(row[k]) for k in needed for row in (numbers, *others))
         if not numeric or self._space_changes(side):
             return None
         slopes = self._slopes(frozenset(needed), numbers)
@@ -195,6 +197,7 @@ class Perturbation:
             return None
 
         def values(shifts: Sequence[float]) -> list[Vector]:
+            """Return the symbols that change with the parameter, at each shift."""
             rows = [self._symbols_at(shift) for shift in shifts]
             return [np.array([float(row[k]) for k in needed]) for row in rows]
 
@@ -204,7 +207,7 @@ class Perturbation:
         return (slope, slopes.spread(error)) if self._agrees_with_rules(slope, SIGNS[side]) else None
 
     def _agrees_with_rules(self, change: sp.csr_matrix, signs: tuple[float, ...]) -> bool:
-        """Whether the rules in plain Python agree with Q' in a sample of states.
+        """Return whether differences of the rates in a sample of states agree with the derivative ``change``.
 
         Rules may treat numbers that carry derivatives differently, for example by their type.
         """
@@ -225,18 +228,19 @@ class Perturbation:
         return True
 
     def _space_numbers(self) -> NDArray[np.int64]:
-        """Return the numbers of the recurrent states in their space, shape (n,)."""
+        """Return the numbers of the recurrent states in the model's state space, shape (n,)."""
         components = self._chain.components_of(self._states)
         assert self._chain.space is not None
         assert components is not None
         return self._chain.space.numbers(np.array(list(components.values())))
 
     def _symbols_at(self, shift: float) -> Any:
+        """Return the symbols of the model at ``shift`` as a flat list; None if it has none."""
         symbols = getattr(self.model_at(shift), "symbols", None)
         return None if symbols is None else flat_numbers(symbols())
 
     def _space_changes(self, side: Side | None) -> bool:
-        """Whether a small change moves the start, or the values that components may have."""
+        """Return whether a small change of the parameter moves the start or changes the state space."""
         step = self._unit * FIRST_STEPS[0]
         shifts_ = {"left": (-step,), "right": (step,), None: (step, -step)}[side]
         models = [self.model_at(shift) for shift in (0.0, *shifts_)]
@@ -245,7 +249,7 @@ class Perturbation:
         return any(start != starts[0] for start in starts) or any(s != spaces[0] for s in spaces)
 
     def _slopes(self, needed: frozenset[int], numbers: list[Any]) -> RateSlopes | None:
-        """Return the derivatives by the needed symbols: by all symbols at once, if the rules allow that."""
+        """Return the derivatives of the rates by symbols, all at once if the rules allow that; None if impossible."""
         all_symbols = needed | {k for k, x in enumerate(numbers) if isinstance(x, float) and x}
         for varied in (all_symbols, needed):
             if varied not in self._cache:
@@ -257,6 +261,7 @@ class Perturbation:
         return None
 
     def _slopes_by(self, varied: frozenset[int]) -> RateSlopes | Comparison | None:
+        """Return the derivatives of the rates by the symbols ``varied``, or the reason why there are none."""
         chain, states = self._chain, self._states
         components = chain.components_of(states)
         if chain.space is None or components is None or not isinstance(chain.model, ChainModel):
@@ -267,6 +272,7 @@ class Perturbation:
         return rate_slopes(chain.model, chain.space, self._space_numbers(), Q, varied)
 
     def _chain_at(self, shift: float) -> MarkovChain:
+        """Return the chain at a shifted parameter, cached; ValueError if its states change."""
         if shift in self._chains:
             return self._chains[shift]
         chain = as_chain(self.model_at(shift))
@@ -277,7 +283,7 @@ class Perturbation:
 
 
 def same_states(first: MarkovChain, second: MarkovChain) -> bool:
-    """Whether two chains of a model have the same states in the same order."""
+    """Return whether two chains of one model have the same states in the same order."""
     if first.size != second.size or (first.components is None) != (second.components is None):
         return False
     if first.components is None or second.components is None:
@@ -287,17 +293,19 @@ def same_states(first: MarkovChain, second: MarkovChain) -> bool:
 
 
 def _align(keys: NDArray[np.int64], entry_keys: NDArray[np.int64], values: Vector) -> Vector:
-    """Return values by their keys, zero for others."""
+    """Return an array over ``keys`` with ``values`` at ``entry_keys``, and 0 elsewhere."""
     aligned = np.zeros(len(keys))
     aligned[np.searchsorted(keys, entry_keys)] = values
     return aligned
 
 
-def _is_number(value: Any) -> bool:
+def _is_finite_number(value: Any) -> bool:
+    """Return whether a value is a finite real number, and no boolean."""
     numeric = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     return numeric and math.isfinite(value)
 
 
-def _same_numbers(first: Mean, second: Mean) -> bool:
+def _equal_means(first: Mean, second: Mean) -> bool:
+    """Return whether two measures have equal values, and equal denominators, in all states."""
     same_denominator = first.over is second.over is None or np.array_equal(first.over, second.over)
     return same_denominator and np.array_equal(first.of, second.of)

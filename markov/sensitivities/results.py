@@ -12,7 +12,7 @@ __all__ = ["NoDerivativeError", "Sensitivity", "combine_sides", "format_shortest
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Derivative of a measure with respect to a parameter, or the change for one more if it is whole.
+    """Derivative of a measure by a parameter; for an integer parameter the difference f(n + 1) - f(n).
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Sensitivity:
 
 
 class NoDerivativeError(ValueError):
-    """A measure has no derivative by a parameter: both sides differ, or it jumps.
+    """Error: a measure has no derivative by a parameter, since both sides differ or it jumps.
 
     Attributes
     ----------
@@ -85,12 +85,12 @@ class NoDerivativeError(ValueError):
         self.left, self.right = left, right
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Support pickling, such as from another process."""
+        """Return class and arguments, so that the error can be pickled."""
         return type(self), (str(self), self.left, self.right)
 
 
 def no_derivative(parameter: str, at: float, left: Any, right: Any, *, single: bool) -> NoDerivativeError:
-    """Return the error that states the derivatives on both sides.
+    """Return a `NoDerivativeError` whose message has the derivatives, or obstacles, on both sides.
 
     Parameters
     ----------
@@ -118,12 +118,12 @@ def no_derivative(parameter: str, at: float, left: Any, right: Any, *, single: b
 
 
 def format_shortest(number: float) -> str:
-    """Return the shortest decimal that rounds to a number."""
+    """Return a number as text: with six digits if they are exact, otherwise in full."""
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 def combine_sides(a: Sensitivity, b: Sensitivity) -> Sensitivity | None:
-    """Return the derivative of both sides; None: they differ."""
+    """Return the mean of a left and a right derivative if they agree within their errors, otherwise None."""
     difference = abs(a.derivative - b.derivative)
     if not difference <= a.error + b.error:
         return None

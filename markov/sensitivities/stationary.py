@@ -50,7 +50,7 @@ CHANGE_WORDS: dict[Side, str] = {"left": "less", "right": "more"}
 
 
 class Solutions(NamedTuple):
-    """A chain with its stationary vector, and solutions that serve all parameters.
+    """A chain with its certified stationary distribution, and a cache of solutions for all its sensitivities.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def sensitivity_of(
     tolerance: float = 1e-8,
     side: Side | None = None,
 ) -> Sensitivity | list[Sensitivity]:
-    """Return the sensitivity of a measure, or a list for a measure of each queue.
+    """Return the sensitivity of a stationary measure to a parameter; a list for a measure of each queue.
 
     Parameters
     ----------
@@ -107,14 +107,16 @@ def sensitivity_of(
     else:
 
         def at(side_: Side | None) -> list[Sensitivity]:
+            """Return the sensitivities of all entries of the measure, from one side or from both (None)."""
             return [
                 _row_sensitivity(solutions, perturbation, _MeasureRow(of, k, row, tolerance), side_)
                 for k, row in enumerate(rows)
             ]
 
         def jump(side_: Side) -> str:
+            """Return a text on how the measure jumps on a side of the parameter."""
             step = perturbation.smallest_step * (-1.0 if side_ == "left" else 1.0)
-            value, value_beyond = (_format_values(_bound_at(perturbation, of, shift)) for shift in (0.0, step))
+            value, value_beyond = (_format_values(_measure_at(perturbation, of, shift)) for shift in (0.0, step))
             return f"{of} jumps from {value} to {value_beyond}"
 
         result = derivatives(perturbation, at, jump, side)
@@ -127,7 +129,7 @@ def derivatives(
     jump: Callable[[Side], str],
     side: Side | None,
 ) -> list[Sensitivity]:
-    """Return the derivatives of rows of a measure from one side, or from both where they agree.
+    """Return the sensitivities of a measure's entries from one side, or from both sides if they agree.
 
     Parameters
     ----------
@@ -147,6 +149,7 @@ def derivatives(
     """
 
     def from_one_side(side_: Side) -> list[Sensitivity]:
+        """Return the sensitivities from one side; NoDerivativeError if the measure jumps there."""
         try:
             return at(side_)
         except Jump:
@@ -191,8 +194,8 @@ def derivatives(
     raise no_derivative(perturbation.parameter, perturbation.at, left, right, single=rows == 1)
 
 
-def _bound_at(perturbation: Perturbation, of: str, shift: float) -> list[Bounded]:
-    """Return a measure at another value of the parameter, by another solution."""
+def _measure_at(perturbation: Perturbation, of: str, shift: float) -> list[Bounded]:
+    """Return the measure's entries with bounds at a shifted parameter, from a new solution."""
     chain = as_chain(perturbation.model_at(shift))
     if len(chain.recurrent_classes) > 1:
         reason = "the stationary distribution is not unique there"
@@ -207,6 +210,7 @@ def _bound_at(perturbation: Perturbation, of: str, shift: float) -> list[Bounded
 
 
 def _format_values(bounds: list[Bounded]) -> str:
+    """Return the values of bounds as text: one number, or a list in brackets."""
     numbers = ", ".join(f"{bound.value:.6g}" for bound in bounds)
     return numbers if len(bounds) == 1 else f"[{numbers}]"
 
@@ -214,9 +218,9 @@ def _format_values(bounds: list[Bounded]) -> str:
 def _differences(
     solutions: Solutions, perturbation: Perturbation, of: str, rows: list[Mean], side: Side
 ) -> list[Sensitivity]:
-    """Return the differences to one less or to one more, with their bounds."""
+    """Return the differences of a measure's entries to one less (left) or one more (right), with bounds."""
     values = [_bound_row(solutions.proof, row) for row in rows]
-    changed = _bound_at(perturbation, of, -1 if side == "left" else 1)
+    changed = _measure_at(perturbation, of, -1 if side == "left" else 1)
     if len(changed) != len(rows):
         reason = f"{of} has {len(rows)} entries, and {len(changed)} with one {CHANGE_WORDS[side]}"
         raise ValueError(f"parameter = {perturbation.parameter!r}: {reason}")
@@ -233,7 +237,7 @@ def difference(
     at_neighbour: tuple[float, float],
     side: Side,
 ) -> Sensitivity:
-    """Return the difference of a measure at the parameter and at one less or one more, from values with errors."""
+    """Return the difference of a measure between a parameter and its neighbour, from pairs of value and error."""
     (value, error), (neighbour, neighbour_error) = at_parameter, at_neighbour
     change = neighbour - value if side == "right" else value - neighbour
     bound = (error + neighbour_error) * (1.0 + 4.0 * U) + U * abs(change)
@@ -242,13 +246,14 @@ def difference(
 
 
 def _bound_row(proof: Certificate, row: Mean) -> Bounded:
+    """Return the mean of one entry of a measure with its bound."""
     bound = bound_measure(proof, row, DIFFERENCE_TOLERANCE)
     assert not isinstance(bound, list)
     return bound
 
 
 class _MeasureRow(NamedTuple):
-    """An entry of a measure: its number, its mean at the parameter, and the relative tolerance."""
+    """One entry of a measure: the measure's name, number of the entry, its mean, and the relative tolerance."""
 
     of: str
     row: int
@@ -259,6 +264,7 @@ class _MeasureRow(NamedTuple):
 def _row_sensitivity(
     solutions: Solutions, perturbation: Perturbation, measure_row: _MeasureRow, side: Side | None
 ) -> Sensitivity:
+    """Return the sensitivity of one entry of a measure, from one side or from both (None)."""
     _, proof, _, cache = solutions
     of, row, mean_row, tolerance = measure_row
     top, bottom = mean_row.of, mean_row.over
@@ -276,15 +282,15 @@ def _row_sensitivity(
     mean = bound_mean(proof, change + Q @ g.values, tolerance, absolute)
     max_transitions = int(np.diff(Q.indptr).max(initial=0))
     estimate = estimate + rate_errors @ np.abs(g.values) + (max_transitions + 2) * U * (abs(Q) @ np.abs(g.values))
-    error = mean.error + float(proof.pi @ (estimate + _slack(Q, g.error)))
+    error = mean.error + float(proof.pi @ (estimate + _product_error(Q, g.error)))
     derivative = mean.value / scale
     elasticity = derivative * perturbation.at / value if value else math.nan
     fields = perturbation.parameter, of, value, derivative, error / abs(scale), elasticity
     return Sensitivity(*fields, side=side)
 
 
-def _slack(Q: sp.csr_matrix, error: Vector) -> Vector:
-    """Return the error of Q' g in each state: sum of |Q'| (error of g in the state + in the target)."""
+def _product_error(Q: sp.csr_matrix, error: Vector) -> Vector:
+    """Return the error of Q' g in each state, shape (n,), from errors of g: sum of |Q'| (error here + at target)."""
     change = abs(Q)
     change.setdiag(0.0)
     rows = np.asarray(change @ error).ravel() + np.asarray(change.sum(axis=1)).ravel() * error

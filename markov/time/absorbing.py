@@ -40,22 +40,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.elimination.patterns import Band
-
     Vector = NDArray[np.float64]
 
-__all__ = ["Absorbing", "PositiveFactors", "Refined", "Solver", "band_of", "multigrid_solver"]
+__all__ = ["Absorbing", "PositiveFactors", "Refined", "Solver", "multigrid_solver"]
 
 BAND_COPIES = 3.0  # of the rates on band storage: the eliminated rates and both factors
 
 
-def band_of(rates: sp.csr_matrix) -> Band:
-    """Return the band storage of rates between transient states, and the cost of their elimination."""
-    return band(rates)
-
-
 class PositiveFactors:
-    """Factors of A, the exit rates of states less the rates between them.
+    """Factors of an M-matrix A, the exit rates minus the rates between transient states, without a subtraction.
 
     Parameters
     ----------
@@ -71,7 +64,7 @@ class PositiveFactors:
     """
 
     def __init__(self, rates: sp.csr_matrix, leaving: Vector) -> None:
-        form = band_of(rates)
+        form = band(rates)
         m, first = len(form.order), form.first
         check_room(f"elimination of {m} states", BAND_COPIES * form.memory)
         flat, out = np.zeros(form.n_values), leaving[form.order]
@@ -88,13 +81,13 @@ class PositiveFactors:
         self._factors = Substitution(flat, form.row_stride, first)
 
     def left(self, r: Vector) -> Vector:
-        """Return v with v A = r, shape (m,)."""
+        """Return the row vector v with v A = r, shape (m,)."""
         v = r[self._form.order]
         self._factors.inflows(v)
         return np.asarray(v[self._form.rank])
 
     def right(self, b: Vector) -> Vector:
-        """Return x with A x = b, shape (m,)."""
+        """Return the column vector x with A x = b, shape (m,)."""
         x = b[self._form.order]
         self._factors.costs(x)
         return np.asarray(x[self._form.rank])
@@ -109,7 +102,7 @@ OUTSIDE_LEAK_RATE = 1e100  # of the state outside, so that its value stays zero
 
 
 def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver | None:
-    """Return a multigrid solver of A x = b; None: no distribution of the states converged.
+    """Return a function that solves A x = b by multigrid; None if the weights of its coarse levels do not converge.
 
     Parameters
     ----------
@@ -140,6 +133,7 @@ def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver
     weights = np.append(costs, np.inf)
 
     def solve(b: Vector, ratio: float) -> Vector:
+        """Return x with A x = b, until the largest residual per cost is ``ratio`` times that of x = 0."""
         target = ratio * float(np.max(np.abs(b) / costs))
         return cycles.solve(
             np.append(b, 0.0), lambda residual: bool(np.max(np.abs(residual[:m]) / costs) <= target), weights
@@ -164,7 +158,7 @@ MIN_FLOAT = float(np.finfo(float).tiny)
 
 
 class _RightHandSide:
-    """A right-hand side as a sum of two float64, and how far each entry may be off."""
+    """Right-hand side of A x = b as the sum of two float64 vectors, with a bound on the error of each entry."""
 
     def __init__(self, values: NDArray[Any], terms: int) -> None:
         self.high = values.astype(np.float64)
@@ -174,7 +168,7 @@ class _RightHandSide:
 
 
 class Refined(NamedTuple):
-    """A solution x = high + low of A x = b, with w > 0 and 0 < drift <= A w.
+    """Solution x = high + low of A x = b, with weights w > 0 and A w >= drift > 0, from which its error bound follows.
 
     Attributes
     ----------
@@ -199,7 +193,7 @@ class Refined(NamedTuple):
 
 
 class Absorbing(WithoutCaches):
-    """States that a chain leaves for good, and equations A x = b among them.
+    """Linear equations A x = b on states that a chain leaves for good, solved with bounds; A is -Q on these states.
 
     Parameters
     ----------
@@ -227,8 +221,8 @@ class Absorbing(WithoutCaches):
         self.A = sp.csr_matrix(sp.diags(self.exit_rates) - self.F)
 
     @cached_property
-    def _exact(self) -> DoubleDouble:
-        """Products with A in double-double: states inside, then those outside that they lead to."""
+    def _double_double(self) -> DoubleDouble:
+        """Double-double products with A: rows of the states inside, then of the outside states that they lead to."""
         m, within = len(self.states), self.inside[self._columns]
         outside, beyond_of = np.unique(self._columns[~within], return_inverse=True)
         columns = np.empty_like(self._columns)
@@ -242,7 +236,7 @@ class Absorbing(WithoutCaches):
         return DoubleDouble(sp.csr_matrix((rates, (rows, columns)), shape=(size, size)))
 
     def rates_into(self, target: NDArray[np.bool_]) -> NDArray[np.longdouble]:
-        """Return the rates from each state inside to a set outside, shape (m,)."""
+        """Return the total rate from each state inside to the states marked in ``target``, shape (m,)."""
         into = target[self._columns]
         rates = self._rates[into].astype(np.longdouble)
         return sum_by_row(self._rows[into], rates, len(self.states))
@@ -262,7 +256,7 @@ class Absorbing(WithoutCaches):
         right: NDArray[np.float64] | NDArray[np.longdouble],
         absolute: NDArray[np.float64] | float = 0.0,
     ) -> Refined:
-        """Return x with A x = right as a sum of two vectors, with the weights of its error bound.
+        """Return the solution x of A x = ``right`` as a sum of two vectors, with the weights of its error bound.
 
         Entries in extended precision may be off by their rounding; others are taken as exact.
         Refinement stops where the error of each entry is proved to be at most ``absolute``, shape (m,), rounding, or
@@ -296,24 +290,24 @@ class Absorbing(WithoutCaches):
 
     def row_products(self, v: Vector, low: Vector | None = None) -> tuple[Vector, Vector]:
         """Return (v + low) A, and a bound on the rounding error of each entry, shape (m,) each."""
-        product = self._exact.net_flow(*self._pad(v, low))
+        product = self._double_double.net_flow(*self._pad(v, low))
         return -product.value[: len(v)], product.error[: len(v)]
 
     def column_products(self, x: Vector, low: Vector | None = None) -> tuple[Vector, Vector]:
         """Return A (x + low), and a bound on the rounding error of each entry, shape (m,) each."""
-        product = self._exact.drift(*self._pad(x, low))
+        product = self._double_double.drift(*self._pad(x, low))
         return -product.value[: len(x)], product.error[: len(x)]
 
     def _pad(self, x: Vector, low: Vector | None) -> tuple[Vector, Vector]:
-        """Return the two parts of a vector with zeros in the states outside."""
-        beyond = np.zeros(self._exact.Q.shape[0] - len(x))
+        """Return ``x`` and ``low`` (None: zeros), each extended by zeros in the outside states of `_exact`."""
+        beyond = np.zeros(self._double_double.Q.shape[0] - len(x))
         low = np.zeros_like(x) if low is None else low
         return np.append(x, beyond), np.append(low, beyond)
 
     def _residual(
         self, b: _RightHandSide, x: NDArray[np.float64], extra: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return b - A (x + extra), and a bound on the rounding error of that."""
+        """Return the residual b - A (x + extra), and a bound on its rounding error, shape (m,) each."""
         product, error = self.column_products(x, extra)
         total = b.high - product
         residual = total + (sum_error(-product, b.high) + b.low)
@@ -321,19 +315,19 @@ class Absorbing(WithoutCaches):
 
     @cached_property
     def max_transitions(self) -> int:
-        """Largest number of transitions out of a state: terms of a sum of exit rates."""
+        """Largest number of transitions out of one state, and so of terms in the sum of an exit rate."""
         return int(np.bincount(self._rows, minlength=1).max())
 
     @cached_property
     def _has_many_states(self) -> bool:
-        """Whether multigrid or iterations are predicted to be faster than factors."""
+        """Whether multigrid or iterations are predicted to be faster than a sparse factorization."""
         count = len(self.states)
         tree = self.F.nnz <= MAX_TREE_DEGREE * count
         return count > (MAX_FACTORED_TREE_STATES if tree else MAX_FACTORED_STATES)
 
     @cached_property
     def _solver(self) -> tuple[Solver, NDArray[np.float64], NDArray[np.float64]]:
-        """Return a solver, w > 0, and a lower bound > 0 on A w; inf and 1 without such weights.
+        """Return a solver of A x = b, weights w > 0 and a lower bound > 0 on A w; inf and 1 if no weights are proved.
 
         The first solver that yields such weights, otherwise the first of all.
         """
@@ -356,7 +350,7 @@ class Absorbing(WithoutCaches):
         return fallback, np.full_like(costs, np.inf), np.ones_like(costs)
 
     def _solvers(self, costs: NDArray[np.float64]) -> Iterator[tuple[Solver, int]]:
-        """Yield solvers, in the order of their predicted speed, with the number of attempts at weights.
+        """Yield solvers of A x = b in order of predicted speed, each with a number of attempts to refine its weights w.
 
         A matrix that a factorization does not solve is singular to rounding. An elimination without a subtraction
         follows.
@@ -370,24 +364,28 @@ class Absorbing(WithoutCaches):
             with suppress(RuntimeError, MemoryError):  # singular to rounding, or too large
                 yield make(), 1
                 break
-        if band_of(self.F).work <= MAX_POSITIVE_WORK:
+        if band(self.F).work <= MAX_POSITIVE_WORK:
             yield self._subtraction_free(), WEIGHT_ATTEMPTS
 
     def _sparse_lu(self) -> Solver:
+        """Return a solver of A x = b by sparse LU factors."""
         lu = splu(sp.csc_matrix(self.A), diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         return lambda b, _: np.asarray(lu.solve(b))
 
     def _subtraction_free(self) -> Solver:
+        """Return a solver of A x = b by `PositiveFactors`."""
         leaving = self.rates_into(~self.inside).astype(np.float64)
         factors = PositiveFactors(self.F, leaving)
         return lambda b, _: factors.right(b)
 
     def _incomplete_lu(self) -> Solver:
+        """Return a solver of A x = b by BiCGSTAB with incomplete LU factors."""
         matrix = sp.csc_matrix(self.A)
         ilu = spilu(matrix, drop_tol=1e-3, fill_factor=6.0, diag_pivot_thresh=0.0)
         preconditioner = LinearOperator(self.A.shape, ilu.solve)
 
         def solve(b: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
+            """Return x with A x = b, its residual at most ``ratio`` times b in the 2-norm."""
             numbers = itertools.count(1)
             with Counter("iterations") as counter:
                 x, _ = bicgstab(
@@ -404,7 +402,7 @@ class Absorbing(WithoutCaches):
 
 
 def sum_by_row(rows: NDArray[np.int64], values: NDArray[np.longdouble], n: int) -> NDArray[np.longdouble]:
-    """Return the sums of values by their rows, which ascend, in extended precision, shape (n,)."""
+    """Return the sum of ``values`` per row number, shape (n,), in extended precision; ``rows`` must ascend."""
     sums = np.zeros(n, dtype=np.longdouble)
     if len(rows):
         starts = np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))

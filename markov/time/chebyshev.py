@@ -40,7 +40,7 @@ RESCALING_LIMIT = 1e200
 
 
 class ChebyshevWeights(NamedTuple):
-    """Weights of Chebyshev polynomials.
+    """Coefficients of the Chebyshev series of exp(Q t), and the integrals that bound its error.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class ChebyshevWeights(NamedTuple):
 
 
 def chebyshev_weights(a: float) -> ChebyshevWeights:
-    """Return the weights for a >= 0 expected jumps, without a tail below 1e-38.
+    """Return the Chebyshev coefficients of exp(Q t) for ``a`` expected jumps in time t, cut where they are negligible.
 
     Notes
     -----

@@ -63,7 +63,7 @@ MAX_LAYER_SHARE = 0.3  # of all powers, that layers may cost
 
 
 class Distributions(NamedTuple):
-    """Distributions at times.
+    """Distributions of a chain at several times, with error bounds: the result of `evolve`.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Distributions(NamedTuple):
 
 
 class TimedJump(NamedTuple):
-    """At a time every state jumps to another.
+    """Jump of every state to a target state at one fixed time.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class TimedJump(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """A chain, its distribution at time 0, shape (n,), and ascending times, with the tolerance of all together."""
+    """Arguments of `evolve`: chain, distribution at time 0, shape (n,), ascending times, truncation tolerance."""
 
     chain: MarkovChain
     jumps: Uniformized
@@ -117,12 +117,12 @@ class _Problem:
 
     @cached_property
     def n_jumps(self) -> float:
-        """Expected jumps until the last time, at the constant rate."""
+        """Expected number of jumps until the last time, at the constant rate of uniformization."""
         return self.jumps.rate * float(self.times[-1])
 
     @cached_property
     def limit(self) -> Limit | None:
-        """Limit of the distribution, where the times are long enough for it."""
+        """Long-run limit of the distribution; None where the times are too short for it to save work."""
         return limit_of(self.chain, self.start, self.n_jumps)
 
 
@@ -136,7 +136,7 @@ def evolve(
     squaring: bool = True,
     timed: Sequence[TimedJump] = (),
 ) -> Distributions:
-    """Return the distributions of a chain at times.
+    """Return the distributions of a chain at ascending times, by the first method that is predicted to pay.
 
     Parameters
     ----------
@@ -167,6 +167,7 @@ def evolve(
 
 
 def _solve(problem: _Problem, methods: Sequence[Method]) -> Distributions:
+    """Return the distributions by the first of ``methods`` that is predicted to pay and succeeds."""
     for method in methods:
         if method.pays(problem) and (result := method.solve(problem)) is not None:
             return result
@@ -177,7 +178,7 @@ def _solve(problem: _Problem, methods: Sequence[Method]) -> Distributions:
 
 
 def squaring_pays(n: int, jumps: float, entries: int) -> bool:
-    """Whether squaring takes less time than uniformization, or a few milliseconds.
+    """Return whether squaring is predicted to take less time than uniformization, or a few milliseconds.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ def squaring_pays(n: int, jumps: float, entries: int) -> bool:
 
 
 def _square(problem: _Problem) -> Distributions | None:
-    """Return the distributions by squaring, each from time 0; None: too many states, or no error is proved."""
+    """Return the distributions at all times by squaring; None if there are too many states, or no error is proved."""
     Q, times = problem.chain.Q, problem.times
     n, last = Q.shape[0], float(times[-1])
     if n > MAX_STATES or last == 0.0:
@@ -214,11 +215,12 @@ def _square(problem: _Problem) -> Distributions | None:
 
 
 def _uniformize(problem: _Problem) -> Distributions:
-    return _uniformize_until(problem, problem.times, problem.tolerance)
+    """Return the distributions at the times of the problem by uniformization."""
+    return _uniformize_at(problem, problem.times, problem.tolerance)
 
 
-def _uniformize_until(problem: _Problem, times: Vector, tolerance: float) -> Distributions:
-    """Return the distributions by uniformization from each time to the next."""
+def _uniformize_at(problem: _Problem, times: Vector, tolerance: float) -> Distributions:
+    """Return the distributions at ``times`` by uniformization, each computed from its predecessor."""
     values, errors = np.empty((len(times), len(problem.start))), np.empty(len(times))
     vector, error, steps, before, method = problem.start, 0.0, 0, 0.0, "uniformization"
     for k, time in enumerate(times.tolist()):
@@ -234,7 +236,7 @@ def _uniformize_until(problem: _Problem, times: Vector, tolerance: float) -> Dis
 
 
 def krylov_order(Q: sp.csr_matrix, products: float) -> LUOrder | None:
-    """Return an order of elimination if factors of I - gamma Q' are predicted to be cheaper than products."""
+    """Return an elimination order of I - gamma Q' if its factors are predicted to beat ``products`` products."""
     seconds_of_products = products * costs.accurate_products(Q.nnz)
     if products < MIN_PRODUCTS_FOR_KRYLOV or costs.order(Q.nnz) * MIN_PREDICTED_SPEEDUP > seconds_of_products:
         return None
@@ -260,6 +262,7 @@ def _krylov(problem: _Problem) -> Distributions | None:
 
 
 def _krylov_behind_layer(problem: _Problem, resolvents: Resolvents) -> Distributions | None:
+    """Return the same with the shortest uniformized layer that gives an acceptable bound; None if there is none."""
     jumps, times, tolerance = problem.jumps, problem.times, problem.tolerance
     layer, before, error, steps, vector = FIRST_LAYER_POWERS / jumps.rate, 0.0, 0.0, 0, problem.start
     while jumps.rate * layer <= MAX_LAYER_SHARE * problem.n_jumps:
@@ -272,7 +275,7 @@ def _krylov_behind_layer(problem: _Problem, resolvents: Resolvents) -> Distribut
         allowed = np.maximum(tolerance, rounding) - error
         result = resolvents.distributions(vector, times[beyond] - layer, allowed)
         if result is not None:
-            first = _uniformize_until(problem, times[~beyond], 0.1 * tolerance)
+            first = _uniformize_at(problem, times[~beyond], 0.1 * tolerance)
             values = np.concatenate([first.values.reshape(-1, len(problem.start)), result.values])
             errors = np.concatenate([first.errors, result.errors + error])
             method = f"uniformization until {layer:.3g}, then a rational Krylov space"
@@ -286,7 +289,7 @@ def _always(_: _Problem) -> bool:
 
 
 class Method(NamedTuple):
-    """A row of `METHODS`.
+    """Method of `evolve`: when it is tried, its solver, and why it stands at its position in `METHODS`.
 
     Attributes
     ----------
@@ -327,7 +330,7 @@ METHODS = (
 
 
 def limit_of(chain: MarkovChain, start: Vector, powers: float) -> Limit | None:
-    """Return the limit of the distribution of a chain, where it is worth its time.
+    """Return the long-run limit of a chain's distribution from ``start``; None where it saves no work or has no bound.
 
     Namely where all states lead to one recurrent class, or the start is inside of recurrent classes. Over a far time
     also where several classes are reached, with computed probabilities.
@@ -341,7 +344,7 @@ def limit_of(chain: MarkovChain, start: Vector, powers: float) -> Limit | None:
     elif shares.sum() < 1.0 - 1e-15:
         if powers <= MIN_JUMPS_FOR_LIMIT:
             return None
-        absorbed, error = _absorption(chain, start)
+        absorbed, error = _absorption_probabilities(chain, start)
         shares += absorbed
     if not np.isfinite(error):
         return None
@@ -357,8 +360,8 @@ def limit_of(chain: MarkovChain, start: Vector, powers: float) -> Limit | None:
     return Limit(values, error)
 
 
-def _absorption(chain: MarkovChain, start: Vector) -> tuple[Vector, float]:
-    """Return the probability of each recurrent class from the other states, and a bound on the sum of their errors."""
+def _absorption_probabilities(chain: MarkovChain, start: Vector) -> tuple[Vector, float]:
+    """Return the probability that transient mass enters each closed class, and a bound on the sum of their errors."""
     classes = chain.closed_classes
     transient = np.ones(chain.size, dtype=bool)
     transient[np.concatenate(classes)] = False
@@ -379,7 +382,7 @@ def evolve_through_jumps(
     times: Vector,
     solve: Callable[[Vector, Vector], Distributions],
 ) -> Distributions:
-    """Return the distributions of a chain whose state jumps at fixed times.
+    """Return the distributions at ascending times of a chain whose states also jump at fixed times.
 
     Parameters
     ----------

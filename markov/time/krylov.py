@@ -33,7 +33,7 @@ POLE_OVER_HORIZON = 0.02  # gamma over the horizon
 
 
 class KrylovDistributions(NamedTuple):
-    """Distributions at times.
+    """Distributions at several times from a rational Krylov space, with error bounds.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class KrylovDistributions(NamedTuple):
 
 
 class Resolvents:
-    """The resolvent of a generator, from whose powers on a vector distributions are combined.
+    """Factors of I - gamma Q', which span the Krylov space that approximates distributions at long times.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Resolvents:
         self._gamma = POLE_OVER_HORIZON * horizon
 
     def distributions(self, vector: Vector, spans: Vector, allowed: Vector) -> KrylovDistributions | None:
-        """Return the distributions at times since that of ``vector``, shape (n,).
+        """Return the distributions at times ``spans`` after ``vector``; None if a bound exceeds its ``allowed`` value.
 
         None unless the bound on the total-variation distance is as small as ``allowed`` at all times.
         """
@@ -105,12 +105,13 @@ class Resolvents:
         return None
 
     def _solve(self, right: Vector) -> Vector:
+        """Return (I - gamma Q')^-1 right, shape (n,)."""
         solution = np.empty_like(right)
         solution[self._order] = self._lu.solve(right[self._order])
         return solution
 
     def _combine(self, V: Vector, H: Vector, vector: Vector, spans: Vector, solves: int) -> KrylovDistributions | None:
-        """Return y at the times with its bound, from the projection of Q' on the space."""
+        """Return the approximations y(t) at ``spans`` from a basis V of the space; None if no bound is finite."""
         k = len(H)
         try:
             B = (np.eye(k) - np.linalg.inv(H)) / self._gamma
@@ -137,7 +138,7 @@ class Resolvents:
 
 
 def mean_growth(exponents: Vector) -> Vector:
-    """Return the mean of e^(s z) over 0 <= s <= 1 for real z, to rounding or from above."""
+    """Return the mean of e^(s z) over 0 <= s <= 1 for each real z of ``exponents``, exact to rounding or from above."""
     small = np.abs(exponents) < 1e-8
     safe = np.where(small, 1.0, exponents)
     means: Vector = np.where(small, 1.0 + np.maximum(exponents, 0.0), np.expm1(safe) / safe)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     States = NDArray[np.int64]
 
-__all__ = ["Columns", "GrowingChain", "MovingSet", "Sets", "Slice", "empty_columns", "follow_distribution"]
+__all__ = ["Columns", "GrowingChain", "MovingSet", "StateSets", "TimeSlice", "empty_columns", "follow_distribution"]
 
 FIRST_THRESHOLD = 5e-13
 THRESHOLD_LOWERING, THRESHOLD_GROWTH = 0.25, 1.5  # ratio of successive thresholds
@@ -45,7 +45,7 @@ STAYING_RATIO = 0.2  # threshold to stay over threshold to enter
 
 
 class GrowingChain(Protocol):
-    """A chain whose rows are computed on request. States have the numbers from 2 on; the first is 2.
+    """Interface of a chain whose rows are computed on request; its states have the numbers 2, 3, ..., the first is 2.
 
     In place of states where the chain ends, rows have 0 where it has reached its target, and 1 where it has not.
     """
@@ -56,21 +56,21 @@ class GrowingChain(Protocol):
 
     @property
     def capacity(self) -> int:
-        """Number of states that fit into the arrays."""
+        """Number of states that fit into the arrays indexed by state number."""
 
     @property
     def largest_sum(self) -> int:
-        """The largest number of rates in a row or a column so far."""
+        """The largest number of rates in one row or one column computed so far."""
 
     def expand(self, states: NDArray[Any]) -> None:
-        """Find the rows of states."""
+        """Compute the rows of ``states``."""
 
     def keep(self, states: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Forget all other states and all rows; return the order in which the states are numbered from now on."""
+        """Discard all other states and all rows, renumber ``states`` from 2 on, and return their order as indices."""
 
 
-class Slice(NamedTuple):
-    """States that confine the chain for a duration in s, the mass of each at its begin, and the allowed loss."""
+class TimeSlice(NamedTuple):
+    """Time slice: the states that confine the chain, their masses at its start, duration in s, tolerated mass loss."""
 
     states: States
     values: Vector
@@ -79,7 +79,7 @@ class Slice(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The jump matrix on a set by columns, and the parts of each state that stay, reach the target, and miss it."""
+    """Jump matrix on a set of states by columns, and the parts of its rows that stay, reach the target or miss it."""
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
@@ -91,14 +91,14 @@ class Columns(NamedTuple):
 
 
 def empty_columns(states: int, entries: int) -> Columns:
-    """Return columns with room for a number of states and of transitions."""
+    """Return `Columns` of zeros with room for ``states`` states and ``entries`` transitions."""
     bounds, sources = np.zeros((2, states + 1), dtype=np.int64), np.zeros(entries, dtype=np.int32)
     stay, reach, miss = np.zeros((3, states))
     return Columns(bounds[0], bounds[1, :states], sources, np.zeros(entries), stay, reach, miss)
 
 
-class Sets:
-    """Finite sets of states of a chain, chosen by where mass flows."""
+class StateSets:
+    """Chooses the finite set of states that holds a chain's distribution in a time slice, by the flow of mass."""
 
     def __init__(self, chain: GrowingChain) -> None:
         self.chain = chain
@@ -108,25 +108,26 @@ class Sets:
         self.clear()
 
     def clear(self) -> None:
-        """Start with new numbers of states."""
+        """Reset the arrays indexed by state number, after the chain has renumbered its states."""
         self.positions = np.zeros(0, dtype=np.int32)
         self.flux = np.zeros(0)
         self.entered = np.zeros(1, dtype=np.int64)
         self._enlarge()
 
     def _enlarge(self) -> None:
+        """Enlarge the arrays indexed by state number to the capacity of the chain."""
         n_new = self.chain.capacity - len(self.positions)
         if n_new > 0:
             self.positions = np.append(self.positions, np.full(n_new, -1, dtype=np.int32))
             self.flux = np.append(self.flux, np.zeros(n_new))
             self.entered = np.append(self.entered, np.zeros(n_new, dtype=np.int64))
 
-    def rate(self, states: States) -> float:
-        """Return the largest exit rate of states."""
+    def max_exit_rate(self, states: States) -> float:
+        """Return the largest exit rate of ``states``, in 1/s."""
         return float(self.chain.rows.exits[states].max(initial=0.0))
 
-    def choose(self, slice_: Slice, mass: Vector, caution: float, limit: float) -> Slice:
-        """Return a slice with the states it is to have.
+    def choose(self, slice_: TimeSlice, mass: Vector, caution: float, limit: float) -> TimeSlice:
+        """Return the time slice with its set of states enlarged or reduced to what the flow of mass in it needs.
 
         A state enters where at least a threshold flows into it in the slice, and stays where a fifth of that
         passes through it. The threshold is such that the flow elsewhere is within the allowed loss, or, where ``limit``
@@ -164,7 +165,7 @@ class Sets:
                 rings += 1  # in a jumps few paths come to rings further than a
                 occupied = inflow * duration / (self.chain.rows.exits[ring] * duration + 0.5 * rings)
                 if len(states) > limit:
-                    stays = self._largest(flow, max(int(limit), 1))
+                    stays = self._select_largest(flow, max(int(limit), 1))
                     self.positions[states[~stays]] = -1
                     occupied = occupied[stays[len(states) - len(ring) :]]
                     ring = ring[stays[len(states) - len(ring) :]]
@@ -180,10 +181,10 @@ class Sets:
         order = np.argsort(self.chain.numbers[states])  # neighbours are near in memory
         states, values = states[order], values[order]
         self.max_size = max(self.max_size, len(states))
-        return Slice(states, values, duration, may_be_lost)
+        return TimeSlice(states, values, duration, may_be_lost)
 
-    def _largest(self, flow: Vector, count: int) -> NDArray[np.bool_]:
-        """Mark the states with the largest flow, and raise the threshold to the smallest of these flows."""
+    def _select_largest(self, flow: Vector, count: int) -> NDArray[np.bool_]:
+        """Return a mask of the ``count`` states with the largest flow; the smallest of these is the new threshold."""
         chosen = np.argpartition(flow, -count)[-count:]
         largest = np.zeros(len(flow), dtype=bool)
         largest[chosen] = True
@@ -191,10 +192,11 @@ class Sets:
         return largest
 
     def _assign_positions(self, states: States, first: int) -> None:
+        """Set the positions of ``states`` in the current set to first, first + 1, ..."""
         self.positions[states] = np.arange(first, first + len(states))
 
     def _ring(self, states: States, occupied: Vector) -> tuple[States, Vector, float]:
-        """Return the outside states with inflows above the threshold, their inflows, and the inflow of all others."""
+        """Return outside states with inflow from ``states`` above the threshold, their inflows, and the others' sum."""
         rows = self.chain.rows
         arguments = states, occupied, self.positions, rows, self.flux, self.entered
         self._call(kernels.flow_out, arguments)
@@ -209,7 +211,7 @@ class Sets:
         return ring[finite], ring_inflow[finite], float(inflow[~high].sum())
 
     def columns(self, states: States, per_rate: float) -> Columns:
-        """Return the jump matrix on states."""
+        """Return the jump matrix I + Q / q on ``states`` by columns, for ``per_rate`` = 1 / q."""
         n, rows = len(states), self.chain.rows
         columns = empty_columns(n, int(rows.degrees[states].sum()))
         self._assign_positions(states, 0)
@@ -219,22 +221,23 @@ class Sets:
         return columns
 
     def multiply(self, settings: tuple[float, float], *arrays: Any) -> None:
-        """Compute a term of the series (`moving_kernels.multiply`)."""
+        """Compute the next term of the Chebyshev series in place, by `kernels.multiply`."""
         self._call(kernels.multiply, (settings, *arrays))
 
     def _call(self, kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        """Run a kernel on ``arguments``; it is compiled at its first call."""
         if kernel not in self.compiled:
             self.compiled[kernel] = make_kernel(kernel)
         self.compiled[kernel](*arguments)
 
     def dense(self, states: States, values: Vector) -> Vector:
-        """Return values by the numbers of states, 0 for all others."""
+        """Return an array indexed by state number with ``values`` at ``states`` and 0 elsewhere."""
         dense = np.zeros(self.chain.capacity)
         dense[states] = values
         return dense
 
     def distance(self, first: tuple[States, Vector], second: tuple[States, Vector]) -> float:
-        """Return the 1-norm of the difference of two distributions."""
+        """Return the 1-norm of the difference of two distributions, each a pair of states and values."""
         difference = self.dense(*first)
         difference[second[0]] -= second[1]
         return float(np.abs(difference).sum())
@@ -261,7 +264,7 @@ CAUTION_GROWTH, MIN_CAUTION = 1.2, 1e-9
 
 
 class MovingSet(NamedTuple):
-    """Masses of a chain at a time.
+    """Result of `follow_distribution`: masses that reached the target, missed it, and are still in states, at one time.
 
     Attributes
     ----------
@@ -290,11 +293,11 @@ class MovingSet(NamedTuple):
 
     @property
     def lost(self) -> float:
-        """Mass that has left the sets."""
+        """Mass that left the sets of states on the way, so that nothing is proved about it."""
         return max(1.0 - self.reached - self.missed - math.fsum(self.values), 0.0)
 
     def between(self, counted: NDArray[np.bool_]) -> tuple[float, float]:
-        """Return bounds on the probability of the target and some of the states that are held, marked in shape (n,)."""
+        """Return bounds on the probability of the target together with the held states marked in ``counted``."""
         inside = self.reached + math.fsum(self.values[counted])
         others = self.missed + math.fsum(self.values[~counted])
         error = self.error + 8.0 * U
@@ -302,7 +305,7 @@ class MovingSet(NamedTuple):
 
 
 class _SliceEnd(NamedTuple):
-    """Mass of the states of a set at the end of a slice, and the mass that has reached and missed the target in it."""
+    """Masses at the end of a time slice: of each state, and newly in the target and elsewhere, with an error bound."""
 
     values: Vector
     reached: float
@@ -311,7 +314,7 @@ class _SliceEnd(NamedTuple):
 
 
 def follow_distribution(chain: GrowingChain, horizon: float, max_states: int) -> MovingSet:
-    """Return where a chain is at a time in s, from its first state on, on at most about ``most`` states at once.
+    """Return the masses of a chain at time ``horizon``, in s, from its first state, on about ``max_states`` states.
 
     The work is limited, too: with many jumps on fewer states, and where those are few, not until that time.
     """
@@ -319,7 +322,7 @@ def follow_distribution(chain: GrowingChain, horizon: float, max_states: int) ->
 
 
 class _Sweep:
-    """The distribution on its way."""
+    """Progress of `follow_distribution`: the distribution at the current time, and the control of time slices."""
 
     def __init__(self, chain: GrowingChain, horizon: float, max_states: int) -> None:
         self.chain, self.horizon, self.max_states = chain, horizon, max_states
@@ -329,10 +332,10 @@ class _Sweep:
         self.budget = TIGHT_BUDGET
         self.work = max(MIN_WORK, WORK_PER_STATE * max_states)
         self.products, self.previous_loss = 0, 0.0
-        self.sets = Sets(chain)
+        self.sets = StateSets(chain)
 
     def run(self) -> MovingSet:
-        """Return the masses at the horizon."""
+        """Advance the distribution to the horizon, and return its masses there."""
         self.chain.expand(self.states)
         with Counter("products") as bar:
             while self.time < self.horizon and len(self.states) and self.work > 0.0:
@@ -355,23 +358,23 @@ class _Sweep:
         )
 
     def _advance(self) -> None:
-        """Let a slice of time pass: a shorter one, or on a larger set, where too much mass has left the set."""
+        """Advance by one time slice, after retries with a shorter one or a larger set where too much mass is lost."""
         remaining = self.horizon - self.time
         begin, mass, before = (self.states, self.values), self.values, float(self.values.sum())
         while True:
-            rate = self.sets.rate(self.states)
+            rate = self.sets.max_exit_rate(self.states)
             duration = remaining
             if rate * remaining > 1.25 * self.jumps:  # the difference of two times that are numbers
                 duration = (self.time + self.jumps / rate) - self.time
-            slice_ = Slice(*begin, duration, self._loss_budget(duration))
-            slice_ = self.sets.choose(slice_, mass, self.caution, self._limit(duration))
+            slice_ = TimeSlice(*begin, duration, self._loss_budget(duration))
+            slice_ = self.sets.choose(slice_, mass, self.caution, self._max_set_size(duration))
             self.work -= PRODUCTS_PER_CHOICE * (len(slice_.states) + STATES_PER_PRODUCT)
             end = self._propagate(slice_)
             if self.work <= 0.0:
                 return
             if end is not None:
                 loss = before - float(end.values.sum()) - end.reached - end.missed
-                minimal = self.sets.rate(slice_.states) * duration <= MIN_SLICE_JUMPS
+                minimal = self.sets.max_exit_rate(slice_.states) * duration <= MIN_SLICE_JUMPS
                 if loss - end.error <= slice_.allowed_loss or self.sets.full or minimal:
                     break
             if end is not None and mass is self.values:
@@ -384,8 +387,8 @@ class _Sweep:
         self.time = self.horizon if duration == remaining else self.time + duration
         self._adopt(slice_, end, max(loss, 0.0))
 
-    def _adopt(self, slice_: Slice, end: _SliceEnd, loss: float) -> None:
-        """Adopt the end of a slice, and choose the length of the next slice."""
+    def _adopt(self, slice_: TimeSlice, end: _SliceEnd, loss: float) -> None:
+        """Make the end of a slice the current distribution, and set the number of jumps of the next slice."""
         self.caution = min(CAUTION_GROWTH * self.caution, 1.0)
         change = self.sets.distance((self.states, self.values), (slice_.states, end.values))
         if self.sets.full:
@@ -405,7 +408,7 @@ class _Sweep:
             self._stop_if_still(change + 3.0 * loss, end.error, slice_.duration)
 
     def _stop_if_still(self, change: float, error: float, duration: float) -> None:
-        """Stop where the remaining time changes little.
+        """Set the time to the horizon if the distribution provably changes little until then.
 
         Let p be the distribution at the begin of a slice, E the exponential, and r = p E - m - e the mass held at its
         end, where m >= 0 has been lost and e is the error. Then r E - r = (p E - p) E - (m + e) E + (m + e), and the
@@ -417,7 +420,7 @@ class _Sweep:
             self.time = self.horizon
 
     def _loss_budget(self, duration: float) -> float:
-        """Return the mass that may leave the set in a slice, of the remaining budget."""
+        """Return the mass that may leave the set of states in a slice of ``duration`` s."""
         if len(self.states) > FEW_STATES:
             self.budget = LOOSE_BUDGET
         loss = 1.0 - float(self.values.sum()) - self.reached - self.missed
@@ -425,22 +428,22 @@ class _Sweep:
         allowance = max(self.budget - loss, 0.1 * self.budget * remaining / self.horizon)
         return allowance * duration / remaining
 
-    def _limit(self, duration: float) -> float:
-        """Return the number of states that may be held, by their maximum and by the remaining work."""
-        jumps = max(self.sets.rate(self.states) * duration, 1.0)
+    def _max_set_size(self, duration: float) -> float:
+        """Return the largest number of states for a slice of ``duration`` s, by the maximum and the remaining work."""
+        jumps = max(self.sets.max_exit_rate(self.states) * duration, 1.0)
         slices = (self.horizon - self.time) / duration
         merged = min(slices, MAX_SLICE_JUMPS / jumps)
         products = slices / merged * (math.sqrt(50.0 * jumps * merged) + PRODUCTS_PER_CHOICE)
         return min(self.max_states, max(self.work / products, 1.0))
 
-    def _propagate(self, slice_: Slice) -> _SliceEnd | None:
-        """Return the end of a slice; None where rounding errors are amplified, or the work is too much.
+    def _propagate(self, slice_: TimeSlice) -> _SliceEnd | None:
+        """Return the masses at the end of a slice; None if rounding errors grow too much or the work is used up.
 
         The error is that of the series, of rounding in each product (a sum of as many terms as there are transitions
         into a state, with factors 1 - x that are sums over those out of it), of the weights, of sums, and of time.
         """
         states, values = slice_.states, slice_.values
-        rate = self.sets.rate(states)
+        rate = self.sets.max_exit_rate(states)
         jumps = rate * slice_.duration
         if jumps == 0.0:
             return _SliceEnd(values, 0.0, 0.0, 0.0)
@@ -483,7 +486,7 @@ class _Sweep:
         )
 
     def _discard_states(self) -> None:
-        """Forget states that are not held where they are many."""
+        """Discard the states of the chain without mass, and all rows, if they are many."""
         if self.chain.count <= MAX_STATES_PER_HELD_STATE * max(len(self.states), 1) + FIRST_STATE:
             return
         order = self.chain.keep(self.states)

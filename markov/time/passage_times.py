@@ -77,7 +77,7 @@ MAX_DECAY_RATIO = 0.1  # decay rate over q above which Perron vectors are not us
 
 @dataclass(frozen=True)
 class TimePoint:
-    """The distribution of a passage time at one time.
+    """Distribution function, survival function and density of a passage time at one time, with error bounds.
 
     Attributes
     ----------
@@ -100,23 +100,24 @@ class TimePoint:
 
     @property
     def cdf_error(self) -> float:
-        """Bound on the error of the cdf, which that of the survival bounds as well."""
+        """Bound on the absolute error of ``cdf``: the smallest of three that the fields imply."""
         survival_gap = abs(self.cdf + self.survival - 1.0) + 2.0 * U
         return min(self.error, self.relative * self.cdf, self.relative * self.survival + survival_gap)
 
 
 class _Sum(NamedTuple):
-    """A sum of positive terms with a bound on its error."""
+    """Sum of positive terms, with a bound on its absolute error."""
 
     value: float
     error: float
 
     def plus(self, addend: _Sum) -> _Sum:
+        """Return the sum of both values, with the sum of both errors."""
         return _Sum(self.value + addend.value, self.error + addend.error)
 
 
 class _Parts(NamedTuple):
-    """Where a chain is at one time.
+    """Probabilities at one time that a chain still runs, has entered the target, or has ended elsewhere.
 
     Attributes
     ----------
@@ -131,13 +132,14 @@ class _Parts(NamedTuple):
     densities: list[float]
 
     def plus(self, addend: _Parts) -> _Parts:
+        """Return the sum of both, part by part."""
         end_sums = [a.plus(b) for a, b in zip(self.end_sums, addend.end_sums, strict=True)]
         densities = [a + b for a, b in zip(self.densities, addend.densities, strict=True)]
         return _Parts(self.running.plus(addend.running), end_sums, densities)
 
 
 class PowerSums:
-    """The powers of one chain and one start, as far as times need them.
+    """Powers of the jump matrix on a start distribution, from whose sums the passage time's distribution follows.
 
     Parameters
     ----------
@@ -182,13 +184,13 @@ class PowerSums:
         self.tail: _Tail | None = None
         self._exhausted = False
         self._cumulated = [np.zeros(0, dtype=np.longdouble)]
-        self._record()
+        self._append_entries()
 
     def __len__(self) -> int:
         return len(self._table[0])
 
-    def at(self, time: float) -> TimePoint:
-        """Return the distribution at a time in s.
+    def evaluate(self, time: float) -> TimePoint:
+        """Return cdf, survival function and density of the passage time at ``time``, in s.
 
         Raises
         ------
@@ -200,12 +202,12 @@ class PowerSums:
             raise ValueError(f"time = {time:g}: more than 1e308 jumps")
         self._extend(time, math.ceil(mean + 12.0 * math.sqrt(mean) + 100.0))
         if mean >= CLOSED_FORM_JUMPS[0] * len(self) + CLOSED_FORM_JUMPS[1]:  # all jumps of the table have been made
-            return self._point(time, self._closed_form(mean))
+            return self._assemble_point(time, self._closed_form(mean))
         tail = POISSON_TAIL
         while True:
             weights = poisson_weights(mean, tail)
             self._extend(time, weights.right + 1)
-            point = self._point(time, self._sum(weights))
+            point = self._assemble_point(time, self._weighted_sums(weights))
             smaller = min(point.cdf, point.survival)
             if smaller <= MIN_RELATIVE_PROBABILITY or tail <= RELATIVE_POISSON_TAIL * smaller:
                 return point
@@ -213,15 +215,16 @@ class PowerSums:
 
     # ----------------------------------------------------------------- powers
 
-    def _record(self) -> None:
+    def _append_entries(self) -> None:
+        """Append the survival and the rates into both ends after the current power to the table."""
         self._table[0].append(float(self._vector.sum()))
         for values, states, rates in zip(self._table[1:], self._leading, self._rates, strict=True):
             values.append(float((self._vector[states] * rates).sum()))
 
     def _extend(self, time: float, count: int) -> None:
-        """Compute ``count`` powers, unless the tail of the table is proved."""
+        """Extend the table to ``count`` powers, unless its tail is proved before; ``time`` is for the error message."""
         if self._needs_more(count):
-            self._find_decay(count)
+            self._compute_perron_vectors(count)
         with Counter("powers of the jump matrix") as bar:
             while self._needs_more(count):
                 if len(self) >= MAX_POWERS:
@@ -233,10 +236,11 @@ class PowerSums:
                 bar.show(len(self))
 
     def _needs_more(self, count: int) -> bool:
+        """Whether the table has fewer than ``count`` powers and no proved tail, and the mass is not exhausted."""
         return self.tail is None and not self._exhausted and len(self) < count
 
-    def _find_decay(self, count: int) -> None:
-        """Compute the Perron vectors where they are predicted to be cheaper than ``count`` powers."""
+    def _compute_perron_vectors(self, count: int) -> None:
+        """Compute the Perron vectors if that is predicted to be cheaper than ``count`` powers."""
         work = SECONDS_PER_ENTRY * self._P.nnz * (count - len(self))
         if not self._perron_requested and count > MIN_POWERS_FOR_PERRON and self._decay_seconds < work:
             self._perron_requested = True
@@ -246,12 +250,14 @@ class PowerSums:
 
     @cached_property
     def _decay_seconds(self) -> float:
+        """Predicted time of `slowest_decay`, in s."""
         return decay_seconds(self._system)
 
     def _advance(self) -> None:
+        """Compute the next power and append its entries to the table."""
         if self._backward is None:
             self._vector = self._transposed @ self._vector
-            self._record()
+            self._append_entries()
             return
         for n, (values, right) in enumerate(zip(self._table, self._backward, strict=True)):
             if n == 0 or len(self._leading[n - 1]):
@@ -261,7 +267,7 @@ class PowerSums:
                 values.append(0.0)
 
     def _check_spread(self) -> None:
-        """See whether the powers have come near to multiples of the Perron vectors."""
+        """Set the tail of the table if the current powers are near enough to multiples of the Perron vectors."""
         self._exhausted = self._table[0][-1] <= NEGLIGIBLE_SURVIVAL
         decay = self._decay
         if decay is None:
@@ -286,37 +292,37 @@ class PowerSums:
                 self._set_tail(decay, (self._spread, spread))
 
     def _set_tail(self, decay: SlowestDecay, spreads: tuple[float, float]) -> None:
-        """Set the tail of the table, to the product of the spreads."""
+        """Set the tail of the table from the Perron vectors and the spreads on both sides."""
         self.tail = _Tail.of(decay, self._start, self._rights, self.rate, len(self), spreads)
 
     # ------------------------------------------------------------------- sums
 
     def _rounding(self, count: int) -> float:
-        """Return the relative error of the first ``count`` entries of the table."""
+        """Return a bound on the relative rounding error of the first ``count`` entries of the table."""
         return count * self._rounding_per_power + SUM_ROUNDING
 
-    def _sums(self) -> list[Wide]:
-        """Return the sums of the first 0, 1, ... entries into each end."""
+    def _cumulative_sums(self) -> list[Wide]:
+        """Return the cumulative sums of the table's rates into the target, and into the other end, from 0 on."""
         if len(self._cumulated[0]) <= len(self):
             tables = [np.array(values) for values in self._table[1:]]
             self._cumulated = [np.append(0.0, np.cumsum(values, dtype=np.longdouble)) for values in tables]
         return self._cumulated
 
     def _end_probabilities(self, count: int) -> list[float]:
-        """Return the probabilities of both ends within ``count`` jumps."""
-        return [float(sums[count]) / self.rate for sums in self._sums()]
+        """Return the probabilities to enter the target, and the other end, within ``count`` jumps."""
+        return [float(sums[count]) / self.rate for sums in self._cumulative_sums()]
 
     def _closed_form(self, mean: float) -> _Parts:
-        """Return the parts once all jumps of the table have been made, as `_sum` does before."""
+        """Return the probabilities after ``mean`` = q t jumps, where that is far more than the table has powers."""
         ended, rounding = self._end_probabilities(len(self)), self._rounding(len(self))
         if self.tail is not None:
-            return self.tail.after(mean, ended, rounding)
+            return self.tail.closed_form(mean, ended, rounding)
         remainder = self._table[0][-1] * (1.0 + rounding)
         end_sums = [_Sum(probability, probability * rounding + remainder) for probability in ended]
         return _Parts(_Sum(0.0, remainder), end_sums, [0.0, 0.0])
 
-    def _sum(self, weights: PoissonWeights) -> _Parts:
-        """Return the parts of the distribution by Poisson weights.
+    def _weighted_sums(self, weights: PoissonWeights) -> _Parts:
+        """Return the probabilities at the time of these Poisson weights, as weighted sums over the table and its tail.
 
         Their mean is q t to within one rounding: of that the sums make as much as of the same change of the time.
         """
@@ -329,7 +335,7 @@ class PowerSums:
         running = float((weights_of_table * values[0]).sum())
         end_sums = [
             (float(sums[first]) + float((survival[: len(column)] * column).sum())) / self.rate
-            for sums, column in zip(self._sums(), values[1:], strict=True)
+            for sums, column in zip(self._cumulative_sums(), values[1:], strict=True)
         ]
         densities = [float((weights_of_table * column).sum()) for column in values[1:]]
         parts = _Parts(
@@ -341,13 +347,14 @@ class PowerSums:
             remainder = _Sum(0.0, self._table[0][-1] * (1.0 + rounding))
             parts = parts.plus(_Parts(remainder, [remainder, remainder], [0.0, 0.0]))
         elif stop < stop_jump and self.tail is not None:
-            parts = parts.plus(self.tail.beyond(weights))
+            parts = parts.plus(self.tail.weighted_sums(weights))
         time_rounding = [U * weights.mean / self.rate * density for density in parts.densities]
         return parts.plus(
             _Parts(_Sum(0.0, sum(time_rounding)), [_Sum(0.0, column) for column in time_rounding], [0.0, 0.0])
         )
 
-    def _point(self, time: float, parts: _Parts) -> TimePoint:
+    def _assemble_point(self, time: float, parts: _Parts) -> TimePoint:
+        """Return the distribution at ``time`` from its parts and the probabilities at time 0."""
         reached, missed = (
             end.plus(_Sum(ended, ended * U)) for end, ended in zip(parts.end_sums, self._initial_ends, strict=True)
         )
@@ -362,7 +369,7 @@ class PowerSums:
 
 
 def _ratio_spread(vector: Wide, eigenvector: Vector, rounding: float) -> float:
-    """Return the largest ratio of two vectors over the smallest, less 1, rounded up."""
+    """Return the largest entry of ``vector`` / ``eigenvector`` over the smallest, minus 1, rounded up."""
     with np.errstate(all="ignore"):
         ratios = vector / eigenvector
         smallest = float(ratios.min())
@@ -370,7 +377,7 @@ def _ratio_spread(vector: Wide, eigenvector: Vector, rounding: float) -> float:
 
 
 class _Tail(NamedTuple):
-    """The entries from ``begin`` on: constants times (1 - a / q)^k.
+    """Tail of the table of powers: its entries from ``begin`` on are constants times (1 - a / q)^k.
 
     Attributes
     ----------
@@ -397,13 +404,14 @@ class _Tail(NamedTuple):
         begin: int,
         spreads: tuple[float, float],
     ) -> _Tail:
+        """Return the tail whose constants follow from the Perron vectors, the start and the vectors ``rights``."""
         overlap = math.fsum(decay.left * decay.right)
         initial = math.fsum(start * decay.right)
         factors = [initial * math.fsum(decay.left * right) / overlap for right in rights]
         return _Tail(factors, decay, rate, begin, spreads)
 
     def _entry_error(self, jumps: float) -> float:
-        """Return the relative error of entries up to a number of jumps, with the right power of 1 - a / q."""
+        """Return a bound on the relative error of entries up to ``jumps``, given the exact power of 1 - a / q."""
         decay = self.decay
         grown = 1.1 * jumps * (decay.high - decay.low) / (self.rate - decay.high)
         if grown > 0.1:
@@ -412,13 +420,13 @@ class _Tail(NamedTuple):
         return (spread * (1.0 + grown) + grown) * other_spread + 32.0 * U
 
     def _decay_error(self, jumps: float) -> float:
-        """Return the relative error of (1 - a / q)^jumps, by the interval of a and by rounding."""
+        """Return a bound on the relative error of (1 - a / q)^jumps, by the interval of a and by rounding."""
         decay = self.decay
         half_width = 0.5 * (decay.high - decay.low) / (self.rate - decay.high) + 4.0 * U * decay.high / self.rate
         return 1.1 * jumps * half_width if jumps * half_width < 0.1 else 1.0
 
     def _end_error(self, jumps: float) -> float:
-        """Return the relative error of the probability that entries up to a number of jumps add to an end.
+        """Return a bound on the relative error of what entries up to ``jumps`` add to the probability of an end.
 
         Entries after 50 q / a jumps are e^-50 of all.
         """
@@ -426,8 +434,8 @@ class _Tail(NamedTuple):
         uncertain = (decay.high - decay.low) / decay.low + 8.0 * U
         return uncertain + self._decay_error(self.begin) + self._entry_error(min(jumps, 50.0 * self.rate / decay.low))
 
-    def after(self, mean: float, ended: list[float], rounding: float) -> _Parts:
-        """Return the parts of the distribution for q t that is large enough."""
+    def closed_form(self, mean: float, ended: list[float], rounding: float) -> _Parts:
+        """Return the probabilities after ``mean`` = q t jumps, where q t is large; ``ended`` are the table's part."""
         a, q = self.decay.rate, self.rate
         jumps = 2.0 * mean + 1000.0  # more are rare
         exponent = a / q * mean
@@ -447,8 +455,8 @@ class _Tail(NamedTuple):
         densities = [factor * decayed for factor in self.factors[1:]]
         return _Parts(_Sum(running, running * error), end_sums, densities)
 
-    def beyond(self, weights: PoissonWeights) -> _Parts:
-        """Return the parts of the tail's entries, for Poisson weights, that `PowerSums._sum` adds."""
+    def weighted_sums(self, weights: PoissonWeights) -> _Parts:
+        """Return the Poisson-weighted sums over the tail's entries, to be added to those over the table."""
         first = max(self.begin, weights.left)
         jumps = np.arange(first, weights.right + 1)
         tail_weights = weights.weights[first - weights.left :]
@@ -472,7 +480,7 @@ MAX_STEPS = 100  # of a bisection; Newton's method needs some six
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of a passage time T at times, all of shape (times,).
+    """Distribution function, survival function and density of a passage time at several times, shape (times,).
 
     Attributes
     ----------
@@ -498,7 +506,7 @@ class Distribution:
 
 
 class PassageTime:
-    """The time until a chain enters a set.
+    """Distribution of the time until a chain enters a set: its values at times, and its quantiles, with bounds.
 
     Parameters
     ----------
@@ -524,7 +532,7 @@ class PassageTime:
 
     @cached_property
     def _powers(self) -> PowerSums | None:
-        """Powers of the jump chain; None where nothing ever happens."""
+        """Power sums of the running states; None if no mass starts in them."""
         if not self._running.any():
             return None
         system = Absorbing(self._rates, self._running)
@@ -533,6 +541,7 @@ class PassageTime:
         return PowerSums(system, self._start[self._running], end_rates, self._initial_ends)
 
     def _point_at(self, time: float) -> TimePoint:
+        """Return the distribution at ``time``, in s, by squaring if that is predicted to pay, otherwise by powers."""
         if time <= 0.0 or self._powers is None:
             return replace(self._begin, time=time)
         entries = self._powers.entries
@@ -540,10 +549,10 @@ class PassageTime:
             squared = self._by_squaring(time)
             if squared is not None:
                 return squared
-        return self._powers.at(time)
+        return self._powers.evaluate(time)
 
     def _by_squaring(self, time: float) -> TimePoint | None:
-        """Return a point by squaring; None: no relative error is proved."""
+        """Return the distribution at ``time``, in s, by squaring; None if no relative error is proved."""
         evolution = self._evolution
         if evolution is None or not evolution.covers(time):
             low, high = min(self._time_span[0], time / SQUARES_SPAN), max(self._time_span[1], time * SQUARES_SPAN)
@@ -565,10 +574,11 @@ class PassageTime:
 
     @cached_property
     def _stopping(self) -> Words:
+        """Rates of the stopped chain as in `stopping_rates`, shape (2, m + 2, m + 2)."""
         return stopping_rates(self._rates, self._running, self._target)
 
     def at(self, times: Vector) -> Distribution:
-        """Return the distribution at ascending times."""
+        """Return the distribution of the passage time at ascending times, in s."""
         later = times[times > 0.0]
         if len(later):
             low, high = self._time_span
@@ -578,7 +588,7 @@ class PassageTime:
         return Distribution(times, *(np.array([getattr(p, name) for p in points]) for name in columns))
 
     def quantile(self, q: float, scale: float) -> Bounded:
-        """Return the time at which the probability is q, which it gets above; scale in s, > 0."""
+        """Return the time with P(T <= t) = q, in s, as an interval; ``scale`` is a typical time, > 0."""
         low = self._begin
         if low.cdf >= q:
             return Bounded(0.0, 0.0, 0.0)
@@ -600,7 +610,7 @@ class PassageTime:
         return self._enclose(middle, q)
 
     def _enclose(self, point: TimePoint, q: float) -> Bounded:
-        """Return an interval at whose ends the probability is proved to be below and above q."""
+        """Return an interval around ``point`` at whose ends the cdf is proved to be below and above q."""
         slope = max(point.density, 1e-300)
         first_width = 2.0 * (point.cdf_error + abs(point.cdf - q)) / slope
         min_width = 4.0 * U * point.time
@@ -621,7 +631,7 @@ class PassageTime:
 
 
 def _guess(low: TimePoint, high: TimePoint, point: TimePoint, q: float) -> float:
-    """Return the time of Newton's step where it stays between, else the middle."""
+    """Return Newton's estimate of the time with cdf q from ``point``; outside of (low, high) their midpoint instead."""
     if point.density > 0.0:
         guess = point.time + (q - point.cdf) / point.density
         if low.time < guess < high.time:
@@ -630,7 +640,7 @@ def _guess(low: TimePoint, high: TimePoint, point: TimePoint, q: float) -> float
 
 
 def stopping_rates(rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]) -> Words:
-    """Return the rates of the stopped chain, shape (2, m + 2, m + 2), those into its two ends as exact sums."""
+    """Return the rates among m running states and into two ends, target and elsewhere, shape (2, m + 2, m + 2)."""
     rows = sp.csr_matrix(rates[running])
     m = rows.shape[0]
     stopped = np.zeros((2, m + 2, m + 2))

@@ -95,7 +95,7 @@ USEFUL_RELATIVE_ERROR = 1e-6  # of a mean, up to which the answer counts as conv
 
 @dataclass(frozen=True, eq=False)
 class Moments(WithoutCaches):
-    """Moments of the time until a set is entered.
+    """Probability, mean and variance of the time until a chain enters a set, from every state, with bounds.
 
     Parameters
     ----------
@@ -110,41 +110,45 @@ class Moments(WithoutCaches):
 
     @cached_property
     def rates(self) -> sp.csr_matrix:
-        """Rates between different states, shape (n, n)."""
+        """Rates between different states, shape (n, n): the generator without its diagonal."""
         return off_diagonal(self.Q)
 
     @cached_property
     def _backward(self) -> sp.csr_matrix:
+        """Transpose of ``rates``."""
         return sp.csr_matrix(self.rates.T)
 
     @cached_property
     def possible(self) -> Truth:
-        """The states that lead to the set, shape (n,)."""
+        """Whether the set can be entered from each state, shape (n,)."""
         return leads_to(self._backward, self.target)
 
     @cached_property
     def certain(self) -> Truth:
-        """The states from which the set is entered with probability one, shape (n,)."""
+        """Whether the set is entered from each state with probability one, shape (n,)."""
         running = self.possible & ~self.target
         return self.possible & ~leads_to(self._backward, ~self.possible, running)
 
     @cached_property
     def _open(self) -> Truth:
+        """Whether each state is outside of the set and `certain`, shape (n,)."""
         return self.certain & ~self.target
 
     @cached_property
-    def _system(self) -> Absorbing:
+    def _system_of_certain(self) -> Absorbing:
+        """Equations on the states outside of the set from which it is entered with probability one."""
         return Absorbing(self.Q, self._open)
 
     @cached_property
-    def _leaking(self) -> Absorbing:
-        """Equations on all states that lead to the set, whether for sure or not."""
+    def _system_of_possible(self) -> Absorbing:
+        """Equations on all states outside of the set from which it can be entered."""
         inside = self.possible & ~self.target
         same = np.array_equal(inside, self._open)
-        return self._system if same else Absorbing(self.Q, inside)
+        return self._system_of_certain if same else Absorbing(self.Q, inside)
 
     @cached_property
-    def _entry(self) -> tuple[Vector, Vector]:
+    def _entry_probabilities(self) -> tuple[Vector, Vector]:
+        """Probability of ever entering the set from each state, and bounds on the errors, shape (n,) each."""
         values, error = self.certain.astype(float), np.zeros(len(self.target))
         open_ = self.possible & ~self.certain
         if open_.any():
@@ -156,19 +160,21 @@ class Moments(WithoutCaches):
     @property
     def probability(self) -> Vector:
         """Probability of ever entering the set from each state, shape (n,)."""
-        return self._entry[0]
+        return self._entry_probabilities[0]
 
     @property
     def probability_error(self) -> Vector:
         """Bound on the error of each probability, shape (n,); 0 for probabilities 0 and 1."""
-        return self._entry[1]
+        return self._entry_probabilities[1]
 
     @cached_property
     def _mean_times(self) -> Refined:
-        return self._system.refine(np.ones(int(self._open.sum())))
+        """Mean times until the set is entered, from the `certain` states outside of it."""
+        return self._system_of_certain.refine(np.ones(int(self._open.sum())))
 
     @cached_property
     def _means(self) -> tuple[Vector, Vector]:
+        """E[T] from each state, in s, and bounds on the errors, shape (n,) each."""
         values, error = np.where(self.certain, 0.0, np.inf), np.zeros(len(self.target))
         if self._open.any():
             values[self._open], error[self._open] = self._mean_times.high, self._mean_times.error
@@ -186,6 +192,7 @@ class Moments(WithoutCaches):
 
     @cached_property
     def _variances(self) -> tuple[Vector, Vector]:
+        """Var[T] from each state, in s^2, and bounds on the errors, shape (n,) each."""
         values, error = np.where(self.certain, 0.0, np.inf), np.zeros(len(self.target))
         if self._open.any():
             means = self._mean_times
@@ -195,7 +202,7 @@ class Moments(WithoutCaches):
                 largest = float(np.max(x + means.w / means.drift))
                 mean_term = 2.0 * error_of_means * (x + largest) + error_of_means**2
                 mean_term += means.w * float(np.max(low_part_error / means.drift))
-                solution = self._system.refine(square, VARIANCE_SOLVE_SHARE * mean_term)
+                solution = self._system_of_certain.refine(square, VARIANCE_SOLVE_SHARE * mean_term)
                 bound = solution.error + mean_term
                 bound += n_roundings * U * (np.abs(solution.high) + solution.error)
             values[self._open] = solution.high
@@ -203,7 +210,7 @@ class Moments(WithoutCaches):
         return values, error
 
     def _quadratic_variation(self, mean: Refined) -> tuple[Vector, int, Vector]:
-        """Return the rate G(m) for a mean in two parts, its number of roundings, and the error of the low part.
+        """Return G(m) in the open states for their means m, its number of roundings, and the error of m's low part.
 
         The error of the rate is at most as many roundings of itself, and the error of the low part, in open states.
         """
@@ -230,47 +237,51 @@ class Moments(WithoutCaches):
         return self._variances[1]
 
     def conditional_mean(self, start: Vector) -> Bounded:
-        """Return E[T | T < inf] from a distribution of shape (n,): A^-1 h / h with h = P(T < inf)."""
-        h, h_error = self._entry
+        """Return E[T | T < inf] from the distribution ``start``, shape (n,): A^-1 h / h with h = P(T < inf)."""
+        h, h_error = self._entry_probabilities
         inside = self.possible & ~self.target
         total, error = np.zeros(len(h)), np.zeros(len(h))
         if inside.any():
-            total[inside], error[inside] = self._leaking.solve(h[inside])
+            total[inside], error[inside] = self._system_of_possible.solve(h[inside])
             if h_error.any():
-                shift, shift_error = self._leaking.solve(h_error[inside])
+                shift, shift_error = self._system_of_possible.solve(h_error[inside])
                 error[inside] += np.abs(shift) + shift_error
         return _ratio(mean_over(start, total, error), mean_over(start, h, h_error))
 
     def rewards(self, rewards: Vector, *, certain: bool = True) -> tuple[Vector, Vector]:
-        """Return the mean reward until the set is entered from each state, and a bound on its error, shape (n,) each.
+        """Return mean rewards until the set is entered, from each state, and bounds on the errors, shape (n,) each.
 
         ``certain``: from the states that enter it for sure; False: from all that lead to it, until it is entered or
         never can be. 0 from others.
         """
-        system, states = (self._system, self._open) if certain else (self._leaking, self.possible & ~self.target)
+        system, states = (
+            (self._system_of_certain, self._open)
+            if certain
+            else (self._system_of_possible, self.possible & ~self.target)
+        )
         values, error = np.zeros(len(rewards)), np.zeros(len(rewards))
         if states.any():
             values[states], error[states] = system.solve(rewards[states])
         return values, error
 
     def reward(self, rewards: Vector, start: Vector) -> Bounded:
-        """Return the mean reward until the set is entered; inf where it may never be."""
+        """Return the mean reward from the distribution ``start`` until the set is entered; inf if it may never be."""
         if start[~self.certain].sum() > 0.0:
             return Bounded(math.inf, -math.inf, math.inf)
         value, bound = mean_over(start, *self.rewards(rewards))
         return Bounded(value, value - bound, value + bound)
 
     def from_start(self, start: Vector) -> dict[str, float]:
-        """Return probability and mean from a distribution of shape (n,), and their bounds."""
+        """Return the probability to enter the set from ``start`` and the mean time, with error bounds, by name."""
         answers: dict[str, float] = {}
-        answers["probability"], answers["probability_error"] = mean_over(start, *self._entry)
+        answers["probability"], answers["probability_error"] = mean_over(start, *self._entry_probabilities)
         if start[~self.certain].sum() > 0.0:
             return {**answers, "mean": math.inf, "mean_error": 0.0}
         mean, mean_error = mean_over(start, *self._means)
         return {**answers, "mean": mean, "mean_error": mean_error}
 
     def variance_from(self, start: Vector) -> tuple[float, float]:
-        """Return the variance from a distribution of shape (n,), in s^2, and a bound on its error."""
+        """Return Var[T] from the distribution ``start``, shape (n,), in s^2, and a bound on its error."""
         if start[~self.certain].sum() > 0.0:
             return math.inf, 0.0
         mean, mean_error = mean_over(start, *self._means)
@@ -287,7 +298,7 @@ class Moments(WithoutCaches):
 
 
 def mean_over(start: Vector, values: Vector, error: Vector) -> tuple[float, float]:
-    """Return the mean over a distribution and its error bound; states of zero mass do not count."""
+    """Return the mean of ``values`` over the distribution ``start``, and its error bound from that of each value."""
     positive = start > 0.0
     terms = start[positive] * values[positive]
     bound = float(start[positive] @ error[positive]) * ROUNDING_UP
@@ -296,10 +307,12 @@ def mean_over(start: Vector, values: Vector, error: Vector) -> tuple[float, floa
 
 
 def _by_row(rows: NDArray[np.int32], values: Vector, count: int) -> Vector:
+    """Return the sum of ``values`` per row number, shape (count,)."""
     return np.asarray(np.bincount(rows, values, minlength=count), dtype=np.float64)
 
 
 def _ratio(above: tuple[float, float], below: tuple[float, float]) -> Bounded:
+    """Return the interval of the ratio of two positive numbers, each a pair of a value and an error bound."""
     value = above[0] / below[0] if below[0] > 0.0 else math.nan
     if below[0] - below[1] <= 0.0:
         return Bounded(value, -math.inf, math.inf)
@@ -309,7 +322,7 @@ def _ratio(above: tuple[float, float], below: tuple[float, float]) -> Bounded:
 
 
 class Question(NamedTuple):
-    """Arguments of a call of `markov.passage`.
+    """Arguments of a call of `markov.passage`, to repeat it for another model.
 
     Attributes
     ----------
@@ -326,12 +339,12 @@ class Question(NamedTuple):
     lyapunov: Callable[[Any], Any] | None
 
     def again(self, model: Any) -> Any:
-        """Return the same `Passage` of another model."""
+        """Return the `Passage` of another model into the same set, with the other arguments as before."""
         return self.ask(model, self.to, start=self.start, lyapunov=self.lyapunov)
 
 
 def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> Sensitivity:
-    """Return the derivative of a quantity of a passage, or its difference for one more of a whole number.
+    """Return the derivative of a quantity of a passage by a parameter, or its difference if that is a whole number.
 
     Parameters
     ----------
@@ -365,6 +378,7 @@ def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> 
         values, errors = moments.rewards(np.asarray(measure.of, dtype=np.float64))
 
     def at(side_: Side | None) -> list[Sensitivity]:
+        """Return the sensitivity by the derivative from one side, as a list of one."""
         Q, rate_errors = perturbation.generator(side_)
         earned, earned_error = Q @ values, rate_errors @ np.abs(values)
         max_transitions = int(np.diff(Q.indptr).max(initial=0))
@@ -383,7 +397,7 @@ def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> 
 
 
 def _quantity(passage: Any, of: str) -> tuple[float, float]:
-    """Return a quantity of a passage and the bound on its error."""
+    """Return the mean, probability or expected reward of a passage, by its name, and a bound on its error."""
     if of == "mean":
         return passage.mean, passage.mean_error
     if of == "probability":
@@ -397,7 +411,7 @@ PLOT_TIMES = 200  # times in a plot
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Passage(Result):
-    """The time T until a chain first enters a set of states; zero in the set itself.
+    """Result of `passage`: the time T until a chain first enters a set of states, zero in the set, with bounds.
 
     Attributes
     ----------
@@ -445,21 +459,23 @@ class Passage(Result):
     NOT_COMPARED: ClassVar[tuple[str, ...]] = ("seconds", "question")
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes to pickle, with None for ``question``, since functions may not be pickled."""
         return super().__getstate__() | {"question": None}
 
     @cached_property
-    def _spread(self) -> tuple[float, float]:
+    def _variance_and_error(self) -> tuple[float, float]:
+        """Var[T] from the start, in s^2, and a bound on its error."""
         return self.moments.variance_from(self.start)
 
     @cached_property
     def variance(self) -> float:
         """Var[T], in s^2; inf where the set may never be entered."""
-        return self._spread[0]
+        return self._variance_and_error[0]
 
     @cached_property
     def variance_error(self) -> float:
         """Bound on the error of the variance, in s^2."""
-        return self._spread[1]
+        return self._variance_and_error[1]
 
     @property
     def standard_deviation(self) -> float:
@@ -551,13 +567,14 @@ class Passage(Result):
         return sensitivity_of(self, parameter, of, side)
 
     def asked(self) -> Question:
-        """Return the question; ValueError in a copy that was pickled."""
+        """Return the arguments of the call of `passage`; ValueError in a copy that was pickled."""
         if self.question is None:
             raise ValueError("passage: a pickled one is not asked again; call `passage`")
         return self.question
 
     @cached_property
-    def _time(self) -> PassageTime:
+    def _passage_time(self) -> PassageTime:
+        """Distribution of T from the start, which stores its powers between calls."""
         return PassageTime(self.chain, self.target, self.start)
 
     @quantities(times="time")
@@ -572,8 +589,8 @@ class Passage(Result):
         return self._distribution(ascending("times", times))
 
     def _distribution(self, times: NDArray[np.float64]) -> Distribution:
-        """Return `distribution` at checked times."""
-        return self._time.at(times)
+        """Return `distribution` at times that are checked already."""
+        return self._passage_time.at(times)
 
     @quantities(times="time")
     def survival(self, times: ArrayLike) -> NDArray[np.float64]:
@@ -591,14 +608,14 @@ class Passage(Result):
         return self._quantile(float(number("q", q, above=0.0, below=1.0)))
 
     def _quantile(self, q: float) -> Bounded:
-        """Return `quantile` of a checked number."""
+        """Return `quantile` of a number q that is checked already."""
         if self.probability + self.probability_error < q:
-            return self._time.never
+            return self._passage_time.never
         scale = self.conditional_mean.value
-        return self._time.quantile(q, scale if math.isfinite(scale) else 1.0)
+        return self._passage_time.quantile(q, scale if math.isfinite(scale) else 1.0)
 
     def summary(self) -> dict[str, object]:
-        """Return status, chain, probability, mean and standard deviation, and the cost."""
+        """Return the rows of a printed summary: status, chain, probability, mean, standard deviation and cost."""
         model = self.chain.model
         return {
             "status": self.status,
@@ -630,7 +647,7 @@ RELATIVE_ROUNDING = 2.0**-52
 
 @dataclass(frozen=True, eq=False)
 class InfiniteMoments:
-    """Probabilities and means from each state that has values, shape (n,) each.
+    """Probability and mean time to enter a set from each state of a finite part of an infinite chain, with bounds.
 
     Attributes
     ----------
@@ -646,14 +663,14 @@ class InfiniteMoments:
     mean_error: Vector
 
     @classmethod
-    def between(cls, probability: Vector, mean: Vector) -> InfiniteMoments:
-        """Return the middles of lower and upper bounds, shape (2, n) each."""
+    def from_bounds(cls, probability: Vector, mean: Vector) -> InfiniteMoments:
+        """Return the midpoints of lower and upper bounds, shape (2, n) each, with half their distances as errors."""
         with np.errstate(invalid="ignore"):
             return cls(*_midpoints(probability), *_midpoints(mean))
 
 
 def _midpoints(intervals: Vector) -> tuple[Vector, Vector]:
-    """Return the middles of intervals and half their widths, rounded up; inf, 0 for [inf, inf]."""
+    """Return the midpoints of intervals, shape (2, n), and half their widths rounded up; inf and 0 for [inf, inf]."""
     low, high = intervals
     value = np.where(np.isfinite(high), low + 0.5 * (high - low), low)
     error = np.maximum(high - value, value - low)
@@ -663,7 +680,7 @@ def _midpoints(intervals: Vector) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class InfinitePassage(Passage):
-    """The time T until a chain with infinitely many states first enters a set.
+    """Result of `passage` for a chain with infinitely many states: T is the time until it first enters a set.
 
     ``chain`` has finitely many of the states, the states of the set entered from them, and the rates between
     them. ``means`` and ``probabilities`` are of these states. ``variance`` and ``standard_deviation`` are not computed:
@@ -698,12 +715,13 @@ class InfinitePassage(Passage):
     left: float
 
     @cached_property
-    def _spread(self) -> tuple[float, float]:
+    def _variance_and_error(self) -> tuple[float, float]:
+        """NaN and an infinite error, since no variance is computed for infinitely many states."""
         return math.nan, math.inf
 
     @cached_property
     def conditional_mean(self) -> Bounded:
-        """E[T | T < inf], in s, where the set is entered for sure.
+        """E[T | T < inf], in s; ValueError if the set may never be entered.
 
         Raises
         ------
@@ -715,34 +733,35 @@ class InfinitePassage(Passage):
         return Bounded(self.mean, self.mean - self.mean_error, self.mean + self.mean_error)
 
     def reward(self, rewards: str | ArrayLike) -> Bounded:  # noqa: ARG002
-        """Raise ValueError: not for infinitely many states."""
+        """Raise ValueError: rewards are not computed for infinitely many states."""
         self._refuse("reward")
 
     def sensitivity(self, *_: Any, **__: Any) -> Any:
-        """Raise ValueError: not for infinitely many states."""
+        """Raise ValueError: sensitivities are not computed for infinitely many states."""
         self._refuse("sensitivity")
 
     def _distribution(self, times: Vector) -> Distribution:
-        """Return `distribution` with the mass that leaves the states of ``chain`` in its bound."""
+        """Return `distribution` with bounds that include the mass that leaves the states of ``chain``."""
         inside = super()._distribution(times)
         unproved = np.full_like(inside.relative_error, math.inf)
         return replace(inside, error_bound=inside.error_bound + self.left, relative_error=unproved)
 
     def _quantile(self, q: float) -> Bounded:
-        """Return `quantile` with an interval that is wider by the mass that leaves the states of ``chain``."""
+        """Return `quantile` with an interval that includes the mass that leaves the states of ``chain``."""
         upper = super()._quantile(q)
         if q <= self.left:
             return Bounded(upper.value, 0.0, upper.upper)
         if upper == PassageTime.never:
             return upper
-        lower = self._time.quantile((q - self.left) * (1.0 - RELATIVE_ROUNDING), max(upper.value, 1e-300))
+        lower = self._passage_time.quantile((q - self.left) * (1.0 - RELATIVE_ROUNDING), max(upper.value, 1e-300))
         return Bounded(upper.value, min(lower.lower, upper.lower), upper.upper)
 
     def _refuse(self, what: str) -> NoReturn:
+        """Raise ValueError: ``what`` is not computed for infinitely many states."""
         raise ValueError(f"{what} is not computed for a chain with infinitely many states")
 
     def summary(self) -> dict[str, object]:
-        """Return status, chain, probability and mean, and the cost."""
+        """Return the rows of a printed summary: status, chain, probability, mean and cost."""
         rows = super().summary()
         rows["standard deviation"] = "not computed for infinitely many states"
         model = self.infinite.model
@@ -763,7 +782,7 @@ MIN_ROUNDED_UP = 1.0 + 1e-12  # at least
 
 
 class Bracket(NamedTuple):
-    """Bounds in a set of n states.
+    """Lower and upper bounds on the probability and mean time to enter a target, in n states of an infinite chain.
 
     Attributes
     ----------
@@ -781,7 +800,7 @@ class Bracket(NamedTuple):
     left: Vector
 
     def width(self, state: int) -> float:
-        """Return half the distance of the bounds from a state: of the mean, relative; or of the probability."""
+        """Return half the distance of the bounds from a state: of the mean, relative to it, or of the probability."""
         low, high = self.mean[:, state]
         if high == 0.0:
             return 0.0
@@ -793,7 +812,7 @@ class Bracket(NamedTuple):
 
 
 def bracket(projection: Projection, V: Vector, lyapunov: Lyapunov | None) -> Bracket:
-    """Return bounds in a set of states that has all in which the drift of V was not verified.
+    """Return bounds on a passage from the states of a finite set, outside of which the drift of V is verified.
 
     Parameters
     ----------
@@ -840,7 +859,7 @@ def bracket(projection: Projection, V: Vector, lyapunov: Lyapunov | None) -> Bra
 
 
 def _sum_rates(Q: sp.csr_matrix, rows: NDArray[np.bool_], values: Vector) -> Vector:
-    """Return the sums of rates times values, zero inside, over the transitions out of the marked states."""
+    """Return the sum of rate times target's value over the transitions out of each state marked in ``rows``."""
     sums: Vector = np.asarray(sp.csr_matrix(Q[np.flatnonzero(rows)]) @ values)
     return sums
 
@@ -848,9 +867,9 @@ def _sum_rates(Q: sp.csr_matrix, rows: NDArray[np.bool_], values: Vector) -> Vec
 def _upper_means(
     upper_times: Vector, leaving: Vector, lyapunov_values: tuple[Vector, Lyapunov | None], up: float
 ) -> Vector:
-    """Return upper bounds m + v + b o on means, times ``up``; inf: no b exists.
+    """Return upper bounds m + v + b o on mean times, times ``up``; inf where no b exists.
 
-    ``beyond`` is V in the states and the function itself.
+    ``lyapunov_values`` is V in the states, and the function itself.
     """
     V, lyapunov = lyapunov_values
     if lyapunov is None or not leaving.any():
@@ -865,20 +884,22 @@ def _upper_means(
 
 
 class _Search(NamedTuple):
-    """An infinite chain, its start, and the condition under which it stops."""
+    """Search for bounds on a passage of an infinite chain, from a start until the condition ``stops`` holds."""
 
     infinite: InfiniteChain
     stops: Callable[[Any], bool]
     start: Any
 
-    def states(self, seeds: Sequence[Any], heights: Callable[[Sequence[Any]], Vector], max_states: int) -> Truncations:
-        """Return sets that end where the chain stops."""
+    def truncations(
+        self, seeds: Sequence[Any], heights: Callable[[Sequence[Any]], Vector], max_states: int
+    ) -> Truncations:
+        """Return finite sets of states that grow by ``heights`` from ``seeds`` and end where the chain stops."""
         calls = self.infinite.hull.layout.calls
         return Truncations(calls, seeds, heights, max_states, self.stops)
 
-    def finite(self, max_states: int) -> Bracket | None:
-        """Return bounds where the chain stops before it has left finitely many states, else None."""
-        sets = self.states([self.start], lambda states: np.zeros(len(states)), max_states)
+    def enclose_finite(self, max_states: int) -> Bracket | None:
+        """Return bounds if the chain passes at most ``max_states`` states before it stops; otherwise None."""
+        sets = self.truncations([self.start], lambda states: np.zeros(len(states)), max_states)
         try:
             sets.reach(0.0)
         except TooLargeError:
@@ -886,9 +907,9 @@ class _Search(NamedTuple):
         projection = sets.projection()
         return bracket(projection, np.zeros(len(projection.numbers)), None)
 
-    def between(self, lyapunov: Lyapunov) -> Bracket:
-        """Return bounds in a set below a level of V, which grows until they are near to each other."""
-        sets = self.states([self.start], lyapunov.at, self.infinite.most)
+    def enclose(self, lyapunov: Lyapunov) -> Bracket:
+        """Return bounds in a set below a level of V, which grows until they are tight or improve no more."""
+        sets = self.truncations([self.start], lyapunov.at, self.infinite.most)
         include_inner(sets, lyapunov)
         level = max(float(lyapunov.at([self.start])[0]), lyapunov.at_inner(), 1.0)
         while sets.reach(level) < FIRST_STATES and not sets.is_closed:
@@ -913,7 +934,7 @@ class _Search(NamedTuple):
                 level *= LEVEL_GROWTH
 
     def solve(self, basis: Basis | None) -> tuple[Bracket, Lyapunov]:
-        """Return bounds with the Lyapunov function that proves them, whose drift counts outside of the target.
+        """Return the bounds, and the Lyapunov function that proves them; its drift counts outside of the target.
 
         Raises
         ------
@@ -929,10 +950,10 @@ class _Search(NamedTuple):
             except Unfollowed as stop:
                 message = f"{self.infinite.model.name}: the states have no end: {stop}"
                 raise RuleError(message) from None
-        return self.between(lyapunov), lyapunov
+        return self.enclose(lyapunov), lyapunov
 
     def start_index(self, sets: Truncations, projection: Projection) -> int:
-        """Return the index of the start in a set."""
+        """Return the index of the start state among the states of ``projection``."""
         number = sets.number_of(self.start)
         return int(np.flatnonzero(projection.numbers[: projection.size] == number)[0])
 
@@ -940,7 +961,7 @@ class _Search(NamedTuple):
 def finite_until(
     infinite: InfiniteChain, to: Any, start: Any, max_states: int = MAX_STATES_FOR_FINITE
 ) -> tuple[MarkovChain, NDArray[np.bool_], Any] | None:
-    """Return the chain until a set is entered, where it passes finitely many states.
+    """Return chain, target mask and start if the chain enters a set within ``max_states`` states; otherwise None.
 
     Returns
     -------
@@ -948,7 +969,7 @@ def finite_until(
         The chain that stops in the set, the set, and the start; None of more than ``max_states`` states.
     """
     search = _Search(infinite, membership(infinite, to, "to"), start_of(infinite, start))
-    bracket_ = search.finite(max_states)
+    bracket_ = search.enclose_finite(max_states)
     if bracket_ is None:
         return None
     built = bracket_.projection.built
@@ -956,14 +977,14 @@ def finite_until(
 
 
 def _status(probability_error: float, mean: float, mean_error: float) -> Status:
-    """Return whether the bounds of a passage are useful."""
+    """Return CONVERGED if the bounds on probability and mean are useful, otherwise INACCURATE."""
     useful = probability_error <= USEFUL_RELATIVE_ERROR
     useful = useful and (math.isinf(mean) or mean_error <= USEFUL_RELATIVE_ERROR * mean)
     return Status.CONVERGED if useful else Status.INACCURATE
 
 
 def passage_of_infinite(infinite: InfiniteChain, question: Question, on_failure: OnFailure) -> InfinitePassage:
-    """Return the time until an infinite chain first enters a set.
+    """Return the time until an infinite chain first enters a set, with bounds by a Lyapunov function.
 
     Raises
     ------
@@ -977,7 +998,7 @@ def passage_of_infinite(infinite: InfiniteChain, question: Question, on_failure:
     step, lyapunov = search.solve(basis)
     projection = step.projection
     chain = MarkovChain.of_built(infinite.model, projection.built)
-    moments = InfiniteMoments.between(step.probability, step.mean)
+    moments = InfiniteMoments.from_bounds(step.probability, step.mean)
     state = chain.number_of(search.start)
     first = np.zeros(chain.size)
     first[state] = 1.0
@@ -1014,7 +1035,7 @@ def passage(
     on_failure: OnFailure = "raise",
     lyapunov: Callable[[Any], Any] | None = None,
 ) -> Passage:
-    """Return the time until a chain first enters a set of states.
+    """Return probability, mean, variance and distribution of the time until a chain first enters a set of states.
 
     Parameters
     ----------

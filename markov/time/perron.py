@@ -29,10 +29,11 @@ from hopflow.results import OnFailure, Result, Status, deliver, figure
 from markov.computing.graphs import strong_components
 from markov.computing.resources import TooLargeError
 from markov.computing.rounding import U
+from markov.elimination.patterns import band
 from markov.models.rules import scope_of_bound
 from markov.proofs.bounded import Bounded
 from markov.selections import as_chain, select_states
-from markov.time.absorbing import Absorbing, PositiveFactors, band_of
+from markov.time.absorbing import Absorbing, PositiveFactors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,7 @@ MAX_RELATIVE_WIDTH = 1e-9  # relative width of the interval beyond which vectors
 
 
 class SlowestDecay(NamedTuple):
-    """Perron vectors, and an interval for the eigenvalue in 1/s.
+    """Left and right Perron vectors of transient states, and an interval for their eigenvalue, in 1/s.
 
     Attributes
     ----------
@@ -73,17 +74,17 @@ class SlowestDecay(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """The middle of the interval."""
+        """Midpoint of the interval for the eigenvalue, in 1/s."""
         return 0.5 * (self.low + self.high)
 
 
 def decay_seconds(system: Absorbing) -> float:
-    """Return the predicted time of `slowest_decay`."""
-    return SECONDS_PER_PRODUCT * band_of(system.F).work + SECONDS_PER_STATE * len(system.states)
+    """Return the predicted time of `slowest_decay` for these states, in s."""
+    return SECONDS_PER_PRODUCT * band(system.F).work + SECONDS_PER_STATE * len(system.states)
 
 
 def slowest_decay(system: Absorbing) -> SlowestDecay | None:
-    """Return the vectors and the interval; None: not to 1e-9 in 60 steps.
+    """Return both Perron vectors and an interval for their eigenvalue; None if not proved to 1e-9 in 60 steps.
 
     Such chains have states that do not all lead to each other, or a next eigenvalue that is near.
     """
@@ -111,7 +112,7 @@ def slowest_decay(system: Absorbing) -> SlowestDecay | None:
 
 
 def _eigenvector(v: Vector, solve: Solve, products: Ratios) -> tuple[Vector, float, float] | None:
-    """Return the vector and the interval of one side, from any positive one."""
+    """Return a positive eigenvector by inverse iteration from ``v``, and bounds on its eigenvalue; or None."""
     spread = math.inf
     for _ in range(MAX_STEPS):
         next_v = solve(v)
@@ -150,7 +151,7 @@ USEFUL_RELATIVE_WIDTH = 1e-6  # of the interval for the rate, up to which the an
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class QuasiStationary(Result):
-    """The quasi-stationary distribution of a chain.
+    """Result of `quasi_stationary`: the limit distribution over states not absorbed, and the rate of its decay.
 
     Attributes
     ----------
@@ -190,7 +191,7 @@ class QuasiStationary(Result):
         return 1.0 / self.decay_rate.value
 
     def summary(self) -> dict[str, object]:
-        """Return status, chain, rate with its bound, and the cost."""
+        """Return the rows of a printed summary: status, chain, decay rate with its bound, and cost."""
         model = self.chain.model
         return {
             "status": self.status,
@@ -204,7 +205,7 @@ class QuasiStationary(Result):
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the probabilities over the numbers of the states."""
+        """Draw the probabilities over the numbers of the states, and return the Axes."""
         if ax is None:
             _, ax = figure()
         ax.plot(self.pi, drawstyle="steps-mid")
@@ -267,6 +268,7 @@ def quasi_stationary(model: Any, to: Any = None, *, on_failure: OnFailure = "rai
 
 
 def _transient_states(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
+    """Return the mask of the states outside of ``to``, or of all closed classes if it is None, shape (states,)."""
     if to is not None:
         inside = ~select_states(chain, to, "to")
         if not inside.any():
@@ -281,7 +283,7 @@ def _transient_states(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
 
 
 def _perron_vector(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
-    """Return the left Perron vector, an interval for its eigenvalue, and the factorizations.
+    """Return the left Perron vector, an interval for its eigenvalue in 1/s, and the number of factorizations.
 
     Without a subtraction where that is as cheap and converges; shifts are for an eigenvalue that is near to the next.
     """
@@ -293,12 +295,12 @@ def _perron_vector(system: Absorbing) -> tuple[Vector, tuple[float, float], int]
 
 
 def _iterate_by_shifts(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
-    """Return the same by factors of A minus its smallest ratio."""
+    """Return the same as `_perron_vector`, by inverse iteration with shifts (Noda)."""
     m = len(system.states)
     v, smallest_width, interval, steps = np.full(m, 1.0 / m), math.inf, (0.0, math.inf), 0
     best_v, transposed, identity = v, sp.csc_matrix(system.A.T), sp.identity(m, format="csc")
     for _ in range(MAX_STEPS):
-        low, high = _ratios(system, v)
+        low, high = _ratio_range(system, v)
         if high - low < smallest_width:
             smallest_width, interval, best_v = high - low, (low, high), v
         elif steps > 2:  # rounding is reached
@@ -319,8 +321,8 @@ def _iterate_by_shifts(system: Absorbing) -> tuple[Vector, tuple[float, float], 
     return best_v, interval, steps
 
 
-def _ratios(system: Absorbing, v: Vector) -> tuple[float, float]:
-    """Return the smallest and the largest (v A)(x) / v(x), rounded outwards."""
+def _ratio_range(system: Absorbing, v: Vector) -> tuple[float, float]:
+    """Return the smallest and the largest entry of (v A) / v, rounded outwards."""
     product, error = system.row_products(v)
     rounded_up = 1.0 + 6.0 * U
     low = float(((product - error) / v).min())

@@ -59,19 +59,19 @@ SECONDS_PER_TERM, SECONDS_PER_CALL = {2: 3e-10, 3: 1.1e-9}, {2: 1e-5, 3: 1e-5}
 
 
 def unit_error(words: int, inner: int) -> float:
-    """Return a bound on the relative error of an entry of a product, a sum of ``inner`` terms, of exact factors."""
+    """Return a bound on the relative error of `product` for exact factors with ``words`` float64 per entry."""
     if words == 2:
         return (13 * inner + 64) * U**2
     return 2048 * (inner + 4) * U**3
 
 
 def product_seconds(words: int, terms: int) -> float:
-    """Return the predicted time of a product of ``terms`` multiplications, in s, once its kernel is loaded."""
+    """Return the predicted time of a `product` with ``terms`` multiplications, in s, once its kernel is loaded."""
     return SECONDS_PER_CALL[words] + SECONDS_PER_TERM[words] * terms
 
 
 def exact_sum(values: Iterable[float], words: int = 2) -> tuple[float, ...]:
-    """Return a sum as some float64, each of them rounded once."""
+    """Return the sum of ``values`` as a tuple of ``words`` float64: the rounded sum, then the rounded remainders."""
     terms, words_of_sum = list(values), []
     for _ in range(words):
         words_of_sum.append(math.fsum(terms))
@@ -80,13 +80,13 @@ def exact_sum(values: Iterable[float], words: int = 2) -> tuple[float, ...]:
 
 
 def total(a: Words, b: Words) -> Words:
-    """Return the sum of two arrays of non-negative numbers of w words, to `total_error` of it."""
+    """Return a + b for non-negative arrays of shape (words, ...), to the relative error `total_error`."""
     parts = [part for pair in zip(a, b, strict=True) for part in pair]
     return _renormalize(parts, len(a))
 
 
 def total_error(words: int) -> float:
-    """Return a bound on the relative error of a sum of two numbers of w words.
+    """Return a bound on the relative error of `total` for numbers of ``words`` float64.
 
     Each of w passes over 2 w parts leaves at most (2 w - 1) u of their sum.
     """
@@ -94,7 +94,7 @@ def total_error(words: int) -> float:
 
 
 def product(a: Words, b: Words) -> Words:
-    """Return a b, shape (words, l, n), of shapes (words, l, m) and (words, m, n)."""
+    """Return the matrix product a b of shapes (words, l, m) and (words, m, n), shape (words, l, n), by a kernel."""
     words = len(a)
     estimate = a[0] @ b[0]
     estimate *= ESTIMATE_MARGIN
@@ -104,7 +104,7 @@ def product(a: Words, b: Words) -> Words:
 
 
 def _renormalize(sums: Iterable[NDArray[np.float64]], words: int) -> Words:
-    """Return sums of parts of falling size as ``words`` words."""
+    """Return the sum of float64 arrays of falling size as an array of ``words`` float64 per entry."""
     parts = list(sums)
     for k in range(words):
         for i in range(len(parts) - 1, k, -1):  # the smallest first
@@ -117,7 +117,7 @@ MANTISSA_BITS = 220  # of a mantissa  # of a mantissa
 
 
 def weights_in_words(x: Fraction, count: int, words: int) -> Words:
-    """Return e^-x x^k / k! for k < count as words, shape (words, count), for 0 <= x <= 2, to about 2^-200."""
+    """Return e^-x x^k / k! for k < count, shape (words, count), to about 2^-200, for 0 <= x <= 2."""
     # x as a mantissa and an exponent: in units of 2^-BITS a small one would have no digits
     shift = x.denominator.bit_length() - x.numerator.bit_length() + MANTISSA_BITS
     factor, shift = _mantissa((x.numerator << max(shift, 0)) // x.denominator, -max(shift, 0))
@@ -135,13 +135,13 @@ def weights_in_words(x: Fraction, count: int, words: int) -> Words:
 
 
 def _mantissa(value: int, exponent: int) -> tuple[int, int]:
-    """Return a whole number of at most `BITS` bits and the exponent of two that it is to be multiplied by."""
+    """Return ``value`` cut to its first `MANTISSA_BITS` bits, and ``exponent`` plus the number of bits cut off."""
     extra = max(value.bit_length() - MANTISSA_BITS, 0)
     return value >> extra, exponent + extra
 
 
 def _exp_minus(x: Fraction) -> int:
-    """Return e^-x in units of 2^-BITS, for 0 <= x <= 2, to about 100 units."""
+    """Return e^-x in units of 2^-MANTISSA_BITS as an integer, for 0 <= x <= 2, to about 100 units."""
     scaled = (x.numerator << MANTISSA_BITS) // x.denominator
     total, term, k = 0, 1 << MANTISSA_BITS, 0
     while term:
@@ -167,7 +167,7 @@ MIN_RATE_RATIO = 1e-290  # of a rate over q: far from where products of last wor
 
 
 class Evolved(NamedTuple):
-    """Vectors at times, shape (times, n), and at each time bounds on the relative error of their entries.
+    """Vectors at several times, shape (times, n), with bounds on the relative error of their entries.
 
     ``absolute`` is an additional bound: on the sum over all entries, or on each entry where expectations are evolved.
     """
@@ -177,13 +177,13 @@ class Evolved(NamedTuple):
     absolute: Vector
 
     def error(self, row: int) -> float:
-        """Return a bound on the sum of the errors of the entries at a time."""
+        """Return a bound on the sum of the absolute errors of all entries at time number ``row``."""
         sum_of_all = math.fsum(self.values[row].tolist())
         return float(self.relative[row]) * sum_of_all + float(self.absolute[row])
 
 
 class Plan(NamedTuple):
-    """How times up to a longest one are reached.
+    """How often the first matrix is squared to reach the longest time, and in which precision.
 
     Attributes
     ----------
@@ -201,11 +201,11 @@ class Plan(NamedTuple):
 
     @property
     def words(self) -> int:
-        """Words of E_0."""
+        """Number of float64 per entry of the first matrix E_0."""
         return 3 if self.precise else 2
 
     def errors(self, n: int) -> list[float]:
-        """Return the relative errors of E_0, .., E_K in two words, without the errors of the powers of P."""
+        """Return bounds on the relative errors of E_0, ..., E_K in two words, without those of the powers of P."""
         error, rounded = _per_step(self.words), 2.0 * U * U
         errors = [error + rounded]
         for k in range(1, self.squarings + 1):
@@ -216,7 +216,7 @@ class Plan(NamedTuple):
 
 
 def plan_squarings(n: int, shortest: float, longest: float) -> Plan:
-    """Return the plan for n states, and for times by their mean numbers of jumps at rate q."""
+    """Return the plan for n states and times from ``shortest`` to ``longest``, in expected jumps at rate q."""
     shortest, longest = max(shortest, MIN_JUMPS), max(longest, MIN_JUMPS)
     step = min(MAX_STEP_JUMPS, MAX_MADE_JUMPS_PER_STEP * shortest / max_jumps(shortest))
     squarings = max(0, math.ceil(math.log2(longest / step)))
@@ -236,29 +236,29 @@ def plan_squarings(n: int, shortest: float, longest: float) -> Plan:
 
 
 def weights_of(words: int) -> range:
-    """Return the degrees of the terms of T."""
+    """Return the degrees 0, 1, ... of the terms of the Taylor polynomial T, by the number of words."""
     return range(FACTORS[words] * BLOCKS[words])
 
 
 def _error_at_longest(words: int, n: int, longest: float, squarings: int) -> float:
-    """Return the relative error at the longest time if all matrices have ``words`` words."""
+    """Return a bound on the relative error at time ``longest`` if all matrices have ``words`` words."""
     per_product, first_error = _per_jump(words, n), _per_step(words)
     return max_jumps(longest) * per_product + 2.0**squarings * (first_error + unit_error(words, n))
 
 
 def _per_jump(words: int, n: int) -> float:
-    """Return the relative error of P^k over k."""
+    """Return a bound on the relative error of P^k, divided by k."""
     return float(unit_error(words, n) + 2.0 * U**words)
 
 
 def _per_step(words: int) -> float:
-    """Return the relative error of E_0 without that of the powers of P."""
+    """Return a bound on the relative error of E_0, without that of the powers of P."""
     sums = (BLOCKS[words] + 1) * total_error(words)
     return float(unit_error(words, FACTORS[words]) + sums + 4.0 * U**words + TRUNCATION_ERROR[words])
 
 
 class Evolution:
-    """exp(Q t) of a chain for times from a shortest to a longest one.
+    """exp(Q t) of a chain by repeated squaring, for all times from a shortest to a longest one.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class Evolution:
         self._levels = [self._top[:2]]
 
     def _plan_relative(self, jumps: float) -> float:
-        """Plan steps and squarings, and return the relative error at the longest time."""
+        """Set the plan, step and errors of all squares, and return the relative error at the longest time."""
         self.plan = plan_squarings(self._n, self._q * self.shortest, jumps)
         self._step = Fraction(self.longest) / 2**self.plan.squarings
         self._errors = self.plan.errors(self._n)
@@ -309,25 +309,26 @@ class Evolution:
 
     @property
     def products(self) -> int:
-        """Products of matrices for the longest time; 0 where nothing ever happens."""
+        """Number of matrix products for the longest time; 0 for a chain without transitions."""
         if self._q == 0.0:
             return 0
         words = self.plan.words
         return FACTORS[words] + BLOCKS[words] - 2 + self.plan.squarings
 
     def covers(self, time: float) -> bool:
-        """Return whether a time is not below the shortest nor above the longest one."""
+        """Return whether ``time`` lies in the interval from ``shortest`` to ``longest``."""
         return self.shortest <= time <= self.longest
 
     def forward(self, start: Vector, times: Sequence[float]) -> Evolved:
-        """Return start exp(Q t), shape (times, n); start >= 0 is exact, shape (n,)."""
+        """Return the distributions start exp(Q t) at ``times``, shape (times, n); start >= 0 is exact, shape (n,)."""
         return self._evolve(start, times, transposed=False)
 
     def backward(self, values: Vector, times: Sequence[float]) -> Evolved:
-        """Return exp(Q t) values, shape (times, n); values >= 0 are exact, shape (n,)."""
+        """Return the expectations exp(Q t) values at ``times``, shape (times, n); values >= 0 are exact, shape (n,)."""
         return self._evolve(values, times, transposed=True)
 
     def _evolve(self, vector: Vector, times: Sequence[float], transposed: bool) -> Evolved:
+        """Return `forward` of a start ``vector``, or `backward` of values if ``transposed``."""
         rows = np.zeros((2, len(times), len(vector)))
         rows[0] = vector
         if self._q == 0.0:
@@ -340,7 +341,7 @@ class Evolution:
             count, remainder = divmod(Fraction(time), self._step)
             counts.append(count)
             remainders.append(remainder)
-        self._add_remainders(rows, vector, remainders, transposed)
+        self._evolve_by_remainders(rows, vector, remainders, transposed)
         for k, level in enumerate(self._squares(max(counts, default=0).bit_length())):
             selected = [row for row, count in enumerate(counts) if count >> k & 1]
             if selected:
@@ -351,7 +352,7 @@ class Evolution:
         return Evolved(rows[0], np.array(relative), np.array(absolute) * max(1.0, vector.max()))
 
     def forward_many(self, start: Vector, times: Vector) -> tuple[Vector, float]:
-        """Return start exp(Q t) for many times cheaply, shape (times, ..., n), and a bound on all relative errors.
+        """Return start exp(Q t) at many times, fast in float64, shape (times, ..., n), and a bound on relative errors.
 
         Matrices are the same as in `forward`, vectors are rounded to one float64: n + 2 roundings more per factor.
         Entries below 1e-290 may be lost.
@@ -388,7 +389,7 @@ class Evolution:
         return values, self._relative((1 << top) - 1, True) + self._rounding(top)
 
     def _powers_in_float64(self, start: Vector) -> Vector:
-        """Return a vector times P^k for all k of T in float64, shape (degrees, ..., n), cached for the last vector."""
+        """Return ``start`` times P^k for all degrees k of T in float64, shape (degrees, ..., n); caches its result."""
         key = start.tobytes()
         if self._last_float64 is None or self._last_float64[0] != key:
             powers = np.empty((len(weights_of(2)), *start.shape))
@@ -399,12 +400,12 @@ class Evolution:
         return self._last_float64[1]
 
     def _rounding(self, factors: int) -> float:
-        """Return the relative error by vectors in float64, of as many squares and one Taylor polynomial."""
+        """Return a bound on the relative rounding error of a float64 vector times ``factors`` squares and T."""
         degrees = len(weights_of(2))
         return float(((factors + degrees) * (self._n + 1) + 4 * degrees + 5) * U)
 
     def time_at(self, start: Vector, states: NDArray[np.int64], probability: float) -> tuple[float, float]:
-        """Return when the probability of some states passes a value, and the relative error of the probability.
+        """Return the time in s at which the probability of ``states`` crosses a value, and its relative error there.
 
         Parameters
         ----------
@@ -424,6 +425,7 @@ class Evolution:
         from scipy.optimize import brentq
 
         def excess(total: Words) -> float:
+            """Return the sum of ``total`` relative to ``probability``, minus 1."""
             return math.fsum([*total.ravel().tolist(), -probability]) / probability
 
         row = np.zeros((2, 1, len(start)))
@@ -447,6 +449,7 @@ class Evolution:
             sums[:, k, 0] = exact_sum(row[..., states].ravel().tolist())
 
         def excess_after(remaining: float) -> float:
+            """Return the excess at ``remaining`` s after the last complete step."""
             weights = weights_in_words(Fraction(self._q) * Fraction(remaining), len(weights_of(2)), 2)
             return excess(product(weights[:, None], sums))
 
@@ -456,8 +459,10 @@ class Evolution:
             remaining = brentq(excess_after, 0.0, step, xtol=tolerance, maxiter=MAX_BISECTIONS)
         return float(count * self._step + Fraction(remaining)), self._relative_of_words(count, True)
 
-    def _add_remainders(self, rows: Words, vector: Vector, remainders: Sequence[Fraction], transposed: bool) -> None:
-        """Multiply rows by T for the remainders of times beyond complete steps."""
+    def _evolve_by_remainders(
+        self, rows: Words, vector: Vector, remainders: Sequence[Fraction], transposed: bool
+    ) -> None:
+        """Set each of ``rows`` whose remainder, in s beyond complete steps, is positive to vector T(remainder)."""
         if not any(remainders):
             return
         powers = self._powers(vector, transposed)
@@ -467,7 +472,7 @@ class Evolution:
                 rows[:, row : row + 1] = product(scale[:, None], powers)
 
     def _powers(self, vector: Vector, transposed: bool) -> Words:
-        """Return a vector times P^k for all k of T, shape (2, degrees, n), cached for the last vector."""
+        """Return ``vector`` times P^k for all degrees k of T, shape (2, degrees, n); caches its result."""
         key = vector.tobytes(), transposed
         if self._last is None or self._last[0] != key:
             powers = np.zeros((2, len(weights_of(2)), len(vector)))
@@ -479,7 +484,7 @@ class Evolution:
         return self._last[1]
 
     def _first_square(self) -> Words:
-        """Return E_0."""
+        """Return E_0 = exp(Q h) for the step h, shape (words, n, n)."""
         words, n = self.plan.words, self._n
         factors, blocks = FACTORS[words], BLOCKS[words]
         powers = np.zeros((words, factors, n, n))
@@ -498,7 +503,7 @@ class Evolution:
         return power_sum
 
     def _squares(self, count: int) -> Iterator[Words]:
-        """Yield the first ``count`` of E_0, E_1, .. in two words, the stored matrices first."""
+        """Yield the first ``count`` of E_0, E_1, ... in two words, shape (2, n, n); stored matrices first."""
         yield from self._levels[:count]
         top = self._top
         for k in range(len(self._levels), count):
@@ -511,11 +516,11 @@ class Evolution:
             yield top[:2]
 
     def _relative(self, count: int, with_remainder: bool) -> float:
-        """Return the relative error of the first words after ``count`` steps and a remainder."""
+        """Return a bound on relative errors after ``count`` steps and a remainder, rounded to float64."""
         return self._relative_of_words(count, with_remainder) + U * (1.0 + 1e-6)
 
     def _relative_of_words(self, count: int, with_remainder: bool) -> float:
-        """Return the relative error of both words after ``count`` steps and a remainder."""
+        """Return a bound on relative errors in two words after ``count`` steps and a remainder."""
         n = self._n
         time = float(self._step) * (count + 1)
         error = max_jumps(self._q * time) * _per_jump(self.plan.words, n)
@@ -530,12 +535,12 @@ class Evolution:
 
 
 def _contiguous(matrix: Words, transposed: bool) -> Words:
-    """Return a matrix, or its transpose, as one block of memory."""
+    """Return the matrix, or its transpose if ``transposed``, contiguous in memory."""
     return np.ascontiguousarray(matrix.transpose(0, 2, 1) if transposed else matrix)
 
 
 def squares_of(rates: Words, shortest: float, longest: float, *, stored: bool = False) -> Evolution | None:
-    """Return `Evolution` of the arguments; None where no relative error below 1e-6 is proved."""
+    """Return `Evolution(rates, shortest, longest, stored)`; None if it proves no relative error below 1e-6."""
     try:
         return Evolution(rates, shortest, longest, stored)
     except ValueError:

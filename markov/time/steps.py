@@ -40,7 +40,7 @@ MAX_STATES = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The number of steps N until a set of states is entered; zero in the set itself.
+    """Number of steps N of a discrete-time chain until a set of states is entered; zero in the set itself.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Steps:
     _start: Vector
 
     def survival(self, steps: ArrayLike) -> Vector:
-        """Return P(N > n), for whole numbers n >= 0 that ascend, shape (steps,).
+        """Return P(N > n) for ascending integers n >= 0, shape (steps,).
 
         Rounding errors are at most (m + 2) n 2^-53, with at most m transitions into a state.
         """
@@ -108,7 +108,7 @@ class DiscreteChain:
 
     @classmethod
     def of_rules(cls, rules: Callable[[Any], Iterable[tuple[Any, float]]], start: Any) -> Any:
-        """Return the chain of the states that a start leads to, in the order of their discovery.
+        """Return the chain of all states that ``start`` leads to by ``rules``, in the order of their discovery.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class DiscreteChain:
 
     @cached_property
     def periods(self) -> list[int]:
-        """Period of each recurrent class; 1 is aperiodic."""
+        """Period of each recurrent class, as a list; 1 if the class is aperiodic."""
         stays = self.P.diagonal() > 0.0
         classes = zip(self._chain.recurrent_classes, self._chain.periods, strict=True)
         return [1 if stays[states].any() else jumps for states, jumps in classes]
@@ -182,7 +182,7 @@ class DiscreteChain:
         return stationary(self._chain, **how)
 
     def after(self, steps: ArrayLike, start: Any) -> Vector:
-        """Return the distributions after numbers of steps, shape (steps, states).
+        """Return the distributions after each number of ``steps``, shape (steps, states).
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class DiscreteChain:
         return np.array(list(_powers(self.P, distribution(self._chain, start), steps)))
 
     def passage(self, to: Any, start: Any) -> Steps:
-        """Return the number of steps until a set of states is entered.
+        """Return probability, mean and variance of the number of steps until a set of states is entered.
 
         Parameters
         ----------
@@ -231,6 +231,7 @@ class DiscreteChain:
 
 
 def _powers(P: sp.csr_matrix, vector: Vector, steps: ArrayLike) -> Iterable[Vector]:
+    """Yield vector P^n for each n in ``steps``, which must be ascending integers."""
     requested = np.atleast_1d(np.asarray(steps))
     if requested.ndim != 1 or not len(requested) or (np.diff(requested) < 0).any():
         raise ValueError(f"steps = {steps!r}: must be ascending whole numbers, at least one")
@@ -244,6 +245,7 @@ def _powers(P: sp.csr_matrix, vector: Vector, steps: ArrayLike) -> Iterable[Vect
 
 
 def _interval(value: float, error: float, maximum: float = math.inf) -> Bounded:
+    """Return ``value`` with the interval of its error, within 0 and ``maximum``; infinite values have no interval."""
     if not math.isfinite(value):
         return Bounded(value, value, value)
     half_width = (error + U * abs(value)) * (1.0 + 4.0 * U)
@@ -251,6 +253,7 @@ def _interval(value: float, error: float, maximum: float = math.inf) -> Bounded:
 
 
 def _validate_matrix(P: Any) -> sp.csr_matrix:
+    """Return P as a sparse matrix; ValueError if it is not square or a row is no distribution."""
     values: Any = P if sp.issparse(P) else _dense(P)
     matrix = sp.csr_matrix(values, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
@@ -271,6 +274,7 @@ def _validate_matrix(P: Any) -> sp.csr_matrix:
 
 
 def _dense(P: Any) -> Vector:
+    """Return P as a float64 array; ValueError if it does not have two dimensions."""
     array = number("P", P)
     if array.ndim != 2:
         raise ValueError(f"P has shape {array.shape}: a square matrix is expected")
@@ -278,7 +282,7 @@ def _dense(P: Any) -> Vector:
 
 
 def _generator(P: sp.csr_matrix) -> sp.csr_matrix:
-    """Return P - I, with the diagonal that the other entries imply."""
+    """Return the generator P - I, whose diagonal is minus the sum of the other entries of its row."""
     off_diagonal = P.tolil()
     off_diagonal.setdiag(0.0)
     rates = off_diagonal.tocsr()

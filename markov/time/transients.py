@@ -50,7 +50,7 @@ MAX_DRAWN_STATES = 8  # states that are drawn when a chain has no measures
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Transient(Result):
-    """The distribution of a chain at times.
+    """Result of `transient`: the distribution of a chain at several times, with error bounds.
 
     Attributes
     ----------
@@ -113,14 +113,14 @@ class Transient(Result):
 
     @cached_property
     def probabilities(self) -> xr.DataArray:
-        """The probabilities over ``time`` and ``state``, with the values of the components as coordinates."""
+        """The probabilities as an array over ``time`` and ``state``, with the state components as coordinates."""
         import xarray as xr
 
         coords = {**self.chain.coordinates(), "time": self.times}
         return xr.DataArray(self.pi, dims=["time", "state"], coords=coords)
 
     def probability(self, states: Any) -> NDArray[np.float64]:
-        """Return the probability of a state or a set of states at each time, shape (times,).
+        """Return the probability to be in a state, or in a set of states, at each time, shape (times,).
 
         ``states`` is the name of a label, a state, a list of states, truth values of shape
         (states,), or a function of a state. Of the states in which a system works it is the
@@ -160,7 +160,7 @@ class Transient(Result):
 
     @cached_property
     def accumulated(self) -> xr.Dataset:
-        """The expected rewards until each time, over ``time``; of a label the time spent in it."""
+        """Expected rewards accumulated until each time, over ``time``; for a label, the time spent in it."""
         import xarray as xr
 
         model = self.chain.model
@@ -174,6 +174,7 @@ class Transient(Result):
 
     @cached_property
     def _occupancies(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """`occupancy` and `occupancy_error`."""
         if self.timed:
             raise ValueError("occupancy: of a model with events at given times it is not found")
         jumps, previous = Uniformized(self.chain.Q), 0.0
@@ -194,6 +195,7 @@ class Transient(Result):
 
     @cached_property
     def _measures(self) -> list[dict[str, Any]]:
+        """Measures of the model at each time: a list of dicts by name."""
         model = self.chain.model
         if model is None:
             return [{} for _ in self.times]
@@ -202,7 +204,7 @@ class Transient(Result):
         return [dict(measures_of(model, row, table)) for row in self.pi]
 
     def summary(self) -> dict[str, object]:
-        """Return status, chain, the scalar measures at the last time, the bound and the cost."""
+        """Return the rows of a printed summary: status, chain, scalar measures at the last time, bound and cost."""
         last = {
             f"{name} at {self.times[-1]:g}": f"{float(value):.6g} {about.get('units', '')}".rstrip()
             for name, (dims, value, about) in self._measures[-1].items()
@@ -224,13 +226,13 @@ class Transient(Result):
         }
 
     def _relative_row(self) -> dict[str, object]:
-        """Return the row of the relative error, empty without one."""
+        """Return the row of the relative error for `summary`; empty if no relative error is proved."""
         if self.relative_error is None:
             return {}
         return {"relative error of every entry": f"{float(self.relative_error.max()):.1e}"}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the scalar measures over time, or the likeliest states of a chain without measures."""
+        """Draw the scalar measures over time, or the likeliest states of a chain without measures; return the Axes."""
         if ax is None:
             _, ax = figure()
         names = [name for name, (dims, _, _) in self._measures[0].items() if not dims]
@@ -255,7 +257,7 @@ GROWTH_PER_LOG_EXCESS = 0.05  # relative growth per logarithm of the excess mass
 
 
 class Flow:
-    """A finite set of states that grows where probability flows out of it.
+    """Finite set of states of an infinite chain that grows along the flow of probability.
 
     Parameters
     ----------
@@ -274,7 +276,7 @@ class Flow:
         self.sets = Truncations(calls, [start], _zero_heights, max_states, stops)
 
     def grow(self, horizon: float, tolerance: float, *, partial: bool = False) -> tuple[Projection, Vector, int]:
-        """Return a set that is left until a time with at most a tolerated probability.
+        """Return a set that is left before ``horizon`` with a probability of at most ``tolerance``.
 
         Parameters
         ----------
@@ -314,7 +316,7 @@ class Flow:
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class InfiniteTransient(Transient):
-    """The distribution of a chain with infinitely many states at times.
+    """Result of `transient` for a chain with infinitely many states: its distribution at several times.
 
     ``pi`` has lower bounds in finitely many states, ``chain`` the rates between these. ``error_bound`` holds for the
     probability of every set of states, those without a value included. Means of rewards that have no upper bound are
@@ -340,11 +342,12 @@ class InfiniteTransient(Transient):
 
     @property
     def _occupancies(self) -> NoReturn:
+        """Raises ValueError: occupancies are not computed for infinitely many states."""
         name = self.infinite.model.name
         raise ValueError(f"{name}: occupancy is not computed for a chain with infinitely many states")
 
     def summary(self) -> dict[str, object]:
-        """Return status, chain, the scalar measures at the last time, the bound and the cost."""
+        """Return the rows of a printed summary: status, chain, scalar measures at the last time, bound and cost."""
         rows = {"states": f"infinitely many; values in {self.chain.size}"}
         return {**super().summary(), **rows}
 
@@ -357,7 +360,7 @@ def transient_of_infinite(
     acceptable: float,
     on_failure: OnFailure,
 ) -> InfiniteTransient:
-    """Return the distribution of an infinite chain at times; a bound above ``acceptable`` is useless."""
+    """Return the distribution of an infinite chain at times ``moments``, with bounds on every probability."""
     watch = Stopwatch()
     state, calls = start_of(infinite, start), infinite.hull.layout.calls
     flow = Flow(calls, state, infinite.most)
@@ -387,6 +390,7 @@ def transient_of_infinite(
 
 
 def _zero_heights(states: Sequence[object]) -> Vector:
+    """Return 0 for each state, shape (states,), since sets grow by flow and not by a function's level."""
     return np.zeros(len(states))
 
 
@@ -400,7 +404,7 @@ def transient(
     max_seconds: float = MAX_SECONDS,
     on_failure: OnFailure = "raise",
 ) -> Transient:
-    """Return the distribution of a chain at times, with a bound on its error.
+    """Return the distribution of a chain at several times, with bounds on its errors.
 
     Parameters
     ----------

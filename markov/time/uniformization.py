@@ -41,7 +41,7 @@ NEGATIVE_LOG_OF_NEVER = 738.0  # minus the logarithm of 1e-320
 
 @dataclass(frozen=True)
 class PoissonWeights:
-    """P(N = k) for left <= k < left + len(weights), N being Poisson with mean ``mean``.
+    """Probabilities P(N = k) of a Poisson number for left <= k <= right, with a bound on the omitted ones.
 
     Attributes
     ----------
@@ -66,17 +66,17 @@ class PoissonWeights:
 
     @property
     def right(self) -> int:
-        """The last k."""
+        """The last k with a weight."""
         return self.left + len(self.weights) - 1
 
     def survival(self) -> NDArray[np.float64]:
-        """Return P(N > k) for left <= k <= right, the shape of weights; before left it is one."""
+        """Return P(N > k) for left <= k <= right, shape of ``weights``; for k < left it is one."""
         tail = np.cumsum(self.weights[::-1], dtype=np.longdouble)[::-1]
         return np.append(tail[1:], 0.0).astype(np.float64)
 
 
 def poisson_weights(mean: float, tolerance: float) -> PoissonWeights:
-    """Return the Poisson probabilities whose tails together are below ``tolerance``.
+    """Return the probabilities of a Poisson number, without tails whose sum is below ``tolerance``.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def poisson_weights(mean: float, tolerance: float) -> PoissonWeights:
     if mean <= 0.0:
         return PoissonWeights(0.0, 0, np.ones(1), 0.0, 0.0)
     mode = math.floor(mean)
-    above, cut_above = _outwards(mean, mode, tolerance / 2, up=True)
-    below, cut_below = _outwards(mean, mode, tolerance / 2, up=False)
+    above, cut_above = _weights_on_one_side(mean, mode, tolerance / 2, up=True)
+    below, cut_below = _weights_on_one_side(mean, mode, tolerance / 2, up=False)
     weights = np.concatenate([below[::-1], [1.0], above])
     total = math.fsum(weights)
     # each ratio and product has a relative error of at most 2 u in extended precision
@@ -104,8 +104,8 @@ def poisson_weights(mean: float, tolerance: float) -> PoissonWeights:
     return PoissonWeights(mean, mode - len(below), weights / total, 2.0 * cut + rounding, cut)
 
 
-def _outwards(mean: float, mode: int, tolerance: float, *, up: bool) -> tuple[NDArray[np.float64], float]:
-    """Return the weights beyond the mode on one side, relative to it, and a bound on the remainder.
+def _weights_on_one_side(mean: float, mode: int, tolerance: float, *, up: bool) -> tuple[NDArray[np.float64], float]:
+    """Return Poisson weights on one side of the mode, relative to the mode's, and a bound on the omitted ones.
 
     The total of the relative weights is at least 1, so that a remainder below the tolerance suffices.
     """
@@ -130,7 +130,7 @@ def _outwards(mean: float, mode: int, tolerance: float, *, up: bool) -> tuple[ND
 
 
 def max_jumps(mean: float) -> float:
-    """Return a number that a Poisson number of this mean exceeds with a probability below 1e-320.
+    """Return a bound that a Poisson number with this mean exceeds with a probability below 1e-320.
 
     By Bernstein's inequality, P(N >= mean (1 + d)) <= exp(-mean d^2 / (2 + 2 d / 3)).
     """
@@ -152,7 +152,7 @@ MIN_JUMPS_BEFORE_LIMIT = 1000.0  # minimum, before rewards are computed by the l
 
 @dataclass(frozen=True)
 class VectorAtTime:
-    """A vector at some time.
+    """A distribution or a vector of expectations at one time, with a bound on its error.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class VectorAtTime:
 
 @dataclass(frozen=True)
 class Limit:
-    """Limit of the powers, shape (n,), with a bound on its error in the same norm."""
+    """Limit of P^k vector for k to infinity, shape (n,), with a bound on its error in the same norm."""
 
     values: NDArray[np.float64]
     error: float
@@ -183,7 +183,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class _Weights:
-    """Weights of the powers 0 .. right: the same for all before ``left``, then one by one."""
+    """Weights of the powers 0, ..., right: one constant before ``left``, an array from there on."""
 
     equal_weight: float
     left: int
@@ -191,15 +191,16 @@ class _Weights:
 
     @property
     def right(self) -> int:
+        """The last power with a weight."""
         return self.left + len(self.weights_from_left) - 1
 
     def remaining_sums(self) -> NDArray[np.float64]:
-        """Return the sums of the weights from each of left .. right on, and zero."""
+        """Return the sum of the weights from k on, for k = left, ..., right, and 0, shape (right - left + 2,)."""
         return np.append(np.cumsum(self.weights_from_left[::-1])[::-1], 0.0)
 
 
 class Uniformized:
-    """A generator as a jump chain at a constant rate.
+    """Jump chain P = I + Q / q of a generator at a constant rate q: distributions and expectations at times.
 
     Parameters
     ----------
@@ -218,49 +219,49 @@ class Uniformized:
         self._transposed: sp.csr_matrix | None = None
 
     def forward(self) -> _Powers:
-        """Return the powers of P applied to a distribution from the right: v P^k."""
+        """Return the operator that multiplies distributions by powers of P: v P^k."""
         if self._transposed is None:
             self._transposed = sp.csr_matrix(self.P.T)
         return _Powers(self._transposed, _total_variation, self.rounding)
 
     def backward(self) -> _Powers:
-        """Return the powers of P applied to expectations: P^k f."""
+        """Return the operator that multiplies expectations by powers of P: P^k f."""
         return _Powers(self.P, _max_norm, self.rounding)
 
     def distribution(
         self, start: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
     ) -> VectorAtTime:
-        """Return the distribution at a time in s, shape (n,), from one at 0."""
-        return self._at(self.forward(), start, time, tolerance, limit)
+        """Return the distribution at ``time`` in s, shape (n,), from ``start`` at time 0, with an error bound."""
+        return self._sum_or_limit(self.forward(), start, time, tolerance, limit)
 
     def expectation(
         self, values: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
     ) -> VectorAtTime:
         """Return E[f(X(t)) | X(0) = x] for all x, shape (n,), for f of shape (n,)."""
-        return self._at(self.backward(), values, time, tolerance, limit)
+        return self._sum_or_limit(self.backward(), values, time, tolerance, limit)
 
     def occupancy(
         self, start: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
     ) -> VectorAtTime:
         """Return the mean time in s spent in each state until a time, shape (n,).
 
-        ``error`` is half the 1-norm of the error, in s.
+        The field ``error`` is half the 1-norm of the error, in s.
         """
-        return self._until(self.forward(), start, time, tolerance, limit)
+        return self._integral(self.forward(), start, time, tolerance, limit)
 
     def accumulated(
         self, rewards: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
     ) -> VectorAtTime:
         """Return E[integral of r(X(s)) over 0 <= s <= t | X(0) = x] for all x, shape (n,)."""
-        return self._until(self.backward(), rewards, time, tolerance, limit)
+        return self._integral(self.backward(), rewards, time, tolerance, limit)
 
     def _check_jumps(self, time: float) -> None:
-        """Raise ValueError for a time in which the chain jumps too often for its distribution to be summed."""
+        """Raise ValueError if more than `MAX_JUMPS` jumps are expected until ``time``, too many to sum powers."""
         if (jumps := self.rate * time) > MAX_JUMPS:
             hint = "no long-run distribution is known that it reaches before"
             raise ValueError(f"time {time:g}: about {jumps:.1e} jumps, more than {MAX_JUMPS:.0e}; {hint}")
 
-    def _at(
+    def _sum_or_limit(
         self,
         powers: _Powers,
         vector: NDArray[np.float64],
@@ -268,9 +269,12 @@ class Uniformized:
         tolerance: float,
         limit: Limit | None,
     ) -> VectorAtTime:
+        """Return the vector at ``time``: the Poisson-weighted sum of powers, or the limit if the time is long."""
         size = powers.norm(vector)
         if limit is not None and self.rate * time > MIN_JUMPS_FOR_LIMIT:
-            error, steps = powers.settled(vector, EARLY_STOP_SHARE * tolerance * size, limit, self.rate * time)
+            error, steps = powers.distance_to_limit(
+                vector, EARLY_STOP_SHARE * tolerance * size, limit, self.rate * time
+            )
             return VectorAtTime(limit.values, error, steps, settled=True)
         self._check_jumps(time)
         weights = poisson_weights(self.rate * time, tolerance / 2)
@@ -278,7 +282,7 @@ class Uniformized:
         sums, steps, sum_error = powers.sum_powers(vector, series_weights, EARLY_STOP_SHARE * tolerance * size, limit)
         return VectorAtTime(sums, sum_error + size * weights.error, steps)
 
-    def _until(
+    def _integral(
         self,
         powers: _Powers,
         vector: NDArray[np.float64],
@@ -286,12 +290,12 @@ class Uniformized:
         tolerance: float,
         limit: Limit | None,
     ) -> VectorAtTime:
-        """Sum P(N > k) / q over k: the weights integrated over time."""
+        """Return the vector integrated over 0 .. ``time``: powers weighted by P(N > k) / q."""
         size = powers.norm(vector)
         if self.rate == 0.0:
             return VectorAtTime(vector * time, size * time * U, 0)
         if limit is not None and self.rate * time > MIN_JUMPS_FOR_LIMIT:
-            return self._until_far(powers, vector, time, tolerance, limit)
+            return self._integral_to_limit(powers, vector, time, tolerance, limit)
         self._check_jumps(time)
         weights = poisson_weights(self.rate * time, tolerance / 4)
         survival = weights.survival() / self.rate
@@ -304,16 +308,16 @@ class Uniformized:
         )
         return VectorAtTime(sums, sum_error + size * weight_error, steps)
 
-    def _until_far(
+    def _integral_to_limit(
         self, powers: _Powers, vector: NDArray[np.float64], time: float, tolerance: float, limit: Limit
     ) -> VectorAtTime:
-        """Return the integral until a far time: the limit's from an earlier time on."""
+        """Return the integral until a long time: by powers until the limit is near, then that of the limit."""
         size = powers.norm(vector)
-        error, steps = powers.settled(vector, EARLY_STOP_SHARE * tolerance * size, limit, self.rate * time)
+        error, steps = powers.distance_to_limit(vector, EARLY_STOP_SHARE * tolerance * size, limit, self.rate * time)
         jumps = max(2.0 * steps, MIN_JUMPS_BEFORE_LIMIT)
         # at that time there were fewer jumps than half the mean with a probability below e^(-0.15 jumps)
         error += size * math.exp(-0.15 * jumps)
-        first_part = self._until(powers, vector, jumps / self.rate, tolerance / 2, None)
+        first_part = self._integral(powers, vector, jumps / self.rate, tolerance / 2, None)
         remaining = time - jumps / self.rate
         values = first_part.values + remaining * limit.values
         rounding = 4.0 * U * (powers.norm(first_part.values) + remaining * powers.norm(limit.values))
@@ -324,7 +328,7 @@ class Uniformized:
 
 @dataclass(frozen=True)
 class _Powers:
-    """Powers of a matrix that contracts a norm, applied to a vector.
+    """Powers M^k of a matrix that contracts a norm, applied to vectors.
 
     Attributes
     ----------
@@ -347,7 +351,7 @@ class _Powers:
         stop_error: float,
         limit: Limit | None,
     ) -> tuple[NDArray[np.float64], int, float]:
-        """Return sum_k weights[k] M^k vector, the number of products, and a bound on the error.
+        """Return sum_k weights[k] M^k vector, the number of products, and an error bound with rounding and early stop.
 
         The bound covers rounding, and stopping before the last power for at most ``allowed``.
         """
@@ -382,8 +386,10 @@ class _Powers:
                 vector = next_vector
         return total, last, size * weight_sum * (last * self.rounding + 4.0 * U)
 
-    def settled(self, vector: NDArray[np.float64], tolerance: float, limit: Limit, jumps: float) -> tuple[float, int]:
-        """Return a bound on the distance of the limit from all powers from some number on, and that number.
+    def distance_to_limit(
+        self, vector: NDArray[np.float64], tolerance: float, limit: Limit, jumps: float
+    ) -> tuple[float, int]:
+        """Return a bound on the distance of M^k vector to the limit for all k >= K, and K.
 
         The distance of powers to the limit does not grow. It is at most the tolerance, the errors of the
         limit and rounding. The number is at most half of ``jumps``, those expected.
@@ -409,23 +415,24 @@ class _Powers:
 
 
 def check_horizon(name: str, jumps: Uniformized, time: float) -> None:
-    """Raise ValueError for a time in which a chain jumps too often for its distribution to be summed."""
+    """Raise ValueError that names the argument ``name`` if more than `MAX_JUMPS` jumps are expected until ``time``."""
     if (count := jumps.rate * time) > MAX_JUMPS:
         hint = "the chain is long stationary then, or never"
         raise ValueError(f"{name} = {time:g}: about {count:.1e} jumps, more than {MAX_JUMPS:.0e}; {hint}")
 
 
 def _total_variation(vector: NDArray[np.float64]) -> float:
-    """Total variation, of the difference of two distributions."""
+    """Return half the sum of absolute entries: the total-variation distance, if ``vector`` is a difference."""
     return 0.5 * float(np.abs(vector).sum())
 
 
 def _max_norm(vector: NDArray[np.float64]) -> float:
+    """Return the largest absolute entry."""
     return float(np.abs(vector).max(initial=0.0))
 
 
 def _jump_matrix(Q: sp.csr_matrix, rate: float) -> sp.csr_matrix:
-    """Return I + Q / rate, shape (n, n), with diagonals that are not negative."""
+    """Return P = I + Q / rate, shape (n, n), with diagonal entries >= 0."""
     identity = sp.identity(Q.shape[0], format="csr")
     if rate == 0.0:
         return sp.csr_matrix(identity)

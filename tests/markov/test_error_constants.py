@@ -29,7 +29,7 @@ from markov.computing.double_double import DoubleDouble, excess, mean
 from markov.computing.matrices import exit_errors, with_diagonal
 from markov.computing.rounding import WIDE_U, U
 from markov.files.enclosures import Estimate, calculate
-from markov.infinite.bounds import most_merged
+from markov.infinite.bounds import max_merged_rates
 from markov.methods.gth import MIN_ENTRY, MIN_PRODUCT
 from markov.models.functions import Mean
 from markov.proofs.certificates import Certificate
@@ -188,7 +188,7 @@ def test_rates_that_were_added_up_are_off_by_their_bound() -> None:
     sources, count = np.zeros(200, dtype=np.int64), 200
     rates = np.append(1.0, np.full(count - 1, U))
     out = np.arange(count) > 0
-    assert most_merged(sources, np.ones(count, dtype=bool), out) == count
+    assert max_merged_rates(sources, np.ones(count, dtype=bool), out) == count
     total = float(np.bincount(sources, rates)[0])
     assert near(abs(sum(map(Fraction, rates.tolist())) - Fraction(total)), count * U * total)
 

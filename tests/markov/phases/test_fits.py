@@ -28,7 +28,7 @@ from markov import (
     transient,
 )
 from markov.errors import FitWarning
-from markov.phases.sample_fits import moments_of
+from markov.phases.sample_fits import record_fit
 
 TWO_VALUES = np.repeat([0.001, 0.010], [900, 100])
 
@@ -123,7 +123,7 @@ def test_intervals_of_the_samples_moments_cover():
     rng, truth = np.random.default_rng(4), (1.0, 0.25, 1.0)
     covered = np.zeros(3)
     for _ in range(400):
-        covered += [not moment.differs for moment in moments_of(rng.gamma(4.0, 0.25, 2000), truth).moments]
+        covered += [not moment.differs for moment in record_fit(rng.gamma(4.0, 0.25, 2000), truth).moments]
     assert (covered[:2] >= 0.925 * 400).all()
     assert covered[2] >= 0.90 * 400
     assert (covered <= 0.98 * 400).all()

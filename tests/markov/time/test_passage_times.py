@@ -53,7 +53,7 @@ def test_both_tails_are_within_their_relative_bound_at_any_time(seed, monkeypatc
     start[[0, 6, 7]] = 0.75, 0.125 * (seed % 3 == 2), 0.25 - 0.125 * (seed % 3 == 2)
     sums = sums_of(rates, start)
     times = [1e-3, 1.0, 30.0, 1e3, 1e6]
-    found = {time: sums.at(time) for time in reversed(times)}
+    found = {time: sums.evaluate(time) for time in reversed(times)}
     assert sums.tail is not None
     for time, place in found.items():
         row = exact(rates, time)[0]
@@ -121,9 +121,9 @@ def test_what_is_neither_proved_nor_summed_is_refused(monkeypatch):
     np.fill_diagonal(rates, 0.0)
     rates[0, n] = rates[n, 2 * n] = 1e-5
     sums = sums_of(rates, np.eye(1, 2 * n + 2)[0])
-    assert sums.at(100.0).relative < 1e-12
+    assert sums.evaluate(100.0).relative < 1e-12
     with pytest.raises(ValueError, match=r"time = 1e\+06: about 1.1e\+06 jumps: .* no slowest decay is proved"):
-        sums.at(1e6)
+        sums.evaluate(1e6)
     assert sums.tail is None
 
 
@@ -132,9 +132,9 @@ def test_a_chain_that_has_stopped_is_known_at_any_later_time():
     rates = np.zeros((602, 602))
     rates[np.arange(600), np.arange(1, 601)] = 1.0
     sums = sums_of(rates, np.eye(1, 602)[0])
-    early = sums.at(500.0)
+    early = sums.evaluate(500.0)
     assert early.relative < 1e-12
-    late = sums.at(1e12)
+    late = sums.evaluate(1e12)
     assert late.cdf == pytest.approx(1.0, abs=late.error)
     assert late.survival == 0.0
     assert late.error <= 2e-14
