@@ -341,7 +341,7 @@ class _Search:
         self._rows = RateRows(chain, relevant) if by_rows else None
 
     def _model_at(self, values: Vector) -> Any:
-        """Return the model with these values of the parameters."""
+        """Return the model with ``values`` as its estimated parameters."""
         changes: dict[str, Any] = {}
         for text, value in zip(self._names, values.tolist(), strict=True):
             name, index, entries = entry_of(self._parameters, text)

@@ -39,7 +39,7 @@ from markov.infinite.truncations import (
 )
 from markov.methods.choice import choose
 from markov.methods.sparse_lu import LUFactors, best_order
-from markov.models.measures import functionals
+from markov.models.measures import MEASURE_KINDS, functionals
 from markov.proofs.bounded import Bounded
 from markov.proofs.certificates import relative_residual, solvers
 from markov.proofs.poisson import MultigridPoisson
@@ -286,7 +286,7 @@ def _number(value: Any) -> Any:
 
 def _label_or_reward(model: ChainModel, name: str) -> NamedFunction:
     """Return the label or reward ``name`` of a model as a function of the state."""
-    for kind in ("rewards", "labels"):
+    for kind in reversed(MEASURE_KINDS):
         function = NamedFunction(model, kind, name)
         if function.is_defined:
             return function

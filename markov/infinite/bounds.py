@@ -220,7 +220,7 @@ def distance(sides: Sides, pi: Vector) -> float:
 
 
 def bounded_mean(sides: Sides, pi: Vector, f: Vector) -> Bounded:
-    """Return the mean of f over all states with bounds, from f in the set, shape (n,), and the sides of pi.
+    """Return the mean of f over all states with bounds, from f in the set, shape (n,), and `sides_of` pi.
 
     With x the given probabilities (``pi``), p the exact distribution and g the mean sum of f until the reference 0 is
     reached, r g = -x f + s p f with s = x(0) / p(0). For f = 1 that is s less the mass of x. Both lie within the sides.

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Mean", "Measure", "chosen", "functionals", "measured", "measures_of", "unknown_measure"]
+__all__ = ["MEASURE_KINDS", "Mean", "Measure", "chosen", "functionals", "measured", "measures_of", "unknown_measure"]
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""
+MEASURE_KINDS = ("labels", "rewards")
+"""Methods of a model that return measures by name, each a function of one state; a later kind replaces equal names."""
 
 
 def unknown_measure(name: str, measures: Iterable[str]) -> KeyError:
@@ -68,7 +70,7 @@ def functionals(model: Measurable, states: Any) -> dict[str, Mean]:
     table, values = StateTable.of(states), dict[str, Mean]()
     if table.cached is not None and id(model) in table.cached:
         return table.cached[id(model)]
-    for kind in ("labels", "rewards"):
+    for kind in MEASURE_KINDS:
         function = model.function_of_state(kind, q := model.symbols())
         values |= values_of(function, q, table, f"{model.name}.{kind}")
     if table.cached is not None:

@@ -211,7 +211,7 @@ class PhaseType(ByValue):
 
     @cached_property
     def variance(self) -> float:
-        """Variance in s^2."""
+        """Variance of the distribution, in s^2."""
         return self.moment(2) - self.mean**2
 
     @property

@@ -156,7 +156,7 @@ class Perturbation:
     def measure(
         self, of: str, row: int, mean: Mean, ratio: float | None, side: Side | None = None
     ) -> tuple[Vector, Vector]:
-        """Return the derivative of top - ratio bottom in each state and its error, shape (n,) each.
+        """Return the derivative of a measure's values, less ``ratio`` times its divisor, and its error estimate.
 
         ``mean`` has the measure's values at the parameter; ``ratio`` is None for a mean.
         """
@@ -165,7 +165,7 @@ class Perturbation:
             return zeros, zeros
 
         def values(shifts: Sequence[float]) -> list[Vector]:
-            """Return top - ratio bottom of the measure at each shift, shape (n,)."""
+            """Return the measure's values, less ``ratio`` times its divisor, at each shift, shape (n,) each."""
             means = [self._measure_rows(of, shift)[row] for shift in shifts]
             return [shifted.of if ratio is None else shifted.of - ratio * shifted.over for shifted in means]
 

@@ -156,11 +156,14 @@ def evolve(
     jumps = Uniformized(chain.Q)
     if timed:
         part = tolerance / (len(timed) + 1)
-        return evolve_through_jumps(
-            timed, start, times, lambda first, spans: _solve(_Problem(chain, jumps, first, spans, part), METHODS[1:])
-        )
+
+        def between_jumps(first: Vector, spans: Vector) -> Distributions:
+            """Return the distributions at ``spans`` after a jump, from the distribution ``first``."""
+            return _solve(_Problem(chain, jumps, first, spans, part), WITHOUT_SQUARING)
+
+        return evolve_through_jumps(timed, start, times, between_jumps)
     problem = _Problem(chain, jumps, start, times, tolerance)
-    result = _solve(problem, METHODS if squaring else METHODS[1:])
+    result = _solve(problem, METHODS if squaring else WITHOUT_SQUARING)
     if squaring and result.relative is None and result.errors[-1] > acceptable:
         return _square(problem) or result
     return result
@@ -246,7 +249,7 @@ def krylov_order(Q: sp.csr_matrix, products: float) -> LUOrder | None:
 
 
 def _krylov(problem: _Problem) -> Distributions | None:
-    """Return the distributions by uniformization until a time, and by a rational Krylov space from it on.
+    """Return the distributions by uniformization in a first layer of time, then by a rational Krylov space; or None.
 
     The layer is extended until the bound is that of the tolerance, or near to the rounding of uniformization alone.
     None: factors are not cheaper, the layer would be too long, or a factor is singular, as the time is too long for
@@ -262,7 +265,7 @@ def _krylov(problem: _Problem) -> Distributions | None:
 
 
 def _krylov_behind_layer(problem: _Problem, resolvents: Resolvents) -> Distributions | None:
-    """Return the same with the shortest uniformized layer that gives an acceptable bound; None if there is none."""
+    """Return the distributions of `_krylov` with the shortest layer that gives a small enough bound, or None."""
     jumps, times, tolerance = problem.jumps, problem.times, problem.tolerance
     layer, before, error, steps, vector = FIRST_LAYER_POWERS / jumps.rate, 0.0, 0.0, 0, problem.start
     while jumps.rate * layer <= MAX_LAYER_SHARE * problem.n_jumps:
@@ -284,10 +287,6 @@ def _krylov_behind_layer(problem: _Problem, resolvents: Resolvents) -> Distribut
     return None
 
 
-def _always(_: _Problem) -> bool:
-    return True
-
-
 class Method(NamedTuple):
     """Method of `evolve`: when it is tried, its solver, and why it stands at its position in `METHODS`.
 
@@ -306,24 +305,25 @@ class Method(NamedTuple):
     reason: str
 
 
-METHODS = (
-    Method(
-        lambda p: p.n_jumps > MAX_JUMPS or squaring_pays(p.chain.size, p.n_jumps, p.chain.Q.nnz),
-        _square,
-        "few states: every entry has a relative error, in less time or in milliseconds; no other reaches such times",
-    ),
-    Method(
-        _always,
-        _krylov,
-        "long times: the rest of the distribution changes slowly, some 50 solves replace 1e5 products",
-    ),
-    Method(
-        _always,
-        _uniformize,
-        "all others: no factors and no cancellation, and it stops where the chain settles",
-    ),
+SQUARING = Method(
+    lambda p: p.n_jumps > MAX_JUMPS or squaring_pays(p.chain.size, p.n_jumps, p.chain.Q.nnz),
+    _square,
+    "few states: every entry has a relative error, in less time or in milliseconds; no other reaches such times",
 )
+KRYLOV = Method(
+    lambda _: True,
+    _krylov,
+    "long times: the rest of the distribution changes slowly, some 50 solves replace 1e5 products",
+)
+UNIFORMIZATION = Method(
+    lambda _: True,
+    _uniformize,
+    "all others: no factors and no cancellation, and it stops where the chain settles",
+)
+METHODS = (SQUARING, KRYLOV, UNIFORMIZATION)
 """Methods of `evolve`, in their order. Squaring is tried again where the bound of the others is useless."""
+WITHOUT_SQUARING = tuple(method for method in METHODS if method is not SQUARING)
+"""Methods between jumps at fixed times, and for callers that exclude squaring."""
 
 
 # Limits and jumps at fixed times

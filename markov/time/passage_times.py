@@ -426,7 +426,7 @@ class _Tail(NamedTuple):
         return 1.1 * jumps * half_width if jumps * half_width < 0.1 else 1.0
 
     def _end_error(self, jumps: float) -> float:
-        """Return a bound on the relative error of what entries up to ``jumps`` add to the probability of an end.
+        """Return a bound on the relative error of an end's probability from the tail's entries up to ``jumps``.
 
         Entries after 50 q / a jumps are e^-50 of all.
         """

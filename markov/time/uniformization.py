@@ -66,7 +66,7 @@ class PoissonWeights:
 
     @property
     def right(self) -> int:
-        """The last k with a weight."""
+        """Largest k that has a weight."""
         return self.left + len(self.weights) - 1
 
     def survival(self) -> NDArray[np.float64]:
@@ -191,7 +191,7 @@ class _Weights:
 
     @property
     def right(self) -> int:
-        """The last power with a weight."""
+        """Number of the last power of the jump matrix that has a weight."""
         return self.left + len(self.weights_from_left) - 1
 
     def remaining_sums(self) -> NDArray[np.float64]:

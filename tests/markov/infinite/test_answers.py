@@ -12,6 +12,8 @@ import pytest
 
 from markov import ChainModel, explore, generator, mixing_time, stationary
 from markov.errors import RuleError, TooLargeError
+from markov.infinite import answers
+from markov.models import measures
 from tests.markov.infinite.families import (
     QUICK,
     SLOW,
@@ -35,6 +37,34 @@ def test_quick_families_are_solved_to_the_tolerance(name):
     assert answer.status.ok
     assert abs(answer.pi.sum() - 1.0) < 1e-12
     assert "drift" in answer.verified
+
+
+def test_a_kind_of_measure_is_a_method_of_the_model_and_one_name(monkeypatch):
+    """Means and bounds, also of infinite chains, read the kinds of measures from one list."""
+
+    class Queue(ChainModel):
+        class State(NamedTuple):
+            n: int
+
+        def start(self):
+            return self.State(0)
+
+        @staticmethod
+        def rules(s, q):
+            yield s._replace(n=s.n + 1), 1.0
+            if s.n > 0:
+                yield s._replace(n=s.n - 1), 2.0
+
+        def gains(self, s):
+            return {"gain": 3.0 * s.n}
+
+    for module in (measures, answers):
+        monkeypatch.setattr(module, "MEASURE_KINDS", ("labels", "rewards", "gains"))
+    answer = stationary(Queue())
+    bound = answer.bound("gain")
+    assert abs(answer["gain"] - 3.0) < 1e-6  # rho / (1 - rho) = 1 customer
+    assert bound.lower <= 3.0 <= bound.upper
+    assert bound.error < 1e-9
 
 
 @pytest.mark.slow
