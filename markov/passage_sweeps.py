@@ -10,10 +10,10 @@ import xarray as xr
 from hopflow.sweeps.grid import Row
 from hopflow.sweeps.planning import row_of
 from markov import sweeps as chains
-from markov.time.passages import Question
+from markov.time.passage_results import Question
 
 if TYPE_CHECKING:
-    from markov.time.passages import Passage
+    from markov.time.passage_results import Passage
 
 __all__ = ["SETTINGS", "about", "rows", "units", "validate", "variant"]
 

@@ -100,7 +100,8 @@ def methods(_: str) -> Answers:
             attempt(lambda x=model, s=first: np.round(m.transient(x, times, start=s).pi, 9)),  # noqa: B023
         )
         yield f"passage {name}", attempt(lambda x=model: _passage(m, x))
-    for module in ("passages", "perron", "transients"):
+    modules = ("infinite_passages", "passage_moments", "passage_results", "passages", "perron", "transients")
+    for module in modules:
         yield from public_calls(f"markov.time.{module}")
     kanban = m.PauseTandem(buffers=(30, 60), high_threshold=40)
     for method in kinds:

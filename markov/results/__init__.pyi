@@ -15,7 +15,8 @@ from ..phases.fitting import PhaseFit
 from ..phases.level_answers import StationaryByLevel
 from ..results.stationary_results import Stationary
 from ..sensitivities.results import Sensitivity
-from ..time.passages import InfinitePassage, Passage
+from ..time.infinite_passages import InfinitePassage
+from ..time.passage_results import Passage
 from ..time.perron import QuasiStationary
 from ..time.steps import Steps
 from ..time.transients import InfiniteTransient, Transient

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.results import OnFailure, Result, Status, deliver, figure
+from hopflow.results import OnFailure, Status, deliver, figure
 from markov.computing.graphs import strong_components
 from markov.computing.resources import TooLargeError
 from markov.computing.rounding import U
@@ -34,6 +34,7 @@ from markov.models.rules import scope_of_bound
 from markov.proofs.bounded import Bounded
 from markov.selections import as_chain, select_states
 from markov.time.absorbing import Absorbing, PositiveFactors
+from markov.time.results import TimeResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,7 +151,7 @@ USEFUL_RELATIVE_WIDTH = 1e-6  # of the interval for the rate, up to which the an
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class QuasiStationary(Result):
+class QuasiStationary(TimeResult):
     """Result of `quasi_stationary`: the limit distribution over states not absorbed, and the rate of its decay.
 
     Attributes
@@ -178,30 +179,23 @@ class QuasiStationary(Result):
     0.3819660113
     """
 
-    chain: MarkovChain
     pi: Vector
     decay_rate: Bounded
-    status: Status
     steps: int
-    seconds: float
 
     @property
     def mean_time(self) -> float:
         """Mean time to absorption from pi, in s."""
         return 1.0 / self.decay_rate.value
 
-    def summary(self) -> dict[str, object]:
-        """Return the rows of a printed summary: status, chain, decay rate with its bound, and cost."""
-        model = self.chain.model
+    def _answers(self) -> dict[str, object]:
+        """Return the rows of the summary on states, decay rate with its bound, mean time and factorizations."""
         return {
-            "status": self.status,
-            "chain": self.chain.how if model is None else repr(model),
             "states": f"{self.chain.size}, {int((self.pi > 0.0).sum())} of them not absorbing",
             "decay rate": f"{self.decay_rate.value:.10g} +- {self.decay_rate.error:.1e}",
-            **scope_of_bound(model),
+            **scope_of_bound(self.chain.model),
             "mean time": f"{self.mean_time:.10g}",
             "factorizations": self.steps,
-            "time": f"{self.seconds:.3f} s",
         }
 
     def plot(self, ax: Any = None) -> Any:

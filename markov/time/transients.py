@@ -16,19 +16,19 @@ import numpy as np
 
 from hopflow.checks import ascending, one_number
 from hopflow.fork_safety import cached_property
-from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.results import OnFailure, Result, Status, deliver, figure
+from hopflow.results import OnFailure, Status, figure
 from hopflow.units import quantities
 from markov.chains import MarkovChain
-from markov.computing.resources import MAX_SECONDS, rates_in_range, time_limit
+from markov.computing.resources import MAX_SECONDS, time_limit
 from markov.computing.rounding import U
 from markov.exploration import InfiniteChain
 from markov.infinite.members import start_of
 from markov.infinite.truncations import Truncations
 from markov.models.measures import functionals, measures_of, unknown_measure
 from markov.models.rules import scope_of_bound
-from markov.selections import as_any_chain, distribution, select_states
+from markov.selections import select_states
 from markov.time.exponentials import TimedJump, evolve, limit_of
+from markov.time.results import TimeResult, answer_over_time
 from markov.time.uniformization import MIN_JUMPS_FOR_LIMIT, Uniformized, check_horizon
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ MAX_DRAWN_STATES = 8  # states that are drawn when a chain has no measures
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Transient(Result):
+class Transient(TimeResult):
     """Result of `transient`: the distribution of a chain at several times, with error bounds.
 
     Attributes
@@ -92,16 +92,13 @@ class Transient(Result):
     ([0.6378, 0.359], True)
     """
 
-    chain: MarkovChain
     start: NDArray[np.float64]
     times: NDArray[np.float64]
     pi: NDArray[np.float64]
     error_bound: NDArray[np.float64]
     tolerance: float
-    status: Status
     steps: int
     method: str
-    seconds: float
     timed: bool = False
     relative_error: NDArray[np.float64] | None = None
     max_seconds: float = MAX_SECONDS
@@ -203,26 +200,22 @@ class Transient(Result):
         table.cached = {}  # the same functions at all times
         return [dict(measures_of(model, row, table)) for row in self.pi]
 
-    def summary(self) -> dict[str, object]:
-        """Return the rows of a printed summary: status, chain, scalar measures at the last time, bound and cost."""
+    def _answers(self) -> dict[str, object]:
+        """Return the rows of the summary on states, times, scalar measures at the last time, bounds and method."""
         last = {
             f"{name} at {self.times[-1]:g}": f"{float(value):.6g} {about.get('units', '')}".rstrip()
             for name, (dims, value, about) in self._measures[-1].items()
             if not dims
         }
-        model = self.chain.model
         return {
-            "status": self.status,
-            "chain": self.chain.how if model is None else repr(model),
             "states": self.chain.size,
             "times": f"{len(self.times)}, {self.times[0]:g} to {self.times[-1]:g}",
             **last,
             "error bound (TV)": f"{float(self.error_bound.max()):.1e}",
             **self._relative_row(),
-            **scope_of_bound(model),
+            **scope_of_bound(self.chain.model),
             "method": self.method,
             "products": self.steps,
-            "time": f"{self.seconds:.3f} s",
         }
 
     def _relative_row(self) -> dict[str, object]:
@@ -276,7 +269,7 @@ class Flow:
         self.sets = Truncations(calls, [start], _zero_heights, max_states, stops)
 
     def grow(self, horizon: float, tolerance: float, *, partial: bool = False) -> tuple[Projection, Vector, int]:
-        """Return a set that is left before ``horizon`` with a probability of at most ``tolerance``.
+        """Return a set that is left before ``horizon`` with at most the tolerated probability, its start, and products.
 
         Parameters
         ----------
@@ -346,10 +339,9 @@ class InfiniteTransient(Transient):
         name = self.infinite.model.name
         raise ValueError(f"{name}: occupancy is not computed for a chain with infinitely many states")
 
-    def summary(self) -> dict[str, object]:
-        """Return the rows of a printed summary: status, chain, scalar measures at the last time, bound and cost."""
-        rows = {"states": f"infinitely many; values in {self.chain.size}"}
-        return {**super().summary(), **rows}
+    def _answers(self) -> dict[str, object]:
+        """Return the rows of the summary as of a finite chain, with the number of states that have values."""
+        return {**super()._answers(), "states": f"infinitely many; values in {self.chain.size}"}
 
 
 def transient_of_infinite(
@@ -358,10 +350,8 @@ def transient_of_infinite(
     start: object,
     tolerance: float,
     acceptable: float,
-    on_failure: OnFailure,
 ) -> InfiniteTransient:
     """Return the distribution of an infinite chain at times ``moments``, with bounds on every probability."""
-    watch = Stopwatch()
     state, calls = start_of(infinite, start), infinite.hull.layout.calls
     flow = Flow(calls, state, infinite.most)
     projection, first, steps = flow.grow(float(moments[-1]), OUTSIDE_SHARE * tolerance)
@@ -371,7 +361,7 @@ def transient_of_infinite(
     outside = values[:, size:].sum(axis=1)
     count = values.shape[1] - size
     bound = (errors + outside) * (1.0 + (count + 8) * U)
-    result = InfiniteTransient(
+    return InfiniteTransient(
         chain=MarkovChain.of_built(infinite.model, projection.built),
         start=first[:size],
         times=moments,
@@ -381,12 +371,9 @@ def transient_of_infinite(
         status=Status.CONVERGED if bound[-1] <= acceptable else Status.INACCURATE,
         steps=steps + more_steps,
         method=f"{method}, on a set grown along the flow",
-        seconds=watch.seconds(),
         infinite=infinite,
         outside=outside,
     )
-    deliver(result, on_failure)
-    return result
 
 
 def _zero_heights(states: Sequence[object]) -> Vector:
@@ -451,33 +438,33 @@ def transient(
     >>> result.pi[:, 0].round(6).tolist()  # e^-1, e^-2
     [0.367879, 0.135335]
     """
-    watch = Stopwatch()
     checked_times = ascending("times", times)
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     timed: tuple[TimedJump, ...] = getattr(model, "timed_jumps", ())
     seconds = one_number("max_seconds", max_seconds, above=0.0)
     acceptable = max(1000.0 * tolerance, 1e-6)
-    chain = as_any_chain(model.chain_between_events if timed else model)
-    if isinstance(chain, InfiniteChain):
-        with time_limit(seconds):
-            return transient_of_infinite(chain, checked_times, start, tolerance, acceptable, on_failure)
-    initial = distribution(chain, start)
-    with rates_in_range(chain.Q), time_limit(seconds):
+
+    def solve(chain: MarkovChain, initial: Vector) -> Transient:
+        """Return the distribution of a finite chain at the times."""
         solution = evolve(chain, initial, checked_times, tolerance, acceptable=acceptable, timed=timed)
-    result = Transient(
-        chain=chain,
-        start=initial,
-        times=checked_times,
-        pi=solution.values,
-        error_bound=solution.errors,
-        relative_error=solution.relative,
-        tolerance=tolerance,
-        status=Status.CONVERGED if solution.errors[-1] <= acceptable else Status.INACCURATE,
-        steps=solution.steps,
-        method=solution.method,
-        timed=bool(timed),
-        seconds=watch.seconds(),
-        max_seconds=seconds,
-    )
-    deliver(result, on_failure)
-    return result
+        return Transient(
+            chain=chain,
+            start=initial,
+            times=checked_times,
+            pi=solution.values,
+            error_bound=solution.errors,
+            relative_error=solution.relative,
+            tolerance=tolerance,
+            status=Status.CONVERGED if solution.errors[-1] <= acceptable else Status.INACCURATE,
+            steps=solution.steps,
+            method=solution.method,
+            timed=bool(timed),
+            max_seconds=seconds,
+        )
+
+    def solve_infinite(infinite: InfiniteChain) -> Transient:
+        """Return the distribution of an infinite chain at the times."""
+        return transient_of_infinite(infinite, checked_times, start, tolerance, acceptable)
+
+    model = model.chain_between_events if timed else model
+    return answer_over_time(model, start, solve, solve_infinite, on_failure=on_failure, max_seconds=seconds)

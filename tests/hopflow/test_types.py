@@ -36,7 +36,7 @@ reveal_type(hopflow.Link("a", "b", 1.0, 1.0, 1.0).rate)
 SEEN = (
     'Revealed type is "dfcmodel.results.trajectories.Trajectory"',
     'Revealed type is "float"',
-    'Revealed type is "markov.time.passages.Passage"',
+    'Revealed type is "markov.time.passage_results.Passage"',
     'Revealed type is "float"',
     'Module has no attribute "simulte"',
     'Module has no attribute "lumpe"',

@@ -1,0 +1,361 @@
+"""The result of `markov.passage`: probability, mean, variance, distribution and sensitivities of a first-passage time.
+
+Derivatives by a parameter: since A m' = Q' m, the prime being the derivative, m' is the mean reward that Q' m earns
+until the set is entered; so it is for probabilities, and for rewards with their derivative added.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from hopflow.checks import ascending, choice, number
+from hopflow.fork_safety import cached_property
+from hopflow.results import Status, figure
+from hopflow.units import quantities
+from markov.computing.rounding import U
+from markov.models.measures import chosen
+from markov.models.rules import scope_of_bound
+from markov.sensitivities.perturbations import Perturbation
+from markov.sensitivities.results import Sensitivity
+from markov.sensitivities.stationary import derivatives, difference
+from markov.time.passage_moments import mean_over
+from markov.time.passage_times import Distribution, PassageTime
+from markov.time.results import TimeResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from markov.proofs.bounded import Bounded
+    from markov.sensitivities.differences import Side
+    from markov.time.passage_moments import Moments
+
+    Bools = NDArray[np.bool_]
+
+__all__ = ["Passage", "Question", "passage_status", "sensitivity_of"]
+
+USEFUL_RELATIVE_ERROR = 1e-6  # of a mean, up to which the answer counts as converged
+PLOT_TIMES = 200  # times in a plot
+
+
+class Question(NamedTuple):
+    """Arguments of a call of `markov.passage`, to repeat it for another model.
+
+    Attributes
+    ----------
+    ask
+        The function.
+    model, to, start, lyapunov
+        Its arguments.
+    """
+
+    ask: Callable[..., Any]
+    model: Any
+    to: Any
+    start: Any
+    lyapunov: Callable[[Any], Any] | None
+
+    def again(self, model: Any) -> Any:
+        """Return the `Passage` of another model into the same set, with the other arguments as before."""
+        return self.ask(model, self.to, start=self.start, lyapunov=self.lyapunov)
+
+
+def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> Sensitivity:
+    """Return the derivative of a quantity of a passage by a parameter, or its difference if that is a whole number.
+
+    Parameters
+    ----------
+    passage
+        A `Passage` of a chain with finitely many states.
+    parameter
+        A name, or one with the number of an entry: ``"arrival_rates[0]"``.
+    of
+        ``"mean"``, ``"probability"``, or the name of a label or reward.
+    side
+        ``"left"``, ``"right"``, or None: both, where they agree.
+    """
+    chain, moments, start = passage.chain, passage.moments, passage.start
+    if chain.model is None:
+        raise ValueError("parameter: the chain is given by its matrix and has no parameters")
+    states = np.arange(chain.size)
+    perturbation = Perturbation(chain, states, parameter, {})
+    if of != "probability" and start[~moments.certain].sum() > 0.0:
+        raise ValueError(f'of = {of!r}: is infinite, since the set may never be entered; of="probability" is not')
+    if perturbation.counted:
+        other = passage.asked().again(perturbation.model_at(-1 if side == "left" else 1))
+        return difference(perturbation, of, _quantity(passage, of), _quantity(other, of), side or "right")
+    value, _ = _quantity(passage, of)
+    certain, measure = of != "probability", None
+    if of == "mean":
+        values, errors = np.where(moments.certain, moments.mean, 0.0), moments.mean_error  # others are infinite
+    elif of == "probability":
+        values, errors = moments.probability, moments.probability_error
+    else:
+        measure = chosen(of, chain.model, chain.table, states)
+        values, errors = moments.rewards(np.asarray(measure.of, dtype=np.float64))
+
+    def at(side_: Side | None) -> list[Sensitivity]:
+        """Return the sensitivity by the derivative from one side, as a list of one."""
+        Q, rate_errors = perturbation.generator(side_)
+        earned, earned_error = Q @ values, rate_errors @ np.abs(values)
+        max_transitions = int(np.diff(Q.indptr).max(initial=0))
+        rounding = abs(Q) @ (errors + (max_transitions + 3) * U * np.abs(values))
+        if measure is not None:
+            change, estimate = perturbation.measure(of, 0, measure, None, side_)
+            earned, earned_error = earned + change, earned_error + estimate
+        derivative, error = mean_over(start, *moments.rewards(earned, certain=certain))
+        deviation, deviation_error = mean_over(start, *moments.rewards(earned_error + rounding, certain=certain))
+        elasticity = derivative * perturbation.at / value if value else math.nan
+        return [
+            Sensitivity(parameter, of, value, derivative, error + deviation + deviation_error, elasticity, side=side_)
+        ]
+
+    return derivatives(perturbation, at, lambda _: "a rate or reward jumps", side)[0]
+
+
+def _quantity(passage: Any, of: str) -> tuple[float, float]:
+    """Return the mean, probability or expected reward of a passage, by its name, and a bound on its error."""
+    if of == "mean":
+        return passage.mean, passage.mean_error
+    if of == "probability":
+        return passage.probability, passage.probability_error
+    reward = passage.reward(of)
+    return reward.value, max(reward.upper - reward.value, reward.value - reward.lower)
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Passage(TimeResult):
+    """Result of `passage`: the time T until a chain first enters a set of states, zero in the set, with bounds.
+
+    Attributes
+    ----------
+    chain
+        The `MarkovChain`.
+    target
+        Whether each state is in the set, shape (states,).
+    start
+        The distribution at time 0, shape (states,).
+    moments
+        Probabilities and moments of T from every state.
+    probability, probability_error
+        Of ever entering the set, and a rigorous bound on its error.
+    mean, mean_error
+        E[T], in s, and a rigorous bound on its error; inf where the set may never be entered.
+    variance, variance_error
+        Var[T], in s^2, and a rigorous bound on its error; computed when one of them is first read.
+    status
+        CONVERGED; INACCURATE where a bound is infinite or useless.
+    seconds
+        Wall-clock time, in s.
+    question
+        The arguments of `passage`; None in a copy that was pickled, since functions may not be.
+
+    Examples
+    --------
+    >>> from markov import MM1K, passage
+    >>> result = passage(MM1K(capacity=10), to=(10,), start=(0,))
+    >>> round(result.mean, 3), result.mean_error < 1e-9, result.quantile(0.5).error < 1e-9
+    (34.89, True, True)
+    """
+
+    target: Bools
+    start: NDArray[np.float64]
+    moments: Moments
+    probability: float
+    probability_error: float
+    mean: float
+    mean_error: float
+    question: Question | None = None
+    SWEPT_BY: ClassVar[str] = "markov.passage_sweeps"
+    NOT_COMPARED: ClassVar[tuple[str, ...]] = ("seconds", "question")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes to pickle, with None for ``question``, since functions may not be pickled."""
+        return super().__getstate__() | {"question": None}
+
+    @cached_property
+    def _variance_and_error(self) -> tuple[float, float]:
+        """Var[T] from the start, in s^2, and a bound on its error."""
+        return self.moments.variance_from(self.start)
+
+    @cached_property
+    def variance(self) -> float:
+        """Var[T], in s^2; inf where the set may never be entered."""
+        return self._variance_and_error[0]
+
+    @cached_property
+    def variance_error(self) -> float:
+        """Bound on the error of the variance, in s^2."""
+        return self._variance_and_error[1]
+
+    @property
+    def standard_deviation(self) -> float:
+        """Square root of the variance, in s."""
+        return math.sqrt(self.variance) if self.variance >= 0.0 else math.nan
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """E[T] from each state, in s, shape (states,); bounds in ``moments.mean_error``."""
+        return self.moments.mean
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Probability to enter the set from each state, shape (states,)."""
+        return self.moments.probability
+
+    @cached_property
+    def conditional_mean(self) -> Bounded:
+        """E[T | T < inf], in s: of those paths alone that enter the set."""
+        return self.moments.conditional_mean(self.start)
+
+    def reward(self, rewards: str | ArrayLike) -> Bounded:
+        """Return the expected reward earned until the set is entered.
+
+        Parameters
+        ----------
+        rewards
+            Name of a label or reward of the model; or rewards per s in each state, shape (states,).
+            Of a label it is the time spent in it.
+
+        Raises
+        ------
+        ValueError
+            For another name or shape.
+        """
+        mean = chosen(rewards, self.chain.model, self.chain.table, np.arange(self.chain.size))
+        if mean.over is not None or np.ndim(mean.of) != 1:
+            raise ValueError(f"rewards = {rewards!r}: must be one number for each state")
+        return self.moments.reward(np.asarray(mean.of, dtype=np.float64), self.start)
+
+    def sensitivity(
+        self, parameter: str, of: str = "mean", *, side: Literal["left", "right"] | None = None
+    ) -> Sensitivity:
+        """Return the derivative and the elasticity of the mean, or another quantity, by a parameter of the model.
+
+        A whole number (``servers=3``, not 3.0, unless the model declares it as a float) has no derivative: the result
+        is the difference to one more, and its ``kind`` says so.
+
+        Parameters
+        ----------
+        parameter
+            Its name; of one that has several entries ``"arrival_rates[0]"``.
+        of
+            ``"mean"`` (E[T], in s), ``"probability"`` (of ever entering the set), or the name of a label or reward, for
+            `reward`.
+        side
+            ``"left"`` or ``"right"``: the derivative from below or above, at a kink; the difference to one less or to
+            one more.
+
+        Returns
+        -------
+        Sensitivity
+            Its ``error`` covers the errors of the solutions, as for `Stationary.sensitivity`.
+
+        Raises
+        ------
+        NoDerivativeError
+            Where the derivatives from both sides differ, or a rate jumps; it states both.
+        ValueError
+            For an unknown name; for a parameter that is no number, is zero, or changes the states; for an infinite
+            mean.
+
+        Examples
+        --------
+        The mean time to failure of two machines by the repair rate, (3 f + r) / (2 f^2) in all:
+
+        >>> from markov import explore, passage
+        >>> def rules(s, q):
+        ...     if s.up > 0:
+        ...         yield s._replace(up=s.up - 1), q.fails * s.up
+        ...     if s.up < 2:
+        ...         yield s._replace(up=s.up + 1), q.repair
+        >>> machines = explore(rules, start={"up": 2}, params={"fails": 0.1, "repair": 1.0})
+        >>> result = passage(machines, to=lambda s: s.up == 0)
+        >>> round(result.sensitivity("repair").derivative, 9)
+        50.0
+        """
+        choice("side", side, (None, "left", "right"))
+        return sensitivity_of(self, parameter, of, side)
+
+    def asked(self) -> Question:
+        """Return the arguments of the call of `passage`; ValueError in a copy that was pickled."""
+        if self.question is None:
+            raise ValueError("passage: a pickled one is not asked again; call `passage`")
+        return self.question
+
+    @cached_property
+    def _passage_time(self) -> PassageTime:
+        """Distribution of T from the start, which stores its powers between calls."""
+        return PassageTime(self.chain, self.target, self.start)
+
+    @quantities(times="time")
+    def distribution(self, times: ArrayLike) -> Distribution:
+        """Return P(T <= t), P(T > t) and the density at times, with a bound.
+
+        Parameters
+        ----------
+        times
+            In s, >= 0, ascending, shape (times,); or one time.
+        """
+        return self._distribution(ascending("times", times))
+
+    def _distribution(self, times: NDArray[np.float64]) -> Distribution:
+        """Return `distribution` at times that are checked already."""
+        return self._passage_time.at(times)
+
+    @quantities(times="time")
+    def survival(self, times: ArrayLike) -> NDArray[np.float64]:
+        """Return P(T > t), shape (times,): of a failure it is the reliability R(t)."""
+        return self.distribution(times).survival
+
+    def quantile(self, q: float) -> Bounded:
+        """Return the time t with P(T <= t) = q, in s, with an interval that holds it.
+
+        Parameters
+        ----------
+        q
+            0 < q < 1. The time is inf where the set is entered with a probability of less than q.
+        """
+        return self._quantile(float(number("q", q, above=0.0, below=1.0)))
+
+    def _quantile(self, q: float) -> Bounded:
+        """Return `quantile` of a number q that is checked already."""
+        if self.probability + self.probability_error < q:
+            return self._passage_time.never
+        scale = self.conditional_mean.value
+        return self._passage_time.quantile(q, scale if math.isfinite(scale) else 1.0)
+
+    def _answers(self) -> dict[str, object]:
+        """Return the rows of the summary on the set, probability, mean and standard deviation."""
+        return {
+            "states": f"{self.chain.size}, {int(self.target.sum())} of them in the set",
+            "probability": f"{self.probability:.10g} +- {self.probability_error:.1e}",
+            "mean": f"{self.mean:.10g} +- {self.mean_error:.1e}",
+            "standard deviation": f"{self.standard_deviation:.6g}",
+            **scope_of_bound(self.chain.model),
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw P(T <= t) up to the time that 99 % of the paths that enter the set need."""
+        if ax is None:
+            _, ax = figure()
+        end = self.quantile(0.99 * self.probability).value if self.probability > 0.0 else 1.0
+        curve = self.distribution(np.linspace(0.0, end or 1.0, PLOT_TIMES))
+        ax.plot(curve.times, curve.cdf)
+        if math.isfinite(self.mean):
+            ax.axvline(self.mean, color="black", ls=":", lw=1, label="mean")
+            ax.legend(frameon=False)
+        ax.set(xlabel="time (s)", ylabel="P(T <= t)", ylim=(0.0, 1.0))
+        return ax
+
+
+def passage_status(probability_error: float, mean: float, mean_error: float) -> Status:
+    """Return CONVERGED if the bounds on probability and mean are useful, otherwise INACCURATE."""
+    useful = probability_error <= USEFUL_RELATIVE_ERROR
+    useful = useful and (math.isinf(mean) or mean_error <= USEFUL_RELATIVE_ERROR * mean)
+    return Status.CONVERGED if useful else Status.INACCURATE
