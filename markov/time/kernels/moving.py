@@ -14,7 +14,7 @@ BLOCK = 1024
 
 
 def flow_out(states, occupied, positions, rows, flux, entered):
-    """Add the mass that flows from states to states outside of the set, and count them.
+    """Add the mass that flows out of the set to ``flux`` of each outside state, and list these states in ``entered``.
 
     ``occupied`` is the mass of each state times the time it spends there. ``entered`` lists the states outside that
     have a positive ``flux``; its first entry is their number.
@@ -36,7 +36,7 @@ def flow_out(states, occupied, positions, rows, flux, entered):
 
 
 def count_arrivals(states, positions, rows, columns):
-    """Count the transitions into each state of the set, from the set: ``columns.starts`` gets their running sum."""
+    """Set ``columns.starts`` to running sums of the number of transitions into each state of the set, from the set."""
     starts = columns.starts
     starts[:] = 0
     for position in range(len(states)):
@@ -50,7 +50,7 @@ def count_arrivals(states, positions, rows, columns):
 
 
 def gather(states, positions, rows, columns, per_rate):
-    """Fill the columns of the jump matrix I + Q / q on the set, and the parts that go to the ends of the chain.
+    """Fill the columns of the jump matrix I + Q / q on the set, and the parts of its rows that go to the two ends.
 
     ``columns.starts`` is as `count_arrivals` leaves it; ``per_rate`` is 1 / q.
     """
@@ -77,7 +77,7 @@ def gather(states, positions, rows, columns, per_rate):
 
 
 def multiply(settings, columns, current, previous, total, sums):
-    """Replace ``previous`` by f P current - previous, and add ``weight`` times it to ``total``.
+    """Replace ``previous`` by the next Chebyshev vector f P current - previous, and add weight times it to ``total``.
 
     ``settings`` has f and the weight. ``sums`` gets the 1-norm of the new vector, and its products with the parts that
     go to the target and miss it.

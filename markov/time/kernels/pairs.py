@@ -21,7 +21,7 @@ BLOCK = 128  # columns whose part of the second matrix stays in the cache
 
 @unaliased_entry
 def run(a, b, estimate, out):
-    """Write the product of ``a``, shape (2, l, m), and ``b``, shape (2, m, n), to ``out``, shape (2, l, n).
+    """Write the matrix product a b to ``out``, in sums of two float64: shapes (2, l, m), (2, m, n) and (2, l, n).
 
     ``estimate`` is at least the sum of a[0, i, k] b[0, k, j] over k, shape (l, n).
     """
@@ -47,7 +47,7 @@ def run(a, b, estimate, out):
 
 @inlined
 def add_four(a, b, out, position, columns):
-    """Add four terms to the sums of a row."""
+    """Add terms k to k + 3 of the product a b to row i of ``out`` in a block of columns; ``position`` is (i, k)."""
     i, k = position
     high_a, high_a1, high_a2, high_a3 = a[0, i, k], a[0, i, k + 1], a[0, i, k + 2], a[0, i, k + 3]
     low_a, low_a1, low_a2, low_a3 = a[1, i, k], a[1, i, k + 1], a[1, i, k + 2], a[1, i, k + 3]
@@ -67,7 +67,7 @@ def add_four(a, b, out, position, columns):
 
 @inlined
 def add_one(a, b, out, position, columns):
-    """Add one term to the sums of a row."""
+    """Add term k of the product a b to row i of ``out`` in a block of columns; ``position`` is (i, k)."""
     i, k = position
     high_a, low_a = a[0, i, k], a[1, i, k]
     for j in range(columns[0], columns[1]):
@@ -80,7 +80,7 @@ def add_one(a, b, out, position, columns):
 
 @inlined
 def multiply_and_add(total, a, b):
-    """Return total + a b of the high parts, and the error of that, which includes the low parts."""
+    """Return total + a[0] b[0] rounded, and its rounding error plus a[0] b[1] + a[1] b[0]; a and b are pairs."""
     new = multiply_add(a[0], b[0], total)
     loss = multiply_add(a[0], b[0], total - new)
     return new, multiply_add(a[0], b[1], multiply_add(a[1], b[0], loss))

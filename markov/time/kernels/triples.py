@@ -20,7 +20,7 @@ OFFSET = 2.0**-48  # of an estimate, where sums of second parts start: 32 u
 
 @unaliased_entry
 def run(a, b, estimate, out):
-    """Write the product of ``a``, shape (3, l, m), and ``b``, shape (3, m, n), to ``out``, shape (3, l, n).
+    """Write the matrix product a b to ``out``, in sums of three float64: shapes (3, l, m), (3, m, n) and (3, l, n).
 
     ``estimate`` is at least the sum of a[0, i, k] b[0, k, j] over k, shape (l, n).
     """
@@ -50,7 +50,7 @@ def run(a, b, estimate, out):
 
 @inlined
 def add_term(a, b, out, position, columns):
-    """Add one term to the sums of a row."""
+    """Add term k of the product a b to row i of ``out`` in a block of columns; ``position`` is (i, k)."""
     i, k = position
     a0, a1, a2 = a[0, i, k], a[1, i, k], a[2, i, k]
     for j in range(columns[0], columns[1]):
@@ -73,14 +73,14 @@ def add_term(a, b, out, position, columns):
 
 @inlined
 def fast_two_sum(total, addend):
-    """Return total + addend, where |addend| <= |total|, and its rounding error."""
+    """Return the rounded sum total + addend and its exact rounding error, for |addend| <= |total|."""
     new = total + addend
     return new, addend - (new - total)
 
 
 @inlined
 def renormalize(first, second, third):
-    """Return three parts of the same sum with each at most about u times its predecessor."""
+    """Return the sum of three float64 as three parts, each at most about 2^-53 times its predecessor."""
     total, loss = fast_two_sum(first, second)
     sum_of_losses = loss + third
     absorbed = sum_of_losses - loss
