@@ -394,7 +394,7 @@ def _classes_of(pattern: Pattern) -> tuple[NDArray[np.int64], ...]:
 
 
 def labelled_matrix(name: str, matrix: Any, states: Any) -> tuple[Any, Any]:
-    """Return a matrix in the order of its states, and the names of the states: given ones or the table's labels.
+    """Return a matrix in the order of its states, and their names, from ``states`` or from labels of the matrix.
 
     Raises
     ------

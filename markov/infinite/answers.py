@@ -394,7 +394,7 @@ def solve_growing_sets(problem: Problem, method: Method | None, tolerance: float
 
 
 def _quantiles(problem: Problem, step: Step) -> list[float]:
-    """Return for each unbounded component the distance of a high quantile in ``step`` from its minimum."""
+    """Return for each unbounded component how far above its minimum a high quantile of ``step``'s distribution is."""
     layout = problem.lyapunov.hull.layout
     minima = np.min(list(problem.lyapunov.hull.low.values()), axis=0)
     columns = step.truncation.built.codes

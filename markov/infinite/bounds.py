@@ -94,7 +94,7 @@ class Height(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Bounds on sum r+ h / c and sum r- h / c with the residual r = pi Q; inf if nothing is proved."""
+    """Upper bounds on the sums of r+ h / c and of r- h / c for the residual r = pi Q; inf if nothing is proved."""
 
     up: float
     down: float
@@ -106,7 +106,7 @@ LEAVES_SET = Sides(math.inf, math.inf)
 
 
 def sides_of(states: FiniteSet, pi: Vector, solver: Solver, height: Height) -> Sides:
-    """Return bounds on the weighted positive and negative residual of pi on an infinite chain, by a verified h.
+    """Return upper bounds on the sums of the positive and of the negative residual pi Q, weighted by a verified h.
 
     Parameters
     ----------

@@ -299,7 +299,7 @@ class Absorbing(WithoutCaches):
         return -product.value[: len(x)], product.error[: len(x)]
 
     def _pad(self, x: Vector, low: Vector | None) -> tuple[Vector, Vector]:
-        """Return ``x`` and ``low`` (None: zeros), each extended by zeros in the outside states of `_exact`."""
+        """Return ``x`` and ``low`` (None: zeros), each with zeros appended for the outside states."""
         beyond = np.zeros(self._double_double.Q.shape[0] - len(x))
         low = np.zeros_like(x) if low is None else low
         return np.append(x, beyond), np.append(low, beyond)

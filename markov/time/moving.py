@@ -63,7 +63,7 @@ class GrowingChain(Protocol):
         """The largest number of rates in one row or one column computed so far."""
 
     def expand(self, states: NDArray[Any]) -> None:
-        """Compute the rows of ``states``."""
+        """Compute the rows of ``states``: their transitions and rates."""
 
     def keep(self, states: NDArray[np.int64]) -> NDArray[np.int64]:
         """Discard all other states and all rows, renumber ``states`` from 2 on, and return their order as indices."""

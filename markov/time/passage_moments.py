@@ -68,18 +68,18 @@ class Moments(WithoutCaches):
 
     @cached_property
     def possible(self) -> Truth:
-        """Whether the set can be entered from each state, shape (n,)."""
+        """Mask of the states from which the set can be entered, shape (n,)."""
         return leads_to(self._backward, self.target)
 
     @cached_property
     def certain(self) -> Truth:
-        """Whether the set is entered from each state with probability one, shape (n,)."""
+        """Mask of the states from which the set is entered with probability one, shape (n,)."""
         running = self.possible & ~self.target
         return self.possible & ~leads_to(self._backward, ~self.possible, running)
 
     @cached_property
     def _open(self) -> Truth:
-        """Whether each state is outside of the set and `certain`, shape (n,)."""
+        """Mask of the states outside of the set from which it is entered with probability one, shape (n,)."""
         return self.certain & ~self.target
 
     @cached_property

@@ -216,7 +216,7 @@ class PowerSums:
     # ----------------------------------------------------------------- powers
 
     def _append_entries(self) -> None:
-        """Append the survival and the rates into both ends after the current power to the table."""
+        """Append survival and rates into both ends after the current number of jumps to the table."""
         self._table[0].append(float(self._vector.sum()))
         for values, states, rates in zip(self._table[1:], self._leading, self._rates, strict=True):
             values.append(float((self._vector[states] * rates).sum()))
@@ -302,7 +302,7 @@ class PowerSums:
         return count * self._rounding_per_power + SUM_ROUNDING
 
     def _cumulative_sums(self) -> list[Wide]:
-        """Return the cumulative sums of the table's rates into the target, and into the other end, from 0 on."""
+        """Return cumulative sums over jumps of the rates into the target, and into the other end, from 0 on."""
         if len(self._cumulated[0]) <= len(self):
             tables = [np.array(values) for values in self._table[1:]]
             self._cumulated = [np.append(0.0, np.cumsum(values, dtype=np.longdouble)) for values in tables]

@@ -93,14 +93,14 @@ def passage(
     question = Question(passage, model, to, start, lyapunov)
 
     def solve(chain: MarkovChain, initial: Vector) -> Passage:
-        """Return the passage of a finite chain."""
+        """Return the result for a finite chain and its distribution at time 0."""
         if lyapunov is not None:
             requirement = "goes with chains that have infinitely many states; this one has"
             raise ValueError(f"lyapunov: {requirement} {chain.size}")
         return _passage_of_finite(chain, select_states(chain, to, "to"), initial, question)
 
     def solve_infinite(infinite: InfiniteChain) -> Passage:
-        """Return the passage of an infinite chain, as of a finite one if it passes finitely many states."""
+        """Return the result for an infinite chain; that of a finite one if it passes finitely many states."""
         finite = finite_until(infinite, to, start)
         if finite is None:
             return passage_of_infinite(infinite, question)

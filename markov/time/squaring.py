@@ -59,7 +59,7 @@ SECONDS_PER_TERM, SECONDS_PER_CALL = {2: 3e-10, 3: 1.1e-9}, {2: 1e-5, 3: 1e-5}
 
 
 def unit_error(words: int, inner: int) -> float:
-    """Return a bound on the relative error of `product` for exact factors with ``words`` float64 per entry."""
+    """Return a bound on the relative error of an entry of `product`, by float64 per entry and terms per sum."""
     if words == 2:
         return (13 * inner + 64) * U**2
     return 2048 * (inner + 4) * U**3
@@ -80,13 +80,13 @@ def exact_sum(values: Iterable[float], words: int = 2) -> tuple[float, ...]:
 
 
 def total(a: Words, b: Words) -> Words:
-    """Return a + b for non-negative arrays of shape (words, ...), to the relative error `total_error`."""
+    """Return a + b for non-negative arrays whose entries are sums of float64, shape (words, ...) each."""
     parts = [part for pair in zip(a, b, strict=True) for part in pair]
     return _renormalize(parts, len(a))
 
 
 def total_error(words: int) -> float:
-    """Return a bound on the relative error of `total` for numbers of ``words`` float64.
+    """Return a bound on the relative error of an entry of `total`, by the number of float64 per entry.
 
     Each of w passes over 2 w parts leaves at most (2 w - 1) u of their sum.
     """
@@ -94,7 +94,7 @@ def total_error(words: int) -> float:
 
 
 def product(a: Words, b: Words) -> Words:
-    """Return the matrix product a b of shapes (words, l, m) and (words, m, n), shape (words, l, n), by a kernel."""
+    """Return the matrix product a b for entries that are sums of float64, shape (words, rows, columns) each."""
     words = len(a)
     estimate = a[0] @ b[0]
     estimate *= ESTIMATE_MARGIN
@@ -117,7 +117,7 @@ MANTISSA_BITS = 220  # of a mantissa  # of a mantissa
 
 
 def weights_in_words(x: Fraction, count: int, words: int) -> Words:
-    """Return e^-x x^k / k! for k < count, shape (words, count), to about 2^-200, for 0 <= x <= 2."""
+    """Return Poisson weights e^-x x^k / k! for k < count as sums of float64, shape (words, count), 0 <= x <= 2."""
     # x as a mantissa and an exponent: in units of 2^-BITS a small one would have no digits
     shift = x.denominator.bit_length() - x.numerator.bit_length() + MANTISSA_BITS
     factor, shift = _mantissa((x.numerator << max(shift, 0)) // x.denominator, -max(shift, 0))
@@ -183,7 +183,7 @@ class Evolved(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How often the first matrix is squared to reach the longest time, and in which precision.
+    """Plan of repeated squaring: how often the first matrix is squared, and how many squares have triple precision.
 
     Attributes
     ----------
@@ -205,8 +205,8 @@ class Plan(NamedTuple):
         return 3 if self.precise else 2
 
     def errors(self, n: int) -> list[float]:
-        """Return bounds on the relative errors of E_0, ..., E_K in two words, without those of the powers of P."""
-        error, rounded = _per_step(self.words), 2.0 * U * U
+        """Return bounds on the relative errors of the squared matrices E_0, ..., E_K, without those of powers of P."""
+        error, rounded = _first_square_error(self.words), 2.0 * U * U
         errors = [error + rounded]
         for k in range(1, self.squarings + 1):
             error += rounded * (k == self.precise)
@@ -231,28 +231,28 @@ def plan_squarings(n: int, shortest: float, longest: float) -> Plan:
     n_products = FACTORS[words] + BLOCKS[words] - 2 + max(precise - 1, 0)
     seconds = n_products * product_seconds(words, n**3)
     seconds += (squarings - max(precise - 1, 0)) * product_seconds(2, n**3)
-    seconds += (len(weights_of(words)) + squarings / 2) * product_seconds(2, n**2)
+    seconds += (len(taylor_degrees(words)) + squarings / 2) * product_seconds(2, n**2)
     return Plan(squarings, precise, seconds)
 
 
-def weights_of(words: int) -> range:
-    """Return the degrees 0, 1, ... of the terms of the Taylor polynomial T, by the number of words."""
+def taylor_degrees(words: int) -> range:
+    """Return the degrees 0, 1, ... of the Taylor polynomial of exp(Q h), by the number of float64 per entry."""
     return range(FACTORS[words] * BLOCKS[words])
 
 
 def _error_at_longest(words: int, n: int, longest: float, squarings: int) -> float:
-    """Return a bound on the relative error at time ``longest`` if all matrices have ``words`` words."""
-    per_product, first_error = _per_jump(words, n), _per_step(words)
+    """Return a bound on the relative error at time ``longest`` with ``words`` float64 per entry of all matrices."""
+    per_product, first_error = _error_per_power(words, n), _first_square_error(words)
     return max_jumps(longest) * per_product + 2.0**squarings * (first_error + unit_error(words, n))
 
 
-def _per_jump(words: int, n: int) -> float:
-    """Return a bound on the relative error of P^k, divided by k."""
+def _error_per_power(words: int, n: int) -> float:
+    """Return a bound on the relative error of the power P^k of the jump matrix, divided by k."""
     return float(unit_error(words, n) + 2.0 * U**words)
 
 
-def _per_step(words: int) -> float:
-    """Return a bound on the relative error of E_0, without that of the powers of P."""
+def _first_square_error(words: int) -> float:
+    """Return a bound on the relative error of E_0 = exp(Q h), without that of the powers of P."""
     sums = (BLOCKS[words] + 1) * total_error(words)
     return float(unit_error(words, FACTORS[words]) + sums + 4.0 * U**words + TRUNCATION_ERROR[words])
 
@@ -370,7 +370,7 @@ class Evolution:
         shape = len(times), *start.shape
         if self._q == 0.0 or not times.any():
             return np.broadcast_to(start, shape).copy(), 0.0
-        step, n_degrees = float(self._step), len(weights_of(2))
+        step, n_degrees = float(self._step), len(taylor_degrees(2))
         top = (Fraction(float(times.max())) // self._step).bit_length()
         remainders = self._q * np.fmod(times, step)
         weights = np.empty((len(times), n_degrees))
@@ -392,20 +392,20 @@ class Evolution:
         """Return ``start`` times P^k for all degrees k of T in float64, shape (degrees, ..., n); caches its result."""
         key = start.tobytes()
         if self._last_float64 is None or self._last_float64[0] != key:
-            powers = np.empty((len(weights_of(2)), *start.shape))
+            powers = np.empty((len(taylor_degrees(2)), *start.shape))
             powers[0] = start
-            for k in weights_of(2)[1:]:
+            for k in taylor_degrees(2)[1:]:
                 powers[k] = powers[k - 1] @ self._P[0]
             self._last_float64 = key, powers
         return self._last_float64[1]
 
     def _rounding(self, factors: int) -> float:
-        """Return a bound on the relative rounding error of a float64 vector times ``factors`` squares and T."""
-        degrees = len(weights_of(2))
+        """Return a bound on the relative rounding error of a float64 vector times ``factors`` squares and T(P)."""
+        degrees = len(taylor_degrees(2))
         return float(((factors + degrees) * (self._n + 1) + 4 * degrees + 5) * U)
 
     def time_at(self, start: Vector, states: NDArray[np.int64], probability: float) -> tuple[float, float]:
-        """Return the time in s at which the probability of ``states`` crosses a value, and its relative error there.
+        """Return the time in s at which P(in ``states``) crosses ``probability``, and its relative error there.
 
         Parameters
         ----------
@@ -443,14 +443,14 @@ class Evolution:
             product_row = product(row, levels[k])
             if (excess(product_row[..., states]) < 0.0) == rising:
                 row, count = product_row, count + (1 << k)
-        sums = np.zeros((2, len(weights_of(2)), 1))
-        for k in weights_of(2):
+        sums = np.zeros((2, len(taylor_degrees(2)), 1))
+        for k in taylor_degrees(2):
             row = product(row, self._P[:2]) if k else row
             sums[:, k, 0] = exact_sum(row[..., states].ravel().tolist())
 
         def excess_after(remaining: float) -> float:
             """Return the excess at ``remaining`` s after the last complete step."""
-            weights = weights_in_words(Fraction(self._q) * Fraction(remaining), len(weights_of(2)), 2)
+            weights = weights_in_words(Fraction(self._q) * Fraction(remaining), len(taylor_degrees(2)), 2)
             return excess(product(weights[:, None], sums))
 
         remaining = step = float(self._step)
@@ -462,23 +462,23 @@ class Evolution:
     def _evolve_by_remainders(
         self, rows: Words, vector: Vector, remainders: Sequence[Fraction], transposed: bool
     ) -> None:
-        """Set each of ``rows`` whose remainder, in s beyond complete steps, is positive to vector T(remainder)."""
+        """Set each of ``rows`` to ``vector`` after its remainder, the time in s beyond complete steps, if positive."""
         if not any(remainders):
             return
         powers = self._powers(vector, transposed)
         for row, remainder in enumerate(remainders):
             if remainder:
-                scale = weights_in_words(Fraction(self._q) * remainder, len(weights_of(2)), 2)
+                scale = weights_in_words(Fraction(self._q) * remainder, len(taylor_degrees(2)), 2)
                 rows[:, row : row + 1] = product(scale[:, None], powers)
 
     def _powers(self, vector: Vector, transposed: bool) -> Words:
         """Return ``vector`` times P^k for all degrees k of T, shape (2, degrees, n); caches its result."""
         key = vector.tobytes(), transposed
         if self._last is None or self._last[0] != key:
-            powers = np.zeros((2, len(weights_of(2)), len(vector)))
+            powers = np.zeros((2, len(taylor_degrees(2)), len(vector)))
             powers[0, 0] = vector
             P = _contiguous(self._P[:2], transposed)
-            for k in weights_of(2)[1:]:
+            for k in taylor_degrees(2)[1:]:
                 powers[:, k : k + 1] = product(powers[:, k - 1 : k].copy(), P)
             self._last = key, powers
         return self._last[1]
@@ -503,7 +503,7 @@ class Evolution:
         return power_sum
 
     def _squares(self, count: int) -> Iterator[Words]:
-        """Yield the first ``count`` of E_0, E_1, ... in two words, shape (2, n, n); stored matrices first."""
+        """Yield the first ``count`` squares E_0, E_1, ... as sums of two float64, shape (2, n, n)."""
         yield from self._levels[:count]
         top = self._top
         for k in range(len(self._levels), count):
@@ -516,21 +516,21 @@ class Evolution:
             yield top[:2]
 
     def _relative(self, count: int, with_remainder: bool) -> float:
-        """Return a bound on relative errors after ``count`` steps and a remainder, rounded to float64."""
+        """Return a bound on the relative error of a vector after ``count`` steps and a remainder, as float64."""
         return self._relative_of_words(count, with_remainder) + U * (1.0 + 1e-6)
 
     def _relative_of_words(self, count: int, with_remainder: bool) -> float:
-        """Return a bound on relative errors in two words after ``count`` steps and a remainder."""
+        """Return a bound on the relative error of a vector after ``count`` steps and a remainder, as two float64."""
         n = self._n
         time = float(self._step) * (count + 1)
-        error = max_jumps(self._q * time) * _per_jump(self.plan.words, n)
+        error = max_jumps(self._q * time) * _error_per_power(self.plan.words, n)
         error += (count + 1) * TRUNCATION_ERROR[self.plan.words] + with_remainder * TRUNCATION_ERROR[2]
         per_product = unit_error(2, n) + 2.0 * U * U
         for k in range(count.bit_length()):
             if count >> k & 1:
                 error += self._errors[k] + per_product
         if with_remainder:
-            error += len(weights_of(2)) * (per_product + 2.0 * U * U) + unit_error(2, len(weights_of(2)))
+            error += len(taylor_degrees(2)) * (per_product + 2.0 * U * U) + unit_error(2, len(taylor_degrees(2)))
         return error * (1.0 + 1e-5)
 
 

@@ -445,7 +445,7 @@ def transient(
     acceptable = max(1000.0 * tolerance, 1e-6)
 
     def solve(chain: MarkovChain, initial: Vector) -> Transient:
-        """Return the distribution of a finite chain at the times."""
+        """Return the result for a finite chain and its distribution at time 0."""
         solution = evolve(chain, initial, checked_times, tolerance, acceptable=acceptable, timed=timed)
         return Transient(
             chain=chain,
@@ -463,7 +463,7 @@ def transient(
         )
 
     def solve_infinite(infinite: InfiniteChain) -> Transient:
-        """Return the distribution of an infinite chain at the times."""
+        """Return the result for a chain with infinitely many states."""
         return transient_of_infinite(infinite, checked_times, start, tolerance, acceptable)
 
     model = model.chain_between_events if timed else model
