@@ -182,6 +182,11 @@ Change = Callable[[str, str, "pd.DataFrame"], "pd.DataFrame"]
 """A function of case, name of the file and table that returns another table."""
 
 
+def current_change() -> Change | None:
+    """Return what changes tables in this context (`changed`), or None."""
+    return _change.get()
+
+
 @contextlib.contextmanager
 def changed(change: Change) -> Iterator[None]:
     """Let tables be what a function makes of them, in this context.

@@ -1,7 +1,8 @@
 """Runs of hopflow's packet level over seeds, bundled in the cases `CASE` and `LATER`.
 
-A function of one seed, decorated with `over_seeds`, becomes a function that returns what it measures for all of them. The first
-seed is run when a claim is checked: where it gives what is bundled, the others are taken from there, otherwise all are run.
+A function of one seed, decorated with `over_seeds`, becomes a function that returns what it measures for all of them. When a claim is
+checked, the first seed of every `STEP`-th bundled setting of the function is run: where all give what is bundled, the other runs are taken
+from there. Otherwise the first seed of the setting itself is run, and all of its seeds where that differs. A slow test runs a seed of each setting.
 
 ``python -m validation.networks.further_seeds FUNCTION FIRST LAST ARGUMENTS ...`` prints what the seeds from FIRST to LAST measure, of each
 of several arguments.
@@ -13,6 +14,7 @@ import ast
 import functools
 import importlib
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, cast
@@ -28,6 +30,8 @@ CASE = "packets/seeds"
 """The bundled runs."""
 LATER = "packets/later-seeds"
 """Those of the windows and sizes with which statements on fabrics were corrected."""
+STEP = 8
+"""Settings of a function of which one is run again: those of all functions would take a sixth of the time of all claims."""
 CLAIMS = "validation.claims."
 """Where the functions are; their names are relative to it."""
 
@@ -45,8 +49,8 @@ class OverSeeds(Protocol):
 def over_seeds(seeds: Sequence[int]) -> Callable[[Callable[..., Any]], OverSeeds]:
     """Make a function of a seed, and of literals, one that measures all seeds.
 
-    The function below returns a number, or nested lists or tuples of numbers, of the same shape for each seed. Its first
-    parameter is the seed; the others are numbers, strings and tuples of these; named tuples become plain ones.
+    The function below returns a number, or nested lists or tuples of numbers, whose shape follows from how many numbers there are. Its
+    first parameter is the seed; the others are numbers, strings and tuples of these; named tuples become plain ones.
 
     Parameters
     ----------
@@ -72,12 +76,15 @@ def over_seeds(seeds: Sequence[int]) -> Callable[[Callable[..., Any]], OverSeeds
             bound.apply_defaults()
             arguments: tuple[Any, ...] = plain(bound.args[1:])
             bundled = _bundled(_name(measure), repr(arguments))
+            templates = _templates(_name(measure), evidence.current_change())
+            if bundled and (template := templates.get(len(bundled.get(seeds[0], [])))) is not None:
+                return [_shaped(template, iter(numbers)) for numbers in bundled.values()]
             first = one(seeds[0], *arguments)
             if _equal(list(_flat(first)), bundled.get(seeds[0], [])):
                 return [_shaped(first, iter(numbers)) for numbers in bundled.values()]
             return [one(seed, *arguments) for seed in bundled or base or seeds]
 
-        vars(call).update(seeds=tuple(seeds), measure=measure)
+        vars(call).update(seeds=tuple(seeds), measure=measure, of_seed=one)
         return call  # type: ignore[return-value]
 
     return decorate
@@ -118,6 +125,24 @@ def _bundled(function: str, arguments: str) -> dict[int, list[float]]:
         return {}
     values = own.sort_values("number").groupby("seed")["value"]
     return {int(str(seed)): numbers.tolist() for seed, numbers in values}
+
+
+@functools.lru_cache(64)
+def _templates(function: str, change: evidence.Change | None) -> dict[int, Any]:  # noqa: ARG001 (tables depend on it)
+    """Run every `STEP`-th bundled setting of a function and return the results by how many numbers they have; none if one is not as bundled."""
+    groups = itertools.chain.from_iterable(
+        evidence.grouped(case, "function", "arguments") for case in (CASE, LATER) if case in evidence.cases()
+    )
+    settings = sorted({str(arguments) for name, arguments in groups if name == function})
+    templates = {}
+    for arguments in settings[::STEP]:
+        measure = named(function)
+        first = vars(measure)["of_seed"](measure.seeds[0], *ast.literal_eval(arguments))
+        numbers = list(_flat(first))
+        if not _equal(numbers, _bundled(function, arguments).get(measure.seeds[0], [])):
+            return {}
+        templates[len(numbers)] = first
+    return templates
 
 
 def _equal(one: list[float], other: list[float]) -> bool:

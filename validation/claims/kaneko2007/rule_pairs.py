@@ -18,7 +18,7 @@ from validation.records import rows
 from validation.statistics import Estimate, combine, of_runs
 
 CASES = {
-    "ns-2": ("kaneko2007/pairs-ns2", "kaneko2007/pairs-seeds-ns2"),
+    "ns-2": ("kaneko2007/pairs-ns2", "kaneko2007/pairs-seeds-ns2", "kaneko2007/pairs-more-seeds-ns2"),
     "ns-3": (
         "kaneko2007/pairs-friendly-ns3", "kaneko2007/pairs-ns3", "kaneko2007/pairs-with-fast-ns3",
     ),
