@@ -176,10 +176,10 @@ def _predicted(chain: markov.MarkovChain) -> dict[str, tuple[markov.Method, floa
     n, entries, form = Q.shape[0], Q.nnz, band(Q)
     order, levels = best_order(Q), partition(Q, chain.components, max_work=math.inf)
     cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
-    factored = order.seconds + costs.order(entries) + costs.substitutions(order.fill)
+    factored = order.seconds + costs.order_by_fill(entries) + costs.substitutions(order.fill)
     return {
         "GTH": (markov.GTH(), form.seconds + costs.substitutions(form.n_values)),
-        "Levels": (markov.Levels(), costs.levels(len(levels.sizes), levels.work)),
+        "Levels": (markov.Levels(), costs.level_reduction(len(levels.sizes), levels.work)),
         "SparseLU": (markov.SparseLU(), factored),
         "Multilevel": (markov.Multilevel(), cycles),
     }

@@ -32,8 +32,11 @@ from markov.computing.arrays import (
     NotOnArraysError,
     PerState,
     Uniform,
+    apply_binary,
     apply_to_values,
-    binary,
+    apply_unary,
+    as_number,
+    as_uniform,
     check_limit,
     compare,
     element,
@@ -41,12 +44,9 @@ from markov.computing.arrays import (
     maximum,
     merge,
     minimum,
-    number,
     numpy_truth,
     select,
     truth,
-    unary,
-    uniform,
     unwrap,
 )
 
@@ -54,7 +54,7 @@ __all__ = [
     "Frame",
     "States",
     "TranslatedFunction",
-    "Updated",
+    "UpdatedStates",
     "call_for_states",
     "is_generator",
     "items_of",
@@ -75,7 +75,9 @@ UNASSIGNED = object()
 
 
 class States(PerState):
-    """The state of a function in many states, its argument ``s``. Fields are narrowed when they are read.
+    """The state ``s`` of a function in many states at once: a tuple whose fields have one value per state.
+
+    Fields are narrowed when they are read.
 
     Parameters
     ----------
@@ -94,14 +96,14 @@ class States(PerState):
         self.values: list[Any] = list(values)
 
     def field(self, index: int) -> Any:
-        """Return the values of one field."""
+        """Return the values of a state's field by its index, one per state."""
         value = self.values[index]
         if value is None and self.parent is not None:
             value = self.values[index] = narrow(self.parent.field(index), self.rows)
         return value
 
-    def index(self, name: str) -> int:
-        """Return the index of a field."""
+    def field_index(self, name: str) -> int:
+        """Return the index of a state's field by its name; NotOnArraysError for an unknown name."""
         try:
             index: int = self.make._fields.index(name)
         except ValueError:
@@ -109,12 +111,12 @@ class States(PerState):
         return index
 
     def fields(self) -> Any:
-        """Return all fields as a state."""
+        """Return the user's NamedTuple with the values of all fields, one per state each."""
         return self.make._make([self.field(k) for k in range(len(self.values))])
 
 
-class Updated(PerState):
-    """Result of ``s._replace(...)``: a state with new values of a few fields, by their index."""
+class UpdatedStates(PerState):
+    """Result of ``s._replace(...)`` in many states: ``base`` with new values of a few fields, by field index."""
 
     __slots__ = ("base", "values")
 
@@ -123,29 +125,30 @@ class Updated(PerState):
 
     @property
     def make(self) -> Any:
-        """The NamedTuple class of a state."""
+        """The user's NamedTuple class of a state."""
         return self.base.make
 
     def field(self, index: int) -> Any:
-        """Return the values of one field."""
+        """Return the values of a state's field by its index, one per state."""
         return self.values[index] if index in self.values else self.base.field(index)
 
-    def index(self, name: str) -> int:
-        """Return the index of a field."""
-        return self.base.index(name)
+    def field_index(self, name: str) -> int:
+        """Return the index of a state's field by its name; NotOnArraysError for an unknown name."""
+        return self.base.field_index(name)
 
     def fields(self) -> Any:
-        """Return all fields as a state."""
+        """Return the user's NamedTuple with the values of all fields, one per state each."""
         return self.base.make._make([self.field(k) for k in range(len(self.base.values))])
 
 
-def _replace_fields(state: States | Updated, values: dict[str, Any]) -> Updated:
-    base, before = (state.base, state.values) if type(state) is Updated else (state, {})
-    return Updated(base, before | {base.index(name): value for name, value in values.items()})  # type: ignore[arg-type]
+def _replace_fields(state: States | UpdatedStates, values: dict[str, Any]) -> UpdatedStates:
+    """Return states with new values of the named fields."""
+    base, before = (state.base, state.values) if type(state) is UpdatedStates else (state, {})
+    return UpdatedStates(base, before | {base.field_index(name): value for name, value in values.items()})  # type: ignore[arg-type]
 
 
 def narrow(value: Any, rows: Any) -> Any:
-    """Return a value in the states with these indices."""
+    """Return the part of a value that belongs to the states with the indices ``rows``."""
     kind = type(value)
     if kind is np.ndarray:
         return value[rows]
@@ -153,8 +156,8 @@ def narrow(value: Any, rows: Any) -> Any:
         return value
     if kind is States:
         return States(value.make, [None] * len(value.values), value, rows)
-    if kind is Updated:
-        return Updated(narrow(value.base, rows), {k: narrow(v, rows) for k, v in value.values.items()})
+    if kind is UpdatedStates:
+        return UpdatedStates(narrow(value.base, rows), {k: narrow(v, rows) for k, v in value.values.items()})
     if not holds_arrays(value):
         return value
     if isinstance(value, dict):
@@ -164,7 +167,7 @@ def narrow(value: Any, rows: Any) -> Any:
 
 
 class Frame:
-    """The variables of a function, in a set of states.
+    """The values of a function's variables during a call that runs for a set of states at once.
 
     Attributes
     ----------
@@ -193,19 +196,19 @@ class Frame:
 
     @classmethod
     def outermost(cls, count: int, receive: Callable[..., None]) -> Frame:
-        """Return the frame from which the first function is called."""
+        """Return the frame from which the first function is called, for ``count`` states."""
         frame = cls(count, {})
         frame.caller, frame.function, frame.receive = None, None, receive
         return frame
 
-    def of_call(self, function: FunctionType, values: dict[str, Any]) -> Frame:
-        """Return the frame of a call with these arguments."""
+    def call_frame(self, function: FunctionType, values: dict[str, Any]) -> Frame:
+        """Return the frame of a function that is called from this frame, with its arguments by name."""
         frame = Frame(self.count, values)
         frame.caller, frame.function, frame.receive = self, function, self.receive
         return frame
 
     def get(self, name: str) -> Any:
-        """Return the value of a variable."""
+        """Return the value of a variable in the states of the frame; NotOnArraysError if it has none."""
         value = self.values.get(name, UNASSIGNED)
         if value is UNASSIGNED:
             if self.parent is None or name in self.values:
@@ -214,12 +217,12 @@ class Frame:
         return value
 
     def narrow_to(self, rows: Any) -> Frame:
-        """Return a frame for the states with these indices."""
+        """Return a frame for a part of this frame's states, by their indices in it."""
         return Frame(len(rows), {}, self, rows)
 
     @property
     def rows_of_run(self) -> Any:
-        """Indices of the states in the run; None for all of them."""
+        """Indices of the frame's states among all states of the run; None for all of them."""
         if self._rows_of_run is None:
             if self.parent is None:
                 return None if self.caller is None else self.caller.rows_of_run
@@ -239,12 +242,12 @@ FALL_THROUGH: Signal = (NEXT, None)
 
 
 def is_generator(function: FunctionType) -> bool:
-    """Whether a call of a function returns a generator."""
+    """Return whether a function is a generator function, with ``yield`` in its body."""
     return bool(function.__code__.co_flags & inspect.CO_GENERATOR)
 
 
 class TranslatedFunction:
-    """A function that runs for many states.
+    """A user's function in a translation that runs once for many states.
 
     Parameters
     ----------
@@ -260,28 +263,29 @@ class TranslatedFunction:
         self.names = code.co_varnames[: code.co_argcount]
 
     def run(self, arguments: tuple[Any, ...], frame: Frame, keywords: dict[str, Any] | None = None) -> Signal:
-        """Run the statements for the states of the caller's frame."""
+        """Call the function for the states of the caller's frame; return how it ended (a signal) and its value."""
         values = self._bind(arguments, keywords)
         depth, above = 0, frame.caller
         while above is not None:
             depth, above = depth + 1, above.caller
         if depth > MAX_DEPTH:
             raise NotOnArraysError("functions that call each other")
-        return self.body(frame.of_call(self.function, {name: check_limit(value) for name, value in values.items()}))
+        return self.body(frame.call_frame(self.function, {name: check_limit(value) for name, value in values.items()}))
 
     def value(self, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Frame) -> Any:
-        """Return the function's value in the states of a frame."""
+        """Return the value of a call of the function: one value, or one per state of a frame."""
         if is_generator(self.function):
             raise NotOnArraysError("a generator outside of yield from")
         signal, value = self.run(arguments, frame, keywords)
         return value if signal == RETURN else None
 
     def _bind(self, arguments: tuple[Any, ...], keywords: dict[str, Any] | None) -> dict[str, Any]:
+        """Return the value of each parameter by name, from positional and keyword arguments and defaults."""
         if not keywords and len(arguments) == len(self.names):
             return dict(zip(self.names, arguments, strict=True))
         keywords = keywords or {}
         defaults = self.function.__defaults__ or ()
-        values = dict(zip(self.names[len(self.names) - len(defaults) :], map(uniform, defaults), strict=True))
+        values = dict(zip(self.names[len(self.names) - len(defaults) :], map(as_uniform, defaults), strict=True))
         values |= dict(zip(self.names, arguments, strict=False)) | keywords
         repeated = set(self.names[: len(arguments)]) & keywords.keys()
         if len(arguments) > len(self.names) or repeated or values.keys() != set(self.names):
@@ -290,7 +294,7 @@ class TranslatedFunction:
 
 
 def call_for_states(function: Any, arguments: tuple[Any, ...], count: int) -> Any:
-    """Return the value of a function or method in ``count`` states.
+    """Return the value of a user's function or method in ``count`` states: one value, or one per state.
 
     Parameters
     ----------
@@ -314,12 +318,13 @@ def call_for_states(function: Any, arguments: tuple[Any, ...], count: int) -> An
 
 
 def _refuse_transition(*_: Any) -> None:
+    """Raise NotOnArraysError: a function that returns a value of the state yields a transition."""
     raise NotOnArraysError("a function of the state yields")
 
 
 @functools.lru_cache(maxsize=256)
 def translate(function: FunctionType) -> TranslatedFunction:
-    """Return a function that runs for many states; NotOnArraysError when it has no translation."""
+    """Return a user's function in a translation that runs for many states; NotOnArraysError if it has none."""
     code = function.__code__
     variadic = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
     if hasattr(function, "__wrapped__") or function.__kwdefaults__ or code.co_kwonlyargcount or variadic:
@@ -331,7 +336,7 @@ def translate(function: FunctionType) -> TranslatedFunction:
 
 
 class _Holder:
-    """A function as an argument that is no part of the cache key: the code alone is."""
+    """Wrapper of a function, equal to all others, so that a cached translator depends on the code alone."""
 
     def __init__(self, function: FunctionType) -> None:
         self.function = function
@@ -345,6 +350,7 @@ class _Holder:
 
 @functools.lru_cache(maxsize=256)
 def _translate_code(code: CodeType, holder: _Holder) -> Statement | None:
+    """Return the translated statements of a function's code; None if a part has no translation."""
     try:
         tree = _parse_lambda(code) if code.co_name == "<lambda>" else parse(holder.function)
         if tree is None or code.co_argcount != len(tree.args.args) or tree.args.posonlyargs:
@@ -362,11 +368,12 @@ def _translate_code(code: CodeType, holder: _Holder) -> Statement | None:
 
 
 def _expressions_in(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all expressions within a syntax node."""
     return (n for n in ast.walk(node) if isinstance(n, ast.expr))
 
 
 def _names_of_comprehensions(tree: ast.AST) -> set[str]:
-    """Return names that comprehensions bind and no other statement assigns."""
+    """Return the names that comprehensions of a function bind and no other statement assigns."""
     targets = [n.target for n in ast.walk(tree) if isinstance(n, ast.comprehension)]
     nodes = {id(n) for target in targets for n in ast.walk(target)}
     names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
@@ -378,6 +385,7 @@ def _names_of_comprehensions(tree: ast.AST) -> set[str]:
 
 @functools.lru_cache(maxsize=8)
 def _module_tree(text: str) -> ast.Module | None:
+    """Return the syntax tree of a source text; None if it has syntax errors."""
     try:
         tree: ast.Module = syntax_tree(text)
     except (SyntaxError, ValueError):
@@ -386,7 +394,7 @@ def _module_tree(text: str) -> ast.Module | None:
 
 
 def _parse_lambda(code: CodeType) -> ast.FunctionDef | None:
-    """Return a lambda as a function that returns its expression; None unless exactly one in its file is it."""
+    """Return a lambda as the syntax tree of a function; None unless one lambda of its file fits the code."""
     try:
         lines, _ = inspect.findsource(code)
     except (OSError, TypeError):
@@ -405,7 +413,7 @@ def _parse_lambda(code: CodeType) -> ast.FunctionDef | None:
 
 
 def _is_compiled_from(node: ast.Lambda, code: CodeType) -> bool:
-    """Whether code was compiled from a lambda, by its names and constants."""
+    """Return whether a code object may come from the syntax node of a lambda, by names and constants."""
     unit = compile(ast.Expression(node), "<lambda>", "eval")
     compiled = next(c for c in unit.co_consts if isinstance(c, CodeType))
 
@@ -420,11 +428,11 @@ def _is_compiled_from(node: ast.Lambda, code: CodeType) -> bool:
 
 
 class UntranslatableError(Exception):
-    """A part of a function that has no translation."""
+    """Error: a statement or expression of a function has no translation to arrays."""
 
 
 def refusal(node: ast.AST) -> UntranslatableError:
-    """Return the error for a part of a function."""
+    """Return an UntranslatableError that names the type and the line of a syntax node."""
     return UntranslatableError(f"{type(node).__name__} in line {getattr(node, 'lineno', '?')}")
 
 
@@ -432,7 +440,7 @@ JUMPS = (ast.Return, ast.Continue, ast.Break, ast.Raise)
 
 
 def end_with_branches(body: Sequence[ast.stmt], tail: type[ast.stmt] | None) -> list[ast.stmt]:
-    """Return a block in which a branch that jumps is part of the last statement.
+    """Return an equivalent block in which an ``if`` that may jump is last, with later code in its branches.
 
     ``if c: A; return`` before B becomes ``if c: A``, ``else: B``. So the branches of a condition end alike, although
     its states differ. ``tail`` is the statement that changes nothing at the end of the block, and is omitted:
@@ -463,7 +471,7 @@ def end_with_branches(body: Sequence[ast.stmt], tail: type[ast.stmt] | None) -> 
 
 
 def _always_jumps(body: Sequence[ast.stmt]) -> bool:
-    """Whether no statement after a block runs."""
+    """Return whether a block of statements always ends with a return, break, continue or raise."""
     if not body:
         return False
     last = body[-1]
@@ -473,6 +481,7 @@ def _always_jumps(body: Sequence[ast.stmt]) -> bool:
 
 
 def _targets_in(body: Sequence[ast.stmt]) -> tuple[str, ...]:
+    """Return the sorted names of the variables that statements assign."""
     return tuple(
         sorted({n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)})
     )
@@ -482,7 +491,7 @@ Target = str | list[Any]
 
 
 def target_of(node: ast.expr) -> Target:
-    """Return the names of a target of assignments, nested as in the source."""
+    """Return the names that an assignment target binds: a string, or nested lists for a tuple."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, (ast.Tuple, ast.List)):
@@ -491,7 +500,7 @@ def target_of(node: ast.expr) -> Target:
 
 
 def assign(frame: Frame, target: Target, value: Any) -> None:
-    """Assign a value to the names of a target."""
+    """Assign a value to the names of a target in a frame; tuples are unpacked."""
     if isinstance(target, str):
         frame.values[target] = check_limit(value)
         return
@@ -535,14 +544,14 @@ MAY_RAISE = ast.Call, ast.Subscript, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow
 
 
 def receive_transition(frame: Frame, pair: Any) -> None:
-    """Pass a pair of target and rate to the caller of the rules."""
+    """Pass a pair (target, rate) that a rule yields to the frame's receiver of transitions."""
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise NotOnArraysError("a transition that is no pair")
     frame.receive(frame.rows_of_run, frame.count, *pair)
 
 
 class Translator:
-    """Translates the statements and expressions of one function.
+    """Translates the statements and expressions of one function into Python functions of a `Frame`.
 
     Parameters
     ----------
@@ -554,7 +563,7 @@ class Translator:
         self.variables = variables
 
     def block(self, body: Sequence[ast.stmt]) -> Statement:
-        """Return statements that run in turn."""
+        """Return a function of the frame that executes a list of statements in order."""
         parts = [self.statement(statement) for statement in body]
         if len(parts) == 1:
             return parts[0]
@@ -569,7 +578,7 @@ class Translator:
         return run
 
     def statement(self, node: ast.stmt) -> Statement:
-        """Return a function of the frame that executes a statement."""
+        """Return a function of the frame that executes a statement and returns its signal."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise refusal(node)
@@ -577,7 +586,7 @@ class Translator:
         return statement
 
     def value(self, node: ast.expr) -> Value:
-        """Return a function of the frame that evaluates an expression."""
+        """Return a function of the frame that evaluates an expression in all its states."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise refusal(node)
@@ -585,27 +594,34 @@ class Translator:
         return value
 
     def _pass(self, _node: ast.Pass) -> Statement:
+        """Translate ``pass``."""
         return lambda _frame: FALL_THROUGH
 
     def _break(self, _node: ast.Break) -> Statement:
+        """Translate ``break``."""
         return lambda _frame: (BREAK, None)
 
     def _continue(self, _node: ast.Continue) -> Statement:
+        """Translate ``continue``."""
         return lambda _frame: (CONTINUE, None)
 
     def _return(self, node: ast.Return) -> Statement:
+        """Translate ``return``, with or without a value."""
         if node.value is None:
             return lambda _frame: (RETURN, None)
         value = self.value(node.value)
         return lambda frame: (RETURN, value(frame))
 
     def _raise(self, _node: ast.Raise) -> Statement:
+        """Translate ``raise`` into a refusal, since plain Python shall raise the error."""
+
         def run(_frame: Frame) -> Signal:
             raise NotOnArraysError("a rule raises")
 
         return run
 
     def _assert(self, node: ast.Assert) -> Statement:
+        """Translate ``assert`` into a refusal of states in which it fails."""
         test = self.value(node.test)
 
         def run(frame: Frame) -> Signal:
@@ -616,6 +632,7 @@ class Translator:
         return run
 
     def _assign(self, node: ast.Assign) -> Statement:
+        """Translate an assignment to one or several targets."""
         value, targets = self.value(node.value), [target_of(target) for target in node.targets]
 
         def run(frame: Frame) -> Signal:
@@ -627,11 +644,13 @@ class Translator:
         return run
 
     def _annassign(self, node: ast.AnnAssign) -> Statement:
+        """Translate an assignment with an annotation, which is ignored."""
         if node.value is None:
             return lambda _frame: FALL_THROUGH
         return self._assign(ast.Assign([node.target], node.value))
 
     def _augassign(self, node: ast.AugAssign) -> Statement:
+        """Translate an assignment such as ``x += 1`` to a variable; refuse a change of a collection in place."""
         if not isinstance(node.target, ast.Name):
             raise refusal(node)
         variable = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
@@ -648,6 +667,7 @@ class Translator:
         return run
 
     def _expr(self, node: ast.Expr) -> Statement:
+        """Translate an expression that is a statement: ``yield``, ``yield from`` or a docstring."""
         if isinstance(node.value, ast.YieldFrom):
             return self._delegation(node.value.value)
         if not isinstance(node.value, ast.Yield):
@@ -678,7 +698,7 @@ class Translator:
         return run
 
     def _delegation(self, node: ast.expr) -> Statement:
-        """Return ``yield from`` a call of a generator function, or a collection of transitions."""
+        """Translate ``yield from`` a call of a generator function or a collection of transitions."""
         if not isinstance(node, ast.Call) or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             items = self.value(node)
 
@@ -704,6 +724,7 @@ class Translator:
         return run
 
     def _for(self, node: ast.For) -> Statement:
+        """Translate a ``for`` loop over items that are the same in all states."""
         if node.orelse:
             raise refusal(node)
         items, target = self.value(node.iter), target_of(node.target)
@@ -722,6 +743,7 @@ class Translator:
         return run
 
     def _if(self, node: ast.If) -> Statement:
+        """Translate an ``if``: each branch runs for its states, and the variables that both assign are merged."""
         test = self.value(node.test)
         yes = self.block(node.body) if node.body else self._pass(ast.Pass())
         no = self.block(node.orelse) if node.orelse else None
@@ -761,10 +783,12 @@ class Translator:
     # Expressions
 
     def _constant(self, node: ast.Constant) -> Value:
+        """Translate a constant."""
         value = node.value
         return lambda _frame: value
 
     def _name(self, node: ast.Name) -> Value:
+        """Translate a name: a variable of the function, or a global, closure or builtin object."""
         name = node.id
         if name in self.variables:
 
@@ -773,9 +797,10 @@ class Translator:
                 return frame.get(name) if value is UNASSIGNED else value
 
             return variable
-        return lambda frame: uniform(_global(frame.function, name))
+        return lambda frame: as_uniform(_global(frame.function, name))
 
     def _tuple(self, node: ast.Tuple | ast.List) -> Value:
+        """Translate a tuple or list display, starred items included."""
         kind = tuple if isinstance(node, ast.Tuple) else list
         if not any(isinstance(part, ast.Starred) for part in node.elts):
             parts = [self.value(part) for part in node.elts]
@@ -794,6 +819,7 @@ class Translator:
     _list = _tuple
 
     def _dict(self, node: ast.Dict) -> Value:
+        """Translate a dict display with keys that are the same in all states."""
         if any(key is None for key in node.keys):
             raise refusal(node)
         keys = [self.value(key) for key in node.keys if key is not None]
@@ -801,16 +827,19 @@ class Translator:
         return lambda frame: {_key(k(frame)): v(frame) for k, v in zip(keys, values, strict=True)}
 
     def _set(self, node: ast.Set) -> Value:
+        """Translate a set display with elements that are the same in all states."""
         if any(isinstance(part, ast.Starred) for part in node.elts):
             raise refusal(node)
         parts = [self.value(part) for part in node.elts]
         return lambda frame: {_key(part(frame)) for part in parts}
 
     def _joinedstr(self, node: ast.JoinedStr) -> Value:
+        """Translate an f-string."""
         parts = [self.value(part) for part in node.values]
         return lambda frame: "".join([part(frame) for part in parts])
 
     def _formattedvalue(self, node: ast.FormattedValue) -> Value:
+        """Translate a part of an f-string; refuse a value that differs between states."""
         operand = self.value(node.value)
         form = None if node.format_spec is None else self.value(node.format_spec)
         conversions: dict[int, Callable[[Any], Any]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
@@ -825,6 +854,7 @@ class Translator:
         return value
 
     def _attribute(self, node: ast.Attribute) -> Value:
+        """Translate an attribute: a field or property of the state, or an attribute of a user's object."""
         owner, name = self.value(node.value), node.attr
         index_by_class: dict[Any, int] = {}
 
@@ -835,31 +865,34 @@ class Translator:
                 if index is None:
                     if name not in of.make._fields:
                         return _property(of, name, frame)
-                    index = index_by_class[of.make] = of.index(name)
+                    index = index_by_class[of.make] = of.field_index(name)
                 field = of.values[index]
                 return of.field(index) if field is None else field
-            if type(of) is Updated:
-                return of.field(of.index(name)) if name in of.make._fields else _property(of, name, frame)
+            if type(of) is UpdatedStates:
+                return of.field(of.field_index(name)) if name in of.make._fields else _property(of, name, frame)
             if type(of) is np.ndarray:
                 raise NotOnArraysError(f"{name} of a number")
             if isinstance(of, tuple) and name in getattr(type(of), "_fields", ()):
                 return getattr(of, name)  # no array of the user: a tuple with one is a `Uniform`
-            return uniform(getattr(unwrap(of), name))
+            return as_uniform(getattr(unwrap(of), name))
 
         return value
 
     def _binop(self, node: ast.BinOp) -> Value:
+        """Translate an arithmetic or bitwise operation of two operands."""
         operation = BINARY_OPERATIONS.get(type(node.op))
         if operation is None:
             raise refusal(node)
         left, right = self.value(node.left), self.value(node.right)
-        return lambda frame: binary(operation, left(frame), right(frame))
+        return lambda frame: apply_binary(operation, left(frame), right(frame))
 
     def _unaryop(self, node: ast.UnaryOp) -> Value:
+        """Translate an operation of one operand."""
         operation, operand = UNARY_OPERATIONS[type(node.op)], self.value(node.operand)
-        return lambda frame: unary(operation, operand(frame))
+        return lambda frame: apply_unary(operation, operand(frame))
 
     def _compare(self, node: ast.Compare) -> Value:
+        """Translate a comparison, chains of comparisons included."""
         if len(node.ops) > 1:
             sides = [node.left, *node.comparators]
             if any(isinstance(n, MAY_RAISE) for side in sides for n in ast.walk(side)):
@@ -872,11 +905,12 @@ class Translator:
             return lambda frame: contains(right(frame), left(frame), inside)
         if isinstance(op, (ast.Is, ast.IsNot)):
             same = isinstance(op, ast.Is)
-            return lambda frame: _is(left(frame), right(frame), same)
+            return lambda frame: _identity(left(frame), right(frame), same)
         operation = COMPARISONS[type(op)]
         return lambda frame: compare(operation, left(frame), right(frame))
 
     def _boolop(self, node: ast.BoolOp) -> Value:
+        """Translate ``and`` or ``or``; operands that may raise are evaluated only where Python evaluates them."""
         both = isinstance(node.op, ast.And)
         first = self.value(node.values[0])
         others = [(self.value(part), _cannot_raise(part)) for part in node.values[1:]]
@@ -896,6 +930,7 @@ class Translator:
         return value
 
     def _ifexp(self, node: ast.IfExp) -> Value:
+        """Translate ``a if condition else b``; branches that may raise are evaluated only where Python does."""
         test = self.value(node.test)
         yes, no = ((self.value(part), _cannot_raise(part)) for part in (node.body, node.orelse))
 
@@ -908,6 +943,7 @@ class Translator:
         return value
 
     def _subscript(self, node: ast.Subscript) -> Value:
+        """Translate a subscript or slice."""
         owner = self.value(node.value)
         if isinstance(node.slice, ast.Slice):
             parts = (node.slice.lower, node.slice.upper, node.slice.step)
@@ -917,6 +953,7 @@ class Translator:
         return lambda frame: item_of(owner(frame), index(frame))
 
     def _call(self, node: ast.Call) -> Value:
+        """Translate a call of a function or method."""
         function = self.value(node.func) if not isinstance(node.func, ast.Attribute) else None
         if any(keyword.arg is None for keyword in node.keywords):
             raise refusal(node)
@@ -934,7 +971,7 @@ class Translator:
             keywords = dict(zip(names, [part(frame) for part in values], strict=True))
             if not method:
                 return call(callee, positional, keywords, frame)
-            if isinstance(of, (States, Updated)):
+            if isinstance(of, (States, UpdatedStates)):
                 if method == "_replace" and not positional:
                     return _replace_fields(of, keywords)
                 return call(_member(of, method, FunctionType), (of, *positional), keywords, frame)
@@ -947,16 +984,19 @@ class Translator:
         return value
 
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp) -> Value:
+        """Translate a list comprehension or generator expression into a list."""
         items = self._comprehension(node, node.elt)
         return lambda frame: [item for (item,) in items(frame)]
 
     _generatorexp = _listcomp
 
     def _dictcomp(self, node: ast.DictComp) -> Value:
+        """Translate a dict comprehension."""
         items = self._comprehension(node, node.key, node.value)
         return lambda frame: {_key(key): value for key, value in items(frame)}
 
     def _comprehension(self, node: Any, *results: ast.expr) -> Callable[[Frame], Iterator[tuple[Any, ...]]]:
+        """Return a function of the frame that yields the values of ``results`` for each item of a comprehension."""
         if len(node.generators) != 1 or node.generators[0].is_async:
             raise refusal(node)
         source = node.generators[0]
@@ -975,22 +1015,24 @@ class Translator:
 
 
 def _merge_branches(frame: Frame, inside: Frame, outside: Frame, first: Any, second: Any) -> Any:
+    """Return one value per state of a frame, from the values in the states inside and outside a branch."""
     if first is None and second is None:
         return None
     return merge(frame.count, [(inside.rows, first), (outside.rows, second)])
 
 
 def _cannot_raise(node: ast.expr) -> bool:
+    """Return whether an expression has no call, subscript, division or power, which may raise."""
     return not any(isinstance(n, MAY_RAISE) for n in ast.walk(node))
 
 
 def _narrow_value(value: Any, frame: Frame) -> Any:
-    """Return values of the parent frame in the states of a frame narrowed from it."""
+    """Return a value of the parent frame in the states of a narrower frame; other values unchanged."""
     return value if type(value) is not np.ndarray or len(value) == frame.count else narrow(value, frame.rows)
 
 
 def _evaluate_branches(frame: Frame, condition: Any, yes: tuple[Value, bool], no: tuple[Value, bool]) -> Any:
-    """Return the values of one of two expressions in each state, evaluated where Python evaluates them."""
+    """Return the value of one of two expressions in each state, evaluated only where Python evaluates it."""
     if yes[1] and no[1]:
         return select(condition, yes[0](frame), no[0](frame))
     rows = np.flatnonzero(condition)
@@ -1003,7 +1045,7 @@ def _evaluate_branches(frame: Frame, condition: Any, yes: tuple[Value, bool], no
 
 
 def _global(function: FunctionType, name: str) -> Any:
-    """Return the object that a name refers to which is no variable of a function."""
+    """Return the object that a closure, global or builtin name refers to in a function."""
     code = function.__code__
     if name in code.co_freevars:
         cell = (function.__closure__ or ())[code.co_freevars.index(name)]
@@ -1019,8 +1061,8 @@ def _global(function: FunctionType, name: str) -> Any:
         raise NotOnArraysError(f"{name} has no value") from None
 
 
-def _is(a: Any, b: Any, same: bool) -> Any:
-    """Return ``a is b``, or ``a is not b``, where it is known: numbers have no identity on arrays."""
+def _identity(a: Any, b: Any, same: bool) -> Any:
+    """Return ``a is b``, or ``a is not b`` unless ``same``, in each state; refuse identities of numbers."""
     if any(value is None or isinstance(value, (enum.Enum, type)) for value in (a, b)):
         return (unwrap(a) is unwrap(b)) is same  # an array stands for numbers, and no number is one of these
     array, other = (a, b) if type(a) is np.ndarray else (b, a)
@@ -1038,22 +1080,22 @@ _VIEWS = {"dict_keys", "dict_values", "dict_items", "frozenset", "str"}
 
 
 def items_of(value: Any) -> list[Any]:
-    """Return the items of a collection that has the same number of them in all states."""
-    if isinstance(value, (States, Updated)):
+    """Return the items of a collection as a list; refuse collections whose length may differ between states."""
+    if isinstance(value, (States, UpdatedStates)):
         return list(value.fields())
     if type(value) is Uniform or not holds_arrays(value):
         value = unwrap(value)
         if isinstance(value, (tuple, list, range, dict, zip, enumerate, reversed, np.ndarray)) or (
             type(value).__name__ in _VIEWS
         ):
-            return [uniform(item) for item in value]
+            return [as_uniform(item) for item in value]
     elif isinstance(value, (tuple, list, dict)):
         return list(value)
     raise NotOnArraysError(f"items of {type(value).__name__}")
 
 
 def _uniform_truth(value: Any) -> bool:
-    """Return a truth value that is the same in all states."""
+    """Return a truth value as a bool; refuse truth values that differ between states."""
     answers = truth(value)
     if type(answers) is not np.ndarray:
         return bool(answers)
@@ -1063,13 +1105,14 @@ def _uniform_truth(value: Any) -> bool:
 
 
 def _key(value: Any) -> Any:
+    """Return a key of a dict or set unchanged; refuse keys that differ between states."""
     if holds_arrays(value) or type(value) is Uniform:
         raise NotOnArraysError("a key that differs from state to state")
     return value
 
 
 def contains(items: Any, value: Any, inside: bool) -> Any:
-    """Return whether a value is in a collection (or is not, if ``inside`` is False), in each state."""
+    """Return whether a value is in a collection (or is not, if ``inside`` is False): a bool, or one per state."""
     if type(items) is np.ndarray or isinstance(items, PerState) or isinstance(unwrap(items), np.ndarray):
         raise NotOnArraysError("elements of an array")
     if type(value) is not np.ndarray and not holds_arrays(items) and not holds_arrays(value):
@@ -1086,12 +1129,12 @@ def contains(items: Any, value: Any, inside: bool) -> Any:
         answer = apply_to_values(lambda key: key in items, value)
     else:
         raise NotOnArraysError("elements of another object than a collection")
-    return answer if inside else unary(operator.not_, answer)
+    return answer if inside else apply_unary(operator.not_, answer)
 
 
 def item_of(owner: Any, index: Any) -> Any:
-    """Return the element of a collection at an index, in each state."""
-    if isinstance(owner, (States, Updated)):
+    """Return ``owner[index]`` of a collection in each state; the index may differ between states."""
+    if isinstance(owner, (States, UpdatedStates)):
         owner = owner.fields()
     if type(index) is np.ndarray:
         if isinstance(owner, (tuple, list)) and holds_arrays(owner):
@@ -1101,11 +1144,11 @@ def item_of(owner: Any, index: Any) -> Any:
         raise NotOnArraysError("an element of a number, or one that a state selects")
     if isinstance(owner, (tuple, list)):
         return owner[index]  # no array of the user: a tuple with one is a `Uniform`
-    return uniform(unwrap(owner)[index])
+    return as_uniform(unwrap(owner)[index])
 
 
 def _item_per_state(owner: Any, index: Any) -> Any:
-    """Return the element of a tuple of numbers per state, at an index per state."""
+    """Return the element of a tuple of arrays at an index per state, one number per state."""
     index = check_limit(index)
     if index.dtype.kind != "i" or not len(index) or index.min() < -len(owner) or index.max() >= len(owner):
         raise NotOnArraysError("an index outside")
@@ -1115,11 +1158,12 @@ def _item_per_state(owner: Any, index: Any) -> Any:
 
 
 def _slice(owner: Any, bounds: list[Any]) -> Any:
-    if isinstance(owner, (States, Updated)):
+    """Return ``owner[start:stop:step]`` of a tuple, list, string or range; refuse bounds that differ between states."""
+    if isinstance(owner, (States, UpdatedStates)):
         owner = tuple(owner.fields())
     if any(map(holds_arrays, bounds)) or not isinstance(unwrap(owner), (tuple, list, str, range)):
         raise NotOnArraysError("a slice of another object than a tuple")
-    return owner[slice(*bounds)] if holds_arrays(owner) else uniform(unwrap(owner)[slice(*bounds)])
+    return owner[slice(*bounds)] if holds_arrays(owner) else as_uniform(unwrap(owner)[slice(*bounds)])
 
 
 # Calls
@@ -1149,7 +1193,7 @@ ITERATORS = zip, enumerate, reversed
 
 
 def call(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Frame) -> Any:
-    """Return the value of a call in the states of a frame."""
+    """Return the value of a function call in the states of a frame; refuse functions without a translation."""
     if isinstance(function, MethodType):
         arguments, function = (function.__self__, *arguments), function.__func__
     if type(function) is FunctionType:
@@ -1157,12 +1201,12 @@ def call(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], fr
             return _replace_items(owner, keywords) if len(arguments) == 1 else _refuse_call(function)
         return translate(function).value(arguments, keywords, frame)
     if isinstance(function, functools.partial):
-        bound = (*map(uniform, function.args), *arguments)
+        bound = (*map(as_uniform, function.args), *arguments)
         return call(function.func, bound, {**function.keywords, **keywords}, frame)
     if not (holds_arrays(arguments) or holds_arrays(keywords)):
         values = {name: unwrap(value) for name, value in keywords.items()}
         result = _native(function)(*map(unwrap, arguments), **values)
-        return uniform(list(result) if function in ITERATORS else result)
+        return as_uniform(list(result) if function in ITERATORS else result)
     if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
         return function(*arguments, **keywords)
     if function is dict and not arguments:
@@ -1180,7 +1224,7 @@ def call(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], fr
 
 
 def _call_with_numbers(function: Any, arguments: tuple[Any, ...]) -> Any:
-    """Return a function of one number per state and uniform numbers."""
+    """Return a function of `math` of one array with a number per state, and of other uniform numbers."""
     indices = [k for k, argument in enumerate(arguments) if type(argument) is np.ndarray]
     if len(indices) != 1 or not all(type(a) in (int, float, bool, np.ndarray) for a in arguments):
         return _refuse_call(function)
@@ -1190,10 +1234,12 @@ def _call_with_numbers(function: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def _refuse_call(function: Any) -> Any:
+    """Raise NotOnArraysError for a call of a function, with its name."""
     raise NotOnArraysError(f"a call of {getattr(function, '__name__', function)!r}")
 
 
 def _is_hashable(function: Any) -> bool:
+    """Return whether an object is hashable."""
     try:
         hash(function)
     except TypeError:
@@ -1202,7 +1248,7 @@ def _is_hashable(function: Any) -> bool:
 
 
 def _native(function: Any) -> Callable[..., Any]:
-    """Return a function that is called with uniform values; refuse a function with possible side effects."""
+    """Return a function that may be called with uniform values as it is; refuse others, which may have side effects."""
     if isinstance(function, type):
         is_named_tuple = issubclass(function, tuple) and hasattr(function, "_fields")
         if is_named_tuple or function in UNIFORM_FUNCTIONS or issubclass(function, enum.Enum):
@@ -1218,31 +1264,32 @@ def _native(function: Any) -> Callable[..., Any]:
     return _refuse_call(function)  # type: ignore[no-any-return]
 
 
-def _member(state: States | Updated, name: str, kind: type) -> Any:
-    """Return a method or a property of the user's class of states."""
+def _member(state: States | UpdatedStates, name: str, kind: type) -> Any:
+    """Return a method or property of the user's class of states by its name; refuse members of another kind."""
     member = inspect.getattr_static(state.make, name, None)
     if not isinstance(member, kind):
         raise NotOnArraysError(f"{name} of a state")
     return member
 
 
-def _property(state: States | Updated, name: str, frame: Frame) -> Any:
+def _property(state: States | UpdatedStates, name: str, frame: Frame) -> Any:
+    """Return the value of a property of the user's class of states, in each state."""
     if name == "__class__":
         return state.make
     return call(_member(state, name, property).fget, (state,), {}, frame)
 
 
 def _replace_items(state: Any, values: dict[str, Any]) -> Any:
-    """Return a NamedTuple of numbers per state with new values."""
+    """Return a NamedTuple of numbers per state with new values of the named fields."""
     if not set(values) <= set(state._fields):
         raise NotOnArraysError("fields of another state")
     return type(state)._make([values.get(name, value) for name, value in zip(state._fields, state, strict=True)])
 
 
 def _operands(arguments: tuple[Any, ...]) -> list[Any]:
-    """Return the operands of ``min``, ``max`` or ``sum``, which take one collection or several numbers."""
+    """Return the operands of ``min``, ``max`` or ``sum`` as a list, from one collection or several numbers."""
     items: Any = arguments[0] if len(arguments) == 1 else arguments
-    if isinstance(items, (States, Updated)):
+    if isinstance(items, (States, UpdatedStates)):
         items = items.fields()
     if not isinstance(items, (tuple, list)) or not items:
         raise NotOnArraysError("an argument that is no collection")
@@ -1250,6 +1297,8 @@ def _operands(arguments: tuple[Any, ...]) -> list[Any]:
 
 
 def _reduce(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Return a function that combines all its operands, from left to right, by an operation of two."""
+
     def reduce(*arguments: Any) -> Any:
         result, *others = _operands(arguments)
         for item in others:
@@ -1260,23 +1309,27 @@ def _reduce(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def _total(items: Any, start: Any = 0) -> Any:
+    """Return ``sum(items, start)`` of whole numbers in each state; refuse sums of floats."""
     total = start
     for item in _operands((items,)):
         if not _is_integer(item) or not _is_integer(total):
             raise NotOnArraysError("sums of floats are computed with more digits than float64")
-        total = check_limit(binary(operator.add, total, item))
+        total = check_limit(apply_binary(operator.add, total, item))
     return total
 
 
 def _is_integer(value: Any) -> bool:
+    """Return whether a value is an int, a bool or an array of them."""
     return type(value) in (int, bool) or (type(value) is np.ndarray and value.dtype.kind in "bi")
 
 
 def _is_truth_array(value: Any) -> bool:
+    """Return whether a value is an array of truth values of Python or NumPy."""
     return type(value) is np.ndarray and value.dtype.kind not in "if"
 
 
 def _any(items: Any) -> Any:
+    """Return ``any(items)`` in each state."""
     answer: Any = False
     for item in _operands((items,)):
         answer = answer | truth(item)
@@ -1284,6 +1337,7 @@ def _any(items: Any) -> Any:
 
 
 def _all(items: Any) -> Any:
+    """Return ``all(items)`` in each state."""
     answer: Any = True
     for item in _operands((items,)):
         answer = answer & truth(item)
@@ -1291,17 +1345,20 @@ def _all(items: Any) -> Any:
 
 
 def _type(value: Any) -> Any:
-    if not isinstance(value, (States, Updated)):
+    """Return ``type(value)`` of a state; refuse other values."""
+    if not isinstance(value, (States, UpdatedStates)):
         raise NotOnArraysError("the type of a number")
     return value.make
 
 
 def _length(value: Any) -> int:
+    """Return the length of a tuple, list or state of numbers per state."""
     return len(_items(value))
 
 
 def _items(value: Any) -> list[Any]:
-    if isinstance(value, (States, Updated)):
+    """Return the items of a tuple, list or state of numbers per state, as a list."""
+    if isinstance(value, (States, UpdatedStates)):
         value = value.fields()
     if not isinstance(value, (tuple, list)):
         raise NotOnArraysError("items of a number")
@@ -1309,41 +1366,43 @@ def _items(value: Any) -> list[Any]:
 
 
 def _as_int(value: Any) -> Any:
+    """Return ``int(value)`` of an array, one whole number per state."""
     if value.dtype.kind == "f":
         return apply_to_values(int, value)
-    return number(value).astype(np.int64)
+    return as_number(value).astype(np.int64)
 
 
 def _numpy_extremum(operation: Any, *operands: Any) -> Any:
-    """Return NumPy's maximum or minimum, which propagates NaN."""
+    """Return NumPy's maximum or minimum of several operands in each state, which propagates NaN."""
     if all(type(value) is bool or _is_truth_array(value) for value in operands):
         raise NotOnArraysError("an extremum of truth values")
-    return functools.reduce(operation, map(number, operands))
+    return functools.reduce(operation, map(as_number, operands))
 
 
 def _numpy_where(condition: Any, yes: Any, no: Any) -> Any:
+    """Return ``np.where(condition, yes, no)`` in each state."""
     condition = truth(condition)
     if type(condition) is not np.ndarray:
         condition = np.full(next(len(v) for v in (yes, no) if type(v) is np.ndarray), condition)
     numbers = yes, no
     if all(type(value) is bool or _is_truth_array(value) for value in numbers):
         return numpy_truth(np.where(condition, *numbers))
-    return np.where(condition, number(yes), number(no))
+    return np.where(condition, as_number(yes), as_number(no))
 
 
 _TRANSLATIONS: dict[Any, Callable[..., Any]] = {
-    abs: lambda value: unary(operator.abs, value),
+    abs: lambda value: apply_unary(operator.abs, value),
     min: _reduce(minimum),
     max: _reduce(maximum),
     sum: _total,
     any: _any,
     all: _all,
     bool: truth,
-    float: lambda value: number(value).astype(np.float64),
+    float: lambda value: as_number(value).astype(np.float64),
     int: _as_int,
     round: lambda value, *digits: apply_to_values(lambda number: round(number, *digits), value),
-    pow: lambda a, b: binary(operator.pow, a, b),
-    divmod: lambda a, b: (binary(operator.floordiv, a, b), binary(operator.mod, a, b)),
+    pow: lambda a, b: apply_binary(operator.pow, a, b),
+    divmod: lambda a, b: (apply_binary(operator.floordiv, a, b), apply_binary(operator.mod, a, b)),
     len: _length,
     type: _type,
     tuple: lambda value: tuple(_items(value)),
@@ -1353,15 +1412,15 @@ _TRANSLATIONS: dict[Any, Callable[..., Any]] = {
         zip(*(_items(v) if holds_arrays(v) else items_of(v) for v in values), strict=strict)
     ),
     reversed: lambda value: _items(value)[::-1],
-    **{operation: partial(binary, operation) for operation in BINARY_OPERATIONS.values()},
-    **{operation: partial(unary, operation) for operation in UNARY_OPERATIONS.values()},
+    **{operation: partial(apply_binary, operation) for operation in BINARY_OPERATIONS.values()},
+    **{operation: partial(apply_unary, operation) for operation in UNARY_OPERATIONS.values()},
     **{operation: partial(compare, operation) for operation in COMPARISONS.values()},
     np.where: _numpy_where,
     np.maximum: partial(_numpy_extremum, np.maximum),
     np.minimum: partial(_numpy_extremum, np.minimum),
     np.max: lambda items: _numpy_extremum(np.maximum, *_operands((items,))),
     np.min: lambda items: _numpy_extremum(np.minimum, *_operands((items,))),
-    np.clip: lambda value, low, high: np.minimum(np.maximum(number(value), number(low)), number(high)),
+    np.clip: lambda value, low, high: np.minimum(np.maximum(as_number(value), as_number(low)), as_number(high)),
     np.sum: _total,
     np.any: lambda items: numpy_truth(_any(items)),
     np.all: lambda items: numpy_truth(_all(items)),

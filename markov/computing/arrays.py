@@ -29,8 +29,11 @@ __all__ = [
     "NotOnArraysError",
     "PerState",
     "Uniform",
+    "apply_binary",
     "apply_to_values",
-    "binary",
+    "apply_unary",
+    "as_number",
+    "as_uniform",
     "check_limit",
     "compare",
     "element",
@@ -38,12 +41,9 @@ __all__ = [
     "maximum",
     "merge",
     "minimum",
-    "number",
     "numpy_truth",
     "select",
     "truth",
-    "unary",
-    "uniform",
     "unwrap",
 ]
 
@@ -59,21 +59,21 @@ SCALARS = frozenset({int, float, bool, str, FunctionType, type(None)})
 
 
 class NotOnArraysError(Exception):
-    """An operation that arrays cannot do as Python does it in each state."""
+    """Error: arrays with one number per state cannot do an operation as Python does it in each state."""
 
 
 class PerState:
-    """Base of states, whose fields have one value per state."""
+    """Base class of states in translated rules: tuples whose fields have one value for each of many states."""
 
     __slots__ = ()
 
     def fields(self) -> Any:
-        """Return all fields as a state of the user's class."""
+        """Return the user's NamedTuple with the values of all fields, each one value per state."""
         raise NotImplementedError
 
 
 class Uniform:
-    """An array of the user, or a collection that contains one: the same in all states.
+    """Wrapper of an array of the user, or of a collection that contains one: the same object in all states.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ class Uniform:
         self.value = value
 
 
-def uniform(value: Any) -> Any:
-    """Return an object of the user, in a `Uniform` if it is an array or a collection with arrays."""
+def as_uniform(value: Any) -> Any:
+    """Return an object of the user as a value that is the same in all states: arrays inside a `Uniform`."""
     kind = type(value)
     if kind in SCALARS:
         return value
@@ -98,7 +98,7 @@ def uniform(value: Any) -> Any:
 
 
 def unwrap(value: Any) -> Any:
-    """Return a uniform value as the user's object."""
+    """Return the user's object from a `Uniform`, or from a tuple or list of them; other values unchanged."""
     if type(value) is Uniform:
         return value.value
     if type(value) in (tuple, list) and any(type(part) is Uniform for part in value):
@@ -107,7 +107,7 @@ def unwrap(value: Any) -> Any:
 
 
 def holds_arrays(value: Any) -> bool:
-    """Whether a value, or a part of it, is an array or has one value per state."""
+    """Return whether a value is, or contains, an array or a state with one value per state."""
     kind = type(value)
     if kind in SCALARS:
         return False
@@ -122,8 +122,8 @@ def holds_arrays(value: Any) -> bool:
     return isinstance(value, np.ndarray)
 
 
-def number(value: Any) -> Any:
-    """Return an operand of an operation with an array: an array of numbers, an int or a float."""
+def as_number(value: Any) -> Any:
+    """Return an operand of arithmetic as an array of numbers, an int or a float; refuse other types."""
     kind = type(value)
     if kind is np.ndarray:
         if value.dtype is BOOL:
@@ -138,7 +138,7 @@ def number(value: Any) -> Any:
 
 
 def check_limit(value: Any) -> Any:
-    """Return a value; refuse arrays of whole numbers that sums may make inexact."""
+    """Return a value unchanged; refuse arrays of whole numbers so large that sums of them may be inexact."""
     is_integer = type(value) is np.ndarray and value.dtype is INTEGER and len(value) > 0
     if is_integer and not -LIMIT < value.min() <= value.max() < LIMIT:
         raise NotOnArraysError("large whole numbers")
@@ -149,27 +149,30 @@ def check_limit(value: Any) -> Any:
 
 
 def _is_integer(value: Any) -> bool:
+    """Return whether a value is an int or an array of whole numbers."""
     return type(value) is int or (type(value) is np.ndarray and value.dtype is INTEGER)
 
 
 def _is_truth(value: Any) -> bool:
-    """Whether a value is a truth value, of Python or of NumPy."""
+    """Return whether a value is a truth value of Python or NumPy, or an array of them."""
     return type(value) in (bool, np.bool_) or (type(value) is np.ndarray and value.dtype in (BOOL, NUMPY_TRUTH))
 
 
 def _is_numpy_truth(value: Any) -> bool:
+    """Return whether a value is a truth value of NumPy or an array of them, for which sums differ from Python's."""
     return type(value) is np.bool_ or (type(value) is np.ndarray and value.dtype is NUMPY_TRUTH)
 
 
 def _magnitude(value: Any) -> float:
-    """Return the largest absolute value of whole numbers."""
+    """Return the largest absolute value of an int or of an array of whole numbers, as a float."""
     if type(value) is int:
         return abs(float(value))
     return max(abs(float(value.min())), abs(float(value.max()))) if len(value) else 0.0
 
 
 def _sum(operation: Callable[..., Any], a: Any, b: Any) -> Any:
-    a, b = number(a), number(b)
+    """Return a + b or a - b, one number per state."""
+    a, b = as_number(a), as_number(b)
     if type(b) is int and b == 0:  # of a sum or a difference: the same numbers
         return a
     if type(a) is int and a == 0 and operation is operator.add:
@@ -178,14 +181,16 @@ def _sum(operation: Callable[..., Any], a: Any, b: Any) -> Any:
 
 
 def _product(operation: Callable[..., Any], a: Any, b: Any) -> Any:
-    a, b = number(a), number(b)
+    """Return a * b, one number per state; refuse products of whole numbers that may be inexact."""
+    a, b = as_number(a), as_number(b)
     if _is_integer(a) and _is_integer(b) and _magnitude(a) * _magnitude(b) >= LIMIT:
         raise NotOnArraysError("large whole numbers")
     return operation(a, b)
 
 
 def _quotient(operation: Callable[..., Any], a: Any, b: Any) -> Any:
-    a, b = number(a), number(b)
+    """Return a / b, a // b or a % b, one number per state; refuse zero divisors."""
+    a, b = as_number(a), as_number(b)
     if not np.all(b):
         raise NotOnArraysError("a division by zero")
     if operation is not operator.truediv and not (_is_integer(a) and _is_integer(b)):
@@ -194,6 +199,7 @@ def _quotient(operation: Callable[..., Any], a: Any, b: Any) -> Any:
 
 
 def _power(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    """Return a ** b, one operand an array of whole numbers, computed by Python once per distinct value."""
     if type(a) is np.ndarray and type(b) is not np.ndarray and a.dtype is not FLOAT:
         return apply_to_values(lambda value: operation(value, b), a)
     if type(b) is np.ndarray and type(a) is not np.ndarray and b.dtype is not FLOAT:
@@ -202,10 +208,11 @@ def _power(operation: Callable[..., Any], a: Any, b: Any) -> Any:
 
 
 def _bitwise(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    """Return a & b, a | b, a ^ b or a shift, one number or truth value per state."""
     if _is_truth(a) and _is_truth(b) and operation in (operator.and_, operator.or_, operator.xor):
         answer = operation(truth(a), truth(b))
         return numpy_truth(answer) if _is_numpy_truth(a) or _is_numpy_truth(b) else answer
-    a, b = number(a), number(b)
+    a, b = as_number(a), as_number(b)
     if not (_is_integer(a) and _is_integer(b)):
         raise NotOnArraysError("bits of numbers that are not whole")
     if operation in (operator.lshift, operator.rshift):
@@ -230,8 +237,8 @@ CONTAINER_OPERATIONS = operator.add, operator.mul, operator.or_
 """Operations of collections that do not use their elements."""
 
 
-def binary(operation: Callable[..., Any], a: Any, b: Any) -> Any:
-    """Return ``a + b`` or another operation of two operands, in each state."""
+def apply_binary(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    """Return ``operation(a, b)`` of an arithmetic or bitwise operator: one value, or one per state."""
     if type(a) is np.ndarray or type(b) is np.ndarray:
         return _BINARY[operation](operation, a, b)
     if type(a) in NUMBERS and type(b) in NUMBERS:
@@ -240,24 +247,24 @@ def binary(operation: Callable[..., Any], a: Any, b: Any) -> Any:
         if operation not in CONTAINER_OPERATIONS or isinstance(a, PerState) or isinstance(b, PerState):
             raise NotOnArraysError("an operation of collections")
         return operation(a, b)
-    return uniform(operation(unwrap(a), unwrap(b)))
+    return as_uniform(operation(unwrap(a), unwrap(b)))
 
 
-def unary(operation: Callable[..., Any], a: Any) -> Any:
-    """Return ``-a`` or another operation of one operand, in each state."""
+def apply_unary(operation: Callable[..., Any], a: Any) -> Any:
+    """Return ``operation(a)`` of an operator such as ``-`` or ``not``: one value, or one per state."""
     if operation is operator.not_:
         value = truth(a)
         return ~value if type(value) is np.ndarray else not value
     if type(a) is not np.ndarray:
-        return uniform(operation(unwrap(a)))
-    a = number(a)
+        return as_uniform(operation(unwrap(a)))
+    a = as_number(a)
     if operation is operator.invert and a.dtype is not INTEGER:
         raise NotOnArraysError("bits of numbers that are not whole")
     return operation(a)
 
 
 def compare(operation: Callable[..., Any], a: Any, b: Any) -> Any:
-    """Return ``a < b`` or another comparison, in each state."""
+    """Return ``operation(a, b)`` of a comparison such as ``<``: one truth value, or one per state."""
     if type(a) is np.ndarray or type(b) is np.ndarray:
         return _compare_numbers(operation, a, b)
     if type(a) in NUMBERS and type(b) in NUMBERS:
@@ -271,25 +278,26 @@ def compare(operation: Callable[..., Any], a: Any, b: Any) -> Any:
 
 
 def _compare_numbers(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    """Return a comparison of an array of numbers with a number, None or a string: truth values per state."""
     other = b if type(a) is np.ndarray else a
     if operation in (operator.eq, operator.ne) and (other is None or type(other) is str):
         return operation is operator.ne  # a number equals neither
-    return operation(number(a), number(b))
+    return operation(as_number(a), as_number(b))
 
 
 def _compare_tuples(operation: Callable[..., Any], a: Any, b: Any) -> Any:
-    """Return whether two tuples are equal, or different, in each state."""
+    """Return whether two tuples are equal (or different): one truth value, or one per state."""
     a, b = (value.fields() if isinstance(value, PerState) else value for value in (a, b))
     if operation not in (operator.eq, operator.ne) or not (isinstance(a, tuple) and isinstance(b, tuple)):
         raise NotOnArraysError("a comparison of collections")
     equal: Any = len(a) == len(b)
     for left, right in zip(a, b, strict=False):
         equal = equal & compare(operator.eq, left, right)
-    return equal if operation is operator.eq else unary(operator.not_, equal)
+    return equal if operation is operator.eq else apply_unary(operator.not_, equal)
 
 
 def truth(value: Any) -> Any:
-    """Return the truth of a value: a bool, or an array of them."""
+    """Return whether a value counts as true: a bool, or an array with one bool per state."""
     if type(value) is np.ndarray:
         return value if value.dtype is BOOL else value != 0
     if type(value) is Uniform and isinstance(value.value, np.ndarray):
@@ -300,13 +308,13 @@ def truth(value: Any) -> Any:
 
 
 def numpy_truth(value: Any) -> Any:
-    """Return truth values as NumPy's scalars, for which sums and ``~`` differ from Python's."""
+    """Return truth values, a bool or an array, in NumPy's type, for which sums and ``~`` differ from Python's."""
     return value.astype(NUMPY_TRUTH) if type(value) is np.ndarray else np.bool_(value)
 
 
 def apply_to_values(function: Callable[[Any], Any], values: Any) -> Any:
-    """Return a function of one number, called by Python once for each value that occurs."""
-    values = number(values)
+    """Return ``function(value)`` for each entry of an array, calling the function once per distinct value."""
+    values = as_number(values)
     if values.dtype is INTEGER and len(values):
         low = int(values.min())
         if int(values.max()) - low < len(values):
@@ -318,6 +326,7 @@ def apply_to_values(function: Callable[[Any], Any], values: Any) -> Any:
 
 
 def _as_array(numbers: list[Any]) -> Any:
+    """Return a list of numbers of one type as an array; refuse other lists."""
     kinds = set(map(type, numbers))
     if kinds <= {float, np.float64}:
         return np.array(numbers, dtype=FLOAT)
@@ -335,8 +344,8 @@ def _as_array(numbers: list[Any]) -> Any:
 
 
 def element(table: Any, index: Any) -> Any:
-    """Return the element of a uniform table at an index per state."""
-    index = number(index)
+    """Return ``table[index]`` for an array of indices, one per state, and a table that is the same in all states."""
+    index = as_number(index)
     if index.dtype is not INTEGER:
         raise NotOnArraysError("an index that is not whole")
     values = unwrap(table)
@@ -361,17 +370,17 @@ def element(table: Any, index: Any) -> Any:
 
 
 def select(condition: Any, yes: Any, no: Any) -> Any:
-    """Return ``yes if condition else no`` of numbers, by an array of truth values."""
+    """Return ``yes`` in the states in which ``condition`` is true and ``no`` in all others, one number per state."""
     if yes is no or (type(yes) is type(no) is not np.ndarray and _equal_scalars(yes, no)):
         return yes
     if _is_truth(yes) and _is_truth(no):
         answer = np.where(condition, truth(yes), truth(no))
         return numpy_truth(answer) if _is_numpy_truth(yes) or _is_numpy_truth(no) else answer
-    return np.where(condition, number(yes), number(no))
+    return np.where(condition, as_number(yes), as_number(no))
 
 
 def _equal_scalars(a: Any, b: Any) -> bool:
-    """Whether two uniform values of one type are the same number or string."""
+    """Return whether two values of one type are the same number, sign of zero included, or the same string."""
     return (
         type(a) in (int, float, bool, str)
         and a == b
@@ -380,7 +389,7 @@ def _equal_scalars(a: Any, b: Any) -> bool:
 
 
 def merge(count: int, parts: list[tuple[Any, Any]]) -> Any:
-    """Return one value for ``count`` states.
+    """Return one value per state for ``count`` states, from the values in disjoint parts of these states.
 
     Parameters
     ----------
@@ -412,7 +421,7 @@ def merge(count: int, parts: list[tuple[Any, Any]]) -> Any:
     if all(map(_is_truth, values)):
         dtype = NUMPY_TRUTH if any(map(_is_numpy_truth, values)) else BOOL
     else:
-        kinds = {v.dtype if type(v) is np.ndarray else np.dtype(type(number(v))) for v in values}
+        kinds = {v.dtype if type(v) is np.ndarray else np.dtype(type(as_number(v))) for v in values}
         if NUMPY_TRUTH in kinds:
             raise NotOnArraysError("truth values of NumPy beside numbers")
         dtype = FLOAT if FLOAT in kinds else INTEGER
@@ -423,6 +432,7 @@ def merge(count: int, parts: list[tuple[Any, Any]]) -> Any:
 
 
 def _extremum(operation: Callable[..., Any], builtin: Callable[..., Any], a: Any, b: Any) -> Any:
+    """Return the minimum or maximum of a and b, as Python's ``min`` or ``max`` does: one value, or one per state."""
     if type(a) is np.ndarray or type(b) is np.ndarray:
         return select(compare(operation, b, a), b, a)  # the first of equal numbers, as in Python
     return builtin(a, b)

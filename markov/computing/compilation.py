@@ -18,6 +18,6 @@ def bound_kernel(
     helpers: Sequence[Callable[..., Any]] = (),
     **snippets: str,
 ) -> Callable[[], Any]:
-    """Compile a template with spliced statements, and bind it to its arguments."""
+    """Return a kernel, compiled from a template with spliced statements, as a call without arguments."""
     call: Callable[[], Any] = make_kernel(template, helpers=helpers, snippets=snippets).bind(*arguments)
     return call

@@ -17,12 +17,12 @@ __all__ = [
     "MEMORY",
     "accurate_products",
     "elimination",
-    "layout",
-    "levels",
-    "levels_work",
+    "level_reduction",
+    "level_reduction_work",
     "multigrid",
     "multigrid_proof",
-    "order",
+    "order_by_bandwidth",
+    "order_by_fill",
     "sparse_lu",
     "substitutions",
 ]
@@ -48,52 +48,52 @@ ACCURATE_ENTRY = 1e-6
 
 
 def elimination(n: int, work: float, blocked: bool) -> float:
-    """Return the seconds to eliminate n states by ``work`` multiplications."""
+    """Predict the seconds to eliminate n states one by one with ``work`` multiplications, in blocks or not."""
     if blocked:
         return n * PER_STATE_BLOCKED + work * PER_PRODUCT_BLOCKED
     return n * PER_STATE + work * PER_PRODUCT
 
 
-def levels(count: int, work: float) -> float:
-    """Return the seconds of a level reduction of ``count`` levels by ``work`` multiplications."""
+def level_reduction(count: int, work: float) -> float:
+    """Predict the seconds to eliminate ``count`` levels of a block-tridiagonal chain with ``work`` multiplications."""
     return count * PER_LEVEL + work * PER_LEVEL_PRODUCT
 
 
-def levels_work(seconds: float) -> float:
-    """Return the number of multiplications of a level reduction in a time in s."""
+def level_reduction_work(seconds: float) -> float:
+    """Return the number of multiplications that a level reduction can make in a predicted time in s."""
     return seconds / PER_LEVEL_PRODUCT
 
 
-def layout(entries: int) -> float:
-    """Return the seconds to find an order with a small bandwidth."""
+def order_by_bandwidth(entries: int) -> float:
+    """Predict the seconds to compute an order of small bandwidth for a matrix with ``entries`` entries."""
     return entries * LAYOUT
 
 
-def order(entries: int) -> float:
-    """Return the seconds to find an order for sparse LU, and its fill-in."""
+def order_by_fill(entries: int) -> float:
+    """Predict the seconds to compute a fill-reducing order of a matrix with ``entries`` entries, and its fill-in."""
     return entries * (ORDERING + SYMBOLIC)
 
 
 def sparse_lu(fill: float, work: float) -> float:
-    """Return the seconds of a sparse factorization with ``fill`` entries by ``work`` multiplications."""
+    """Predict the seconds of a sparse LU factorization whose factors have ``fill`` entries, by ``work`` products."""
     return fill * PER_FACTOR_ENTRY + work * PER_FACTOR_PRODUCT
 
 
 def substitutions(entries: float) -> float:
-    """Estimate the time in s of the solves of a proof with factors of ``entries`` entries."""
+    """Predict the seconds of all triangular solves of one error bound, with factors of ``entries`` entries."""
     return entries * PER_SUBSTITUTION
 
 
 def multigrid(n: int, entries: int) -> float:
-    """Estimate the time of multigrid for pi in s: about thirty cycles."""
+    """Predict the seconds to solve pi Q = 0 by multigrid, about thirty cycles, on n states with ``entries`` rates."""
     return MULTIGRID + n * MULTIGRID_STATE + entries * MULTIGRID_ENTRY
 
 
 def multigrid_proof(n: int, entries: int, shared: bool) -> float:
-    """Return the seconds of multigrid for a bound, with the levels of the solution or others."""
+    """Predict the seconds to bound the error by multigrid, on the levels of the solution (shared) or new levels."""
     return (SHARED_PROOF if shared else SEPARATE_PROOF) * multigrid(n, entries)
 
 
 def accurate_products(entries: int) -> float:
-    """Return the seconds of a product with a generator in double-double."""
+    """Predict the seconds of one product of a generator with ``entries`` entries and a vector in double-double."""
     return entries * ACCURATE_ENTRY

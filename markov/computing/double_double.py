@@ -35,13 +35,13 @@ __all__ = [
     "sum_error",
 ]
 
-HELPERS = kernels.two_sum, kernels.two_product
+HELPERS = kernels.rounding_of_sum, kernels.rounding_of_product
 TINY = 2.0**-1022
 CHUNK = 1 << 15
 
 
 class Product(NamedTuple):
-    """A product, shape (n,), and a bound on the error of each entry, shape (n,)."""
+    """A product of a generator and a vector, shape (n,), and a bound on the error of each entry, shape (n,)."""
 
     value: Vector
     error: Vector
@@ -73,21 +73,22 @@ class DoubleDouble:
         self.terms = int(counts.max())
 
     def net_flow(self, x: Vector, low: Vector | None = None) -> Product:
-        """Return (x + low) Q: the flow into each state less the flow out of it."""
+        """Return (x + low) Q with error bounds: the flow into each state minus the flow out of it, shape (n,)."""
         low = np.zeros_like(x) if low is None else low
         return self._product(kernels.net_flows, x, low)
 
     def drift(self, h: Vector, low: Vector | None = None) -> Product:
-        """Return Q (h + low): the rate of change of h + low in each state."""
+        """Return Q (h + low) with error bounds: the mean rate of change of h + low in each state, shape (n,)."""
         low = np.zeros_like(h) if low is None else low
         return self._product(kernels.drifts, h, low)
 
     def variation(self, x: Vector, g: Vector) -> float:
-        """Return the sum of x(s) q(s, t) |g(t) - g(s)| over all transitions, in float64."""
+        """Return the sum of x(s) q(s, t) |g(t) - g(s)| over all transitions s -> t, in float64."""
         arguments = self.Q.indptr, self.Q.indices, self.Q.data, x, g
         return float(make_kernel(kernels.variation)(*arguments))
 
     def _product(self, template: Callable[..., Any], x: Vector, low: Vector) -> Product:
+        """Run a kernel of products (`net_flows` or `drifts`) on x + low, and bound the error of each sum."""
         Q, sums = self.Q, kernels.Sums(*np.zeros((3, len(x))))
         make_kernel(template, helpers=HELPERS)(kernels.Rows(Q.indptr, Q.indices, Q.data), x, low, sums)
         total, rest, size = sums
@@ -99,7 +100,7 @@ class DoubleDouble:
 
 
 def sum_error(a: Vector, b: Vector | float) -> Vector:
-    """Return the rounding error of a + b, shape (n,)."""
+    """Return the rounding error of the elementwise sum a + b, shape (n,)."""
     total = a + b
     part = total - a
     error: Vector = (a - (total - part)) + (b - part)
@@ -107,7 +108,7 @@ def sum_error(a: Vector, b: Vector | float) -> Vector:
 
 
 def pair_sum(a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
-    """Return the rounded sum of two vectors of two float64 per entry."""
+    """Return the sum of two double-double vectors, pairs (high, low) of shape (n,) each, as such a pair."""
     return a[0] + b[0], a[1] + (sum_error(a[0], b[0]) + b[1])
 
 
@@ -139,18 +140,18 @@ def mean(x: Vector, low: Vector, f: Vector, less: float = 0.0) -> tuple[float, f
 
 
 def excess(x: Vector, low: Vector) -> tuple[float, float]:
-    """Return the excess of the sum of x + low over one, and a bound on its error."""
+    """Return the sum of all entries of x + low minus one, and a bound on the error of that number."""
     return mean(x, low, np.ones_like(x), less=1.0)
 
 
 def product(a: Vector, b: Vector) -> tuple[Vector, Vector]:
-    """Return the rounded product a b and its rounding error; shapes (n,)."""
+    """Return the rounded elementwise product a * b and its exact rounding error, shape (n,) each."""
     rounded = a * b
     return rounded, product_error(rounded, split(a), split(b))
 
 
 def product_error(rounded: Vector, a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> Vector:
-    """Return the rounding error of a product of two split factors."""
+    """Return the rounding error of an elementwise product from the product and both factors, split by `split`."""
     lost = a[0] * b[0]
     lost -= rounded
     lost += a[0] * b[1]
@@ -160,7 +161,7 @@ def product_error(rounded: Vector, a: tuple[Vector, Vector], b: tuple[Vector, Ve
 
 
 def split(a: Vector) -> tuple[Vector, Vector]:
-    """Return numbers as sums of two numbers with half as many digits."""
+    """Return two vectors with the sum a and half of its digits each, so that their products are exact."""
     scaled = kernels.SPLITTER * a
     high = scaled - (scaled - a)
     return high, a - high

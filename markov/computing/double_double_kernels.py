@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Rows", "Sums", "drifts", "net_flows", "two_product", "two_sum", "variation"]
+__all__ = ["Rows", "Sums", "drifts", "net_flows", "rounding_of_product", "rounding_of_sum", "variation"]
 
 SPLITTER = 134217729.0  # 2^27 + 1
 
 
-def two_sum(a, b):
-    """Return the rounding error of a + b."""
+def rounding_of_sum(a, b):
+    """Return the rounding error of the float64 sum a + b, exactly (Knuth's TwoSum, without the sum itself)."""
     total = a + b
     part = total - a
     return (a - (total - part)) + (b - part)
 
 
-def two_product(a, b):
-    """Return the rounding error of a b."""
+def rounding_of_product(a, b):
+    """Return the rounding error of the float64 product a * b, exactly (Dekker's product without the product)."""
     product = a * b
     scaled = SPLITTER * a
     a_high = scaled - (scaled - a)
@@ -39,7 +39,7 @@ def two_product(a, b):
 
 
 class Rows(NamedTuple):
-    """The rates out of each state of a chain, as rows of a sparse matrix."""
+    """The rates out of each state of a chain in compressed sparse rows: row pointers, target states, rates."""
 
     indptr: NDArray[np.integer[Any]]
     indices: NDArray[np.integer[Any]]
@@ -47,7 +47,9 @@ class Rows(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """A sum for each state, which starts at zero.
+    """Output arrays with one sum per state: the rounded sum, the sum of its rounding errors, the sum of their sizes.
+
+    All start at zero. ``rest`` sums the low parts as well.
 
     ``rest`` is the sum of the rounding errors and of the low parts, ``size`` the sum of their magnitudes.
     """
@@ -58,7 +60,7 @@ class Sums(NamedTuple):
 
 
 def net_flows(rows, x, low, sums):
-    """Sum the flows into each state less the flows out of it, for x + low."""
+    """Add to ``sums`` the flow into each state minus the flow out of it, for the vector x + low."""
     indptr, indices, rates = rows
     net, rest, size = sums
     for i in range(len(x)):
@@ -67,9 +69,9 @@ def net_flows(rows, x, low, sums):
             if j == i:
                 continue
             flow = x[i] * rates[k]
-            lost = two_product(x[i], rates[k])
+            lost = rounding_of_product(x[i], rates[k])
             more = low[i] * rates[k]
-            lost_in, lost_out = two_sum(net[j], flow), two_sum(net[i], -flow)
+            lost_in, lost_out = rounding_of_sum(net[j], flow), rounding_of_sum(net[i], -flow)
             net[j] += flow
             net[i] -= flow
             rest[j] += lost_in + (lost + more)
@@ -79,7 +81,7 @@ def net_flows(rows, x, low, sums):
 
 
 def drifts(rows, h, low, sums):
-    """Sum rate times change of h + low over the transitions out of each state."""
+    """Write into ``sums`` the drift of h + low in each state: the sum over its transitions of rate times change."""
     indptr, indices, rates = rows
     drift, rest, size = sums
     for i in range(len(h)):
@@ -91,11 +93,11 @@ def drifts(rows, h, low, sums):
             if j == i:
                 continue
             change = h[j] - h[i]
-            little = two_sum(h[j], -h[i])
+            little = rounding_of_sum(h[j], -h[i])
             more = low[j] - low[i]
             product = rates[k] * change
-            lost = two_product(rates[k], change)
-            sum_rounding = two_sum(total, product)
+            lost = rounding_of_product(rates[k], change)
+            sum_rounding = rounding_of_sum(total, product)
             total += product
             losses += sum_rounding + (lost + rates[k] * (little + more))
             sizes += abs(sum_rounding) + (abs(lost) + rates[k] * (abs(little) + abs(more)))
@@ -105,7 +107,7 @@ def drifts(rows, h, low, sums):
 
 
 def variation(indptr, indices, rates, x, g):
-    """Return the sum of x times rate times magnitude of the change of g, over all transitions."""
+    """Return the sum over all transitions of x in the source times the rate times the magnitude of the change of g."""
     total = 0.0
     for i in range(len(g)):
         change = 0.0

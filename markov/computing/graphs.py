@@ -25,7 +25,7 @@ MAX_PLAIN_ENTRIES = 300_000
 
 
 def breadth_first_order(graph: sp.csr_matrix, start: int, *, directed: bool = True) -> NDArray[np.int64]:
-    """Return the states that a state leads to, itself first, in the order of a breadth-first search.
+    """Return the states that a start state leads to, in the order of a breadth-first search, the start first.
 
     Parameters
     ----------
@@ -36,18 +36,18 @@ def breadth_first_order(graph: sp.csr_matrix, start: int, *, directed: bool = Tr
     directed
         Whether edges are followed from row to column only; otherwise edges out of a state come before edges into it.
     """
-    if not _by_plain_python(graph):
+    if not _fits_plain_python(graph):
         from scipy.sparse import csgraph
 
         numbers = csgraph.breadth_first_order(graph, start, directed=directed, return_predecessors=False)
         return numbers.astype(np.int64)
     graphs = [graph] if directed else [graph, graph.T.tocsr()]
-    order = _order([(way.indptr.tolist(), way.indices.tolist()) for way in graphs], int(start))
+    order = _search_order([(way.indptr.tolist(), way.indices.tolist()) for way in graphs], int(start))
     return np.array(order, dtype=np.int64)
 
 
 def reachable_from(graph: sp.csr_matrix, first: int) -> NDArray[np.bool_]:
-    """Return the states that a state leads to, itself included; shape (states,)."""
+    """Return whether the state ``first`` leads to each state, shape (states,); it leads to itself."""
     entered = np.zeros(graph.shape[0], dtype=bool)
     entered[breadth_first_order(graph, first)] = True
     return entered
@@ -56,7 +56,7 @@ def reachable_from(graph: sp.csr_matrix, first: int) -> NDArray[np.bool_]:
 def leads_to(
     backward: sp.csr_matrix, target: NDArray[np.bool_], within: NDArray[np.bool_] | None = None
 ) -> NDArray[np.bool_]:
-    """Return the states from which a target can be reached, shape (n,).
+    """Return whether each state can reach a target set, shape (n,); states of the target can.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def leads_to(
 
 
 def strong_components(graph: sp.csr_matrix) -> tuple[int, NDArray[np.int32]]:
-    """Return the number of strongly connected components, and that of the component of each state."""
+    """Return the number of strongly connected components, and each state's component number, shape (n,)."""
     n = graph.shape[0]
-    if n and _by_plain_python(graph):
+    if n and _fits_plain_python(graph):
         reached_count = len(breadth_first_order(graph, 0))
         if reached_count == n == len(breadth_first_order(graph.T.tocsr(), 0)):
             return 1, np.zeros(n, dtype=np.int32)
@@ -93,12 +93,12 @@ def strong_components(graph: sp.csr_matrix) -> tuple[int, NDArray[np.int32]]:
 
 
 def cuthill_mckee_order(graph: sp.csr_matrix) -> NDArray[np.int64]:
-    """Return the states in the order of Cuthill and McKee (1969), edges counting in both directions.
+    """Return the states in the order of Cuthill and McKee (1969), shape (n,); edges count in both directions.
 
     Breadth first from a state with the fewest neighbours, neighbours of a state in the order of their degrees; then
     the next component.
     """
-    if not _by_plain_python(graph):
+    if not _fits_plain_python(graph):
         from scipy.sparse.csgraph import reverse_cuthill_mckee
 
         return reverse_cuthill_mckee(graph)[::-1].astype(np.int64)
@@ -125,16 +125,16 @@ def cuthill_mckee_order(graph: sp.csr_matrix) -> NDArray[np.int64]:
 _searched = {"entries": 0}
 
 
-def _by_plain_python(graph: sp.csr_matrix) -> bool:
-    """Whether SciPy's search is not loaded, and the graph and the total of all earlier searches are small."""
+def _fits_plain_python(graph: sp.csr_matrix) -> bool:
+    """Return whether to search a graph in plain Python: SciPy's search is not loaded and all searches are small."""
     if "scipy.sparse.csgraph" in sys.modules or graph.nnz > PLAIN_ENTRIES:
         return False
     _searched["entries"] += graph.nnz
     return _searched["entries"] <= MAX_PLAIN_ENTRIES
 
 
-def _order(matrices: list[tuple[list[int], list[int]]], start: int) -> list[int]:
-    """Return the order of a breadth-first search along the rows of matrices, each as its pointers and indices."""
+def _search_order(matrices: list[tuple[list[int], list[int]]], start: int) -> list[int]:
+    """Return the states in breadth-first order along several matrices, each a pair of row pointers and columns."""
     visited, order = {start}, [start]
     for state in order:  # grows in the loop
         for begins, targets in matrices:

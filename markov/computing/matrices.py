@@ -35,7 +35,7 @@ MAX_INT32 = 2**31 - 1
 
 
 def row_numbers(pointers: NDArray[np.integer[Any]], numbers: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Return the row of each entry of a matrix in compressed rows.
+    """Return the row number of each stored entry of a matrix in compressed rows, shape (entries,).
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def row_numbers(pointers: NDArray[np.integer[Any]], numbers: NDArray[Any] | None
 
 
 def from_edges(sources: NDArray[Any], targets: NDArray[Any], rates: NDArray[np.float64], n: int) -> sp.csr_matrix:
-    """Return the generator of rates from sources to targets, shape (transitions,) each, on n states.
+    """Return the generator, shape (n, n), of transitions in arrays of sources, targets and rates, shape (transitions,).
 
     Rates between the same two states add up; loops are dropped.
     """
@@ -69,7 +69,7 @@ def from_edges(sources: NDArray[Any], targets: NDArray[Any], rates: NDArray[np.f
 
 
 def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:
-    """Return the generator of off-diagonal rates > 0, shape (n, n), with sorted rows.
+    """Return the generator of off-diagonal rates > 0, shape (n, n): sorted rows, each with the sum zero.
 
     States without transitions have no entry on the diagonal.
     """
@@ -94,7 +94,7 @@ def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def exit_errors(Q: sp.csr_matrix) -> NDArray[np.float64]:
-    """Return bounds on the sums of the rows of a generator, shape (n,)."""
+    """Return a bound on the absolute value of the sum of each row of a generator, shape (n,)."""
     rates, count = off_diagonal(Q), Q.shape[0]
     sums = np.zeros(count, dtype=np.longdouble)
     terms = np.diff(rates.indptr)
@@ -104,7 +104,7 @@ def exit_errors(Q: sp.csr_matrix) -> NDArray[np.float64]:
 
 
 def off_diagonal(Q: sp.csr_matrix) -> sp.csr_matrix:
-    """Return the rates between different states, shape (n, n)."""
+    """Return the positive rates between different states of a generator, a matrix of shape (n, n)."""
     entries = sp.coo_matrix(Q)
     moves = (entries.row != entries.col) & (entries.data > 0.0)
     pairs = entries.row[moves], entries.col[moves]
@@ -112,7 +112,7 @@ def off_diagonal(Q: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def rank_of(order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the inverse of a permutation, shape (n,)."""
+    """Return the inverse of a permutation: the position of each state in an order of the states, shape (n,)."""
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return rank
@@ -121,7 +121,7 @@ def rank_of(order: NDArray[np.int64]) -> NDArray[np.int64]:
 def stop_outside(
     rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]
 ) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
-    """Return the chain on a subset of states with two absorbing states: the target, and all others.
+    """Return the chain on a subset of states, plus an absorbing state for the target and for all other states.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def stop_outside(
 
 
 def inner(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Return sum_i x(i) y(i), for vectors of shape (n,)."""
+    """Return the inner product sum_i x(i) y(i) of two vectors of shape (n,), computed on one core."""
     return float(np.einsum("i,i", x, y))
 
 

@@ -33,7 +33,7 @@ __all__ = [
     "check_room",
     "interruptible",
     "rates_in_range",
-    "report",
+    "report_residual",
     "time_limit",
     "watch_residuals",
 ]
@@ -43,7 +43,7 @@ __all__ = [
 
 
 class TooLargeError(MemoryError):
-    """More memory is needed than available.
+    """Error: a computation needs more memory than is available.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class TooLargeError(MemoryError):
 
 
 class StateLimitError(TooLargeError):
-    """A model has more states than allowed.
+    """Error: a model has more reachable states than the limit ``most``.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class StateLimitError(TooLargeError):
 
 
 class GrowingStatesError(StateLimitError):
-    """A search by plain Python is stopped: a component grows, and it is unknown whether it is bounded.
+    """Error: a search of states was stopped, since a component keeps growing and no bound on it is proved.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class GrowingStatesError(StateLimitError):
 
 
 class InfiniteStatesError(TooLargeError):
-    """A start leads to infinitely many states.
+    """Error: infinitely many states can be reached from the initial state of a model.
 
     Attributes
     ----------
@@ -118,16 +118,16 @@ class InfiniteStatesError(TooLargeError):
 
 
 def available() -> float:
-    """Return the bytes that this process may still allocate; inf if unknown.
+    """Return the number of bytes that this process may still allocate; inf if it is unknown.
 
     The minimum of the free memory, the limit of the control group, and the limits of the process on its address space
     and its data (``ulimit -v``, ``ulimit -d``).
     """
-    return max(min(_free(), _below_limits()), 0.0)
+    return max(min(_free_bytes(), _bytes_below_limits()), 0.0)
 
 
-def _free() -> float:
-    """Return the free memory of this machine or control group, in bytes."""
+def _free_bytes() -> float:
+    """Return the free memory of this machine or of the process's control group in bytes; inf if it is unknown."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         free = 1024.0 * next(int(x.split()[1]) for x in lines if x.startswith("MemAvailable"))
@@ -145,8 +145,8 @@ def _free() -> float:
     return free
 
 
-def _below_limits() -> float:
-    """Return the bytes below the limits of this process; inf without limits."""
+def _bytes_below_limits() -> float:
+    """Return the bytes that the process may allocate before it reaches its resource limits; inf without limits."""
     try:
         import resource
 
@@ -166,7 +166,7 @@ def _below_limits() -> float:
 
 
 def check_room(what: str, predicted: float) -> None:
-    """Raise TooLargeError unless the predicted number of bytes is available."""
+    """Raise TooLargeError unless ``predicted`` bytes of memory are available; ``what`` names their use."""
     if predicted > MIN_CHECKED_BYTES and predicted > (free := available()):
         raise TooLargeError(what, predicted, free)
 
@@ -184,7 +184,7 @@ POLL_SECONDS = 0.1
 
 
 def interruptible(call: Callable[[], Value], seconds: float) -> Value:
-    """Return the result of a call that Ctrl-C can interrupt at once.
+    """Return the result of a call without arguments, made in a thread if it is long, so that Ctrl-C ends it.
 
     Python handles signals between its own instructions only, never inside a library's call. A long
     call that lets other threads run meanwhile, as SuperLU's factorizations do, is therefore made by
@@ -226,7 +226,7 @@ _active_watch: ContextVar[_Watch | None] = ContextVar("_active_watch", default=N
 
 
 class Counter:
-    """Progress bar of a count, with or without a total, for long runs; use as a context manager."""
+    """Progress bar that shows a count of finished steps, with or without a total, in long runs; a context manager."""
 
     def __init__(self, name: str, total: int | None = None) -> None:
         self.name, self.total = name, total
@@ -235,7 +235,7 @@ class Counter:
         self.next = time.perf_counter() + DELAY
 
     def show(self, count: int) -> None:
-        """Show the count."""
+        """Update the progress bar to a count, at most every 0.2 s."""
         if time.perf_counter() < self.next:
             return
         if self.bar is None:
@@ -254,7 +254,7 @@ class Counter:
 
 
 class _Watch:
-    """History of residuals of one solution, with its progress bar."""
+    """History of the residuals of one iterative solution, and its progress bar."""
 
     def __init__(self, tolerance: float | None) -> None:
         self.history: list[tuple[int, float]] = []
@@ -264,7 +264,7 @@ class _Watch:
         self.next = time.perf_counter() + DELAY
 
     def update(self, iteration: int, residual: float) -> None:
-        """Record a residual; update the bar with the share of the required digits."""
+        """Record the residual of an iteration, and show the share of the required digits in the progress bar."""
         self.history.append((iteration, residual))
         if len(self.history) == 1:
             self.begin = time.time()
@@ -285,7 +285,7 @@ class _Watch:
 
 @contextmanager
 def watch_residuals(tolerance: float | None) -> Iterator[list[tuple[int, float]]]:
-    """Record reported (iteration, residual) pairs; show a progress bar for long runs.
+    """Yield the list to which `report_residual` appends (iteration, residual); show a progress bar in long runs.
 
     Parameters
     ----------
@@ -302,8 +302,8 @@ def watch_residuals(tolerance: float | None) -> Iterator[list[tuple[int, float]]
             watch.bar.close()
 
 
-def report(iteration: int, residual: float) -> None:
-    """Report the relative residual to the active progress monitor, from iterative methods."""
+def report_residual(iteration: int, residual: float) -> None:
+    """Pass the relative residual of an iteration to the active progress monitor, if any; iterative methods call it."""
     watch = _active_watch.get()
     if watch is not None:
         watch.update(iteration, residual)
@@ -321,7 +321,7 @@ _limit: ContextVar[float | None] = ContextVar("time_limit", default=None)
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Refuse computations in the context that are predicted to take longer, in s."""
+    """Set the largest predicted duration, in s, of computations in the context; `Prediction` raises beyond it."""
     token = _limit.set(seconds)
     try:
         yield
@@ -330,14 +330,14 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 class Prediction:
-    """Prediction of the duration of a sum of powers, from the time and the decay so far."""
+    """Prediction of the duration of a long sum of matrix powers, from the time and the decay of its terms so far."""
 
     def __init__(self) -> None:
         self._watch, self._limit = Stopwatch(), _limit.get()
         self._before: dict[str, tuple[int, float]] = {}
 
     def check(self, done: int, remaining: float, decays: dict[str, tuple[float, float]]) -> None:
-        """Raise ValueError if the remaining products are predicted to exceed the limit.
+        """Raise ValueError if the remaining products of a sum of matrix powers are predicted to exceed the time limit.
 
         Parameters
         ----------
@@ -376,7 +376,7 @@ MIN_SAFE_RATE, MAX_SAFE_RATE = 1e-150, 1e150
 
 @contextmanager
 def rates_in_range(Q: sp.csr_matrix) -> Iterator[None]:
-    """Raise ValueError if a computation with rates beyond 1e-150 .. 1e150 overflows or divides by zero.
+    """Raise ValueError if rates outside 1e-150 .. 1e150 make a computation in the context overflow.
 
     Rates within this range are not checked: their products and quotients do not overflow.
 

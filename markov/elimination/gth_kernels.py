@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 
-from markov.computing.double_double_kernels import two_sum
+from markov.computing.double_double_kernels import rounding_of_sum
 
-__all__ = ["HELPERS", "eliminate", "flows", "inflows", "lay_out", "lowest_beside", "mean_costs"]
+__all__ = ["HELPERS", "eliminate", "inflows", "lay_out", "lowest_neighbours", "mean_costs", "stationary_vector"]
 
 
-def lowest_beside(indptr, indices, rank, first):
-    """Lower ``first``, by place, to the lowest place that a transition joins with it (the template)."""
+def lowest_neighbours(indptr, indices, rank, first):
+    """Lower ``first[k]`` to the lowest position that a transition connects with position k, for all k, in place."""
     for x in range(len(rank)):
         i = rank[x]
         for n in range(indptr[x], indptr[x + 1]):
@@ -26,7 +26,7 @@ def lowest_beside(indptr, indices, rank, first):
 
 
 def lay_out(indptr, indices, data, rank, row_stride, rates):
-    """Write the off-diagonal entries of a matrix where elimination has them (the template)."""
+    """Write the off-diagonal entries of a sparse matrix into the array of stored rates."""
     for x in range(len(rank)):
         for n in range(indptr[x], indptr[x + 1]):
             if indices[n] != x:
@@ -34,7 +34,7 @@ def lay_out(indptr, indices, data, rank, row_stride, rates):
 
 
 def eliminate(rates, row_stride, first, low, high, workspace):
-    """Eliminate the states high - 1 .. low, without updating rates between states below ``low``.
+    """Eliminate the states high - 1 .. low in place, without updating rates between states below ``low``.
 
     Leaves column k divided by the exit rate of k, and that on the diagonal. Two states k and m = k - 1 are
     eliminated at a time, which halves the reads and writes of all other rates; ``workspace`` holds their rows.
@@ -51,10 +51,10 @@ def eliminate(rates, row_stride, first, low, high, workspace):
         if not alone:
             for j in range(count):
                 row[j] = rates[k * row_stride + start + j]
-                lost += two_sum(total, row[j])
+                lost += rounding_of_sum(total, row[j])
                 total += row[j]
             back = rates[k * row_stride + m]
-            lost += two_sum(total, back)
+            lost += rounding_of_sum(total, back)
             total = (total + back) + lost
             share = rates[m * row_stride + k] / total
             rates[m * row_stride + k] = share
@@ -64,7 +64,7 @@ def eliminate(rates, row_stride, first, low, high, workspace):
         for j in range(count):
             next_row[j] = part[j] if alone else part[j] + share * row[j]
             part[j] = next_row[j]
-            lost += two_sum(next_total, next_row[j])
+            lost += rounding_of_sum(next_total, next_row[j])
             next_total += next_row[j]
         next_total += lost
         rates[m * row_stride + m] = next_total
@@ -83,8 +83,8 @@ def eliminate(rates, row_stride, first, low, high, workspace):
                         part[j] += share * pivot[j] + next_share * next_pivot[j]
 
 
-def flows(rates, row_stride, first, pi):
-    """Write pi, zero before, with pi[0] = 1 unless that makes others overflow (the template)."""
+def stationary_vector(rates, row_stride, first, pi):
+    """Write into ``pi``, zero before, the stationary vector with pi[0] = 1, or a multiple if entries would overflow."""
     n = len(pi)
     pi[0] = 1.0
     end = 1
@@ -102,7 +102,7 @@ def flows(rates, row_stride, first, pi):
 
 
 def inflows(rates, row_stride, first, r):
-    """Turn flows r into the states from outside into d with d Q = -r and d[0] = 0 (the template)."""
+    """Replace r, flows into the states from outside, by d with d Q = -r and d[0] = 0, in place."""
     n = len(r)
     for step in range(n - 1):
         k = n - 1 - step
@@ -120,7 +120,7 @@ def inflows(rates, row_stride, first, r):
 
 
 def mean_costs(rates, row_stride, first, g, low):
-    """Turn costs per second into the mean costs on the way to state 0, g + low (the template).
+    """Replace g, costs per second, by the mean costs until state 0 is entered, the sum g + low, in place.
 
     The cost of a state is the cost of the lower state with the largest rate plus the mean difference to it. Thus
     groups of states that rarely leave each other keep the digits of the differences within them.
@@ -131,7 +131,7 @@ def mean_costs(rates, row_stride, first, g, low):
         i = n - 1 - step
         while first[end - 1] > i:
             end -= 1
-        g[i] += product(rates[i * row_stride + i + 1 : i * row_stride + end], g[i + 1 : end])
+        g[i] += inner_product(rates[i * row_stride + i + 1 : i * row_stride + end], g[i + 1 : end])
     g[0] = low[0] = 0.0
     for k in range(1, n):
         start = first[k]
@@ -144,15 +144,15 @@ def mean_costs(rates, row_stride, first, g, low):
         total = g[k]
         for j in range(len(row)):
             difference = g[start + j] - base
-            difference_low = two_sum(g[start + j], -base) + (low[start + j] - base_low)
+            difference_low = rounding_of_sum(g[start + j], -base) + (low[start + j] - base_low)
             total += row[j] * (difference + difference_low)
         total /= rates[k * row_stride + k]
         g[k] = base + total
-        low[k] = base_low + two_sum(base, total)
+        low[k] = base_low + rounding_of_sum(base, total)
 
 
-def product(x, y):
-    """Return the inner product of vectors, in four sums that need not wait for each other."""
+def inner_product(x, y):
+    """Return the inner product of two vectors, in four partial sums that need not wait for each other."""
     a = b = c = d = 0.0
     quads = len(x) // 4
     for n in range(quads):
@@ -165,4 +165,4 @@ def product(x, y):
     return (a + b) + (c + d)
 
 
-HELPERS = {"eliminate": (two_sum,), "mean_costs": (two_sum, product)}
+HELPERS = {"eliminate": (rounding_of_sum,), "mean_costs": (rounding_of_sum, inner_product)}

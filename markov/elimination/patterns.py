@@ -34,6 +34,7 @@ __all__ = [
     "BandFactors",
     "Pattern",
     "Substitution",
+    "add_paths",
     "ascent",
     "band",
     "eliminate_band",
@@ -41,8 +42,7 @@ __all__ = [
     "eliminate_down_to",
     "lay_out",
     "short_order",
-    "square",
-    "update",
+    "square_view",
 ]
 
 BLOCK = 64
@@ -53,7 +53,7 @@ MAX_DENSITY_RATIO = 4  # a matrix with at least a quarter of all entries keeps i
 
 
 class Band(NamedTuple):
-    """How the rates of a chain are laid out for elimination.
+    """The layout of a chain's rates for elimination on band storage: order of the states, spans and cost.
 
     Attributes
     ----------
@@ -82,13 +82,13 @@ class Band(NamedTuple):
 
     @property
     def spans(self) -> NDArray[np.int64]:
-        """Number of lower-numbered neighbours of each state, shape (n,)."""
+        """Number of lower positions that the elimination of each position reaches down to, shape (n,)."""
         spans: NDArray[np.int64] = np.arange(len(self.first)) - self.first
         return spans
 
     @property
     def n_values(self) -> int:
-        """Number of stored rates."""
+        """Number of stored rates, zeros within the band included."""
         n = len(self.first)
         return (n - 1) * self.row_stride + n
 
@@ -99,12 +99,12 @@ class Band(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Predicted time of the elimination."""
+        """Predicted seconds of the elimination in this layout."""
         return costs.elimination(len(self.first), self.work, self.block < len(self.first))
 
 
 class BandFactors:
-    """Factors of an elimination, with solves.
+    """Factors of a generator by elimination on band storage, and solves with them.
 
     Attributes
     ----------
@@ -126,32 +126,33 @@ class BandFactors:
         """Bytes of the factors."""
         return self.rates.nbytes
 
-    def flows(self) -> NDArray[np.float64]:
-        """Return pi up to a factor, shape (n,)."""
+    def stationary_vector(self) -> NDArray[np.float64]:
+        """Return the stationary vector pi up to a factor, in the order of the states, shape (n,)."""
         pi = np.zeros(len(self.form.first))
-        self._run("flows", pi)
+        self._run("stationary_vector", pi)
         return pi[self.form.rank]
 
     def poisson(self, f: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return g with Q g = -f away from the reference, and zero there; a sum of two, shape (n,)."""
+        """Return g with Q g = -f except in the reference, where g is zero: a sum of two vectors, shape (n,) each."""
         g = f[self.form.order], np.zeros_like(f)
         self._run("mean_costs", *g)
         return g[0][self.form.rank], g[1][self.form.rank]
 
     def balance(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return d with d Q = -r away from the reference, and zero there; shape (n,)."""
+        """Return d with d Q = -r except in the reference, where d is zero; shape (n,)."""
         d = r[self.form.order]
         self._run("inflows", d)
         return d[self.form.rank]
 
     def _run(self, name: str, *vectors: NDArray[np.float64]) -> None:
+        """Run a kernel of substitution with the factors on vectors in the order of elimination, in place."""
         layout = self.rates, self.form.row_stride, self.form.first
         with np.errstate(all="ignore"):  # callers check whether results are finite
             _kernel(name)(*layout, *vectors)
 
 
 def eliminate_band(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
-    """Return the factors of a generator, shape (n, n), in the layout ``form``.
+    """Return the factors of a generator, shape (n, n), by elimination in the band layout ``form``.
 
     Raises
     ------
@@ -168,7 +169,7 @@ def eliminate_band(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
 
 
 def eliminate_down_to(rates: NDArray[np.float64], low: int) -> None:
-    """Eliminate the states from the last one down to ``low``, in blocks, in place.
+    """Eliminate the states from the last one down to ``low`` from a dense matrix of rates, in place.
 
     Afterwards each column is divided by the exit rate of its state, each row has the rates to lower states, the
     diagonal has the exit rates, and the square of the states below ``low`` has the censored rates. The diagonal is
@@ -190,19 +191,19 @@ def _eliminate(
     block: int,
     seconds: float,
 ) -> None:
-    """Eliminate the states from the last one down to ``lowest``, which is predicted to take ``seconds``."""
+    """Eliminate the states from the last one down to ``lowest`` from stored rates, in place and in blocks."""
     n = len(first)
-    dense, workspace = square(rates, row_stride, n), np.empty(2 * n)
+    dense, workspace = square_view(rates, row_stride, n), np.empty(2 * n)
     for high in range(n, lowest, -block):
         low = max(lowest, high - block)
         run = partial(_kernel("eliminate"), rates, row_stride, first, low, high, workspace)
         interruptible(run, seconds * (high - low) / n)
         if low - first[low] > 1:
-            update(dense, int(first[low]), low, high)
+            add_paths(dense, int(first[low]), low, high)
 
 
-def update(rates: NDArray[np.float64], start: int, low: int, high: int) -> None:
-    """Add to the rates between the states start .. low - 1 the rates by way of the states low .. high - 1.
+def add_paths(rates: NDArray[np.float64], start: int, low: int, high: int) -> None:
+    """Add to the rates between states start .. low - 1 the rates of paths through the states low .. high - 1.
 
     Up to `MAX_TILED_STATES` states, the products are small enough for one thread of a BLAS: threads that wait for each
     other take ten times as long on a busy machine.
@@ -219,7 +220,7 @@ def update(rates: NDArray[np.float64], start: int, low: int, high: int) -> None:
 
 
 def band(Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None, *, turned: bool = False) -> Band:
-    """Return the band layout of a generator, shape (n, n), and its cost.
+    """Return the layout of a generator, shape (n, n), for elimination on band storage, with its predicted cost.
 
     Parameters
     ----------
@@ -238,7 +239,7 @@ def band(Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None, *, 
 
 
 def ascent(Q: sp.csr_matrix, form: Band) -> float:
-    """Return the drift of the positions of states: 1 if all rates lead to higher positions, -1 if to lower.
+    """Return the drift of a chain along the order of elimination, from -1 (all rates lead down) to 1 (all lead up).
 
     If they drift away from the state that is not eliminated, its probability may be so small that float64 does not
     distinguish mean costs until it is hit, which then prove nothing.
@@ -249,7 +250,7 @@ def ascent(Q: sp.csr_matrix, form: Band) -> float:
 
 
 class Pattern:
-    """The positions of a matrix's entries, as a key of caches."""
+    """The positions of a sparse matrix's stored entries, hashable: a key of caches."""
 
     def __init__(self, matrix: sp.csr_matrix) -> None:
         self.arrays = matrix.indptr, matrix.indices
@@ -266,6 +267,7 @@ class Pattern:
 
 @lru_cache(maxsize=MAX_CACHED_LAYOUTS)
 def _band(pattern: Pattern, block: int, reference: int | None, turned: bool) -> Band:
+    """Return the band layout of a sparse pattern; arguments as for `band`."""
     indptr, indices = pattern.arrays
     order = short_order(indptr, indices, reference)
     if turned:
@@ -274,7 +276,7 @@ def _band(pattern: Pattern, block: int, reference: int | None, turned: bool) -> 
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
     first = np.arange(n)
-    _kernel("lowest_beside")(indptr, indices, rank, first)
+    _kernel("lowest_neighbours")(indptr, indices, rank, first)
     first = np.minimum.accumulate(first[::-1])[::-1].copy()
     spans = np.arange(n) - first
     span, work = int(spans.max()), float(spans @ spans)
@@ -286,7 +288,7 @@ def _band(pattern: Pattern, block: int, reference: int | None, turned: bool) -> 
 
 
 def short_order(indptr: NDArray[Any], indices: NDArray[Any], reference: int | None = None) -> NDArray[np.int64]:
-    """Return the states in an order in which transitions span few places; arguments as for `band`."""
+    """Return the states in an order in which transitions span few positions, shape (n,); arguments as for `band`."""
     n = len(indptr) - 1
     if MAX_DENSITY_RATIO * len(indices) >= n * n:
         order = np.arange(n)
@@ -300,7 +302,7 @@ def short_order(indptr: NDArray[Any], indices: NDArray[Any], reference: int | No
 
 
 def _kernel(name: str) -> Callable[..., Any]:
-    """Return a function of `markov.elimination.gth_kernels`, compiled."""
+    """Return a function of `markov.elimination.gth_kernels` by its name, compiled."""
     kernel: Callable[..., Any] = make_kernel(getattr(kernels, name), helpers=kernels.HELPERS.get(name, ()))
     return kernel
 
@@ -311,8 +313,8 @@ BLOCK_SIZE = 32  # places that are substituted at a time
 MAX_UNBLOCKED_STATES = 8  # states that are eliminated one by one
 
 
-def square(rates: Vector, row_stride: int, n: int) -> NDArray[np.float64]:
-    """Return a view of the rates from state i to j, shape (n, n)."""
+def square_view(rates: Vector, row_stride: int, n: int) -> NDArray[np.float64]:
+    """Return a view of stored rates as a square matrix with the rate from i to j at (i, j), shape (n, n)."""
     return np.ndarray((n, n), buffer=rates, strides=(row_stride * rates.itemsize, rates.itemsize))
 
 
@@ -324,7 +326,7 @@ def lay_out(
     row_stride: int,
     rates: Vector,
 ) -> None:
-    """Write the off-diagonal entries of a matrix into the layout of elimination."""
+    """Write the off-diagonal entries of a sparse matrix into the array of stored rates."""
     sources, targets = row_numbers(indptr, rank), rank[indices]
     off = sources != targets
     rates[sources[off] * row_stride + targets[off]] = data[off]
@@ -337,7 +339,7 @@ def eliminate_block(
     high: int,
     leaving: Vector | None = None,
 ) -> None:
-    """Eliminate the states high - 1 .. low, as the kernel `eliminate` does: recursively by halves.
+    """Eliminate the states high - 1 .. low of a dense matrix in place, in NumPy, recursively by halves.
 
     ``leaving`` are rates from each state out of the chain, shape (n,). Exit rates contain them, and the rates of states
     from low on are updated like rates between states.
@@ -373,7 +375,7 @@ def eliminate_block(
 
 
 class Substitution:
-    """Triangular solves with the factors, by blocks of states.
+    """Solves with the triangular factors of an elimination, by blocks of states.
 
     Parameters
     ----------
@@ -382,20 +384,20 @@ class Substitution:
     """
 
     def __init__(self, rates: Vector, row_stride: int, first: Places) -> None:
-        self._parts = _parts(square(rates, row_stride, len(first)), first)
+        self._parts = _factor_blocks(square_view(rates, row_stride, len(first)), first)
 
-    def inflows(self, r: Vector) -> None:
-        """Replace flows into each state by mean times there until absorption."""
+    def mean_times(self, r: Vector) -> None:
+        """Replace r, the flows into each state, by the mean time in each state until absorption, in place."""
         for part in reversed(self._parts):
             block = slice(part.low, part.high)
             r[block] = _solve_upper(part.lower.T, r[block]) / part.exits
             r[part.start : part.low] += r[block] @ part.left
         for part in self._parts:
             block = slice(part.low, part.high)
-            r[block] = part.after(r[block] + r[part.start : part.low] @ part.above)
+            r[block] = part.solve_upper(r[block] + r[part.start : part.low] @ part.above)
 
-    def costs(self, b: Vector) -> None:
-        """Replace costs per second by mean costs until absorption."""
+    def mean_costs(self, b: Vector) -> None:
+        """Replace b, the costs per second in each state, by the mean costs until absorption, in place."""
         for part in reversed(self._parts):
             block = slice(part.low, part.high)
             b[block] = _solve_upper(part.upper, b[block])
@@ -407,7 +409,7 @@ class Substitution:
 
 
 class _Part(NamedTuple):
-    """The states low .. high - 1, connected with states from ``start`` on.
+    """The parts of both factors in a block of states low .. high - 1, connected with states from ``start`` on.
 
     ``above`` has the entries from lower states into them, ``left`` the entries back, ``exits`` their exit rates.
     ``upper`` is the identity minus U, ``lower`` minus the probabilities of jumps from each of them to lower states.
@@ -422,21 +424,21 @@ class _Part(NamedTuple):
     upper: NDArray[np.float64]
     exits: Vector
 
-    def after(self, into: Vector) -> Vector:
-        """Solve x = into + x U, where U has the entries from each state to higher states."""
+    def solve_upper(self, into: Vector) -> Vector:
+        """Return x with x = into + x U, where U has the entries from each state of the block to higher states."""
         return _solve_upper(self.upper.T[::-1, ::-1], into[::-1])[::-1]
 
 
 def _solve_upper(matrix: NDArray[np.float64], right: Vector) -> Vector:
-    """Solve an upper triangular system, whose LU factors are the identity and the matrix.
+    """Return the solution of an upper triangular system, whose LU factors are the identity and the matrix.
 
     SciPy's `solve_triangular` would load `scipy.linalg`, which takes longer than a small chain.
     """
     return np.asarray(np.linalg.solve(matrix, right))
 
 
-def _parts(entries: NDArray[np.float64], first: Places) -> list[_Part]:
-    """Return the blocks of states with the parts of both factors."""
+def _factor_blocks(entries: NDArray[np.float64], first: Places) -> list[_Part]:
+    """Return the blocks of states in ascending order, each with its parts of both factors."""
     n, parts = len(first), []
     for low in range(0, n, BLOCK_SIZE):
         high, start = min(low + BLOCK_SIZE, n), int(first[low])

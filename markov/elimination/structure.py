@@ -22,7 +22,7 @@ DENSE_LIMIT = 1500
 
 
 def closed_classes(Q: sp.csr_matrix) -> list[NDArray[np.int64]]:
-    """Return the closed communicating classes, each as the sorted indices of its states.
+    """Return the closed communicating classes of a generator: a list with the sorted state indices of each.
 
     They are the strongly connected components of the transitions that no transition leaves.
     """
@@ -37,7 +37,7 @@ def closed_classes(Q: sp.csr_matrix) -> list[NDArray[np.int64]]:
 
 
 def period(Q: sp.csr_matrix) -> int:
-    """Return the period of the jump chain of an irreducible generator, 1 when it is aperiodic.
+    """Return the period of the jump chain of an irreducible generator; 1 if it is aperiodic.
 
     The greatest common divisor of d(x) + 1 - d(y) over the transitions x -> y, d being the distance
     from any state. A chain of one state, which never jumps, has period 1.
@@ -56,7 +56,7 @@ def period(Q: sp.csr_matrix) -> int:
 def absorption(
     Q: sp.csr_matrix, transient: NDArray[np.int64], classes: Sequence[NDArray[np.int64]]
 ) -> NDArray[np.float64]:
-    """Return the probability to end in each class from each transient state.
+    """Return the probability to end in each closed class from each transient state, shape (transient states, classes).
 
     Parameters
     ----------

@@ -25,14 +25,14 @@ from markov.computing.array_functions import (
     Frame,
     States,
     TranslatedFunction,
-    Updated,
+    UpdatedStates,
     is_generator,
     items_of,
     narrow,
     receive_transition,
     translate,
 )
-from markov.computing.arrays import LIMIT, NotOnArraysError, holds_arrays, uniform
+from markov.computing.arrays import LIMIT, NotOnArraysError, as_uniform, holds_arrays
 from markov.computing.graphs import reachable_from
 from markov.computing.matrices import MAX_INT32, with_diagonal
 from markov.computing.resources import StateLimitError, check_room
@@ -123,7 +123,7 @@ class ArrayRules:
         if count not in (1, 2):
             raise NotOnArraysError("rules with other arguments")
         self.function: TranslatedFunction = translate(rules)
-        self.arguments_after = (uniform(calls.q),) if count == 2 else ()
+        self.arguments_after = (as_uniform(calls.q),) if count == 2 else ()
         self.make, self.space = make, space
         self.first_components, component = [], 0
         for width in space.widths:
@@ -220,7 +220,7 @@ class _Run:
         """Return the change of the states' numbers, and whether targets are in the space."""
         if type(target) is States:
             return 0, True
-        if type(target) is Updated:
+        if type(target) is UpdatedStates:
             items = [(k, target.base.field(k), value) for k, value in target.values.items()]
         else:
             source = self.state if rows is None else narrow(self.state, rows)

@@ -44,6 +44,8 @@ MAX_TREE_EDGE_RATIO = 1.1  # connected pairs of states per state
 
 
 class _Option(NamedTuple):
+    """A method that may be chosen, with its predicted seconds and the reason for it."""
+
     seconds: float
     method: Method
     why: str
@@ -53,7 +55,7 @@ class _Option(NamedTuple):
 
 
 def grid_pays(model: ChainModel) -> bool:
-    """Return whether a grid without a matrix is predicted to be cheaper than elimination, by the space of a model.
+    """Return whether solving a model on a grid without a matrix is predicted to be cheaper than elimination.
 
     The band of elimination has the states of all components but the longest: each changes by one at least.
     """
@@ -69,7 +71,7 @@ def grid_pays(model: ChainModel) -> bool:
 
 
 def choose(Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None) -> tuple[Method, str]:
-    """Return a method for an irreducible generator, and why this one.
+    """Return the method that is predicted to be best for an irreducible generator, and the reason as a string.
 
     The predicted seconds of a solution with its bound decide (see `markov.computing.costs`). Methods with factors
     are preferred to multigrid at up to 1.25 times its cost, or 50 ms more: they are right to rounding. The time to load
@@ -87,10 +89,12 @@ def choose(Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None)
     allowed = max(costs.LENIENT * cycles, cycles + costs.GRACE)
     alternative = f"multigrid {_format_seconds(cycles)}" if np.isfinite(cycles) else "multigrid needs Numba"
     levels_allowed = MAX_LEVELS_COST_RATIO * costs.LENIENT * cycles
-    option = min(_eliminations(Q, components, allowed, levels_allowed), default=None, key=_cost)
+    option = min(_eliminations(Q, components, allowed, levels_allowed), default=None, key=_predicted_seconds)
     if option is None or option.seconds > allowed:
         candidates = [option, _sparse_lu(Q, cycles)]
-        option = min((candidate for candidate in candidates if candidate is not None), default=None, key=_cost)
+        option = min(
+            (candidate for candidate in candidates if candidate is not None), default=None, key=_predicted_seconds
+        )
     if option is not None and option.seconds <= allowed:
         return option.method, f"{n} states: {option}; {alternative}"
     return Multilevel(), f"{n} states: {alternative}; {option or 'elimination would fill in'}"
@@ -102,7 +106,7 @@ def _eliminations(
     allowed: float,
     levels_allowed: float,
 ) -> list[_Option]:
-    """Return the options of elimination, of single states and of levels, with predicted costs.
+    """Return options to eliminate single states, or levels of states, with their predicted seconds.
 
     Levels are considered if single states take more than the ``allowed`` seconds and at most ``levels_allowed``.
     """
@@ -113,23 +117,23 @@ def _eliminations(
         why = f"elimination in an order where none leads further than {form.span}"
         options.append(_Option(seconds, GTH(), why))
     if allowed < seconds <= levels_allowed:
-        levels = partition(Q, components, max_work=costs.levels_work(allowed))
+        levels = partition(Q, components, max_work=costs.level_reduction_work(allowed))
         if levels.memory <= costs.MEMORY:
             count = len(levels.sizes)
             shape = f"{count} levels of at most {levels.sizes.max()}"
-            seconds = costs.levels(count, levels.work)
+            seconds = costs.level_reduction(count, levels.work)
             options.append(_Option(seconds, Levels(), f"{shape} by {levels.origin}"))
     return options
 
 
 def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
-    """Return the option of sparse LU with its predicted cost, if the cost is cheap to predict.
+    """Return the option of sparse LU with its predicted seconds; None if predicting or storing it costs too much.
 
     On a graph that is nearly a tree, the order is computed at once and fills in little.
     """
     n, entries = Q.shape[0], Q.nnz
     tree = entries - n <= 2.0 * MAX_TREE_EDGE_RATIO * n
-    if not (tree or costs.order(entries) <= MAX_PREDICTION_COST * cycles):
+    if not (tree or costs.order_by_fill(entries) <= MAX_PREDICTION_COST * cycles):
         return None
     order = best_order(Q)
     if order.nbytes > costs.MEMORY:
@@ -138,9 +142,11 @@ def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
     return _Option(seconds, SparseLU(), f"sparse factors with {order.fill:.2g} entries")
 
 
-def _cost(option: _Option) -> float:
+def _predicted_seconds(option: _Option) -> float:
+    """Return the predicted seconds of an option."""
     return option.seconds
 
 
 def _format_seconds(value: float) -> str:
+    """Return predicted seconds as text for the reason of a choice."""
     return f"{value:.2g} s predicted"

@@ -40,18 +40,19 @@ ATTEMPTS = 16, 8, 4, 2, 1  # parts of all digits after which fractions are tried
 
 
 class _Rows(NamedTuple):
-    """A generator in integers: entries off the diagonal are entries of ``moves`` times the scales of their rows."""
+    """A generator in integers: the rate from s to t is ``moves[s][t]`` times the fraction ``scales[s]``."""
 
     moves: list[dict[int, int]]
     scales: list[Fraction]
 
     @property
     def exits(self) -> list[int]:
+        """Sum of the integer rates out of each state."""
         return [sum(row.values()) for row in self.moves]
 
 
 def exact_distribution(Q: sp.csr_matrix) -> list[Fraction]:
-    """Return pi of an irreducible generator, shape (n, n), whose off-diagonals are taken as exact.
+    """Return pi of an irreducible generator as exact fractions; its off-diagonal rates are taken as exact.
 
     Raises
     ------
@@ -73,6 +74,7 @@ def exact_distribution(Q: sp.csr_matrix) -> list[Fraction]:
 
 
 def _integer_rows(Q: sp.csr_matrix) -> _Rows:
+    """Return the rates out of each state as integers without a common factor, and a fraction that scales them."""
     moves, scales = [], []
     for s in range(Q.shape[0]):
         part = slice(Q.indptr[s], Q.indptr[s + 1])
@@ -90,7 +92,7 @@ def _integer_rows(Q: sp.csr_matrix) -> _Rows:
 
 
 def _weights(rows: _Rows) -> list[int]:
-    """Return positive integers w with sum_s w_s moves_st = w_t exit_t for all t."""
+    """Return positive integers proportional to pi: w with sum_s w_s moves_st = w_t exit_t for all t."""
     exits = rows.exits
     bits = 2 * sum(exit_rate.bit_length() for exit_rate in exits) + 2 * MARGIN
     lifting = _Lifting(rows.moves, exits)
@@ -102,7 +104,7 @@ def _weights(rows: _Rows) -> list[int]:
 
 
 def _solves_balance(moves: list[dict[int, int]], exits: list[int], weights: list[int]) -> bool:
-    """Whether weights are positive and solve all balance equations."""
+    """Return whether weights are positive and the flow into each state equals the flow out of it."""
     into = [0] * len(weights)
     for weight, row in zip(weights, moves, strict=True):
         for t, rate in row.items():
@@ -112,7 +114,7 @@ def _solves_balance(moves: list[dict[int, int]], exits: list[int], weights: list
 
 
 class _Lifting:
-    """The solution of A x = b modulo growing powers of a number p.
+    """Solver of A x = b in integers modulo growing powers of a number p (p-adic lifting).
 
     A has the balance equations of all states but the last one, whose weight is 1.
     """
@@ -131,7 +133,7 @@ class _Lifting:
         self._digits: list[Integers] = []
 
     def _split(self, n: int) -> list[sp.csr_matrix]:
-        """Return matrices of LIMB bits, the coefficients of powers of 2^LIMB in A."""
+        """Return A as a list of sparse matrices of LIMB bits: the coefficients of the powers of 2^LIMB."""
         rows, columns, values = zip(*self._entries, strict=True)
         longest = max(abs(value).bit_length() for value in values)
         mask, limbs = (1 << LIMB) - 1, []
@@ -143,7 +145,7 @@ class _Lifting:
         return limbs
 
     def _invert_modulo_prime(self, n: int) -> tuple[int, NDArray[np.float64]]:
-        """Return p and the inverse of A modulo p, the first p with invertible pivots."""
+        """Return p and the inverse of A modulo p, shape (n, n), for the first p with invertible pivots."""
         p = FIRST_MODULUS
         while True:
             dense = np.zeros((n, n), dtype=np.int64)
@@ -154,7 +156,7 @@ class _Lifting:
             p -= 2
 
     def solution(self, bits: int) -> list[int] | None:
-        """Return all weights, from digits of ``bits`` bits in total; None if the fractions are not short enough."""
+        """Return the integer weights of all states from digits of ``bits`` bits in total; None if too few."""
         while len(self._digits) * (self.p.bit_length() - 1) < bits:
             self._lift()
         first, modulus = _from_digits([digit[:1] for digit in self._digits], self.p)
@@ -163,7 +165,7 @@ class _Lifting:
         return _common_fractions(*_from_digits(self._digits, self.p))
 
     def _lift(self) -> None:
-        """Find one more digit."""
+        """Append the next digit in base p of the solution x."""
         p = self.p
         residual = (self._residual % p).astype(np.int64)
         pieces = np.stack([(residual >> low) & ((1 << PIECE) - 1) for low in (0, PIECE, 2 * PIECE)], 1)
@@ -177,7 +179,7 @@ class _Lifting:
 
 
 def _invert(matrix: Integers, p: int) -> bool:
-    """Invert a matrix modulo p < 2^31 in place, by Gauss and Jordan; whether all pivots have inverses."""
+    """Invert a matrix modulo p < 2^31 in place, by Gauss and Jordan; return whether all pivots have inverses."""
     for k in range(len(matrix)):
         try:
             inverse = pow(int(matrix[k, k]), -1, p)
@@ -195,7 +197,7 @@ def _invert(matrix: Integers, p: int) -> bool:
 
 
 def _from_digits(digits: list[Integers], p: int) -> tuple[list[int], int]:
-    """Return the numbers with the given digits in base p, and the modulus, a power of p."""
+    """Return the integers with these arrays of digits in base p, the lowest first, and the modulus, a power of p."""
     parts: list[Any] = [digit.astype(object) for digit in digits]
     power = p
     while len(parts) > 1:
@@ -207,7 +209,7 @@ def _from_digits(digits: list[Integers], p: int) -> tuple[list[int], int]:
 
 
 def _common_fractions(residues: list[int], modulus: int) -> list[int] | None:
-    """Return numerators of fractions with these residues, then their common denominator; None if none are short."""
+    """Return the numerators and, last, the common denominator of short fractions with these residues, or None."""
     common, numerators = 1, []
     for residue in residues:
         short = _fraction(residue * common % modulus, modulus)
@@ -221,7 +223,10 @@ def _common_fractions(residues: list[int], modulus: int) -> list[int] | None:
 
 
 def _fraction(residue: int, modulus: int) -> tuple[int, int] | None:
-    """Return the first a / b = residue by Euclid's algorithm with a b shorter than the modulus by MARGIN bits."""
+    """Return a short fraction (a, b) with a = b residue modulo ``modulus``, by Euclid's algorithm, or None.
+
+    a b is shorter than the modulus by MARGIN bits.
+    """
     max_bits = modulus.bit_length() - MARGIN
     a, b, before, beyond = residue, 1, modulus, 0
     while a:

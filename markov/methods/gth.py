@@ -73,7 +73,7 @@ class GTH:
         Q: sp.csr_matrix,
         components: Mapping[str, NDArray[np.int64]] | None = None,  # noqa: ARG002
     ) -> Solution:
-        """Return pi of an irreducible generator.
+        """Return pi of an irreducible generator by elimination, with a proved bound on the error of each entry.
 
         Raises
         ------
@@ -84,24 +84,24 @@ class GTH:
         if ascent(Q, form) > MAX_ASCENT:
             form = band(Q, self.block, turned=True)
         factors = eliminate_band(Q, form, "GTH()")
-        pi = factors.flows()
+        pi = factors.stationary_vector()
         with np.errstate(all="ignore"):  # the driver checks whether pi is finite
             pi /= pi.sum()
         extremes = Extremes()
         extremes.update(factors.rates)
         error = np.inf
-        if extremes.keep_edges(Q, pi):
+        if extremes.exclude_underflow(Q, pi):
             together = 2 if form.block >= len(pi) else max(form.block, 2)
             error = entry_error(elimination_counts(form.spans, together), len(pi))
         return Solution(pi, memory=factors.nbytes, factors=factors, entry_error=error)
 
     def band(self, Q: sp.csr_matrix) -> Band:
-        """Return the band layout of a generator, shape (n, n), and its cost."""
+        """Return the layout of a generator, shape (n, n), for elimination on band storage, with its predicted cost."""
         return band(Q, self.block)
 
 
 def elimination_counts(spans: NDArray[np.int64], together: int) -> float:
-    """Return the counts by which pi differs from one multiple of the exact distribution.
+    """Return the largest number of roundings in an entry of pi, up to a common factor, by elimination of states.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def elimination_counts(spans: NDArray[np.int64], together: int) -> float:
 
 
 def level_counts(sizes: NDArray[np.int64], beside: NDArray[np.int64], block: int) -> float:
-    """Return the same for the elimination of levels, each censored on those beside it.
+    """Return the largest number of roundings in an entry of pi, up to a common factor, by elimination of levels.
 
     Parameters
     ----------
@@ -145,7 +145,9 @@ def level_counts(sizes: NDArray[np.int64], beside: NDArray[np.int64], block: int
 
 
 def entry_error(counts: float, n: int) -> float:
-    """Return the bound |x - pi| <= bound * pi of every entry, inf without a bound.
+    """Return the bound on the relative error of every entry of pi from its number of roundings; inf without a bound.
+
+    The bound b satisfies |x - pi| <= b pi.
 
     ``counts`` belong to pi up to a multiple. The n entries are then divided by their sum, at most once more
     than needed.
@@ -155,7 +157,7 @@ def entry_error(counts: float, n: int) -> float:
 
 
 class Extremes:
-    """The smallest and the largest positive number among all that an elimination keeps.
+    """The smallest and the largest positive number that an elimination stores, which rule out underflow.
 
     Notes
     -----
@@ -169,7 +171,7 @@ class Extremes:
         self.smallest, self.largest = math.inf, 1.0
 
     def update(self, numbers: NDArray[np.float64]) -> None:
-        """Update the range of the stored numbers, shape (m,); zeros are absent entries."""
+        """Update both extremes by an array of stored numbers, shape (m,); zeros are ignored."""
         for start in range(0, len(numbers), CHUNK):
             chunk = numbers[start : start + CHUNK]
             # positive numbers have the order of their bits; less one, zero becomes the largest
@@ -178,8 +180,8 @@ class Extremes:
             self.smallest = min(self.smallest, smallest if smallest > 0.0 else math.inf)
             self.largest = max(self.largest, float(chunk.max()))
 
-    def keep_edges(self, Q: sp.csr_matrix, pi: NDArray[np.float64]) -> bool:
-        """Return whether no rate of an elimination of Q, and no entry of pi, was lost to underflow."""
+    def exclude_underflow(self, Q: sp.csr_matrix, pi: NDArray[np.float64]) -> bool:
+        """Return whether no rate of an elimination of Q, and no entry of pi, can have underflowed."""
         input_rate = float(np.min(Q.data, where=Q.data > 0.0, initial=math.inf))
         smallest = min(self.smallest**2, input_rate)
         return bool(smallest / self.largest >= MIN_PRODUCT and pi.min() >= MIN_ENTRY)

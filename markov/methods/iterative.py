@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.parameters import param, validate_parameters
-from markov.computing.resources import report
+from markov.computing.resources import report_residual
 from markov.methods.jump_chain import (
     SWEEPS_AT_ONCE,
     Flows,
     Iteration,
     JumpChain,
-    held_bytes,
+    matrix_bytes,
     normalize,
     relax,
 )
@@ -65,15 +65,16 @@ class GaussSeidel(Iteration):
     max_iterations: int = param(10_000, at_least=1, at_most=10**9)
 
     def flows(self, chain: JumpChain) -> Flows:
-        """Solve for the flows out of the states by Gauss-Seidel iteration, up to a factor."""
+        """Return the probability flow out of each state (pi times exit rate), up to a factor, by Gauss-Seidel."""
         inflow, exit_rates, _ = chain
         order = self._order(inflow, exit_rates)
         ordered, exits = inflow[order][:, order], exit_rates[order]
         flow = np.empty_like(exit_rates)
         flow[order], iterations = relax(ordered, exits, self.tolerance, self.max_iterations)
-        return Flows(flow, iterations, held_bytes(inflow) + 3 * flow.nbytes)
+        return Flows(flow, iterations, matrix_bytes(inflow) + 3 * flow.nbytes)
 
     def _order(self, inflow: sp.csr_matrix, exit_rates: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the states in the order in which sweeps pass them, by the option ``ordering``, shape (n,)."""
         if self.ordering == "natural":
             return np.arange(len(exit_rates))
         if self.ordering == "cuthill-mckee":
@@ -119,7 +120,7 @@ class Power(Iteration):
     max_iterations: int = param(200_000, at_least=1, at_most=10**9)
 
     def flows(self, chain: JumpChain) -> Flows:
-        """Return the flows out of the states."""
+        """Return the probability flow out of each state (pi times exit rate), up to a factor, by power iteration."""
         inflow, exit_rates, _ = chain
         flow = normalize(exit_rates.copy())
         steps = 0
@@ -129,9 +130,9 @@ class Power(Iteration):
             if done or steps % STEPS_AT_ONCE == 0:
                 flow, moved = flow / flow.sum(), moved / flow.sum()
                 size = 0.5 * float(np.abs(moved - flow).sum())
-                report(steps, size)
+                report_residual(steps, size)
                 if done or size <= self.tolerance:
                     break
             flow = self.laziness * flow + (1.0 - self.laziness) * moved
             steps += 1
-        return Flows(flow, steps, held_bytes(inflow) + 4 * flow.nbytes)
+        return Flows(flow, steps, matrix_bytes(inflow) + 4 * flow.nbytes)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
-from markov.computing.resources import report
+from markov.computing.resources import report_residual
 from markov.methods.solution import Solution
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ __all__ = [
     "Flows",
     "Iteration",
     "JumpChain",
-    "held_bytes",
-    "jumps",
+    "jump_chain_of",
+    "matrix_bytes",
     "normalize",
     "relax",
     "sweep_states",
@@ -39,7 +39,7 @@ SWEEPS_AT_ONCE = 10
 
 
 class JumpChain(NamedTuple):
-    """The jump chain of an irreducible generator.
+    """The jump chain of an irreducible generator: its transposed transition matrix and the exit rates.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class JumpChain(NamedTuple):
 
 
 class Flows(NamedTuple):
-    """Result of an iteration on the jump chain.
+    """Result of an iteration on the jump chain: the flow out of each state, iterations, memory and levels.
 
     Attributes
     ----------
@@ -78,27 +78,27 @@ class Flows(NamedTuple):
 
 
 class Iteration:
-    """Base of methods that iterate on the flows: the stopping rule, and conversion to pi."""
+    """Base class of methods that compute flows on the jump chain: it converts their result to pi."""
 
     tolerance: float
     max_iterations: int
 
     def solve(self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> Solution:
-        """Return pi of an irreducible generator."""
+        """Return pi of an irreducible generator, from the flows that the method computes on its jump chain."""
         if Q.shape[0] == 1:
             return Solution(np.ones(1))
-        chain = jumps(Q, components)
+        chain = jump_chain_of(Q, components)
         result = self.flows(chain)
         pi = normalize(result.flow / chain.exit_rates)
         return Solution(pi, result.iterations, result.memory, hierarchy=result.hierarchy)
 
     def flows(self, chain: JumpChain) -> Flows:
-        """Return the flows out of the states."""
+        """Return the probability flow out of each state (pi times exit rate), up to a factor; methods define it."""
         raise NotImplementedError
 
 
-def jumps(Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> JumpChain:
-    """Return the jump chain of a generator."""
+def jump_chain_of(Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> JumpChain:
+    """Return the jump chain of a generator, with the components of the states."""
     exit_rates = -np.asarray(Q.diagonal())
     edges = Q.tocoo()
     off = edges.row != edges.col
@@ -115,7 +115,7 @@ def relax(
     flow: NDArray[np.float64] | None = None,
     min_iterations: int = 0,
 ) -> tuple[NDArray[np.float64], int]:
-    """Return the flows after Gauss-Seidel iterations, at least ``min_iterations``, and their number."""
+    """Return the flows after Gauss-Seidel sweeps to a tolerance of the residual, and the number of iterations."""
     flow = normalize(exit_rates.copy() if flow is None else flow.copy())
     index = inflow.indptr.astype(np.int64), inflow.indices.astype(np.int64)
     sweeps = make_kernel(sweep_states)
@@ -123,7 +123,7 @@ def relax(
     while done < max_iterations:
         if tolerance > 0.0:
             size = 0.5 * float(np.abs(inflow @ flow - flow).sum())
-            report(done, size)
+            report_residual(done, size)
             if done >= min_iterations and size <= tolerance:
                 break
         step = min(SWEEPS_AT_ONCE, max_iterations - done)
@@ -136,7 +136,7 @@ def relax(
 
 
 def sweep_states(indptr, indices, jumps, flow, iterations):  # type: ignore[no-untyped-def]
-    """Give every state the flow into it, forward and backward, in place (the template)."""
+    """Set the flow of each state to the flow into it, forward and backward, ``iterations`` times, in place."""
     n = len(flow)
     for _ in range(iterations):
         for position in range(2 * n):
@@ -148,13 +148,13 @@ def sweep_states(indptr, indices, jumps, flow, iterations):  # type: ignore[no-u
 
 
 def normalize(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values over their sum, without overflow on the way."""
+    """Return non-negative values divided by their sum, without overflow on the way."""
     with np.errstate(all="ignore"):  # the driver checks whether pi is finite
         scaled = values / values.max()
         total: NDArray[np.float64] = scaled / scaled.sum()
     return total
 
 
-def held_bytes(matrix: Any) -> int:
-    """Return the bytes of a sparse matrix's arrays."""
+def matrix_bytes(matrix: Any) -> int:
+    """Return the number of bytes of the three arrays of a sparse matrix."""
     return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)

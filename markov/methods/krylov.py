@@ -17,7 +17,7 @@ from markov.methods.jump_chain import (
     Flows,
     Iteration,
     JumpChain,
-    held_bytes,
+    matrix_bytes,
     normalize,
     relax,
 )
@@ -87,7 +87,7 @@ class Krylov(Iteration):
     max_iterations: int = param(2000, at_least=1, at_most=10**9)
 
     def flows(self, chain: JumpChain) -> Flows:
-        """Return the flows out of the states."""
+        """Return the probability flow out of each state (pi times exit rate), up to a factor, by GMRES or BiCGSTAB."""
         inflow, exit_rates, _ = chain
         n = len(exit_rates)
         flow, iterations, hierarchy = self._initial_guess(chain)
@@ -96,20 +96,20 @@ class Krylov(Iteration):
         matrix = sp.csc_matrix(sp.identity(n - 1) - inflow[others][:, others])
         right = inflow[others][:, [reference]].toarray().ravel()
         with np.errstate(all="ignore"):  # Gauss-Seidel replaces a solution that is not finite
-            inverse, held = self._inverse(matrix, flow, reference, hierarchy)
+            inverse, held = self._preconditioner(matrix, flow, reference, hierarchy)
             if inverse is not None:
                 start = flow[others] / flow[reference]
-                solution, count = self._iterate(matrix, right, inverse, start)
+                solution, count = self._refine(matrix, right, inverse, start)
                 iterations += count
                 if np.all(np.isfinite(solution)):
                     flow = np.insert(np.maximum(solution, 0.0), reference, 1.0)
         flow, sweeps = relax(inflow, exit_rates, self.tolerance, self.max_iterations, flow, min_iterations=1)
         vectors = 8 * n * (RESTART if self.solver == "gmres" else 8)
-        memory = held_bytes(inflow) + held_bytes(matrix) + held + vectors
+        memory = matrix_bytes(inflow) + matrix_bytes(matrix) + held + vectors
         return Flows(flow, iterations + sweeps, memory, hierarchy)
 
     def _initial_guess(self, chain: JumpChain) -> tuple[NDArray[np.float64], int, Hierarchy | None]:
-        """Return a flow to start from, the number of iterations that it took, and its levels."""
+        """Return flows to start from, the number of iterations that computed them, and multigrid levels, if any."""
         if self.preconditioner == "ilu":
             return *relax(chain.inflow, chain.exit_rates, 0.0, SWEEPS_AT_ONCE), None
         cycles = Multilevel(tolerance=FREEZING_RESIDUAL, max_iterations=MAX_FREEZING_CYCLES)
@@ -117,16 +117,16 @@ class Krylov(Iteration):
             result = cycles.flows(chain)
         return normalize(result.flow), result.iterations, result.hierarchy
 
-    def _inverse(
+    def _preconditioner(
         self,
         matrix: sp.csc_matrix,
         flow: NDArray[np.float64],
         reference: int,
         hierarchy: Hierarchy | None,
     ) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]] | None, int]:
-        """Return a preconditioner of ``matrix @ x = right``, or None, and its bytes."""
+        """Return a preconditioner of ``matrix @ x = right``, a function of a vector or None, and its bytes."""
         if hierarchy is not None:
-            return self._cycles(flow, reference, hierarchy)
+            return self._multigrid_preconditioner(flow, reference, hierarchy)
         from scipy.sparse.linalg import spilu
 
         make = partial(spilu, matrix, drop_tol=self.drop_tolerance, fill_factor=self.fill_factor)
@@ -136,13 +136,13 @@ class Krylov(Iteration):
             return None, 0
         return ilu.solve, 12 * int(ilu.nnz)
 
-    def _cycles(
+    def _multigrid_preconditioner(
         self,
         flow: NDArray[np.float64],
         reference: int,
         hierarchy: Hierarchy,
     ) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], int]:
-        """Return a cycle on frozen levels as an inverse, and its bytes."""
+        """Return a multigrid cycle on frozen levels as a preconditioner, a function of a vector, and its bytes."""
         levels = CoarseLevels.by_target(hierarchy, flow)
         linear = LinearMultigrid(levels.jumps, -1.0, -1.0, np.ones_like(flow), flow, levels)
         others = np.delete(np.arange(len(flow)), reference)
@@ -155,14 +155,14 @@ class Krylov(Iteration):
 
         return solve, linear.nbytes
 
-    def _iterate(
+    def _refine(
         self,
         matrix: sp.csc_matrix,
         right: NDArray[np.float64],
         inverse: Callable[[NDArray[np.float64]], NDArray[np.float64]],
         x: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], int]:
-        """Return the solution of ``matrix @ x = right``, refined, and the number of iterations."""
+        """Return x with ``matrix @ x = right`` after refinements by a Krylov method, and the number of iterations."""
         count = 0
         for _ in range(MAX_REFINEMENTS):
             residual = right - matrix @ x
@@ -171,12 +171,12 @@ class Krylov(Iteration):
             if not goal < size < np.inf or count >= self.max_iterations:
                 break
             gain = max(REDUCTION_PER_REFINEMENT, 0.1 * goal / size)
-            step, steps = self._project(matrix, residual, inverse, gain, self.max_iterations - count)
+            step, steps = self._krylov_solve(matrix, residual, inverse, gain, self.max_iterations - count)
             count += steps
             x = x + step
         return x, count
 
-    def _project(
+    def _krylov_solve(
         self,
         matrix: sp.csc_matrix,
         right: NDArray[np.float64],
@@ -184,7 +184,7 @@ class Krylov(Iteration):
         gain: float,
         max_steps: int,
     ) -> tuple[NDArray[np.float64], int]:
-        """Return x with a residual of ``matrix @ x = right`` reduced by ``gain``, and the number of steps."""
+        """Return x that reduces the residual of ``matrix @ x = right`` by the factor ``gain``, and its step count."""
         from scipy.sparse.linalg import LinearOperator, bicgstab, gmres
 
         preconditioned = LinearOperator(matrix.shape, matvec=lambda x: matrix @ inverse(x), dtype=np.float64)

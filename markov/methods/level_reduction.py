@@ -38,7 +38,7 @@ _UNDERFLOW_LIMIT = 1e-305
 
 
 class Rows(NamedTuple):
-    """Rates in 1/s out of the m states of a level.
+    """Rates in 1/s out of the m states of a level: to the level below, within the level, and to the level above.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Rows(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Levels with the same rows, one above the other.
+    """A run of consecutive levels with the same rates.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class _Node(NamedTuple):
 
 
 class Reduction:
-    """A block-tridiagonal chain, reduced and solved; `values` computes pi of any level.
+    """A block-tridiagonal chain, reduced and solved; `values` returns pi on any of its levels.
 
     1. Cyclic reduction eliminates every second inner level of a segment at a time.
     2. The remaining levels, a few per segment, are eliminated from both ends towards the likeliest level: entries stay
@@ -141,12 +141,12 @@ class Reduction:
         self._sums = [part / total for part in sums]
 
     def sums(self, segment: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the sums of pi and of offset * pi over a segment's levels, shape (m,) each."""
+        """Return the sums of pi and of level offset times pi over the levels of a segment, shape (m,) each."""
         both = self._sums[segment]
         return both[: len(both) // 2], both[len(both) // 2 :]
 
     def rate_matrix(self) -> NDArray[np.float64]:
-        """Return R of an infinite highest segment, shape (m, m): pi(k + 1) = pi(k) R."""
+        """Return the matrix R with pi(k + 1) = pi(k) R of an infinite highest segment, shape (m, m)."""
         (down, local, up), censored = (rows() for rows in self._highest)
         m = len(local)
         window = np.block([[np.zeros((m, m)), up], [down, censored.local]])
@@ -154,7 +154,7 @@ class Reduction:
         return _substitute(window[:m, m:], window[m:, m:])
 
     def values(self, segment: int, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return pi on levels of a segment, counted from its lowest, shape (len(offsets), m)."""
+        """Return pi on levels of a segment, counted from its lowest level, shape (len(offsets), m)."""
         nodes, steps = self._pi[segment], self._steps[segment]
         m = len(nodes[0])
         if not steps and self._counts[segment] is not None:
@@ -185,7 +185,7 @@ class Reduction:
 
 
 def _reduce_segment(number: int, segment: Segment, extremes: Extremes) -> tuple[list[_Node], list[NDArray[np.float64]]]:
-    """Return the levels of a segment that remain after cyclic reduction, and its steps.
+    """Return the levels of a segment that remain after cyclic reduction, and a matrix of weights per step.
 
     Step s, shape (2 m, m), gives pi of the levels eliminated in stage s from pi of the levels 2^s
     below and above them. In an infinite segment the reduction stops when no rate leads up.
@@ -237,22 +237,25 @@ def _reduce_segment(number: int, segment: Segment, extremes: Extremes) -> tuple[
 
 
 def _constant(rows: Rows) -> Callable[[], Rows]:
+    """Return a function without arguments that returns these rates and that can be pickled."""
     return functools.partial(_identity, rows)  # a lambda could not be pickled
 
 
 def _identity(rows: Rows) -> Rows:
+    """Return the rates unchanged."""
     return rows
 
 
 def _flush_underflow(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rates with zero in place of rates below 1e-305."""
     return np.where(rates < _UNDERFLOW_LIMIT, 0.0, rates)
 
 
 def _eliminate_levels(
     nodes: list[_Node], extremes: Extremes, progress: Counter
 ) -> tuple[list[NDArray[np.float64]], int]:
-    """Return pi on the remaining levels, up to a factor, and the bytes of the factors."""
-    pivot = _likeliest(nodes)
+    """Return pi on the remaining levels up to a common factor, a list of arrays, and the bytes of the factors."""
+    pivot = _likeliest_level(nodes)
     last, nbytes = len(nodes) - 1, 0
     steps: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     into = np.zeros_like(nodes[pivot].rows().local)
@@ -288,8 +291,8 @@ def _eliminate_levels(
     return pi, nbytes
 
 
-def _likeliest(nodes: list[_Node]) -> int:
-    """Return the level that is likeliest when all states of a level are equally likely."""
+def _likeliest_level(nodes: list[_Node]) -> int:
+    """Return the index of the likeliest level, estimated as if all states of a level were equally likely."""
     ratio, best, highest = 0.0, 0, 0.0
     flows = [(float(rows.down.sum()), float(rows.up.sum())) for rows in (n.rows() for n in nodes)]
     for k, ((_, up), (down, _)) in enumerate(pairwise(flows)):
@@ -300,7 +303,7 @@ def _likeliest(nodes: list[_Node]) -> int:
 
 
 def _pivot_pi(local: NDArray[np.float64], extremes: Extremes) -> NDArray[np.float64]:
-    """Return the stationary distribution of a dense chain, its largest entry of order 1."""
+    """Return the stationary distribution of a dense matrix of rates, scaled to the largest entry one."""
     if not np.all(np.isfinite(local)):
         return np.full(len(local), np.nan)
     np.fill_diagonal(local, 0.0)
@@ -321,7 +324,7 @@ def _pivot_pi(local: NDArray[np.float64], extremes: Extremes) -> NDArray[np.floa
 
 
 def _substitute(into: NDArray[np.float64], within: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Solve x = into + x U, U the strict upper triangle of ``within``; shape (count, m).
+    """Return x with x = into + x U, U the strict upper triangle of ``within``; shape (count, m).
 
     The substitution only adds products of non-negative numbers.
     """
@@ -333,7 +336,7 @@ def _substitute(into: NDArray[np.float64], within: NDArray[np.float64]) -> NDArr
 
 
 class Partition(NamedTuple):
-    """States in levels such that no transition skips one.
+    """An assignment of states to levels such that no transition skips a level.
 
     Attributes
     ----------
@@ -351,14 +354,14 @@ class Partition(NamedTuple):
 
     @property
     def work(self) -> float:
-        """Multiplications of a level reduction."""
+        """Multiplications of a level reduction with this partition."""
         sizes = self.sizes.astype(float)
         below = np.concatenate([[0.0], sizes[:-1]])
         return float((sizes * (sizes + below) ** 2).sum())
 
     @property
     def memory(self) -> float:
-        """Bytes that a level reduction keeps."""
+        """Bytes that a level reduction with this partition stores."""
         sizes = self.sizes.astype(float)
         below = np.concatenate([[0.0], sizes[:-1]])
         return float(8.0 * (sizes * (sizes + below)).sum())
@@ -370,7 +373,7 @@ def partition(
     component: str | None = None,
     max_work: float = math.inf,
 ) -> Partition:
-    """Return the cheapest partition into levels of an irreducible chain.
+    """Return the cheapest assignment of a chain's states to levels such that no transition skips a level.
 
     Candidates are the values of each component of the model, several values to a level when
     transitions change it by more than one, and the distances in the graph from a state at its rim.
@@ -410,6 +413,7 @@ def partition(
 
 
 def _partition_of(level: NDArray[np.int64], origin: str) -> Partition:
+    """Return the partition in which each state has the level ``level``, shape (n,)."""
     return Partition(level, np.bincount(level), origin)
 
 
@@ -454,7 +458,7 @@ class Levels:
         object.__setattr__(self, "cyclic", flag("cyclic", self.cyclic))
 
     def solve(self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> Solution:
-        """Return pi of an irreducible generator.
+        """Return pi of an irreducible generator by elimination of levels, with a bound on the error of each entry.
 
         Raises
         ------
@@ -475,13 +479,13 @@ class Levels:
             pi[states] = reduction.values(segment, np.arange(count)).ravel()
         pi /= pi.sum()
         error = math.inf
-        if reduction.finite and reduction.extremes.keep_edges(Q, pi):
-            error = entry_error(blocks.counts(runs), len(pi))
+        if reduction.finite and reduction.extremes.exclude_underflow(Q, pi):
+            error = entry_error(blocks.max_roundings(runs), len(pi))
         return Solution(pi, memory=reduction.memory, entry_error=error)
 
 
 class _Blocks:
-    """The blocks of a generator whose states are sorted by level."""
+    """The dense blocks of a generator whose states are sorted by level."""
 
     def __init__(self, Q: sp.csr_matrix, sizes: NDArray[np.int64]) -> None:
         Q.sort_indices()
@@ -490,7 +494,7 @@ class _Blocks:
         self.last = len(sizes) - 1
 
     def reduce(self, runs: list[tuple[int, int]]) -> Reduction:
-        """Reduce the chain by runs of levels, once it is known that there is room."""
+        """Return the reduction of the chain for runs of equal levels; TooLargeError unless it fits into memory."""
         first, count = np.array(runs).T
         m = np.diff(self.start)[first].astype(float)
         below = np.concatenate([[0.0], m[:-1]])
@@ -500,8 +504,8 @@ class _Blocks:
         check_room(f"Levels() of up to {int(m.max())} states", predicted)
         return Reduction([Segment(self.rows(level), n) for level, n in runs])
 
-    def counts(self, runs: list[tuple[int, int]]) -> float:
-        """Return the roundings that an entry of pi may have, for a reduction by such runs."""
+    def max_roundings(self, runs: list[tuple[int, int]]) -> float:
+        """Return the largest number of roundings in an entry of pi, for a reduction by runs of levels."""
         sizes = np.diff(self.start)
         below, above = np.append(0, sizes[:-1]), np.append(sizes[1:], 0)
         beside = np.maximum(below, above)
@@ -511,10 +515,11 @@ class _Blocks:
         return level_counts(sizes, beside, BLOCK)
 
     def rows(self, level: int) -> Callable[[], Rows]:
-        """Return a function that makes the rates out of a level as dense blocks."""
+        """Return a function without arguments that computes the rates out of a level as dense blocks."""
         return lambda: self._dense(level)
 
     def _dense(self, level: int) -> Rows:
+        """Return the rates out of a level as dense blocks."""
         first, last = self.start[level : level + 2]
         low, high = self.start[max(level - 1, 0)], self.start[min(level + 2, self.last + 1)]
         pointers = self.Q.indptr[first : last + 1]
@@ -527,21 +532,21 @@ class _Blocks:
         return Rows(down, local, up)
 
     def single(self) -> list[tuple[int, int]]:
-        """Return every level by itself, as (level, 1)."""
+        """Return every level as a run of its own: a list of (level, 1)."""
         return [(level, 1) for level in range(self.last + 1)]
 
     def runs(self) -> list[tuple[int, int]]:
-        """Return the runs of levels with equal rows, as (first level, how many)."""
+        """Return the runs of consecutive levels with equal rates: a list of (first level, number of levels)."""
         pairs: list[tuple[int, int]] = []
         for level in range(self.last + 1):
-            if pairs and self._alike(level):
+            if pairs and self._repeats_previous(level):
                 pairs[-1] = pairs[-1][0], pairs[-1][1] + 1
             else:
                 pairs.append((level, 1))
         return pairs
 
-    def _alike(self, level: int) -> bool:
-        """Return whether a level has the rows of the previous level, between levels of its size."""
+    def _repeats_previous(self, level: int) -> bool:
+        """Return whether a level has the rates of the previous level, between levels of its size."""
         if not 1 < level < self.last or len(set(np.diff(self.start[level - 2 : level + 3]))) > 1:
             return False
         (x, y, z), indptr = self.start[level - 1 : level + 2], self.Q.indptr

@@ -18,8 +18,8 @@ import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
 from hopflow.parameters import param, validate_parameters
-from markov.computing.resources import report
-from markov.methods.jump_chain import Flows, Iteration, JumpChain, held_bytes, relax
+from markov.computing.resources import report_residual
+from markov.methods.jump_chain import Flows, Iteration, JumpChain, matrix_bytes, relax
 from markov.multigrid.cycle import GROWTH_FACTOR, MIN_ENTRY_SHARE, StoppingRule, best_shares
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
 from markov.multigrid.kernels import aggregation_kernels as kernels
@@ -77,7 +77,7 @@ class Multilevel(Iteration):
     max_iterations: int = param(500, at_least=1, at_most=10**9)
 
     def flows(self, chain: JumpChain, isolated: int | None = None) -> Flows:
-        """Return the flows out of the states.
+        """Return the probability flow out of each state (pi times exit rate), up to a factor, by multigrid.
 
         ``isolated`` is a state that is an aggregate by itself on every level, for chains without components.
         """
@@ -86,35 +86,35 @@ class Multilevel(Iteration):
         with np.errstate(all="ignore"):  # the driver checks whether pi is finite
             hierarchy = build_hierarchy(inflow, start, start, components if self.geometric else None, isolated)
             flow, cycles = self._iterate(inflow, hierarchy, start)
-        memory = held_bytes(inflow) + hierarchy.nbytes + (2 * N_FORMER_ITERATES + 6) * flow.nbytes
+        memory = matrix_bytes(inflow) + hierarchy.nbytes + (2 * N_FORMER_ITERATES + 6) * flow.nbytes
         return Flows(flow, cycles, memory, hierarchy)
 
     def _iterate(
         self, inflow: sp.csr_matrix, hierarchy: Hierarchy, flow: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], int]:
-        """Return the flow at the tolerance, or where cycles gain nothing, and their number."""
+        """Return the flow out of each state after the last cycle, and the number of cycles."""
         history = _History(inflow)
         rule = StoppingRule(self.tolerance, self.max_iterations)
         sweeps, slow = 1, 0
-        cycle = hierarchy.cycle(sweeps)
+        cycle = hierarchy.make_cycle(sweeps)
         while rule.may_continue:
             flow = hierarchy.improve(flow, cycle)
             residual = history.residual(flow)
             ended = rule.record(0.5 * float(np.abs(residual).sum()))
-            report(rule.done, rule.size)
+            report_residual(rule.done, rule.size)
             if ended:
                 break
             slow = slow + 1 if rule.size > SLOW_FACTOR * rule.before else 0
             if slow == SLOW_CYCLES_IN_A_ROW:
                 sweeps, slow = min(2 * sweeps, MAX_SWEEPS), 0
-                cycle = hierarchy.cycle(sweeps)
+                cycle = hierarchy.make_cycle(sweeps)
             if rule.size > COMBINE_FACTOR * rule.before and rule.done < self.max_iterations:
                 flow = history.combine(flow, residual)
         return flow, rule.done
 
 
 class _History:
-    """The last iterates and their residuals, of which the best combination is a better iterate."""
+    """The last iterates of multigrid and their residuals, which are combined to a better iterate."""
 
     def __init__(self, inflow: sp.csr_matrix) -> None:
         self.inflow = inflow
@@ -123,13 +123,13 @@ class _History:
         self.count = 0
 
     def residual(self, flow: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return y P - y."""
+        """Return the residual y P - y of flows y, shape (n,)."""
         residual: NDArray[np.float64] = self.inflow @ flow
         residual -= flow
         return residual
 
     def combine(self, flow: NDArray[np.float64], residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the combination with the smallest residual in the norm sum_x r(x)^2 / y(x), and store it.
+        """Return the combination of the flow with former flows that has the smallest sum_x r(x)^2 / y(x); store it.
 
         No entry falls below a tenth of its former value.
         """

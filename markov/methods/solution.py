@@ -18,7 +18,7 @@ __all__ = ["Factors", "Method", "Solution"]
 
 
 class Factors(Protocol):
-    """Solves with factors of a generator; their rounding errors are not bounded.
+    """Interface of factors of a generator that solve its equations; their rounding errors are not bounded.
 
     Attributes
     ----------
@@ -33,20 +33,20 @@ class Factors(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """See the class."""
+        """Bytes of the factors."""
         ...
 
     def poisson(self, f: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return g with Q g = -f, as a sum of two vectors, shape (n,)."""
+        """Return g with Q g = -f except in the reference, where g is zero: a sum of two vectors, shape (n,) each."""
         ...
 
     def balance(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return d with d Q = -r, shape (n,)."""
+        """Return d with d Q = -r except in the reference, where d is zero; shape (n,)."""
         ...
 
 
 class Solution(NamedTuple):
-    """Result of a method.
+    """Result of a method for pi Q = 0: pi, with factors or multigrid levels that also bound its error.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Solution(NamedTuple):
 
 
 class Method(Protocol):
-    """How to solve pi Q = 0.
+    """Interface of a method that solves pi Q = 0.
 
     An iterative method has an attribute ``tolerance``: the requested relative residual, by which
     its result is judged.
@@ -95,7 +95,7 @@ class Method(Protocol):
     """
 
     def solve(self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> Solution:
-        """Return pi of an irreducible generator Q, shape (n, n).
+        """Return the solution pi of an irreducible generator Q, shape (n, n).
 
         ``components`` has the value of each component of a model's state, shape (n,) each; a method
         may use them to find structure.

@@ -56,7 +56,7 @@ np.save(sys.stdout.buffer, spilu(matrix, **{DROP_ALL!r}).perm_c)
 
 
 class LUOrder(NamedTuple):
-    """An order of elimination with its cost.
+    """An order of elimination for sparse LU, with the number of entries of the factors and of multiplications.
 
     Attributes
     ----------
@@ -74,17 +74,17 @@ class LUOrder(NamedTuple):
 
     @property
     def nbytes(self) -> float:
-        """Bytes of both factors."""
+        """Predicted bytes of both factors."""
         return BYTES_PER_ENTRY * self.fill
 
     @property
     def seconds(self) -> float:
-        """Predicted time of the factorization."""
+        """Predicted seconds of the factorization in this order."""
         return costs.sparse_lu(self.fill, self.work)
 
 
 def best_order(Q: sp.csr_matrix) -> LUOrder:
-    """Return the cheaper of two orders for a generator, shape (n, n).
+    """Return the cheaper of two orders of elimination for sparse LU of a generator, shape (n, n).
 
     The candidates are reverse Cuthill-McKee, and SuperLU's minimum degree of A + A' if the first fills in and the
     second takes less time to compute than that costs. The fill-in of each follows from the pattern in
@@ -95,6 +95,7 @@ def best_order(Q: sp.csr_matrix) -> LUOrder:
 
 @lru_cache(maxsize=2)
 def _best_order(of: Pattern) -> LUOrder:
+    """Return the cheaper of two orders of elimination of a sparse pattern, as for `best_order`."""
     indptr, indices = of.arrays
     n = len(indptr) - 1
     matrix = sp.csc_matrix((np.ones(len(indices)), indices, indptr), shape=(n, n))
@@ -113,7 +114,7 @@ def _best_order(of: Pattern) -> LUOrder:
 
 
 def minimum_degree_order(matrix: sp.csc_matrix, seconds: float, minimum_wait: float) -> NDArray[np.int64] | None:
-    """Return the place of each row in SuperLU's order of minimum degree, shape (n,).
+    """Return the position of each row in SuperLU's order of minimum degree, shape (n,); None if it took too long.
 
     SuperLU returns its order only with factors, and an incomplete factorization that drops all entries takes
     no time. While it computes an order, neither Ctrl-C nor another thread is served. If that might take long, a
@@ -156,12 +157,13 @@ def minimum_degree_order(matrix: sp.csc_matrix, seconds: float, minimum_wait: fl
 
 
 def _order_with_costs(pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArray[np.int64]) -> LUOrder:
+    """Return an order of elimination with the entries and multiplications that a symmetric pattern implies."""
     counts = _column_counts(pattern, order, rank)
     return LUOrder(order, 2.0 * counts.sum() - len(order), float(counts @ counts))
 
 
 def _column_counts(pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArray[np.int64]) -> Vector:
-    """Return the number of entries in each column of L, for a symmetric pattern and an order."""
+    """Return the number of entries in each column of L for a symmetric pattern and an order, shape (n,)."""
     n = len(order)
     matrix = pattern[:, order]
     indptr, indices = matrix.indptr.astype(np.int64), rank[matrix.indices].astype(np.int64)
@@ -174,7 +176,7 @@ def _column_counts(pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArr
 
 
 def factorize(matrix: sp.csc_matrix, seconds: float) -> Any:
-    """Return SuperLU's factors of a matrix in the order that it has, with pivots from the diagonal.
+    """Return SuperLU's factors of a matrix, eliminated in the order of its rows, with pivots on the diagonal.
 
     Ctrl-C stops it where it is predicted to take many ``seconds``.
     """
@@ -185,7 +187,7 @@ def factorize(matrix: sp.csc_matrix, seconds: float) -> Any:
 
 
 class LUFactors:
-    """The factors of a generator without the row and column of one state.
+    """Sparse LU factors of a generator without the row and column of one state, the reference.
 
     Parameters
     ----------
@@ -221,14 +223,15 @@ class LUFactors:
         return BYTES_PER_ENTRY * int(self._lu.nnz)
 
     def poisson(self, f: Vector) -> tuple[Vector, Vector]:
-        """Return g with Q g = -f away from the reference, and zero there; a sum of two, shape (n,)."""
+        """Return g with Q g = -f except in the reference, where g is zero: a sum of two vectors, shape (n,) each."""
         return self._solve(f, "N"), np.zeros_like(f)
 
     def balance(self, r: Vector) -> Vector:
-        """Return d with d Q = -r away from the reference, and zero there; shape (n,)."""
+        """Return d with d Q = -r except in the reference, where d is zero; shape (n,)."""
         return self._solve(r, "T")
 
     def _solve(self, right: Vector, side: str) -> Vector:
+        """Return the solution of the factored equations (side N) or their transpose (side T), shape (n,)."""
         solution = np.zeros(self.n)
         solution[self.others] = self._lu.solve(-right[self.others], trans=side)
         return solution
@@ -257,7 +260,7 @@ class SparseLU:
         Q: sp.csr_matrix,
         components: Mapping[str, NDArray[np.int64]] | None = None,  # noqa: ARG002
     ) -> Solution:
-        """Return pi of an irreducible generator.
+        """Return pi of an irreducible generator by sparse LU, refined once.
 
         Raises
         ------
@@ -269,18 +272,18 @@ class SparseLU:
             return Solution(np.ones(1))
         order = best_order(Q)
         with np.errstate(all="ignore"):  # the driver checks whether pi is finite
-            pi, factors = _relative_to(Q, 0, order)
+            pi, factors = _solve_relative_to(Q, 0, order)
             if not (pi.min() >= 0.0 and (pi.max() <= MAX_LIKELIHOOD_RATIO or _balances(Q, pi))):
-                pi, _ = _relative_to(Q, 0, order, damping=1e-10)
-                pi, factors = _relative_to(Q, int(np.argmax(pi)), order)
+                pi, _ = _solve_relative_to(Q, 0, order, damping=1e-10)
+                pi, factors = _solve_relative_to(Q, int(np.argmax(pi)), order)
             memory = 0 if factors is None else factors.nbytes
             return Solution(pi / pi.sum(), memory=memory, factors=factors)
 
 
-def _relative_to(
+def _solve_relative_to(
     Q: sp.csr_matrix, reference: int, order: LUOrder, damping: float = 0.0
 ) -> tuple[Vector, LUFactors | None]:
-    """Return pi with pi(reference) = 1, and the factors.
+    """Return pi scaled to pi(reference) = 1, shape (n,), and the factors; NaN and None if these are singular.
 
     A reference that is very unlikely makes the matrix singular to rounding; damped, it never is, and
     pi still shows which states are likely.
@@ -297,6 +300,6 @@ def _relative_to(
 
 
 def _balances(Q: sp.csr_matrix, pi: Vector) -> bool:
-    """Whether the flow into the states is the flow out of them, to rounding."""
+    """Return whether pi Q is zero to rounding, relative to the total flow out of the states."""
     flow = inner(pi, np.abs(Q.diagonal()))
     return bool(np.abs(pi @ Q).sum() <= MAX_ROUNDING_RESIDUAL * flow)

@@ -12,7 +12,7 @@ __all__ = ["column_counts", "elimination_tree", "postorder"]
 
 
 def elimination_tree(indptr, indices, parent, ancestor):
-    """Write the elimination tree of a symmetric pattern: -1 is the parent of a root (the template)."""
+    """Write the elimination tree of a symmetric pattern into ``parent``: each column's parent, -1 for a root."""
     for k in range(len(parent)):
         parent[k] = -1
         ancestor[k] = -1
@@ -27,7 +27,7 @@ def elimination_tree(indptr, indices, parent, ancestor):
 
 
 def postorder(parent, child, sibling, post, stack):
-    """Write the columns in an order with children before their parents (the template)."""
+    """Write the columns of an elimination tree into ``post``, children before their parents."""
     n = len(parent)
     for j in range(n):
         child[j] = -1
@@ -55,7 +55,7 @@ def postorder(parent, child, sibling, post, stack):
 
 
 def column_counts(indptr, indices, parent, workspace, counts):
-    """Write the number of entries in each column of the factor L, the diagonal included (the template).
+    """Write into ``counts`` the number of entries in each column of the factor L, the diagonal included.
 
     ``workspace`` has eight rows, with an entry per column each.
     """

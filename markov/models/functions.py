@@ -20,7 +20,7 @@ import numpy as np
 
 from hopflow.errors import RuleError, location_of, rule_error
 from markov.computing.array_functions import States, call_for_states
-from markov.computing.arrays import NotOnArraysError, holds_arrays, uniform, unwrap
+from markov.computing.arrays import NotOnArraysError, as_uniform, holds_arrays, unwrap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -285,7 +285,7 @@ def evaluate_on_arrays(function: Function, table: StateTable) -> dict[str, Mean]
     totals: dict[str, Mean] | None = None
     for rows in _chunks(groups or []):
         try:
-            arguments = (_state_on_arrays(table, rows), *map(uniform, function.parameters or ()))
+            arguments = (_state_on_arrays(table, rows), *map(as_uniform, function.parameters or ()))
             result = unwrap(call_for_states(function.source, arguments, len(rows)))
             named = {"": result} if function.parameters is None else dict(result)
             values = {key: _mean_on_arrays(value, function, len(rows)) for key, value in named.items()}

@@ -43,7 +43,7 @@ UNDERFLOW_GUARD = 1e-300
 
 
 class StoppingRule:
-    """Counts cycles and residuals; stops at a tolerance, at a number of cycles, or at stagnation.
+    """Rule that ends cycles of multigrid: at a residual, at a number of cycles, or at stagnation.
 
     Parameters
     ----------
@@ -71,17 +71,17 @@ class StoppingRule:
         self.restart()
 
     def restart(self) -> None:
-        """Discard the residuals, for cycles on other levels."""
+        """Discard the recorded residuals, before cycles on other levels."""
         self.size = self.before = self._best_residual = np.inf
         self.stagnant = 0
 
     @property
     def may_continue(self) -> bool:
-        """Whether another cycle may follow."""
+        """Whether another cycle may follow: neither the number of cycles nor stagnation ends them."""
         return self.done < self.max_cycles and self.stagnant <= self.max_stagnant
 
     def record(self, size: float, cycles: int = 1) -> bool:
-        """Record the residual after one or more cycles; return whether it is at the tolerance or not finite."""
+        """Record the residual after ``cycles`` more cycles; return whether it is at the tolerance or not finite."""
         self.done += cycles
         self.before, self.size = self.size, size
         if size < 0.5 * self._best_residual:
@@ -92,7 +92,9 @@ class StoppingRule:
 
 
 def best_shares(products: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the shares of m former iterates in the combination with the smallest residual.
+    """Return the weights of m former iterates in the combination with the smallest residual, shape (m,).
+
+    The current iterate has the rest.
 
     Shape (m,); the current iterate has the rest.
 
@@ -113,7 +115,7 @@ MIN_COARSENING_FOR_W = 2.5
 
 
 class SweptLevel(Protocol):
-    """A level, the finest included: a grid, and a sweep over its states in each direction."""
+    """Interface of a level of multigrid on a grid: a sweep over its states in each direction."""
 
     grid: Grid
     forward: Callable[[], object]
@@ -121,26 +123,25 @@ class SweptLevel(Protocol):
 
 
 class CorrectedLevel(SweptLevel, Protocol):
-    """A coarse level, which corrects the next finer level."""
+    """Interface of a coarse level of multigrid on a grid, which corrects the next finer level."""
 
     def restrict(self) -> None:
-        """Restrict the residual of the finer level, and start from zero."""
+        """Compute this level's equations from the finer level's iterate, and reset this level's unknown."""
 
     def prolong(self) -> object:
-        """Correct the finer level."""
+        """Correct the finer level's iterate by this level's unknown."""
 
 
 def w_cycle(
     finest: SweptLevel, coarse: Sequence[CorrectedLevel], solve: Callable[[], None], sweeps: Sequence[int]
 ) -> None:
-    """Run one W-cycle.
+    """Run one W-cycle of multigrid on the levels of a grid, in place.
 
     Parameters
     ----------
     finest, coarse
         The level, and the coarser levels below it. A level is visited twice per cycle if it is far smaller than the
-        level
-        above it.
+        level above it.
     solve
         Solves the equations of the last level.
     sweeps

@@ -16,10 +16,9 @@ From rules to a grid:
 
 **Rates that depend on a count.** Cells with the same transitions are of one kind, even if rates grow with a count. An
 entry of a kind then has curves: tables of the amount that is added to its rate at each coordinate along an axis.
-Kernels
-write the rates of a cell into the arrays of all rates before they process it
-(`markov.multigrid.kernels.count_kernels`).
-Before that these rates are NaN, so that no result can depend on rates that were not written.
+Kernels write the rates of a cell into the arrays of all rates before they process it
+(`markov.multigrid.kernels.count_kernels`). Before that these rates are NaN, so that no result can depend on rates that
+were not written.
 """
 
 from __future__ import annotations
@@ -60,11 +59,10 @@ __all__ = [
     "Rates",
     "Terms",
     "Unsuitable",
-    "Varying",
+    "VaryingRate",
     "boxes_at",
     "boxes_covering",
     "boxes_of",
-    "by_count",
     "check_cost",
     "coarsen",
     "cuts_of",
@@ -73,17 +71,18 @@ __all__ = [
     "entries_of",
     "factors_along",
     "find_segments",
-    "first_of",
     "lay_out",
     "moves_of",
-    "products",
-    "terms_of",
+    "positions_in_boxes",
+    "split_rate",
+    "start_position",
+    "terms_of_rates",
 ]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Kinds of cells and where they are.
+    """A grid of cells: the transitions of each kind of cell, and the kind of each cell.
 
     Attributes
     ----------
@@ -114,39 +113,39 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """Number of states, slots that are never occupied included."""
+        """Number of states of the grid, slots that are never occupied included."""
         return len(self.row_kind) * int(self.rows.shape[1]) * self.width
 
     @cached_property
     def strides(self) -> NDArray[np.int64]:
-        """States between a cell and the next one along each axis."""
+        """Difference of state numbers between a cell and the next cell along each axis, shape (axes,)."""
         sizes = np.array([*self.shape[1:], self.width], dtype=np.int64)
         return np.cumprod(sizes[::-1])[::-1]
 
     @property
     def kinds(self) -> int:
-        """Kinds of cells."""
+        """Number of kinds of cells."""
         return (len(self.begin) - 1) // self.width
 
     @cached_property
     def slots(self) -> NDArray[np.int64]:
-        """The slot of each entry, shape (entries,)."""
+        """The slot of each entry (transition), shape (entries,)."""
         slots_of_kinds = np.tile(np.arange(self.width), self.kinds)
         return slots_of_kinds.repeat(np.diff(self.begin))
 
     @cached_property
     def step(self) -> NDArray[np.int64]:
-        """Offset from the number of a state to that of the other state, for each entry."""
+        """Number of the other state minus number of this state, for each entry (transition), shape (entries,)."""
         return np.asarray(self.steps @ self.strides + self.others - self.slots)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Entries of a cell of each kind."""
+        """Number of entries (transitions) of a cell of each kind, shape (kinds,)."""
         return np.diff(self.begin[:: self.width])
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Share of the cells that are of each kind."""
+        """Fraction of the grid's cells that are of each kind, shape (kinds,)."""
         rows = np.bincount(self.row_kind, minlength=len(self.rows)).astype(np.float64)
         weights = np.repeat(rows, self.rows.shape[1])
         cells = np.bincount(self.rows.ravel(), weights, minlength=self.kinds)
@@ -154,7 +153,7 @@ class Grid:
 
     @cached_property
     def cyclic(self) -> NDArray[np.bool_]:
-        """Whether a cell of each kind has transitions in a circle among its own slots."""
+        """Whether a cell of each kind has transitions in a circle among its own slots, shape (kinds,)."""
         within = (self.slots != self.others) & ~self.steps.any(axis=1)
         kind = np.repeat(np.arange(self.kinds), self.counts)
         leads = np.zeros((self.kinds, self.width, self.width), dtype=bool)
@@ -166,12 +165,12 @@ class Grid:
 
     @cached_property
     def segments(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Cells of one kind in a row: first of each kind of row, where each begins, and its kind."""
+        """Runs of cells of one kind: first run of each kind of row; first cell and kind of each run."""
         return find_segments(self.rows)
 
     @cached_property
     def segment_begin(self) -> NDArray[np.int64]:
-        """Number of entries before each segment in its row, for grids whose cells have their own entries."""
+        """Number of entries before each segment in its row, if cells have their own entries, shape (segments,)."""
         counts = self.counts[self.rows]
         before = np.cumsum(counts, axis=1) - counts
         first, begins, _ = self.segments
@@ -181,7 +180,7 @@ class Grid:
 
     @cached_property
     def value_begin(self) -> NDArray[np.int64]:
-        """First entry of each row, and the number of entries, for grids whose cells have their own entries."""
+        """First entry of each row, and the number of entries, if cells have their own entries, shape (rows + 1,)."""
         counts = self.counts[self.rows].sum(axis=1)
         return np.append(0, np.cumsum(counts[self.row_kind]))
 
@@ -189,7 +188,7 @@ class Grid:
 def find_segments(
     rows: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the runs of equal numbers in each row: first run of each row, beginnings, numbers."""
+    """Return the runs of equal numbers in the rows of a matrix: first run of each row; begin and number of each run."""
     first, begins, numbers = [0], [], []
     for row in rows:
         starts = np.append(0, np.flatnonzero(np.diff(row)) + 1)
@@ -199,8 +198,11 @@ def find_segments(
     return np.array(first), np.array(begins, dtype=np.int64), np.array(numbers, dtype=np.int64)
 
 
-class Along(NamedTuple):
-    """A curve of float64 along an axis: it adds ``values[coordinate - offset]`` to a rate."""
+class AxisCurve(NamedTuple):
+    """A curve that adds ``values[coordinate - offset]`` to a rate, by the coordinate of a cell along an axis.
+
+    Values are the bytes of float64.
+    """
 
     axis: int
     offset: int
@@ -208,37 +210,37 @@ class Along(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Varying:
-    """A rate that depends on coordinates: a constant, and at most one curve for each axis and offset."""
+class VaryingRate:
+    """A rate that depends on the cell's coordinates: a constant, and at most one curve per axis and offset."""
 
     constant: float
-    curves: tuple[Along, ...]
+    curves: tuple[AxisCurve, ...]
 
-    def __add__(self, other: Any) -> Varying:
-        if not isinstance(other, Varying):
-            return Varying(self.constant + other, self.curves)
+    def __add__(self, other: Any) -> VaryingRate:
+        if not isinstance(other, VaryingRate):
+            return VaryingRate(self.constant + other, self.curves)
         by_axis = {(c.axis, c.offset): c for c in self.curves}
         for curve in other.curves:
             key = curve.axis, curve.offset
             if key in by_axis:
                 with np.errstate(all="ignore"):
                     both = np.frombuffer(by_axis[key].values) + np.frombuffer(curve.values)
-                curve = Along(*key, both.tobytes())
+                curve = AxisCurve(*key, both.tobytes())
             by_axis[key] = curve
-        return Varying(self.constant + other.constant, tuple(sorted(by_axis.values())))
+        return VaryingRate(self.constant + other.constant, tuple(sorted(by_axis.values())))
 
     __radd__ = __add__
 
-    def shift(self, axis: int, by: int) -> Varying:
-        """Return the rate of states that are moved by ``by`` cells along an axis."""
+    def shift(self, axis: int, by: int) -> VaryingRate:
+        """Return the rate of the same states after they are moved by ``by`` cells along an axis."""
         curves = (c._replace(offset=c.offset + by * (c.axis == axis)) for c in self.curves)
-        return Varying(self.constant, tuple(curves))
+        return VaryingRate(self.constant, tuple(curves))
 
 
-def by_count(
+def split_rate(
     rate: Any, low: Sequence[int], high: Sequence[int], axes: Sequence[int]
 ) -> Iterator[tuple[int | None, int, Any]]:
-    """Yield the parts (component, value, rate) of a rate on a box.
+    """Yield the parts (component, value, rate) into which a rate on a box is divided, so that each is one rate.
 
     Along an axis, or if it is constant on the box, the rate is one part without a component. If it depends on another
     component, there is a part for each value of that component.
@@ -252,14 +254,16 @@ def by_count(
         yield None, 0, float(inside[0])
     elif n in axes:
         values = rate.values.astype(np.float64).tobytes()
-        yield None, 0, Varying(0.0, (Along(tuple(axes).index(n), 0, values),))
+        yield None, 0, VaryingRate(0.0, (AxisCurve(tuple(axes).index(n), 0, values),))
     else:
         for value, number in zip(range(low[n], high[n] + 1), inside.tolist(), strict=True):
             yield n, value, number
 
 
 class Terms(NamedTuple):
-    """Amounts that are added to numbers at a cell: ``curves[curve_offset + coordinate]`` along ``axis`` to ``target``.
+    """Terms added to numbers by the coordinates of a cell: ``curves[curve_offset + coordinate]`` along ``axis``.
+
+    Each is added to the number ``target``.
 
     Attributes
     ----------
@@ -274,15 +278,15 @@ class Terms(NamedTuple):
     axis: Numbers
     curve_offset: Numbers
 
-    def at(self, curves: Vector, coordinates: Sequence[int]) -> Vector:
-        """Return the numbers at a cell; they are meaningless for kinds other than the cell's."""
+    def at_cell(self, curves: Vector, coordinates: Sequence[int]) -> Vector:
+        """Return the numbers at a cell, constants plus terms; they have a meaning for the cell's kind only."""
         values = self.constant.copy()
         positions = self.curve_offset + np.array(coordinates, dtype=np.int64)[self.axis]
         np.add.at(values, self.target, curves[np.clip(positions, 0, len(curves) - 1)])
         return values
 
     def select(self, numbers: Numbers, offsets: Numbers) -> Terms:
-        """Return the terms of a selection of numbers at cells that are shifted by offsets, shape (numbers, axes)."""
+        """Return the terms of selected numbers at cells moved by an offset for each, shape (numbers, axes)."""
         first = np.searchsorted(self.target, numbers)
         counts = np.searchsorted(self.target, numbers, "right") - first
         target = np.repeat(np.arange(len(numbers)), counts)
@@ -293,10 +297,10 @@ class Terms(NamedTuple):
         return Terms(self.constant[numbers], target, axis, curve_offset)
 
 
-def terms_of(
+def terms_of_rates(
     rates: Sequence[Any], offsets: NDArray[np.int64], curves: dict[bytes, int], length: int
 ) -> tuple[Vector, Terms]:
-    """Return numbers, NaN for varying rates, and their terms.
+    """Return rates as an array, NaN where they depend on the cell, and the terms that they consist of.
 
     Parameters
     ----------
@@ -312,8 +316,8 @@ def terms_of(
     terms: list[tuple[int, int, int]] = []
     constants = np.empty(len(rates))
     for n, rate in enumerate(rates):
-        constants[n] = rate.constant if isinstance(rate, Varying) else rate
-        for c in rate.curves if isinstance(rate, Varying) else ():
+        constants[n] = rate.constant if isinstance(rate, VaryingRate) else rate
+        for c in rate.curves if isinstance(rate, VaryingRate) else ():
             begin = curves.setdefault(c.values, len(curves) * length)
             terms.append((n, c.axis, begin - c.offset + int(offsets[n, c.axis])))
     target, axis, curve_offset = np.array(terms, dtype=np.int64).reshape(-1, 3).T
@@ -323,7 +327,7 @@ def terms_of(
 
 
 class Counts(NamedTuple):
-    """The terms of the rates of a grid, and of the total rates out of states.
+    """The terms of a grid's rates that depend on counts: of entries, and of total rates out of states.
 
     Attributes
     ----------
@@ -339,7 +343,7 @@ class Counts(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """Transitions out of boxes of cells, each by one step at one rate, which may depend on counts.
+    """Transitions out of boxes of cells: each row is a box, a step and a rate, which may depend on counts.
 
     Attributes
     ----------
@@ -364,21 +368,21 @@ class Moves(NamedTuple):
     target: Numbers
     rate: NDArray[np.float64]
     varying: Numbers
-    variants: tuple[Varying, ...]
+    variants: tuple[VaryingRate, ...]
 
     @property
     def back(self) -> Moves:
-        """The same transitions seen from their targets."""
+        """The same transitions seen from their targets: boxes of target cells, and opposite steps."""
         targets = self.low + self.step, self.high + self.step
         return self._replace(low=targets[0], high=targets[1], step=-self.step, source=self.target, target=self.source)
 
     def shift_states(self, n: int, shift: Numbers) -> Moves:
-        """Return the transitions of states shifted along axis ``n``, each combination by its own distance."""
+        """Return the transitions after the states of each combination are moved along axis ``n`` by its ``shift``."""
         low, high, step = self.low.copy(), self.high.copy(), self.step.copy()
         low[:, n] += shift[self.source]
         high[:, n] += shift[self.source]
         step[:, n] += shift[self.target] - shift[self.source]
-        varying, numbers = self.varying.copy(), dict[Varying, int]()
+        varying, numbers = self.varying.copy(), dict[VaryingRate, int]()
         for row in np.flatnonzero(varying >= 0).tolist():
             moved = self.variants[varying[row]].shift(n, int(shift[self.source[row]]))
             varying[row] = numbers.setdefault(moved, len(numbers))
@@ -392,13 +396,13 @@ def moves_of(
     inner: Sequence[int],
     inner_shape: Sequence[int],
 ) -> Moves:
-    """Return the transitions of regions that change the state, in the order of the regions."""
+    """Return the transitions of the regions of a model's rules that change the state, in the order of the regions."""
     cells = [
         (n, changes, *part)
         for n, region in enumerate(regions)
         for changes, rate in region.moves or ()
         if any(changes)
-        for part in by_count(rate, region.low, region.high, axes)
+        for part in split_rate(rate, region.low, region.high, axes)
     ]
     region_numbers, changes_of_rows, components, values, rates = zip(*cells, strict=True)
     changes = np.array(changes_of_rows, dtype=np.int64)
@@ -408,19 +412,19 @@ def moves_of(
     for row, (n, value) in enumerate(zip(components, values, strict=True)):
         if n is not None:  # a part of the region, with one value of a component
             begin[row, n], end[row, n] = value - low[n], value - low[n] + 1
-    which, source = products(begin[:, inner], end[:, inner], inner_shape)
+    which, source = positions_in_boxes(begin[:, inner], end[:, inner], inner_shape)
     weights = [math.prod(inner_shape[n + 1 :]) for n in range(len(inner_shape))]
     target = source + (changes[:, inner] @ np.array(weights, dtype=np.int64))[which]
     low_cells, high_cells, steps = (part[which][:, axes] for part in (begin, end, changes))
-    numbers: dict[Varying, int] = {}
-    varying = [numbers.setdefault(r, len(numbers)) if isinstance(r, Varying) else -1 for r in rates]
-    rate = np.array([0.0 if isinstance(r, Varying) else r for r in rates])[which]
+    numbers: dict[VaryingRate, int] = {}
+    varying = [numbers.setdefault(r, len(numbers)) if isinstance(r, VaryingRate) else -1 for r in rates]
+    rate = np.array([0.0 if isinstance(r, VaryingRate) else r for r in rates])[which]
     kinds = np.array(varying, dtype=np.int64)[which]
     return Moves(low_cells, high_cells, steps, source, target, rate, kinds, tuple(numbers))
 
 
-def products(low: Numbers, high: Numbers, shape: Sequence[int]) -> tuple[Numbers, Numbers]:
-    """Return the flat indices of all positions in boxes of an array, and the box of each.
+def positions_in_boxes(low: Numbers, high: Numbers, shape: Sequence[int]) -> tuple[Numbers, Numbers]:
+    """Return the box and the flat index of every position in a list of boxes of an array, shape (positions,) each.
 
     Parameters
     ----------
@@ -453,12 +457,12 @@ LAYOUT_SECONDS_PER_STATE = 5e-7  # between these limits
 
 
 class Unsuitable(ValueError):
-    """The model's rules or its space do not form a grid; the message gives the reason."""
+    """Error: the model's rules or its space do not form a grid; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """Boxes of cells with the same transitions, and their reached states.
+    """Boxes of cells with the same transitions, and the states that are reached in each box.
 
     Attributes
     ----------
@@ -476,7 +480,7 @@ class Boxes:
 
     @cached_property
     def cuts(self) -> list[Numbers]:
-        """Where boxes begin along each axis."""
+        """First cell of each box along each axis: a list of arrays."""
         return cuts_of(self.moves, self.n_cells)
 
     @property
@@ -486,11 +490,11 @@ class Boxes:
 
     @property
     def states(self) -> int:
-        """States of the grid if every cell has as many slots as the largest."""
+        """Number of states of the grid if every cell has as many slots as the fullest cell."""
         return math.prod(self.n_cells) * int(self.occupied.sum(axis=-1).max())
 
     def shift_states(self, n: int, shift: Numbers) -> Boxes:
-        """Return the boxes of states shifted along an axis, each by its own distance."""
+        """Return the boxes after the states of each combination are moved along axis ``n`` by its ``shift``."""
         n_cells = *self.n_cells[:n], self.n_cells[n] + int(shift.max()), *self.n_cells[n + 1 :]
         moves = self.moves.shift_states(n, shift)
         cut, old = cuts_of(moves, n_cells)[n], self.cuts[n]
@@ -504,7 +508,7 @@ class Boxes:
 
 
 def disjoint_shifts(boxes: Boxes, n: int) -> NDArray[np.int64]:
-    """Return the distance by which each combination is shifted along an axis, so that few overlap.
+    """Return the number of cells by which to move each combination along an axis, so that few overlap.
 
     Combinations that occupy the same interval stay together.
     """
@@ -525,7 +529,7 @@ def disjoint_shifts(boxes: Boxes, n: int) -> NDArray[np.int64]:
 
 
 def divide_components(regions: Sequence[Region], shape: Sequence[int]) -> tuple[Cell, Cell]:
-    """Return the components that are axes, and all others."""
+    """Return the components that are axes of the grid, and all others, as two tuples of their numbers."""
     changes = [c for region in regions for c, _ in region.moves or ()]
     if not changes:
         raise Unsuitable("there are no transitions")
@@ -543,11 +547,11 @@ def divide_components(regions: Sequence[Region], shape: Sequence[int]) -> tuple[
     if width > MAX_WIDTH:
         msg = f"the components that do not change by small steps have {width} combinations"
         raise Unsuitable(f"{msg}: at most {MAX_WIDTH} are allowed")
-    return _long_rows(regions, shape, axes), inner
+    return _put_row_axis_last(regions, shape, axes), inner
 
 
-def _long_rows(regions: Sequence[Region], shape: Sequence[int], axes: Cell) -> Cell:
-    """Move to the end of the axes one along which cells are identical: rows lie along the last axis."""
+def _put_row_axis_last(regions: Sequence[Region], shape: Sequence[int], axes: Cell) -> Cell:
+    """Return the axes with an axis along which cells are identical moved to the end, since rows lie along the last."""
     boxes = {n: len({region.low[n] for region in regions}) for n in axes}
     long = [n for n in axes if shape[n] >= MIN_CELLS_PER_BOX * boxes[n]]
     if not long or boxes[axes[-1]] < shape[axes[-1]]:
@@ -556,7 +560,7 @@ def _long_rows(regions: Sequence[Region], shape: Sequence[int], axes: Cell) -> C
 
 
 def cuts_of(moves: Moves, n_cells: Cell) -> list[Numbers]:
-    """Return where boxes with the same transitions, in and out, begin along each axis."""
+    """Return the first cell of each box of cells with the same transitions, in and out, along each axis."""
     beyond = moves.low + moves.step, moves.high + moves.step
     edges = np.concatenate([moves.low, moves.high, *beyond])
     cuts = (np.unique(np.append(0, along)) for along in edges.T)
@@ -564,11 +568,11 @@ def cuts_of(moves: Moves, n_cells: Cell) -> list[Numbers]:
 
 
 def check_cost(moves: Moves, cuts: Sequence[Numbers], states: int) -> None:
-    """Raise Unsuitable if boxes would take too long to lay out, for a grid of that many ``states``.
+    """Raise Unsuitable if boxes of cells would take too long to lay out, for a grid of ``states`` states.
 
     TooLargeError if the layout would not fit into memory.
     """
-    begin, end = _ranges(cuts, moves.low, moves.high)
+    begin, end = _box_ranges(cuts, moves.low, moves.high)
     pairs = float(np.prod(end - begin, axis=1, dtype=np.float64).sum())
     minimum, maximum = LAYOUT_SECONDS
     allowed = min(max(LAYOUT_SECONDS_PER_STATE * states, minimum), maximum)
@@ -579,7 +583,7 @@ def check_cost(moves: Moves, cuts: Sequence[Numbers], states: int) -> None:
     check_room(message, BYTES_PER_MOVE * pairs)
 
 
-def _ranges(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
+def _box_ranges(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
     """Return the first box that each range of cells meets along each axis, and the box after the last."""
     pairs = [(cut, low[:, n], high[:, n]) for n, cut in enumerate(cuts)]
     begin = [np.maximum(np.searchsorted(cut, a, "right") - 1, 0) for cut, a, _ in pairs]
@@ -588,25 +592,25 @@ def _ranges(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbe
 
 
 def boxes_covering(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the numbers of the boxes that meet ranges of cells, and the range of each.
+    """Return every pair of a range of cells and a box that it meets: range numbers and box numbers.
 
     ``low`` and ``high`` have shape (ranges, axes).
     """
-    return products(*_ranges(cuts, low, high), [len(cut) for cut in cuts])
+    return positions_in_boxes(*_box_ranges(cuts, low, high), [len(cut) for cut in cuts])
 
 
 def boxes_at(cuts: Sequence[Numbers], cells: Numbers) -> Numbers:
-    """Return the numbers of the boxes of cells, shape (cells,) for (cells, axes)."""
+    """Return the number of the box of each cell, shape (cells,), by its coordinates, shape (cells, axes)."""
     numbers = np.zeros(len(cells), dtype=np.int64)
     for n, cut in enumerate(cuts):
         numbers = numbers * len(cut) + np.searchsorted(cut, cells[:, n], "right") - 1
     return numbers
 
 
-def first_of(
+def start_position(
     start: Sequence[int] | None, low: Sequence[int], axes: Cell, inner: Cell, inner_shape: Cell
 ) -> tuple[Cell, int] | None:
-    """Return the cell and the combination of the start; None without a start."""
+    """Return the cell and the combination of a start state; None without a start."""
     if start is None:
         return None
     at = [int(v) - minimum for v, minimum in zip(start, low, strict=True)]
@@ -617,7 +621,9 @@ def first_of(
 
 
 def boxes_of(moves: Moves, n_cells: Cell, width: int, first: tuple[Cell, int] | None) -> Boxes:
-    """Return boxes with the states that are reached from a start, a cell and a combination.
+    """Return boxes of cells with the same transitions, with the states that a start reaches.
+
+    The start is a cell and a combination.
 
     None: all states are occupied.
     """
@@ -643,7 +649,7 @@ def boxes_of(moves: Moves, n_cells: Cell, width: int, first: tuple[Cell, int] | 
 
 
 class Entries(NamedTuple):
-    """Transitions of the slots of boxes of cells, sorted by box, slot, step and other slot.
+    """Transitions of the slots of boxes of cells, summed where equal; sorted by box, slot, step, other slot.
 
     Attributes
     ----------
@@ -672,16 +678,16 @@ class Entries(NamedTuple):
     first: Numbers
     varying: Numbers
     width: int
-    variants: tuple[Varying, ...]
+    variants: tuple[VaryingRate, ...]
 
     @property
-    def rates(self) -> list[float | Varying]:
-        """The rate of each entry, a number or `Varying`."""
+    def rates(self) -> list[float | VaryingRate]:
+        """The rate of each entry, a number or `VaryingRate`."""
         pairs = zip(self.rate.tolist(), self.varying.tolist(), strict=True)
         return [self.variants[n] + rate if n >= 0 else rate for rate, n in pairs]
 
-    def by_box(self, boxes: int) -> list[bytes]:
-        """Return a hashable key of each box's transitions."""
+    def keys_by_box(self, boxes: int) -> list[bytes]:
+        """Return a hashable key of the transitions of each box: a list of bytes."""
         slot = self.row % self.width
         rate = self.rate.view(np.int64), self.varying
         table = np.column_stack([slot, self.other, self.step, *rate])
@@ -690,10 +696,10 @@ class Entries(NamedTuple):
         return [text[a:b] for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
     def of_boxes(self, boxes: Numbers) -> Entries:
-        """Return the entries of selected boxes, renumbered."""
+        """Return the entries of selected boxes, with boxes numbered in the order of the selection."""
         begin = np.searchsorted(self.row, boxes * self.width)
         end = np.searchsorted(self.row, (boxes + 1) * self.width)
-        which, entries = products(begin[:, None], end[:, None], (1,))
+        which, entries = positions_in_boxes(begin[:, None], end[:, None], (1,))
         row = which * self.width + self.row[entries] % self.width
         return self._replace(
             row=row,
@@ -706,7 +712,7 @@ class Entries(NamedTuple):
 
 
 def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves) -> Entries:
-    """Return the transitions of boxes of cells.
+    """Return the transitions of the slots of boxes of cells; rates of moves between the same slots are summed.
 
     Parameters
     ----------
@@ -733,11 +739,11 @@ def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves)
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     rate = np.bincount(inverse.ravel(), moves.rate[which]).astype(np.float64)
     row, step = box[first] * width + slots[first], moves.step[which[first]]
-    sums: dict[int, Varying] = {}
+    sums: dict[int, VaryingRate] = {}
     for entry in np.flatnonzero(moves.varying[which] >= 0).tolist():
         n, rate_of_sum = int(inverse.ravel()[entry]), moves.variants[moves.varying[which[entry]]]
         sums[n] = sums[n] + rate_of_sum if n in sums else rate_of_sum
-    numbers: dict[Varying, int] = {}
+    numbers: dict[VaryingRate, int] = {}
     varying = np.full(len(first), -1, dtype=np.int64)
     for n, rate_of_sum in sums.items():
         varying[n] = numbers.setdefault(rate_of_sum, len(numbers))
@@ -756,23 +762,23 @@ class Rates(NamedTuple):
     exit_rounding: NDArray[np.float64]
     counts: Counts | None = None
 
-    def at(self, coordinates: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the rates of entries and slots at a cell, given its coordinates."""
+    def at_cell(self, coordinates: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the rate of each entry and out of each slot at a cell, by its coordinates."""
         if self.counts is None:
             return self.rate, self.exit_rate
         curves, *terms = self.counts
-        rate, exit_rate = (part.at(curves, coordinates) for part in terms)
+        rate, exit_rate = (part.at_cell(curves, coordinates) for part in terms)
         return rate, exit_rate
 
     def typical(self, shape: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the rates in the middle of a grid, which estimate the exchange between states."""
-        rates = self.at([n // 2 for n in shape])
+        """Return the rate of each entry and out of each slot in the middle of a grid, not negative, as an estimate."""
+        rates = self.at_cell([n // 2 for n in shape])
         rate, exit_rate = (np.where(np.isfinite(v), np.maximum(v, 0.0), 0.0) for v in rates)
         return rate, exit_rate
 
 
 class Layout(NamedTuple):
-    """A chain on a grid.
+    """A chain on a grid: its transitions by target and by source, and the components that cells and slots stand for.
 
     Attributes
     ----------
@@ -804,7 +810,7 @@ def lay_out(
     shape: Sequence[int],
     start: Sequence[int] | None,
 ) -> Layout:
-    """Return a chain on a grid.
+    """Return the layout of a chain as a grid, from the regions of its model's rules.
 
     Parameters
     ----------
@@ -825,7 +831,7 @@ def lay_out(
     width = math.prod(inner_shape)
     moves = moves_of(regions, low, axes, inner, inner_shape)
     n_cells = tuple(shape[n] for n in axes)
-    first = first_of(start, low, axes, inner, inner_shape)
+    first = start_position(start, low, axes, inner, inner_shape)
     shift = np.zeros((width, len(axes)), dtype=np.int64)
     boxes = boxes_of(moves, n_cells, width, first)
     for n in range(len(axes)):
@@ -839,7 +845,7 @@ def lay_out(
 
 
 def _refine_cuts(boxes: Boxes) -> list[Numbers]:
-    """Return finer cuts, such that all cells one step away from a box have the same slots."""
+    """Return finer cuts of boxes along each axis, such that all cells one step from a box have the same slots."""
     cuts = []
     for n, (cut, end) in enumerate(zip(boxes.cuts, boxes.n_cells, strict=True)):
         along = np.moveaxis(boxes.occupied, n, 0).reshape(len(cut), -1)
@@ -859,7 +865,7 @@ def _collect_kinds(
     low: Cell,
     inner_shape: Cell,
 ) -> Layout:
-    """Return the layout; cells with different transitions are of different kinds."""
+    """Return the layout of boxes of cells as a grid; cells with different transitions are of different kinds."""
     moves, n_cells, cuts = boxes.moves, boxes.n_cells, _refine_cuts(boxes)
     check_cost(moves, cuts, boxes.states)
     pairs = zip(boxes.cuts, cuts, strict=True)
@@ -868,7 +874,7 @@ def _collect_kinds(
     width = int(flat.sum(axis=1).max())
     slot = np.where(flat, np.cumsum(flat, axis=1) - 1, -1)
     into, out = (entries_of(cuts, slot, width, side_moves) for side_moves in (moves.back, moves))
-    numbers, first_boxes = _kinds(into, out, flat)
+    numbers, first_boxes = _kinds_of_boxes(into, out, flat)
     exits, rests = _exits(out.of_boxes(first_boxes), len(first_boxes) * width)
     rows, row_kind = _rows(numbers.reshape(occupied.shape[:-1]), cuts, n_cells)
 
@@ -883,12 +889,12 @@ def _collect_kinds(
     return Layout(table(into, 1), table(out, 0), axes, inner, slots, shift, low, inner_shape)
 
 
-def _kinds(into: Entries, out: Entries, flat: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
-    """Return the kind of each box, and the first box of each kind.
+def _kinds_of_boxes(into: Entries, out: Entries, flat: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
+    """Return the kind of each box, shape (boxes,), and the first box of each kind, shape (kinds,).
 
     ``flat`` is whether each box has each combination, shape (boxes, combinations).
     """
-    sides = [side.by_box(len(flat)) for side in (into, out)]
+    sides = [side.keys_by_box(len(flat)) for side in (into, out)]
     number_of: dict[object, int] = {}
     numbers = np.empty(len(flat), dtype=np.int64)
     for box, (a, b, occupied) in enumerate(zip(*sides, flat, strict=True)):
@@ -896,8 +902,8 @@ def _kinds(into: Entries, out: Entries, flat: NDArray[np.bool_]) -> tuple[Number
     return numbers, np.unique(numbers, return_index=True)[1]
 
 
-def _exits(out: Entries, slots: int) -> tuple[list[float | Varying], NDArray[np.float64]]:
-    """Return the sum of the rates out of each slot, in the order of the rules, and its rounding error.
+def _exits(out: Entries, slots: int) -> tuple[list[float | VaryingRate], NDArray[np.float64]]:
+    """Return the total rate out of each slot, summed in the order of the rules, and its rounding error.
 
     The rounding error counts as zero if rates depend on counts.
     """
@@ -907,23 +913,23 @@ def _exits(out: Entries, slots: int) -> tuple[list[float | Varying], NDArray[np.
     rates = out.rate.tolist()
     pairs = zip(itertools.pairwise(bounds), total.tolist(), strict=True)
     rests = np.array([math.fsum((*rates[a:b], -total_rate)) for (a, b), total_rate in pairs])
-    sums: list[float | Varying] = total.tolist()
+    sums: list[float | VaryingRate] = total.tolist()
     for n in order[out.varying[order] >= 0].tolist():
         sums[out.row[n]] = out.variants[out.varying[n]] + sums[out.row[n]]
         rests[out.row[n]] = 0.0
     return sums, rests
 
 
-def _rates(entries: Entries, sources: Numbers, exits: list[float | Varying], rests: NDArray[np.float64]) -> Rates:
-    """Return the rates of entries and out of slots, given the offset from each cell to the source of the entry."""
+def _rates(entries: Entries, sources: Numbers, exits: list[float | VaryingRate], rests: NDArray[np.float64]) -> Rates:
+    """Return the rates of entries and out of slots, by the offset from each cell to the source of the entry."""
     if not entries.variants:
         return Rates(entries.rate, np.array(exits), rests)
     curves: dict[bytes, int] = {}
     rates = entries.rates
-    tables = [c.values for r in (*rates, *exits) if isinstance(r, Varying) for c in r.curves]
+    tables = [c.values for r in (*rates, *exits) if isinstance(r, VaryingRate) for c in r.curves]
     length = max(map(len, tables), default=0) // 8
-    rate, entry_terms = terms_of(rates, sources, curves, length)
-    exit_rate, out = terms_of(exits, np.zeros((len(exits), sources.shape[1]), int), curves, length)
+    rate, entry_terms = terms_of_rates(rates, sources, curves, length)
+    exit_rate, out = terms_of_rates(exits, np.zeros((len(exits), sources.shape[1]), int), curves, length)
     table = [np.pad(np.frombuffer(curve), (0, length - len(curve) // 8)) for curve in curves]
     return Rates(rate, exit_rate, rests, Counts(np.concatenate(table), entry_terms, out))
 
@@ -947,7 +953,7 @@ MAX_WIDE_AXES = 2  # along more axes two cells are joined
 
 
 class JoinedFlows(NamedTuple):
-    """The flows of a grid that add up to the flows of a coarser grid, in the order of the latter.
+    """The flows of a grid that add up to the flows of the next coarser grid, in the order of the latter.
 
     Attributes
     ----------
@@ -973,7 +979,7 @@ class JoinedFlows(NamedTuple):
 
 @dataclass(frozen=True)
 class Aggregation:
-    """The cells of a grid that make up a cell of the next, and the flows that make up a flow.
+    """The cells of a grid that make up each cell of the next coarser grid, and the flows that make up each flow.
 
     Attributes
     ----------
@@ -994,12 +1000,12 @@ class Aggregation:
 
     @property
     def last(self) -> int:
-        """Number of cells joined along a row."""
+        """Number of cells joined along the last axis, within a row."""
         return self.factors[-1]
 
 
 def factors_along(axes: Sequence[bool], *, wide: bool) -> tuple[int, ...]:
-    """Return the number of cells joined along each axis: one, two, or three if wide.
+    """Return the number of cells to join along each axis: 1 if it is False in ``axes``, otherwise 2, or 3 if wide.
 
     Coarse levels below wide cells of the finest grid take less than half of the memory and of the time.
     Two sweeps of it instead of one, and corrections to the power 1.25, make up for most of the additional cycles.
@@ -1009,7 +1015,7 @@ def factors_along(axes: Sequence[bool], *, wide: bool) -> tuple[int, ...]:
 
 
 def coarsen(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
-    """Return the grid with ``factors`` cells joined along each axis, and its aggregation."""
+    """Return the grid with ``factors`` cells joined along each axis, and the cells and flows that are joined."""
     factor = np.array(factors)
     shape = tuple(-(-n // f) for n, f in zip(grid.shape, factor.tolist(), strict=True))
     child_rows = _child_rows(grid.shape[:-1], shape[:-1], factor[:-1].tolist())
@@ -1031,7 +1037,7 @@ def coarsen(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
 
 
 def _child_rows(shape: Sequence[int], coarse_shape: Sequence[int], factor: Sequence[int]) -> NDArray[np.int64]:
-    """Return the numbers of the rows of each coarse row, -1 for none."""
+    """Return the numbers of the rows that make up each coarse row, -1 for none, shape (coarse rows, children)."""
     rows = np.zeros((1, 1), dtype=np.int64)
     alive = np.ones((1, 1), dtype=bool)
     for n, m, f in zip(shape, coarse_shape, factor, strict=True):
@@ -1050,7 +1056,7 @@ def _join_flows(
     positions: NDArray[np.int64],
     factor: NDArray[np.int64],
 ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], JoinedFlows]:
-    """Return the entries of cells that consist of the given kinds, and the parts of these entries."""
+    """Return the entries of coarse cells that consist of the kinds ``children``, and the flows that add up to them."""
     coarse, cell = np.nonzero(children >= 0)
     kinds = children[coarse, cell]
     counts = grid.counts[kinds]
@@ -1075,7 +1081,7 @@ def _join_flows(
 
 
 def _keys(row: NDArray[np.int64], step: NDArray[np.int64], other: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """Return sort keys: by row, then by step along each axis, then by other slot."""
+    """Return a sort key of each flow: by row, then by step along each axis, then by other slot."""
     key = row
     for along in step.T:
         minimum = along.min(initial=0)

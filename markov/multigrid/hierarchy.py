@@ -37,7 +37,10 @@ UNDERFLOW_GUARD = 1e-300
 
 
 class Hierarchy(NamedTuple):
-    """The arrays of all levels, as `markov.multigrid.kernels.aggregation_kernels` describes them."""
+    """The arrays of all levels of a chain for multigrid, the finest level first.
+
+    `markov.multigrid.kernels.aggregation_kernels` describes them.
+    """
 
     first: NDArray[np.int64]
     repeats: NDArray[np.int64]
@@ -56,12 +59,12 @@ class Hierarchy(NamedTuple):
 
     @property
     def sizes(self) -> tuple[tuple[int, int], ...]:
-        """States and transitions of each level, the finest first."""
+        """Number of states and number of transitions of each level, the finest first."""
         transitions = np.diff(self.indptr[self.first])
         return tuple(zip(np.diff(self.first).tolist(), transitions.tolist(), strict=True))
 
     def improve(self, flow: NDArray[np.float64], cycle: Callable[[], None]) -> NDArray[np.float64]:
-        """Return the flow after a call of `cycle`, its sum one."""
+        """Return the flow out of each state after a call of ``cycle`` that starts from ``flow``; its sum is one."""
         n = self.first[1]
         self.x[:n] = flow
         cycle()
@@ -69,19 +72,19 @@ class Hierarchy(NamedTuple):
         better /= better.sum()
         return better
 
-    def cycle(self, sweeps: int) -> Callable[[], None]:
-        """Return a call of one cycle, from x, with ``sweeps`` sweeps on each level before and after a correction."""
+    def make_cycle(self, sweeps: int) -> Callable[[], None]:
+        """Return a call that runs one cycle on x in place, ``sweeps`` sweeps before and after each correction."""
         schedule = Schedule(self.first, np.empty_like(self.first), self.repeats, sweeps)
         return bound_kernel(cycle, schedule, self.flows, helpers=kernels.HELPERS)
 
     @property
     def flows(self) -> kernels.Flows:
-        """The flows as the kernels take them, with a buffer for the last level."""
+        """The flows on all levels as the record that kernels take, with a buffer for the last level."""
         m = self.first[-1] - self.first[-2]
         return kernels.Flows(*self[2:], np.empty((m, m)))
 
     def freeze(self, flow: NDArray[np.float64]) -> None:
-        """Sum the flows between the aggregates of all levels, for a flow out of the states."""
+        """Compute the flows between the aggregates of all levels for a fixed flow out of each state, shape (n,)."""
         self.x[: self.first[1]] = flow
         helpers = (kernels.restrict,)
         bound_kernel(kernels.freeze, self.first, self.flows, helpers=helpers)()
@@ -94,7 +97,7 @@ def build_hierarchy(
     components: Mapping[str, NDArray[np.int64]] | None,
     isolated: int | None = None,
 ) -> Hierarchy:
-    """Return the levels of a chain; the aggregates are chosen by the current flows.
+    """Return the multigrid levels of a chain; aggregates are chosen by the current flows.
 
     Parameters
     ----------
@@ -159,7 +162,7 @@ def build_hierarchy(
 
 
 class _GeometricAggregates:
-    """Boxes of values of a model's components, which grow from level to level."""
+    """Aggregates of states: boxes of values of a model's components, which grow from level to level."""
 
     def __init__(self, components: Mapping[str, NDArray[np.int64]]) -> None:
         self.values = [(v - v.min()).astype(np.int32) for v in components.values()]
@@ -174,7 +177,7 @@ class _GeometricAggregates:
         """
         if not self.values:
             return None
-        strength, moves = [], make_kernel(aggregation_kernels.moves)
+        strength, moves = [], make_kernel(aggregation_kernels.flow_of_changes)
         for values in self.values:
             total, by_one = moves(values, indptr, indices, flows)
             strength.append(total if by_one >= 0.5 * total else 0.0)
@@ -198,7 +201,7 @@ class _GeometricAggregates:
 
 
 def _rank(code: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rank of each number among the distinct numbers, shape (n,)."""
+    """Return the rank of each number among the distinct numbers, from 0, shape (n,)."""
     present = np.zeros(int(code.max()) + 1, dtype=bool)
     present[code] = True
     ranks: NDArray[np.int64] = (np.cumsum(present) - 1)[code]
@@ -211,7 +214,7 @@ def _algebraic_aggregates(
     flows: NDArray[np.float64],
     mass: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """Return the number of each state's group: pairs of pairs of pairs with strong exchange."""
+    """Return the number of each state's aggregate, shape (n,): pairs of pairs of pairs with strong exchange."""
     n = len(indptr) - 1
     one_way = sp.csr_matrix((flows, indices.astype(np.int64), indptr), shape=(n, n))
     exchange = sp.csr_matrix(one_way + one_way.T)
@@ -239,28 +242,28 @@ def _pair_states(
     min_share: float,
     strongest: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the number of each state's pair, and the number of pairs."""
+    """Return the number of each state's pair, shape (n,), and the number of pairs."""
     labels = np.full(len(mass), -1)
     index = Pattern(exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64))
     arguments = index, exchange.data, mass, min_share, strongest, labels
-    return labels, int(make_kernel(aggregation_kernels.match)(*arguments))
+    return labels, int(make_kernel(aggregation_kernels.match_states)(*arguments))
 
 
 def _merge_entries(
     labels: NDArray[np.int64], m: int, indptr: NDArray[np.int64], indices: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
-    """Return the coarse entry of each entry (-1: none), and the pattern of the coarse entries."""
+    """Return the coarse entry of each entry of a matrix (-1: none), and row pointers and columns of coarse entries."""
     order = np.argsort(labels, kind="stable")
     bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=m))])
     target, coarse = np.empty(len(indices), dtype=np.int64), np.empty_like(indices)
     begins, entry_of = np.zeros(m + 1, dtype=np.int64), np.full(m, -1)
     aggregates, pattern = Aggregates(labels, order, bounds), Pattern(indptr, indices)
     arguments = aggregates, pattern, target, Pattern(begins, coarse), entry_of
-    count = make_kernel(aggregation_kernels.merge)(*arguments)
+    count = make_kernel(aggregation_kernels.merge_entries)(*arguments)
     return target, begins, coarse[:count].copy()
 
 
 def sums_by_index(indices: NDArray[Any], values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return the sums of the values with each index below n."""
+    """Return the sum of the values with index i for each i below n, shape (n,)."""
     sums: NDArray[np.float64] = np.bincount(indices, values, minlength=n).astype(np.float64)
     return sums

@@ -61,7 +61,7 @@ MIN_BLOCK_RATIO = 8  # rows of a block over rows between two blocks
 
 
 class RowBlocks(NamedTuple):
-    """Ranges of rows, each given by its first row and the row after its last.
+    """Division of a grid's rows into blocks for threads and borders between blocks; rows as (first, end).
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class RowBlocks(NamedTuple):
 
 
 def row_blocks(grid: Grid) -> RowBlocks:
-    """Return the blocks of a grid's rows: one, if it is small or its transitions lead far."""
+    """Return the blocks of a grid's rows: one block if the grid is small or its transitions lead far."""
     rows, row = len(grid.row_kind), grid.shape[-1] * grid.width
     ahead = (grid.strides[:-1] // row).astype(np.int64)
     gap = 2 * int(np.abs(grid.steps[:, :-1] @ ahead).max(initial=0))
@@ -90,7 +90,7 @@ def row_blocks(grid: Grid) -> RowBlocks:
 
 
 class Team:
-    """Thread pool that runs a list of calls; use as a context manager.
+    """Thread pool that runs lists of calls without arguments; use as a context manager.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Team:
             self._pool.shutdown()
 
     def do(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Return the results of calls, which threads run in any order."""
+        """Return the results of a list of calls, in the order of the list; threads make them in any order."""
         if self._pool is None or len(calls) == 1:
             return [call() for call in calls]
         results: list[Any] = [None] * len(calls)
@@ -142,7 +142,7 @@ ALONE = Team(1)
 
 
 class Parts:
-    """The flows that are summed to the flows of a coarse grid, as arrays for the kernels."""
+    """The flows of a grid that are summed to each flow of the next coarser grid, as arrays for kernels."""
 
     def __init__(self, grid: Grid, aggregation: Aggregation, *, by_source: bool = False) -> None:
         self.aggregation, parts = aggregation, aggregation.parts
@@ -159,10 +159,8 @@ class Parts:
         self.table = PartTable(none, *numbers)
         self._patterns = partial(sum_patterns, grid, aggregation, sums, by_source=by_source)
 
-    def unrolled(
-        self, shares: NDArray[np.float64], written: Callable[[Sequence[Pattern]], str]
-    ) -> tuple[PartTable, str]:
-        """Return the tables for the kernels, and the statements of frequent kinds of coarse cells.
+    def unroll(self, shares: NDArray[np.float64], written: Callable[[Sequence[Pattern]], str]) -> tuple[PartTable, str]:
+        """Return the arrays for kernels, and source text of statements for frequent kinds of coarse cells.
 
         ``shares`` is the fraction of the coarse cells of each kind; zero excludes a kind from unrolling.
         """
@@ -182,14 +180,13 @@ def _flow_offsets(grid: Grid, aggregation: Aggregation) -> tuple[NDArray[np.int6
 
 
 class RateTable(NamedTuple):
-    """The rates of a grid, as arrays for the kernels.
+    """The rates of a grid's transitions as arrays for kernels, with functions that update rates by counts.
 
     Attributes
     ----------
     rate, exit_rate
         Of each entry, and out of each slot of each kind. Rates that depend on counts are those of the last cell that
-        was
-        written, and NaN before.
+        was written, and NaN before.
     counts
         Arguments of `markov.multigrid.kernels.count_kernels`; empty if no rate depends on a count.
     helpers
@@ -206,16 +203,17 @@ class RateTable(NamedTuple):
 
     @property
     def slots(self) -> SlotRates:
-        """The rates as one record."""
+        """The rates as the record `SlotRates` of the kernels."""
         return SlotRates(self.rate, self.exit_rate, self.counts)
 
     def for_block(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Return arguments with copies of the written arrays, one copy per array."""
+        """Return arguments of a kernel with a copy in place of each array that it writes, for one block of rows."""
         copies = {id(array): array.copy() for array in self.written}
         return _replace_arrays(arguments, copies) if copies else tuple(arguments)
 
 
 def _replace_arrays(arguments: Sequence[Any], copies: dict[int, Vector]) -> tuple[Any, ...]:
+    """Return arguments, nested tuples included, with arrays replaced by their copies, by the array's id."""
     parts = [
         _replace_arrays(part, copies) if isinstance(part, tuple) else copies.get(id(part), part) for part in arguments
     ]
@@ -224,7 +222,7 @@ def _replace_arrays(arguments: Sequence[Any], copies: dict[int, Vector]) -> tupl
 
 
 def rate_table(grid: Grid, rates: Rates) -> RateTable:
-    """Return the rates of a grid."""
+    """Return the rates of a grid's transitions as arrays for kernels."""
     if rates.counts is None:
         return RateTable(rates.rate, rates.exit_rate)
     curves, *terms = rates.counts
@@ -233,7 +231,7 @@ def rate_table(grid: Grid, rates: Rates) -> RateTable:
 
 
 def parts_table(grid: Grid, rates: Rates, parts: Parts, aggregation: Aggregation, shape: Sequence[int]) -> RateTable:
-    """Return the rates of the parts of the flows of a coarse grid, without rates out of slots."""
+    """Return the rates of the parts of a coarse grid's flows as arrays for kernels, without rates out of slots."""
     rate, none = rates.rate[parts.entry], np.zeros(0)
     if rates.counts is None:
         return RateTable(rate, none)
@@ -257,8 +255,11 @@ def _count_table(
     terms: Sequence[Terms],
     begins: Sequence[Numbers],
 ) -> RateTable:
-    """Return a table of rates and of rates out of slots, given the first index of each kind, and the total."""
-    rates, exits = (_table(*part, len(shape)) for part in zip(values, terms, begins, strict=True))
+    """Return the arrays for kernels of rates that depend on counts, of entries and out of slots.
+
+    Begins are the first index of each kind, and the total.
+    """
+    rates, exits = (_varying_numbers(*part, len(shape)) for part in zip(values, terms, begins, strict=True))
     sizes = np.array(shape[:-1], dtype=np.int64)
     strides = np.cumprod(np.append(1, sizes[:0:-1]))[::-1][: len(sizes)]
     axis_arrays = as_unsigned(strides), as_unsigned(sizes), as_unsigned(factors[:-1]), np.uint64(factors[-1])
@@ -270,8 +271,11 @@ def _count_table(
     return RateTable(rate, exit_rate, counts, helpers, written)
 
 
-def _table(values: Vector, terms: Terms, begin: Numbers, axes: int) -> VaryingNumbers:
-    """Return numbers and the terms that are added to them, by kind, and by axis for all axes but the last."""
+def _varying_numbers(values: Vector, terms: Terms, begin: Numbers, axes: int) -> VaryingNumbers:
+    """Return numbers by kind of cell, and the terms of counts that are added to them, as a record for kernels.
+
+    By axis for all axes but the last.
+    """
     varied = np.unique(terms.target)
     kind = np.searchsorted(begin, terms.target, "right") - 1
     across = np.flatnonzero(terms.axis != axes - 1)
@@ -295,9 +299,8 @@ STRONG_FLOW_RATIO = 0.5  # of the largest flow: axes along which cells are joine
 MIN_UNROLLED_STATES = 100_000_000
 """States of a grid from which sweeps are unrolled for its most frequent kinds of cells.
 
-Unrolled sweeps save 0.25 microseconds per state in a whole solution. Their compilation takes 17 to 70 s of CPU time
-for each
-shape of grid: one solution of 1e8 states repays it.
+Unrolled sweeps save 0.25 microseconds per state in a whole solution. Their compilation takes 17 to 70 s of CPU time for
+each shape of grid: one solution of 1e8 states repays it.
 """
 CYCLIC_CELL_SWEEPS = 4  # sweeps of a cell with transitions in a circle, where few have them
 MAX_REPEATED_SHARE = 0.25  # of the cells: more are swept once
@@ -307,7 +310,7 @@ other states. All levels have it."""
 
 
 class Level:
-    """A level: a grid, its tables, and one number for each state.
+    """A level of multigrid on a grid: the grid, its tables for kernels, and a vector x with one number per state.
 
     Attributes
     ----------
@@ -354,7 +357,9 @@ class Level:
         helpers: Sequence[Callable[..., Any]] = (),
         **options: Any,
     ) -> Callable[[], list[Any]]:
-        """Return a call of a kernel for all rows; its first argument is the range of rows.
+        """Return a call that runs a kernel on all rows, block by block, and returns the list of its results.
+
+        The first argument of the kernel is the range of rows.
 
         The arrays that ``buffers`` allocates for a block come next. Each block has copies of the written arrays of a
         ``table`` of rates. The call returns the results by block.
@@ -379,7 +384,7 @@ class Level:
         return lambda: do(block_calls) + [call() for call in border_calls]
 
     def on_states(self, kernel: Callable[..., Any], *arguments: Any) -> Callable[[], list[Any]]:
-        """Return the same for a kernel whose second argument is the number of states per row."""
+        """Return a call that runs a kernel on all states; its second argument is the number of states per row."""
         return self.by_rows(kernel, self.cells.cells * self.cells.width, *arguments)
 
     def sweeps(
@@ -389,7 +394,7 @@ class Level:
         excluded_row: np.uint64 | None = None,
         rates: RateTable | None = None,
     ) -> list[Callable[[], Any]]:
-        """Return a sweep forward and one backward.
+        """Return a call that sweeps the states forward, and a call that sweeps them backward.
 
         Parameters
         ----------
@@ -420,14 +425,14 @@ class Level:
         weighted: Weighted,
         weight: Callable[..., Any] = flow_kernels.weight,
     ) -> Callable[[], Any]:
-        """Return a call that sums the flows between the cells of the next level, from rates.
+        """Return a call that computes the flows between the cells of the next level, sums of rates times weights.
 
         ``weight`` computes the weight of a flow out of a state.
         """
         aggregation = parts.aggregation
         part_rates = parts_table(self.grid, rates, parts, aggregation, coarse.grid.shape)
         shares = coarse.grid.shares * (coarse.unroll and not part_rates.counts)
-        table, text = parts.unrolled(shares, unrolling.sums_of_rates)
+        table, text = parts.unroll(shares, unrolling.sums_of_rates)
         cells = coarse.cells, self.children(aggregation), table
         run = *cells, WeightedRates(part_rates.slots, weighted), values
         kernel = flow_kernels.restrict_rates
@@ -441,53 +446,54 @@ class Level:
         flows: NDArray[np.floating[Any]],
         x: Floats,
     ) -> Callable[[], Any]:
-        """Return a call that sums the flows between the cells of the next level, from flows."""
+        """Return a call that computes the flows between the cells of the next level, sums of flows times x."""
         children = self.children(parts.aggregation)
-        table, text = parts.unrolled(coarse.grid.shares * coarse.unroll, unrolling.sums_of_flows)
+        table, text = parts.unroll(coarse.grid.shares * coarse.unroll, unrolling.sums_of_flows)
         fine = FinerFlows(self.cells.value_begin, flows, np.zeros_like(children.rows), x)
         run = coarse.cells, children, table, fine, values
         return coarse.by_rows(flow_kernels.restrict, *run, unrolled=text)
 
     def children(self, aggregation: Aggregation) -> Children:
-        """Return the rows that make up each row of the next level."""
+        """Return the table of this grid's rows that make up each row of the next level."""
         rows, cells = aggregation.child_rows, self.cells
         child_rows = as_unsigned(np.maximum(rows, 0)), rows >= 0
         return Children(*child_rows, np.uint64(aggregation.last), cells.cells, cells.width)
 
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the first entry of each state, and the numbers of the other states."""
+        """Return the transitions of all states as a sparse pattern: row pointers, and numbers of the other states."""
         grid = self.grid
         kinds = grid.rows[grid.row_kind].ravel()
         counts = np.diff(grid.begin).reshape(-1, grid.width)[kinds].ravel()
-        steps = [grid.step[self._of(kind)] for kind in kinds]
+        steps = [grid.step[self._entries_of(kind)] for kind in kinds]
         indices = np.concatenate(steps) + np.repeat(np.arange(grid.size), counts)
         return np.append(0, np.cumsum(counts)), indices
 
     def state_rates(self, rates: Rates) -> tuple[Vector, Vector]:
-        """Return the rate of each entry, and 1 / the total rate of each state, zero for absorbing states."""
+        """Return the rate of each entry of `pattern`, and 1 / the total rate of each state, 0 if it is absorbing."""
         grid, width = self.grid, self.grid.width
         rates_of_cells, exits = [], []
         for kind, cell in zip(grid.rows[grid.row_kind].ravel(), np.ndindex(*grid.shape), strict=True):
-            rate, exit_rate = rates.at(cell)
-            rates_of_cells.append(rate[self._of(kind)])
+            rate, exit_rate = rates.at_cell(cell)
+            rates_of_cells.append(rate[self._entries_of(kind)])
             exits.append(exit_rate[kind * width : (kind + 1) * width])
         total = np.concatenate(exits)
         with np.errstate(divide="ignore"):
             scale = np.where(total > 0.0, 1.0 / total, 0.0)
         return np.concatenate(rates_of_cells), scale
 
-    def _of(self, kind: Any) -> slice:
+    def _entries_of(self, kind: Any) -> slice:
+        """Return the range of the entries of a kind of cell, as a slice."""
         begin, width = self.grid.begin, self.grid.width
         return slice(int(begin[kind * width]), int(begin[(kind + 1) * width]))
 
     def by_state(self, amounts: Vector) -> Vector:
-        """Return the amount of each state's slot and kind of cell, shape (grid.size,)."""
+        """Return an amount for each state, shape (grid.size,), from amounts for each kind of cell and slot."""
         kinds = self.grid.rows[self.grid.row_kind].ravel()
         by_state: Vector = amounts.reshape(-1, self.grid.width)[kinds].ravel()
         return by_state
 
     def flows_by_entry(self, by_cell: bool, flows: NDArray[np.floating[Any]]) -> Vector:
-        """Return x times the flow of each entry of each kind, summed over the cells.
+        """Return the flow of each entry of each kind of cell, its rate times x summed over all cells, shape (entries,).
 
         ``by_cell``: flows are stored for every cell, not for every kind.
         """
@@ -500,8 +506,8 @@ class Level:
         self.by_rows(flow_kernels.entry_flows, self.cells, by_cell, flows, self.x, buffers=buffer)()
         return np.asarray(np.sum(sums, axis=0))
 
-    def strong(self, flows_by_entry: Vector) -> tuple[bool, ...]:
-        """Return the axes along which the entries carry most, among axes with several cells."""
+    def axes_of_strong_flow(self, flows_by_entry: Vector) -> tuple[bool, ...]:
+        """Return whether each axis carries strong flow, from the flow of each entry, among axes with several cells."""
         wide = np.array(self.grid.shape) > 1
         moved = (self.grid.steps != 0) & wide
         along = flows_by_entry @ moved
@@ -509,7 +515,7 @@ class Level:
 
 
 class Finest(Level):
-    """The chain itself; x are probabilities, up to a factor."""
+    """The finest level of multigrid for pi on a grid: x are the probabilities, up to a factor."""
 
     def __init__(
         self,
@@ -538,32 +544,35 @@ class Finest(Level):
         self._balance = self.by_rows(balance, *arguments, table=rate_arrays, unrolled=text)
 
     def strong_axes(self) -> tuple[bool, ...]:
-        """Return the axes along which states exchange most, for the current x."""
-        return self.strong(self.flows_by_entry(False, self.rates.typical(self.grid.shape)[0]))
+        """Return whether states exchange strongly along each axis, for the current x."""
+        return self.axes_of_strong_flow(self.flows_by_entry(False, self.rates.typical(self.grid.shape)[0]))
 
     def residual(self) -> tuple[float, float]:
-        """Return ||x Q||_1 / ||x |Q| ||_1, and the sum of x."""
+        """Return the relative residual.
+
+        x Q||_1 / ||x |Q| ||_1, and the sum of x.
+        """
         off, flow, mass = map(sum, zip(*self._balance(), strict=True))
         return 0.5 * off / flow, mass
 
     def imbalance(self, bit: int, marks: NDArray[np.uint8]) -> float:
-        """Return the maximum of inflow / outflow over the marked states."""
+        """Return the maximum of inflow / outflow over the states whose marks have the bit."""
         arguments = self.cells, self._rate_table.slots, Marked(bit, marks), self.x
         run = self.by_rows(vector_kernels.imbalance, *arguments, table=self._rate_table)
         return float(max(run()))
 
     def compare(self, y: Vector, z: Vector) -> Vector:
-        """Return products of residuals, see `vector_kernels.compare`."""
+        """Return scalar products of the residuals of x, y - x and z - x, shape (5,), see `vector_kernels.compare`."""
         arguments = self.cells, self._rate_table.slots, self.x, y, z
         run = self.by_rows(vector_kernels.compare, *arguments, table=self._rate_table)
         return np.asarray(np.sum(run(), axis=0))
 
     def multiply(self, factor: float) -> None:
-        """Multiply x by a number."""
+        """Multiply x by a factor, in place."""
         self.on_states(vector_kernels.multiply, float(factor), self.x)()
 
     def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
-        """Return a call that sums the flows between the cells of the next level."""
+        """Return a call that computes the flows between the cells of the next level, for the current x."""
         parts = Parts(self.grid, aggregation)
         return self.sum_rates(coarse, values, parts, self.rates, Weighted(self.x, 0.0))
 
@@ -572,15 +581,15 @@ MAX_CELLS_WITHOUT_OVERCORRECTION = 4  # that become one: where more do, correcti
 
 
 class Coarse(Level):
-    """Aggregated cells; x are the factors by which their flows change."""
+    """A coarse level of multigrid for pi on a grid: x are the factors by which the aggregates' flows change."""
 
     def __init__(self, grid: Grid, aggregation: Aggregation, fine: Finest | Coarse) -> None:
         x = np.ones(grid.size)
         super().__init__(grid, x, unroll=fine.unroll, repeats=CYCLIC_CELL_SWEEPS, team=fine.team)
         self.values = np.zeros(int(grid.value_begin[-1]))
         self.scale = np.ones(grid.size)
-        self._reset = self.on_states(vector_kernels.reset, self.scale, self.x)
-        self._invert = self.on_states(vector_kernels.invert, self.scale)
+        self._reset = self.on_states(vector_kernels.reset_factors, self.scale, self.x)
+        self._invert = self.on_states(vector_kernels.invert_scale, self.scale)
         self._overcorrect = self.on_states(vector_kernels.overcorrect, self.x)
         factors = aggregation.factors
         self._overcorrects = max(factors) > 2 or math.prod(factors) > MAX_CELLS_WITHOUT_OVERCORRECTION
@@ -605,15 +614,15 @@ class Coarse(Level):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its large arrays."""
+        """Bytes of the large arrays of the level."""
         return self.values.nbytes + self.scale.nbytes + self.x.nbytes
 
     def strong_axes(self) -> tuple[bool, ...]:
-        """Return the axes along which states exchange most."""
-        return self.strong(self.flows_by_entry(True, self.values))
+        """Return whether aggregates exchange strongly along each axis."""
+        return self.axes_of_strong_flow(self.flows_by_entry(True, self.values))
 
     def prolong(self) -> None:
-        """Multiply each state of the finer level by the factor of its cell.
+        """Multiply each state of the finer level by the factor of its aggregate, in place.
 
         If more than two cells along an axis were joined, or more than four in all, the factor is raised to
         the power 1.25: corrections that are constant on wide cells are too small (Braess, Computing 55, 1995,
@@ -625,13 +634,13 @@ class Coarse(Level):
         self._prolong()
 
     def restrict(self) -> None:
-        """Sum the flows of the finer level, and start with all factors one."""
+        """Compute the flows of this level from the finer level, and set all factors to one."""
         self._restrict()
         self._reset()
         self._outflows()
         self._invert()
 
     def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
-        """Return a call that sums the flows between the cells of the next level."""
+        """Return a call that computes the flows between the cells of the next level, for the current x."""
         parts = Parts(self.grid, aggregation)
         return self.sum_flows(coarse, values, parts, self.values, self.x)

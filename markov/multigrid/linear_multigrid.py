@@ -60,7 +60,7 @@ class CoarseLevels(NamedTuple):
 
     @classmethod
     def by_target(cls, hierarchy: Hierarchy, flow: Vector, ground: int | None = None) -> CoarseLevels:
-        """Return the levels of the flow y out of the states, stored by target: for d Q = -r.
+        """Return the levels for a flow out of the states, stored by target state, for d Q = -r.
 
         The arrays are shared with ``hierarchy``, whose values become those of this flow. The last level
         has zero in the aggregate of the state ``ground``; None: the state with the largest flow.
@@ -80,7 +80,7 @@ class CoarseLevels(NamedTuple):
         return cls(*parts, hierarchy.parent, hierarchy.scale, inverse)
 
     def by_source(self, reference: int, leak: float) -> CoarseLevels:
-        """Return the same levels stored by source: for Q g = -f, with a leak in one state.
+        """Return the same levels stored by source state, for Q g = -f, with a leak in the state ``reference``.
 
         ``leak`` is the flow out of the reference that leaves the chain.
         """
@@ -101,19 +101,19 @@ class CoarseLevels(NamedTuple):
 
     @property
     def jumps(self) -> Rows:
-        """The transposed jump chain, levels stored by target: rows, columns, entries (shared)."""
+        """The transposed jump chain of the finest level as (row pointers, columns, entries), not copied."""
         n = int(self.first[1])
         end = int(self.indptr[n])
         return self.indptr[: n + 1], self.indices[:end], self.values[:end]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Bytes of all arrays of the levels."""
         return sum(array.nbytes for array in self)
 
 
 def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
-    """Return the mean times in the states of the last level from each start, until the ground state is hit.
+    """Return the mean time in each state of the last level from each start state, until the ground state is entered.
 
     The inverse of its equations, shape (m, m), by elimination without subtractions.
     """
@@ -140,7 +140,7 @@ def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
 
 
 class LinearMultigrid:
-    """Cycles for ``A x = -right``: A is the generator, or the transposed jump chain minus the identity.
+    """Multigrid for ``A x = -right``: A is the generator, or the transposed jump chain minus the identity.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class LinearMultigrid:
         self._remaining = np.empty_like(levels.first)
         matrix = *rows, diagonal_offset
         self._multiply = partial(make_kernel(kernels.multiply), *matrix)
-        self._sweep(1)
+        self._set_sweeps(1)
 
     @property
     def nbytes(self) -> int:
@@ -189,23 +189,23 @@ class LinearMultigrid:
         return self.levels.nbytes + sum(vector.nbytes for vector in vectors)
 
     def start(self, right: Vector) -> None:
-        """Start from x = 0 with another right-hand side, shape (n,)."""
+        """Set x to zero and store another right-hand side, shape (n,)."""
         self._right[: len(right)] = right
         self._x[: len(right)] = 0.0
         self._remaining[0] = self.levels.repeats[0]
 
     def cycle(self) -> Vector:
-        """Return x after one more cycle, shape (n,), not a copy."""
+        """Return x after one more cycle, shape (n,): a view of the array that the next cycle changes."""
         self._run()
         return self._x[: self.n]
 
     def product(self, x: Vector) -> Vector:
-        """Return A x, shape (n,)."""
+        """Return A x for a vector x, shape (n,)."""
         product = np.empty(self.n)
         self._multiply(x, product)
         return product
 
-    def _sweep(self, sweeps: int) -> None:
+    def _set_sweeps(self, sweeps: int) -> None:
         """Set the number of sweeps on each level before and after a correction."""
         self._sweeps = sweeps
         schedule = Schedule(self.levels.first, self._remaining, self.levels.repeats, sweeps)
@@ -215,7 +215,7 @@ class LinearMultigrid:
     def solve(
         self, right: Vector, is_accurate: Callable[[Vector], bool], weights: Vector, uncombined_cycles: int = 0
     ) -> Vector:
-        """Return x, shape (n,), at the first residual A x + right that ``is_accurate``, or at stagnation.
+        """Return x, shape (n,), when ``is_accurate`` accepts the residual A x + right, or at stagnation.
 
         1. ``uncombined_cycles`` cycles are run without combination: they smooth most where ``weights`` are largest.
         If they
@@ -232,7 +232,7 @@ class LinearMultigrid:
             before, size = size, float(np.abs(residual / weights).max())
             count += 1
             if not size < before and self._sweeps < MAX_SWEEPS:
-                self._sweep(2 * self._sweeps)
+                self._set_sweeps(2 * self._sweeps)
                 self.start(right)
                 count, size = 0, np.inf
             elif not np.isfinite(size):
@@ -246,7 +246,7 @@ class LinearMultigrid:
                 for _ in range(cycles):
                     step = self.cycle()
                 step = step.copy()
-                size = steps.add(step, self.product(step), cycles)
+                size = steps.add_step(step, self.product(step), cycles)
                 counter.show(steps.count)
                 if rule.record(size) or is_accurate(steps.residual):
                     break
@@ -254,7 +254,7 @@ class LinearMultigrid:
 
 
 def _as_unsigned(index: NDArray[Any]) -> NDArray[Any]:
-    """Return the same numbers as an unsigned type: kernels then omit the test for negative indices."""
+    """Return whole numbers viewed as unsigned, so that kernels omit the test for negative indices."""
     return index.view(f"u{index.itemsize}")
 
 
@@ -266,7 +266,7 @@ def _upper_entries(low: int, high: int, indptr: NDArray[Any], indices: NDArray[A
 
 
 class _Steps:
-    """The last two steps of an iteration, and the combination with the smallest residual."""
+    """The solution and residual of an iteration, with its last two steps, to combine steps with."""
 
     def __init__(self, x: Vector, residual: Vector, weights: Vector) -> None:
         self.x, self.residual, self.weights = x, residual, weights
@@ -274,8 +274,10 @@ class _Steps:
         self._steps, self._changes = np.zeros((2, N_FORMER_STEPS, len(x)))
         self._sizes = np.full(N_FORMER_STEPS, np.inf)  # no former steps
 
-    def add(self, step: Vector, change: Vector, cycles: int) -> float:
-        """Add the step of ``cycles`` cycles: all of it if it reduces the residual enough, otherwise its best multiple.
+    def add_step(self, step: Vector, change: Vector, cycles: int) -> float:
+        """Add a step of ``cycles`` cycles to the solution, in full or at its best length; return the residual's norm.
+
+        In full if it reduces the residual enough.
 
         ``change`` is A times the step. Both are stored and modified. Returns the norm of the residual.
         """

@@ -74,11 +74,11 @@ class MatrixFree:
             raise TypeError(f"checkpoint = {self.checkpoint!r}: must be a path, or None")
 
     def solve(self, Q: object, components: object = None) -> NoReturn:  # noqa: ARG002
-        """Raise ValueError: there is a matrix already, so `Multilevel` is the method for it."""
+        """Raise ValueError: `Multilevel` is the method for a chain that has a matrix already."""
         msg = "works on the rules of a ChainModel; for a chain or a matrix write Multilevel()"
         raise ValueError(f"method = {self!r}: {msg}")
 
 
 def is_numbered(model: ChainModel) -> bool:
-    """Return whether a model declares a space of whole numbers."""
+    """Return whether a model declares a space in which all components are whole numbers."""
     return model.has_space and Space.of(model.State, model.space(), model.name).whole

@@ -18,7 +18,7 @@ from markov.generators.plain import Calls, by_source, difference, edges_by_pytho
 from markov.generators.regions import find_regions
 from markov.models.spaces import Space
 from markov.models.state_tables import StateBlocks, StateTable
-from markov.multigrid.grid import Unsuitable, coarsen, factors_along, lay_out, products
+from markov.multigrid.grid import Unsuitable, coarsen, factors_along, lay_out, positions_in_boxes
 from markov.multigrid.kernels import state_kernels
 from markov.multigrid.kernels.state_kernels import Digits, SlotIndex
 from markov.multigrid.kernels.tables import Marked, cells_of
@@ -43,11 +43,11 @@ BLOCK = 1 << 20  # states of the space per block
 
 
 class SeveralClassesError(ValueError):
-    """The chain has several recurrent classes."""
+    """Error: the chain has several recurrent classes."""
 
 
 class GridStates:
-    """The states of a grid that the start leads to, and its recurrent states.
+    """Marks of the states of a grid: which are reached from the start, and which are recurrent.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class GridStates:
         self.recurrent = int(recurrent[0])
 
     def _slots(self) -> NDArray[np.int64]:
-        """Return the slot of each combination in each kind of cell, -1: none."""
+        """Return the slot of each combination in each kind of cell, -1: none; shape (kinds, combinations)."""
         combinations = self.layout.combinations
         slots = np.full((len(combinations), len(self.layout.shift)), -1)
         for slot in range(combinations.shape[1]):
@@ -101,14 +101,13 @@ class GridStates:
     # ------------------------------------------------------------------ which states count
 
     def _search(self, start: NDArray[np.int64] | None) -> None:
-        """Mark the reached and the recurrent states.
+        """Mark the reached states and the recurrent states of the grid.
 
-        From any reached state, follow transitions forward and backward. A state that is found forward but not
-        backward does
-        not lead back: continue from it, until all states lead back. The forward set is then the recurrent class.
+        From any reached state, follow transitions forward and backward. A state that is found forward but not backward
+        does not lead back: continue from it, until all states lead back. The forward set is then the recurrent class.
         """
         out, into = self.layout.out[0], self.layout.into[0]
-        state = int(np.argmax(self.marks)) if start is None else self._index(start)
+        state = int(np.argmax(self.marks)) if start is None else self._index_of(start)
         if start is not None:
             self._spread(out, state, PRESENT, REACHED)
             self.marks[(self.marks & REACHED) > 0] |= VISITED
@@ -128,7 +127,7 @@ class GridStates:
         self._clear(VISITED | BACK)
 
     def _spread(self, grid: Grid, state: int, old: int, new: int) -> None:
-        """Mark the states that a state leads to along the transitions of a grid."""
+        """Add the bit ``new`` to the states with the bit ``old`` to which transitions lead from a state."""
         self.marks[state] |= new
         table = _all_rows(grid), cells_of(grid)
         runs = [
@@ -142,22 +141,24 @@ class GridStates:
                 runs = [self._follower(grid, old, new)] * 2
 
     def _follower(self, grid: Grid, old: int, new: int) -> Callable[[], int]:
-        """Return a call that marks state by state: passes over the grid advance by one step on winding paths."""
+        """Return a call that marks states one by one: passes over the grid advance one step on winding paths."""
         stack = np.empty(STACK_STATES, dtype=np.uint64)
         return bound_kernel(state_kernels.follow, cells_of(grid), stack, old, new, self.marks)
 
     def _clear(self, bits: int) -> None:
+        """Clear bits of the marks of all states."""
         self.marks &= np.uint8(255 ^ bits)
 
     # ------------------------------------------------------------------ where they are
 
-    def _index(self, codes: NDArray[np.int64]) -> int:
-        """Return the index in the grid of one state, given its codes."""
+    def _index_of(self, codes: NDArray[np.int64]) -> int:
+        """Return the index in the grid of one state, by its component values."""
         number = int(self.space.numbers(codes[:, None])[0])
-        _, indices = self._survey(number, 1, PRESENT)
+        _, indices = self._find_marked(number, 1, PRESENT)
         return int(indices[0])
 
-    def _survey(self, begin: int, count: int, bit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _find_marked(self, begin: int, count: int, bit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return numbers in the space and grid indices of the marked states among ``count`` numbers from ``begin``."""
         layout, grid = self.layout, self.layout.out[0]
         shape = np.array(self.space.shape)
         weight, ahead = np.zeros((2, len(shape)), dtype=np.int64)
@@ -186,17 +187,17 @@ class GridStates:
 
     @property
     def in_order(self) -> bool:
-        """Whether all states of the grid count, in the order of their numbers."""
+        """Whether the grid consists of the reached states in the order of their numbers in the space."""
         ordered = self.layout.axes == tuple(range(len(self.layout.axes)))
         return ordered and not self.layout.shift.any() and self.size == len(self.marks)
 
     def blocks(self, bit: int = REACHED) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield the numbers in the space, ascending, and the indices in the grid, of marked states."""
+        """Yield arrays with the numbers in the space, ascending, and the grid indices of marked states."""
         for begin in range(0, self.space.size, BLOCK):
-            yield self._survey(begin, min(BLOCK, self.space.size - begin), bit)
+            yield self._find_marked(begin, min(BLOCK, self.space.size - begin), bit)
 
     def gather(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values over the grid as values over the reached states, shape (size,).
+        """Return an array over the grid as an array over the reached states, shape (size,).
 
         The array is not copied if the order is the same.
         """
@@ -209,7 +210,7 @@ class GridStates:
         return values
 
     def codes_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the codes of states given their indices in the grid, shape (components, states)."""
+        """Return the component values of states by their grid indices, shape (components, states)."""
         layout, grid = self.layout, self.layout.out[0]
         cells, slots = np.divmod(indices, grid.width)
         coordinates = self.cells_at(indices)
@@ -223,12 +224,12 @@ class GridStates:
         return codes
 
     def cells_at(self, indices: NDArray[np.int64] | int) -> NDArray[np.int64]:
-        """Return the coordinates of the cells of states given their indices in the grid, shape (axes, states)."""
+        """Return the coordinates of the cells of states by their grid indices, shape (axes, states)."""
         grid = self.layout.out[0]
         return np.stack(np.unravel_index(np.asarray(indices) // grid.width, grid.shape))
 
     def kinds_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return kind * width + slot of states given their indices in the grid."""
+        """Return kind * width + slot of states by their grid indices: the index into tables by kind and slot."""
         grid = self.layout.out[0]
         cells, slots = np.divmod(indices, grid.width)
         kinds = grid.rows[grid.row_kind[cells // grid.shape[-1]], cells % grid.shape[-1]]
@@ -236,7 +237,7 @@ class GridStates:
 
 
 def _all_rows(grid: Grid) -> tuple[np.uint64, np.uint64]:
-    """Return the span of all rows of a grid."""
+    """Return the span of all rows of a grid: 0, and the number of rows."""
     return np.uint64(0), np.uint64(len(grid.row_kind))
 
 
@@ -256,7 +257,7 @@ BOUND_BYTES = 16.0  # hitting times, right-hand sides, and flows out
 
 
 class GridModel:
-    """A model with the same rules on each of a few boxes of its space, as a chain on a grid.
+    """A `ChainModel` with the same rules on each of a few boxes of its space, laid out as a chain on a grid.
 
     Attributes
     ----------
@@ -288,9 +289,9 @@ class GridModel:
         self.model = model
         self.space = Space.of(model.State, model.space(), model.name)
         if self.space.size > LIMIT:
-            raise ValueError(_beyond(model.name, self.space.size))
+            raise ValueError(_too_large_message(model.name, self.space.size))
         calls = Calls(model, self.space)
-        start = self._start(calls)
+        start = self._start_codes(calls)
         minimum, maximum = REGIONS if states_per_region == MIN_STATES_PER_REGION else (0, REGIONS[1])
         allowed = min(max(self.space.size // states_per_region, minimum), maximum)
         regions = find_regions(calls, self.space, allowed, counts=True)
@@ -312,9 +313,10 @@ class GridModel:
         self.states = GridStates(self.layout, self.space, start)
         if self.states.recurrent == 1:
             raise Unsuitable("the chain ends in one state")
-        self._compare(calls)
+        self._compare_with_rules(calls)
 
-    def _start(self, calls: Calls) -> NDArray[np.int64] | None:
+    def _start_codes(self, calls: Calls) -> NDArray[np.int64] | None:
+        """Return the component values of the initial state, shape (components,); None without an initial state."""
         start = self.model.start()
         if start is None:
             return None
@@ -335,8 +337,8 @@ class GridModel:
         check_room(f"{self.model.name} on a grid of {grid.size} states{fits}{hint}", needed)
 
     def predicted_bytes(self, *, proof: bool) -> float:
-        """Return the peak memory of a solution in bytes: the maximum over its consecutive steps."""
-        grid, (size, flows) = self.layout.into[0], self._coarse
+        """Return the predicted peak memory of a solution in bytes: the maximum over its consecutive steps."""
+        grid, (size, flows) = self.layout.into[0], self._coarse_size
         axes = [n > 1 for n in grid.shape]
         below, wide = (math.prod(factors_along(axes, wide=is_wide)) for is_wide in (False, True))
         levels = 8.0 * flows + SOLVED_BYTES * size  # of the first coarse level
@@ -348,14 +350,14 @@ class GridModel:
         return max(nbytes)
 
     @cached_property
-    def _coarse(self) -> tuple[int, int]:
-        """States and flows of the first coarse level."""
+    def _coarse_size(self) -> tuple[int, int]:
+        """Number of states, and number of flows, of the first coarse level."""
         grid = self.layout.into[0]
         coarse, _ = coarsen(grid, factors_along([n > 1 for n in grid.shape], wide=True))
         return coarse.size, int(coarse.value_begin[-1])
 
-    def _compare(self, calls: Calls) -> None:
-        """Compare the transitions out of a sample of states with the rules in plain Python."""
+    def _compare_with_rules(self, calls: Calls) -> None:
+        """Compare the grid's transitions out of a sample of states with plain Python; Unsuitable if they differ."""
         if self._undecided:
             self._refuse_undecided(calls)
         grid, rates = self.layout.out
@@ -366,12 +368,12 @@ class GridModel:
         sample = np.unique(np.concatenate([first_states[::8], tries]))
         numbers = self.space.numbers(self.states.codes_at(sample))
         slots = self.states.kinds_at(sample)
-        row, entry = products(grid.begin[slots][:, None], grid.begin[slots + 1][:, None], (1,))
+        row, entry = positions_in_boxes(grid.begin[slots][:, None], grid.begin[slots + 1][:, None], (1,))
         targets = self.space.numbers(self.states.codes_at(sample[row] + grid.step[entry]))
         values = rates.rate[entry]
         if rates.counts is not None:
             cells = self.states.cells_at(sample).T.tolist()
-            values = np.concatenate([rates.at(cell)[0][entry[row == n]] for n, cell in enumerate(cells)])
+            values = np.concatenate([rates.at_cell(cell)[0][entry[row == n]] for n, cell in enumerate(cells)])
         edges = numbers[row], targets, values
         grid_edges = by_source(edges, numbers)
         expected = by_source(edges_by_python(calls, self.space, numbers), numbers)
@@ -381,7 +383,7 @@ class GridModel:
                 raise Unsuitable(f"{state}: {mismatch}")
 
     def _refuse_undecided(self, calls: Calls) -> None:
-        """Refuse a model that enters a state whose transitions only plain Python can compute."""
+        """Raise Unsuitable if a reached state has transitions that only plain Python can compute."""
         for numbers, _ in self.states.blocks():
             codes = self.space.unnumbered(numbers)
             for region in self._undecided:
@@ -393,8 +395,8 @@ class GridModel:
                     raise Unsuitable(f"{state}: only plain Python can say what its transitions are")
 
 
-def _beyond(name: str, size: int) -> str:
-    """Return the message for a space that is too large, with the size that would fit."""
+def _too_large_message(name: str, size: int) -> str:
+    """Return the message for a model whose space is too large, with the size that would fit."""
     free = available()
     return (
         f"{name}: its space has {size} states, and MatrixFree() takes at most {LIMIT}; at {ABOUT_BYTES:g} "
@@ -405,7 +407,7 @@ def _beyond(name: str, size: int) -> str:
 
 
 class GridChain(MarkovChain):
-    """A `MarkovChain` whose generator is built when it is first used, and not for its solution.
+    """A `MarkovChain` of a model on a grid, whose generator matrix is built only if it is used.
 
     Its states are those of ``MarkovChain(model)``, in the same order.
     """
@@ -439,13 +441,14 @@ class GridChain(MarkovChain):
 
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
+        """Component values of the states, shape (components, size)."""
         nbytes = 8.0 * self.size * (2 + len(self.grid_model.space.components))
         check_room(f"{self.grid_model.model.name}: a list of {self.size} states", nbytes)
         return self.grid_model.space.unnumbered(self._numbers)
 
     @cached_property
     def recurrent_classes(self) -> list[NDArray[np.int64]]:
-        """The one closed class that the start leads to: the sorted indices of its states."""
+        """The only closed class that the start leads to: a list with the sorted indices of its states."""
         if self._grid_states.recurrent == self.size:
             return [np.arange(self.size)]
         parts, begin = [], 0
@@ -463,7 +466,7 @@ class GridChain(MarkovChain):
         return super().transient_states
 
     def number_of(self, state: Any) -> int:
-        """Return the number of a state: its index in ``states``, in pi, and in Q."""
+        """Return the number of a state: its index in ``states``, in pi and in Q; KeyError for another state."""
         space = self.grid_model.space
         try:
             number = int(space.numbers(space.codes([space.canonical(state)]))[0])
@@ -475,7 +478,7 @@ class GridChain(MarkovChain):
         return index
 
     def state_blocks(self) -> StateBlocks:
-        """Return the states in blocks, by which measures take little memory."""
+        """Return the states in blocks, so that measures over them take little memory."""
         space = self.grid_model.space
 
         def blocks() -> Iterator[StateTable]:

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing.compilation import bound_kernel
-from markov.computing.double_double_kernels import two_product, two_sum
+from markov.computing.double_double_kernels import rounding_of_product, rounding_of_sum
 from markov.computing.resources import available
 from markov.computing.rounding import U
 from markov.multigrid import unrolling
@@ -28,7 +28,7 @@ from markov.multigrid.cycle import COARSEST_LEVEL_STATES, w_cycle
 from markov.multigrid.grid import Aggregation, coarsen, factors_along
 from markov.multigrid.kernels import count_kernels, hitting_time_kernels, proof_kernels
 from markov.multigrid.kernels.flow_kernels import Weighted
-from markov.multigrid.kernels.hitting_time_kernels import Aggregates, Equations, Leaking, Weights
+from markov.multigrid.kernels.hitting_time_kernels import Aggregates, Equations, LeakingEquations, Weights
 from markov.multigrid.kernels.proof_kernels import Checked, Queue, Raising
 from markov.multigrid.kernels.tables import Frequent, Marked, Restriction, as_unsigned
 from markov.multigrid.levels import ALONE, BLOCKS, MIN_UNROLLED_STATES, Level, Parts, Team, rate_table
@@ -51,7 +51,7 @@ MIN_WEIGHT = 1e-290  # minimum weight of an equation, relative to the largest pr
 
 
 def weights_of(pi: NDArray[np.float64], team: Team = ALONE) -> Weights:
-    """Return the weights and costs that follow from probabilities on a grid."""
+    """Return the weights and costs of states, for equations of hitting times, from their probabilities pi."""
     largest = float(pi.max())
     levels = np.empty(len(pi), dtype=np.uint8)
     parts = np.linspace(0, len(pi), BLOCKS + 1).astype(int).tolist()
@@ -66,11 +66,10 @@ FIRST_SWEEPS = 2  # on the coarse levels, before and after a correction
 
 
 class HittingTimes:
-    """Mean costs until the likeliest state is hit, by multigrid.
+    """Mean costs h on a grid until the likeliest state is entered, computed by multigrid.
 
     The aggregates are those of `markov.multigrid.grid`, with the transitions by source and with fixed flows between
-    them.
-    The unknown on a coarse level is the amount that is added to each aggregate.
+    them. The unknown on a coarse level is the amount that is added to each aggregate.
 
     Parameters
     ----------
@@ -108,16 +107,16 @@ class HittingTimes:
             coarse, aggregation = coarsen(level.grid, factors)
             level = Coarse(coarse, aggregation, level, leak)
             self.levels.append(level)
-        self.coarsest = _Direct(level)
+        self.coarsest = _CoarsestSolver(level)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the large arrays."""
+        """Bytes of the large arrays of all levels."""
         levels = sum(level.nbytes for level in self.levels)
         return self.h.nbytes + self.finest.weights.levels.nbytes + levels
 
     def start(self) -> None:
-        """Compute a first h: of the first coarse level by one cycle, then by three sweeps."""
+        """Compute a first approximation of h, by one cycle on the coarse levels and then three sweeps."""
         if not self.levels:
             return self.coarsest.solve()
         first, *others = self.levels
@@ -129,13 +128,13 @@ class HittingTimes:
         return None
 
     def cycle(self, sweeps: int) -> None:
-        """Improve h by one cycle, with ``sweeps`` sweeps on each level before and after a correction."""
+        """Improve h by one cycle in place, with ``sweeps`` sweeps on each level before and after a correction."""
         everywhere = [sweeps] * (len(self.levels) + 1)
         w_cycle(self.finest, self.levels, self.coarsest.solve, everywhere)
 
 
 class Finest(Level):
-    """The equations Q h = -w, with a leak in the reference."""
+    """The finest level of hitting times: the equations Q h = -w, with a leak in the reference."""
 
     def __init__(
         self,
@@ -151,7 +150,7 @@ class Finest(Level):
         cell, slot = divmod(reference, grid.width)
         kind = grid.rows[grid.row_kind[cell // grid.shape[-1]], cell % grid.shape[-1]]
         at = np.unravel_index(cell, grid.shape)
-        self.leak = float(rates.at([int(n) for n in at])[1][kind * grid.width + slot])
+        self.leak = float(rates.at_cell([int(n) for n in at])[1][kind * grid.width + slot])
         rate, exit_rate = rates.typical(grid.shape)
         with np.errstate(divide="ignore"):
             scale = np.where(exit_rate > 0.0, 1.0 / exit_rate, 0.0)
@@ -166,23 +165,23 @@ class Finest(Level):
         self.forward, self.backward = self.sweeps(loop, arrays, self.excluded_row, self.table)
         self.weights = weights
         rate_arrays = self.table.rate, self.table.counts, np.uint64(reference)
-        self.equations = Leaking(*rate_arrays, self.leak, weights)
+        self.equations = LeakingEquations(*rate_arrays, self.leak, weights)
         self.unrolled_kinds = self.frequent._replace(excluded_row=self.excluded_row)
 
     def strong_axes(self) -> tuple[bool, ...]:
-        """Return the axes along which most jumps lead, with equal weight for all states."""
+        """Return whether many jumps lead along each axis, with equal weight for all states."""
         grid = self.grid
         counts = np.repeat(grid.shares, grid.counts)
-        return self.strong(counts * self.jumps)
+        return self.axes_of_strong_flow(counts * self.jumps)
 
     def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
-        """Return a call that sums the flows between the cells of the next level."""
+        """Return a call that computes the flows between the cells of the next level, sums of rates times weights."""
         parts = Parts(self.grid, aggregation, by_source=True)
         weighted = Weighted(self.weights.pi, self.weights.minimum)
         return self.sum_rates(coarse, values, parts, self.rates, weighted, hitting_time_kernels.weight)
 
     def restrict_residual(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
-        """Return a call that restricts the residual."""
+        """Return a call that writes the residual of this level into the right-hand sides of the next level."""
         target = coarse.aggregates(_aggregate_of_cells(aggregation, self.grid))
         into = Restriction(self.children(aggregation), self.cells, self.unrolled_kinds, target)
         run = into, self.equations, self.x
@@ -193,7 +192,7 @@ class Finest(Level):
 
 
 class Coarse(Level):
-    """The equations of the aggregates. The unknown is the amount added to each aggregate.
+    """A coarse level of hitting times: x is the amount that is added to h in each aggregate.
 
     All arrays except flows are in float32.
     """
@@ -215,44 +214,44 @@ class Coarse(Level):
         self._restrict_residual = fine.restrict_residual(aggregation, self)
         aggregate_of_cell = _aggregate_of_cells(aggregation, fine.grid)
         added = self.cells, fine.children(aggregation), aggregate_of_cell, self.x, fine.x
-        self.prolong = self.by_rows(hitting_time_kernels.add, *added)
+        self.prolong = self.by_rows(hitting_time_kernels.add_corrections, *added)
         arrays = as_unsigned(grid.segment_begin), self.cells.value_begin, *self.equations
         row = np.uint64(self.reference // (grid.shape[-1] * grid.width))
         self.forward, self.backward = self.sweeps(hitting_time_kernels.cells_by_shares, arrays, row)
 
     def aggregates(self, aggregate_of_cell: NDArray[np.uint64]) -> Aggregates:
-        """Return the aggregates of the finer level's states, given the aggregate of each cell of a row."""
+        """Return the record of a finer level's aggregates for kernels, by the aggregate of each cell of a row."""
         states = self.cells.cells * self.cells.width
         return Aggregates(aggregate_of_cell, states, self.out, self.right)
 
     def sum_buffer(self) -> tuple[Vector]:
-        """Return a buffer with one number for each state of a row."""
+        """Return a buffer of zeros, one for each state of a row, in a tuple."""
         return (np.zeros(self.grid.shape[-1] * self.grid.width),)
 
     def restrict(self) -> None:
-        """Restrict the residual of the finer level, and start from zero."""
+        """Compute the right-hand sides of this level from the residual of the finer level, and set x to zero."""
         self._restrict_residual()
         self.x[:] = 0.0
 
     def strong_axes(self) -> tuple[bool, ...]:
-        """Return the axes along which most jumps lead, with equal weight for all states."""
+        """Return whether many jumps lead along each axis, with equal weight for all states."""
         self.x[:] = 1.0
         flows = self.flows_by_entry(True, self.values)
         self.x[:] = 0.0
-        return self.strong(flows)
+        return self.axes_of_strong_flow(flows)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its large arrays."""
+        """Bytes of the large arrays of the level."""
         return self.values.nbytes + self.out.nbytes + self.x.nbytes + self.right.nbytes
 
     def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
-        """Return a call that sums the flows between the cells of the next level."""
+        """Return a call that computes the flows between the cells of the next level, sums of this level's flows."""
         parts = Parts(self.grid, aggregation, by_source=True)
         return self.sum_flows(coarse, values, parts, self.values, self.out)
 
     def restrict_residual(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
-        """Return a call that restricts the residual."""
+        """Return a call that writes the residual of this level into the right-hand sides of the next level."""
         target = coarse.aggregates(_aggregate_of_cells(aggregation, self.grid))
         none = Frequent(np.zeros_like(self.frequent.special), self.frequent.excluded_row)
         run = (
@@ -263,8 +262,8 @@ class Coarse(Level):
         return coarse.by_rows(hitting_time_kernels.restrict_residual, *run, buffers=coarse.sum_buffer, unrolled="pass")
 
 
-class _Direct:
-    """The last level, by sparse LU."""
+class _CoarsestSolver:
+    """Solver of the last level's equations of hitting times, by sparse LU."""
 
     def __init__(self, level: Finest | Coarse) -> None:
         self.level, grid = level, level.grid
@@ -292,7 +291,7 @@ class _Direct:
         )
 
     def solve(self) -> None:
-        """Solve the level's equations."""
+        """Solve the equations of the last level into its x."""
         level = self.level
         if isinstance(level, Coarse):
             right = level.right.astype(np.float64)
@@ -302,12 +301,12 @@ class _Direct:
 
 
 def _aggregate_of_cells(aggregation: Aggregation, grid: Grid) -> NDArray[np.uint64]:
-    """Return the first state of the aggregates of each cell of a row, within the coarse row."""
+    """Return the first state of the aggregates of each cell of a row, counted within the coarse row, shape (cells,)."""
     return as_unsigned(np.arange(grid.shape[-1]) // aggregation.last * grid.width)
 
 
 def _coarse_state(state: int, fine: Grid, aggregation: Aggregation, coarse: Grid) -> int:
-    """Return the coarse state that contains a state."""
+    """Return the number of the aggregate, a state of the coarse grid, that contains a state."""
     cell, slot = divmod(state, fine.width)
     row, last = divmod(cell, fine.shape[-1])
     parent = int(np.flatnonzero((aggregation.child_rows == row).any(axis=1))[0])
@@ -321,7 +320,7 @@ MAX_VISITED_SHARE = 0.25  # of the states; if more would be visited, another cyc
 
 
 class Drift:
-    """The largest (Q h)(s) of the recurrent states except the reference, rounded up.
+    """Proved bound on the largest drift (Q h)(s) of the recurrent states except the reference, and repair of h.
 
     Parameters
     ----------
@@ -349,18 +348,18 @@ class Drift:
         return (self._states[-1],)
 
     def drift_bound(self) -> float:
-        """Return c such that Q h is at most -c."""
+        """Return a proved c such that (Q h)(s) <= -c in all recurrent states except the reference."""
         worst, counts = zip(*self._run(), strict=True)
         self._counts = tuple(map(int, counts))
         return -float(np.max(worst))
 
-    def failing(self) -> NDArray[np.uint64]:
-        """Return the states in which Q h was above the limit, or the first of them if there are very many."""
+    def failing_states(self) -> NDArray[np.uint64]:
+        """Return the states whose drift exceeded the limit in the last `drift_bound`, up to a maximum number."""
         pairs = zip(self._states, self._counts, strict=True)
         return np.concatenate([states[:count] for states, count in pairs])
 
     def raise_failing(self) -> bool:
-        """Raise h until Q h is at most the limit in every state; return whether that succeeded.
+        """Raise h in place until the drift is at most the limit in every state; return whether that succeeded.
 
         Raising h in a state lowers Q h there, and raises it only in states with a transition into it.
         """
@@ -368,7 +367,7 @@ class Drift:
         if count > self._max_failing:
             return False
         queue = np.empty(2 * self._max_failing + len(into.step), dtype=np.uint64)
-        queue[:count] = self.failing()
+        queue[:count] = self.failing_states()
         max_visits = max(MAX_VISITED_SHARE * level.grid.size, self._max_failing)
         sizes = map(np.uint64, (count, len(queue), 2 * self._max_failing, max_visits))
         rule = Raising(DRIFT_LIMIT, RAISED_DRIFT, QUEUED, Marked(RECURRENT, self._marks), into)
@@ -399,7 +398,7 @@ class GridBound(NamedTuple):
 def bound_on_grid(
     layout: Layout, states: GridStates, x: Vector, team: Team = ALONE, *, exact: bool = False
 ) -> GridBound:
-    """Return an upper bound on the total-variation distance of a distribution to the stationary one.
+    """Return an upper bound on the total-variation distance between a distribution on a grid and the exact pi.
 
     Parameters
     ----------
@@ -426,7 +425,7 @@ def bound_on_grid(
 
 
 def _bound(layout: Layout, states: GridStates, times: HittingTimes, x: Vector, exact: bool) -> GridBound:
-    """Return the bound by hitting times, which this function computes."""
+    """Run cycles on hitting times until they prove a drift, and return the bound on the distance that they prove."""
     c, cycles, grown = -math.inf, 0, 0
     drift = Drift(times, layout, states.marks)
     with np.errstate(all="ignore"):  # values that are not finite prove nothing
@@ -454,7 +453,7 @@ def _bound(layout: Layout, states: GridStates, times: HittingTimes, x: Vector, e
 def _misfit(
     times: HittingTimes, layout: Layout, marks: NDArray[np.uint8], x: Vector, exact: bool
 ) -> tuple[float, float, float]:
-    """Return the larger of the sums of (x Q)+ h and (x Q)- h over recurrent states, and the sum of x in two parts."""
+    """Return the larger of sum (x Q)+ h and sum (x Q)- h over recurrent states, and the sum of x in two parts."""
     team, (grid, rates) = times.finest.team, layout.into
     level, rate_arrays = Level(grid, x, unroll=False, team=team), rate_table(grid, rates)
     minimum = float(times.h[times.reference])
@@ -462,7 +461,7 @@ def _misfit(
     run = level.by_rows(proof_kernels.misfit, level.cells, rate_arrays.slots, *vectors, table=rate_arrays)
     gained, lost, mass, low = zip(*run(), strict=True)
     if exact and not rate_arrays.counts:
-        kernel, helpers = proof_kernels.misfit_exactly, (two_sum, two_product)
+        kernel, helpers = proof_kernels.misfit_exactly, (rounding_of_sum, rounding_of_product)
         exact_rates = proof_kernels.ExactRates(rate_arrays.rate, rate_arrays.exit_rate, rates.exit_rounding)
         exactly = level.by_rows(kernel, level.cells, exact_rates, *vectors, helpers=helpers)
         gained, lost = zip(*exactly(), strict=True)

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.whole_files import replacing
-from markov.computing.resources import available, report
+from markov.computing.resources import available, report_residual
 from markov.multigrid.cycle import (
     COARSEST_LEVEL_STATES,
     GROWTH_FACTOR,
@@ -66,7 +66,7 @@ SECONDS_BETWEEN_FILES = 120.0  # s between two files
 
 
 class NoCheckpoint:
-    """No file: a solution starts from nothing, and is not stored.
+    """Checkpoint without a file: solutions start from the beginning and are not stored.
 
     Attributes
     ----------
@@ -77,23 +77,23 @@ class NoCheckpoint:
     cycles = 0
 
     def load(self, x: NDArray[np.float64]) -> None:
-        """Set x to the stored iterate, if there is one."""
+        """Read the stored iterate into x, if there is one."""
 
     def on_cycle(self, cycles: int, x: NDArray[np.float64]) -> None:
-        """Count a cycle, and save x if the last file is old."""
+        """Set the number of completed cycles, and save x if the last file is old."""
 
     def save(self, x: NDArray[np.float64]) -> None:
-        """Save x."""
+        """Write x to the file."""
 
     def delete(self) -> None:
-        """Delete the stored iterate, if there is one."""
+        """Delete the file, if there is one."""
 
 
 NO_CHECKPOINT = NoCheckpoint()
 
 
 class Checkpoint(NoCheckpoint):
-    """A file with x, a hash of its chain, and the number of cycles.
+    """A file with the iterate x of a solution, a hash of its chain, and the number of completed cycles.
 
     A new file is written beside the old one and then replaces it: at every moment there is a complete
     file. A line of JSON comes first, then x as float64 in the byte order of the machine.
@@ -115,7 +115,7 @@ class Checkpoint(NoCheckpoint):
     def __init__(self, path: str | os.PathLike[str], grid: GridModel) -> None:
         self.path, self.name = Path(path), grid.model.name
         self.size = grid.layout.into[0].size
-        self.key = _key(grid)
+        self.key = _hash_of_chain(grid)
         self.cycles = 0
         self._next = time.monotonic() + SECONDS_BETWEEN_FILES
         folder = self.path.absolute().parent
@@ -127,7 +127,7 @@ class Checkpoint(NoCheckpoint):
             raise self._error(f"{8 * self.size:.3g} bytes are needed, {free:.3g} are free")
 
     def load(self, x: NDArray[np.float64]) -> None:
-        """Set x to the contents of the file, if there is one; ValueError unless these are probabilities."""
+        """Read the file into x, if there is one; ValueError unless its numbers are probabilities."""
         if not self.path.exists():
             return
         with self.path.open("rb") as file:
@@ -137,13 +137,13 @@ class Checkpoint(NoCheckpoint):
             raise self._error("its numbers are not probabilities")
 
     def on_cycle(self, cycles: int, x: NDArray[np.float64]) -> None:
-        """Count a cycle, and write a file if the last one is old."""
+        """Set the number of completed cycles, and write x to the file if the last file is old."""
         self.cycles = cycles
         if time.monotonic() >= self._next:
             self.save(x)
 
     def save(self, x: NDArray[np.float64]) -> None:
-        """Write the file."""
+        """Write x to the file, with the hash of the chain and the number of completed cycles."""
         header = {"magic": MAGIC, "chain": self.name, "key": self.key, "size": self.size}
         with replacing(self.path) as scratch, scratch.open("wb") as file:
             file.write(json.dumps({**header, "cycles": self.cycles}).encode() + b"\n")
@@ -155,7 +155,7 @@ class Checkpoint(NoCheckpoint):
         self.path.unlink(missing_ok=True)
 
     def _header(self) -> dict[str, Any]:
-        """Return the header of the file, after checks."""
+        """Return the header of the file; ValueError unless the file is complete and of this chain."""
         try:
             with self.path.open("rb") as file:
                 line = file.readline(10_000)
@@ -173,16 +173,17 @@ class Checkpoint(NoCheckpoint):
         return header
 
     def _error(self, why: str) -> ValueError:
+        """Return a ValueError with the path of the checkpoint and a reason."""
         return ValueError(f"checkpoint = {str(self.path)!r}: {why}")
 
 
 def checkpoint_of(path: str | os.PathLike[str] | None, grid: GridModel) -> NoCheckpoint:
-    """Return the checkpoint of a chain at a path, or `NO_CHECKPOINT`."""
+    """Return the checkpoint file of a chain at a path, or `NO_CHECKPOINT` without a path."""
     return NO_CHECKPOINT if path is None else Checkpoint(path, grid)
 
 
-def _key(grid: GridModel) -> str:
-    """Return a hash of all arrays of a chain on a grid."""
+def _hash_of_chain(grid: GridModel) -> str:
+    """Return a hash of all arrays of a chain on a grid, in hexadecimal digits."""
     layout = grid.layout
     digest = hashlib.sha256(repr((layout.axes, layout.inner, layout.low)).encode())
     for side, rates in (layout.into, layout.out):
@@ -213,7 +214,7 @@ NARROW_BYTES = 24.0  # per state, of levels with two cells to one
 
 
 class Multigrid:
-    """The levels of a chain on a grid, for a team of threads; ``x`` are its probabilities, up to a factor."""
+    """Multigrid for pi of a chain on a grid: its levels, and ``x``, the probabilities up to a factor."""
 
     def __init__(self, layout: Layout, x: NDArray[np.float64], team: Team = ALONE) -> None:
         grid, rates = layout.into
@@ -221,10 +222,10 @@ class Multigrid:
         self.finest = Finest(grid, rates, layout.combinations >= 0, x, unroll=unroll, team=team)
         self.x = x
         self.history: list[NDArray[np.float64]] = []
-        self._lay_out(WIDE_LEVELS)
+        self._set_up(WIDE_LEVELS)
 
-    def _lay_out(self, wide: int) -> None:
-        """Set up the coarse levels, the first ``wide`` of them with three cells to one along each of two axes."""
+    def _set_up(self, wide: int) -> None:
+        """Set up the coarse levels; the first ``wide`` of them join three cells along each of two axes."""
         self.wide = wide
         for _ in range(FIRST_SWEEPS):
             self.finest.forward()
@@ -240,25 +241,25 @@ class Multigrid:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the large arrays."""
+        """Bytes of the large arrays of all levels."""
         vectors = [self.x, *self.history]
         coarse = sum(level.nbytes for level in self.levels)
         return sum(array.nbytes for array in vectors) + coarse + self.coarsest.hierarchy.nbytes
 
     @property
     def sizes(self) -> tuple[tuple[int, int], ...]:
-        """States and transitions of each level, the finest first."""
+        """Number of states and number of transitions of each level, the finest first."""
         levels = [self.finest, *self.levels]
         sizes = [(level.grid.size, int(level.grid.value_begin[-1])) for level in levels]
         return (*sizes, *self.coarsest.hierarchy.sizes[1:])
 
     def cycle(self) -> None:
-        """Improve x by one cycle."""
+        """Improve x by one cycle, in place."""
         sweeps = [FINE_SWEEPS, *(1 for _ in self.levels)]
         w_cycle(self.finest, self.levels, self.coarsest.solve, sweeps)
 
     def solve(self, tolerance: float, max_cycles: int, checkpoint: NoCheckpoint = NO_CHECKPOINT) -> tuple[int, float]:
-        """Cycle to a relative residual; return the number of cycles and the residual.
+        """Run cycles until x has a relative residual; return the number of all cycles and the residual.
 
         Residuals are computed, and iterates combined, as rarely as the rate of convergence allows.
         """
@@ -271,7 +272,7 @@ class Multigrid:
                 checkpoint.on_cycle(rule.done + n + 1, self.x)
             size, mass = self.finest.residual()
             ended = rule.record(size, pause)
-            report(rule.done, size)
+            report_residual(rule.done, size)
             if ended:
                 break
             if self.wide and rule.stagnant > WIDE_STAGNANT_CYCLES and self.narrow():
@@ -291,17 +292,17 @@ class Multigrid:
         return rule.done, rule.size
 
     def narrow(self) -> bool:
-        """Restart with two cells to one on all levels, if there is memory for them; return whether there was."""
+        """Restart with coarse levels that join two cells along each axis, if memory allows; return whether it did."""
         if available() < NARROW_BYTES * self.x.size:
             return False
         self.history.clear()
         del self.levels, self.coarsest  # before there are others
         self.x[:] = 1.0 / self.x.size
-        self._lay_out(0)
+        self._set_up(0)
         return True
 
     def refine(self, done: int) -> int:
-        """Cycle while each two cycles at least halve the residual; return the number of all cycles."""
+        """Run pairs of cycles while each pair at least halves the residual; return the number of all cycles."""
         size = self.finest.residual()[0]
         while True:
             for _ in range(2):
@@ -309,12 +310,12 @@ class Multigrid:
             done += 2
             before, (size, mass) = size, self.finest.residual()
             self.finest.multiply(1.0 / mass)
-            report(done, size)
+            report_residual(done, size)
             if not size < 0.5 * before:
                 return done
 
     def cycle_tails(self, done: int, max_cycles: int, marks: NDArray[np.uint8]) -> int:
-        """Cycle until tails balance, to at most ``max_cycles`` cycles in all; return the number of all cycles.
+        """Run cycles until the tails of x balance, at most ``max_cycles`` in all; return the number of all cycles.
 
         A residual does not depend on states without probability. As weights, such states serve a bound if their inflow
         is at most their outflow. At the source of 1e-280, less than twice the outflow is enough. An imbalance above 1e3
@@ -332,11 +333,11 @@ class Multigrid:
             done += 2
             size, mass = self.finest.residual()
             self.finest.multiply(1.0 / mass)
-            report(done, size)
+            report_residual(done, size)
         return done
 
     def combine(self, size: float) -> None:
-        """Replace x by the combination with two former iterates that has the smallest residual."""
+        """Replace x by its combination with two former iterates that has the smallest residual."""
         if len(self.history) < 2:
             if available() < 2.0 * self.x.nbytes:
                 return  # no combination without memory for it
@@ -380,10 +381,10 @@ class _CoarsestLevel:
             x,
             1.0 / self._scale,
         )  # for later layouts with the same aggregates
-        self._lay_out()
+        self._set_up()
 
-    def _lay_out(self) -> None:
-        """Set up the levels, with the source out of the state that is likeliest now."""
+    def _set_up(self) -> None:
+        """Set up the aggregates of this level, with the source taken out of the state that is likeliest now."""
         grid, (indptr, indices) = self.level.grid, self._pattern
         self._likely, first = int(np.argmin(self._scale)), indptr[:-1]
         self._sources_there = first + np.arange(grid.size)  # before what a state gets from others
@@ -396,12 +397,12 @@ class _CoarsestLevel:
         coordinates = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
         components = {str(n): coordinate for n, coordinate in enumerate(coordinates)}
         self.hierarchy: Hierarchy = build_hierarchy(matrix, x, mass, components)
-        self._run = self.hierarchy.cycle(1)
+        self._run = self.hierarchy.make_cycle(1)
 
     def solve(self) -> None:
-        """Run a cycle from the level's x."""
+        """Improve the level's x by one cycle on its aggregates, in place."""
         if self._scale[self._likely] > MAX_FLOW_RATIO * self._scale.min():
-            self._lay_out()
+            self._set_up()
         level, levels, n = self.level, self.hierarchy, self.level.grid.size
         levels.values[self._values_there] = self._values
         levels.values[self._sources_there] = self._sources
@@ -416,7 +417,7 @@ STATES_PER_REGION = 200  # minimum mean: finding more regions could cost a quart
 
 
 class GridSolution(NamedTuple):
-    """Result of `solve_on_grid`.
+    """Result of `solve_on_grid`: chain, pi, residual, number of cycles, memory and error bound.
 
     Attributes
     ----------
@@ -442,7 +443,7 @@ class GridSolution(NamedTuple):
 
 
 def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
-    """Return a model on a grid; None if it is not requested and either does not pay or is impossible.
+    """Return a model laid out as a grid; None if that is not requested, and slower or impossible.
 
     Raises
     ------
@@ -466,7 +467,7 @@ def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
 
 
 def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bool) -> GridSolution:
-    """Return the stationary distribution of a model on its grid.
+    """Return the stationary distribution of a model on its grid, with a bound on its error if requested.
 
     Parameters
     ----------
@@ -483,6 +484,7 @@ def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bo
 
 
 def _solve(grid: GridModel, method: MatrixFree, team: Team, proof: bool, tight: bool) -> GridSolution:
+    """Return the solution of `solve_on_grid` with a team of threads."""
     states, n = grid.states, grid.layout.into[0].size
     checkpoint = checkpoint_of(method.checkpoint, grid)
     x = np.full(n, 1.0 / n)

@@ -1,9 +1,8 @@
 """Generated statements for the most frequent kinds of cells, without loops over slots and entries.
 
-A pattern has the targets of the transitions of a kind of cell, but not their rates: one compiled kernel
-serves all parameters of a model, and similar models. Statements are spliced into the kernels. Distances within a row
-are
-literals, so that they become part of the machine's addresses. Rates, and distances between rows, stay arguments.
+A pattern has the targets of the transitions of a kind of cell, but not their rates: one compiled kernel serves all
+parameters of a model, and similar models. Statements are spliced into the kernels. Distances within a row are literals,
+so that they become part of the machine's addresses. Rates, and distances between rows, stay arguments.
 
 In sweeps the values just computed in the same row stay in a register: through memory, and rounded to float32 there,
 each state would wait for the previous one.
@@ -34,24 +33,24 @@ __all__ = [
     "Pattern",
     "Sums",
     "Term",
-    "at",
     "balance",
-    "constants",
+    "branches",
     "drifts",
     "frequent",
     "grid_patterns",
-    "one_of",
     "outflows",
+    "part_distances",
     "plus",
     "prolong",
     "residuals",
-    "rows",
-    "sources",
+    "row_distances",
+    "state_index",
     "sum_of",
     "sum_patterns",
     "sums_of_flows",
     "sums_of_rates",
     "sweeps",
+    "with_constants",
 ]
 
 MAX_TERMS = 100  # of a cell that is written out: more take minutes to compile
@@ -79,7 +78,7 @@ class Term(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """The terms of each sum of a cell, and its number of slots.
+    """The terms of each sum that a kind of cell consists of, from which source text is generated.
 
     Attributes
     ----------
@@ -93,7 +92,7 @@ class Pattern(NamedTuple):
 
     @property
     def leads(self) -> list[tuple[int, ...]]:
-        """Rows other than the cell's own, in a fixed order."""
+        """Steps to the other rows that terms lead to, sorted."""
         leads = {term.lead for terms in self.sums for term in terms}
         return sorted(lead for lead in leads if any(lead))
 
@@ -105,12 +104,12 @@ class Pattern(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of terms."""
+        """Number of terms of all sums."""
         return sum(map(len, self.sums))
 
 
 class Candidates(NamedTuple):
-    """The terms of all sums of the kinds of cells, of which frequent kinds may be unrolled.
+    """The terms of all sums of every kind of cell, as arrays; frequent kinds may be unrolled.
 
     Attributes
     ----------
@@ -134,17 +133,17 @@ class Candidates(NamedTuple):
 
     @property
     def sizes(self) -> Numbers:
-        """Terms of each kind."""
+        """Number of terms of each kind of cell, shape (kinds,)."""
         return np.diff(self.begin[self.first])
 
     def key(self, kind: int) -> Hashable:
-        """Return a hashable key of the pattern of a kind."""
+        """Return a hashable key of the pattern of a kind of cell."""
         bounds = self.begin[self.first[kind] : self.first[kind + 1] + 1]
         table = self.terms[bounds[0] : bounds[-1]]
         return table.tobytes(), (bounds - bounds[0]).tobytes(), self.spans[kind].tobytes()
 
     def pattern(self, kind: int) -> Pattern:
-        """Return the pattern of a kind."""
+        """Return the pattern of a kind of cell."""
         bounds = self.begin[self.first[kind] : self.first[kind + 1] + 1].tolist()
         rows_of_sums = (self.terms[a:b].tolist() for a, b in itertools.pairwise(bounds))
         sums = tuple(tuple(Term(tuple(t[3:]), *t[:3]) for t in rows) for rows in rows_of_sums)
@@ -152,7 +151,7 @@ class Candidates(NamedTuple):
 
 
 def grid_patterns(grid: Grid) -> Candidates:
-    """Return the patterns of the kinds of cells: the other states of their transitions."""
+    """Return the patterns of a grid's kinds of cells: sums over the other states of each slot's transitions."""
     offset = grid.steps[:, -1] * grid.width + grid.others
     terms = np.column_stack([offset, 0 * offset, 0 * offset, grid.steps[:, :-1]])
     first, none = np.arange(grid.kinds + 1) * grid.width, np.empty((grid.kinds, 0), dtype=np.int64)
@@ -160,7 +159,7 @@ def grid_patterns(grid: Grid) -> Candidates:
 
 
 class Sums(NamedTuple):
-    """The entry, row and flow of each part of a flow of a coarser grid, and the number of flows of each row."""
+    """Entry, row and flow number of each part of a coarser grid's flows, and the number of flows of each row."""
 
     entry: Numbers
     line: Numbers
@@ -169,7 +168,7 @@ class Sums(NamedTuple):
 
 
 def sum_patterns(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool) -> Candidates:
-    """Return the patterns of the kinds of coarse cells: the parts of their flows.
+    """Return the patterns of the kinds of coarse cells: sums over the parts of each of their flows.
 
     Parameters
     ----------
@@ -192,7 +191,7 @@ def sum_patterns(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source:
 
 
 def frequent(candidates: Candidates, shares: NDArray[np.float64]) -> tuple[list[Pattern], NDArray[np.uint64]]:
-    """Return the most frequent patterns, and the 1-based pattern of each kind; 0: none.
+    """Return the most frequent patterns, and the number (from 1) of each kind's pattern, 0 for none.
 
     Parameters
     ----------
@@ -213,27 +212,27 @@ def frequent(candidates: Candidates, shares: NDArray[np.float64]) -> tuple[list[
     return [candidates.pattern(kinds[0]) for kinds in chosen], special
 
 
-def one_of(
+def branches(
     patterns: Sequence[Pattern],
     statements: Callable[[Pattern], list[str]],
     special: str = "frequent.special[number]",
 ) -> str:
-    """Return a branch per pattern with its statements."""
+    """Return source text with an ``if`` branch for each pattern, which contains the pattern's statements."""
     lines: list[str] = []
     for number, pattern in enumerate(patterns, 1):
         lines.append(f"{'if' if number == 1 else 'elif'} {special} == _k{number}:")
         lines += [f"    {line}" for line in statements(pattern)]
-    return "\n".join(constants(lines)) if lines else "pass"
+    return "\n".join(with_constants(lines)) if lines else "pass"
 
 
-def constants(lines: list[str]) -> list[str]:
-    """Return statements preceded by their constants: unsigned whole numbers."""
+def with_constants(lines: list[str]) -> list[str]:
+    """Return lines of source after lines that define the constants ``_k0``, ``_k1``, ... that they use."""
     used = sorted({int(n) for n in re.findall(r"\b_k(\d+)\b", "\n".join(lines))})
     return [*(f"_k{n} = uint64({n})" for n in used), *lines]
 
 
-def rows(pattern: Pattern) -> list[str]:
-    """Return statements for the distances to other rows, from an entry that leads there."""
+def row_distances(pattern: Pattern) -> list[str]:
+    """Return lines of source that set the distances ``_w0``, ... to other rows, from an entry that leads there."""
     lines, number = ["_b = grid.begin[base]"], 0
     entry: dict[tuple[int, ...], tuple[int, int]] = {}
     for r, terms in enumerate(pattern.sums):
@@ -246,8 +245,8 @@ def rows(pattern: Pattern) -> list[str]:
     return lines
 
 
-def sources(pattern: Pattern) -> list[str]:
-    """Return the same for the parts of flows."""
+def part_distances(pattern: Pattern) -> list[str]:
+    """Return lines of source that set the distances ``_w0``, ... to other rows, from a part of a flow."""
     lines, number = ["_b = parts.part_begin[parts.begins[kind]]"], 0
     entry: dict[tuple[int, ...], tuple[int, int]] = {}
     for terms in pattern.sums:
@@ -260,21 +259,21 @@ def sources(pattern: Pattern) -> list[str]:
     return lines
 
 
-def at(pattern: Pattern, term: Term, s: str) -> str:
-    """Return the index of a term's state."""
+def state_index(pattern: Pattern, term: Term, s: str) -> str:
+    """Return source text for the index of the state of a term, in a cell whose first state is ``s``."""
     base = f"_p{pattern.leads.index(term.lead)}" if any(term.lead) else s
     return plus(base, term.offset)
 
 
 def plus(base: str, number: int) -> str:
-    """Return an index plus a constant."""
+    """Return source text for an index plus a constant."""
     if number == 0:
         return base
     return f"{base} + _k{number}" if number > 0 else f"{base} - _k{-number}"
 
 
 def sum_of(terms: Sequence[str]) -> str:
-    """Return a sum whose last term is added last, since it has just been computed."""
+    """Return source text for a sum of terms; the last one is added last, since it has just been computed."""
     return " + ".join(terms) if terms else "0.0"
 
 
@@ -284,18 +283,19 @@ SUMS = "parts.special[kind]"
 
 
 def balance(patterns: Sequence[Pattern]) -> str:
-    """Return the sums of |inflow - outflow|, outflow and x over a segment."""
-    return one_of(patterns, _balance)
+    """Return source text that sums |inflow - outflow|, outflow and x over a segment of cells."""
+    return branches(patterns, _balance)
 
 
 def _balance(pattern: Pattern) -> list[str]:
+    """Return the lines of source of `balance` for a pattern."""
     total, slots = pattern.size, range(len(pattern.sums))
-    head = [*rows(pattern), *(f"_q{e} = rates.rate[_b + _k{e}]" for e in range(total))]
+    head = [*row_distances(pattern), *(f"_q{e} = rates.rate[_b + _k{e}]" for e in range(total))]
     for r in slots:
         head += [f"_f{r} = rates.exit_rate[base + _k{r}]", f"_x{r} = _y{r} = _z{r} = 0.0"]
     body, number = [f"_p{d} = s + _w{d}" for d in range(len(pattern.leads))], 0
     for r, terms in enumerate(pattern.sums):
-        flow = sum_of([f"x[{at(pattern, t, 's')}] * _q{number + e}" for e, t in enumerate(terms)])
+        flow = sum_of([f"x[{state_index(pattern, t, 's')}] * _q{number + e}" for e, t in enumerate(terms)])
         body += [f"_m{r} = x[{plus('s', r)}]", f"_o{r} = _m{r} * _f{r}", f"_x{r} += _m{r}"]
         body += [f"_y{r} += _o{r}", f"_z{r} += abs({flow} - _o{r})"]
         number += len(terms)
@@ -307,22 +307,23 @@ def _balance(pattern: Pattern) -> list[str]:
 
 
 def outflows(patterns: Sequence[Pattern]) -> str:
-    """Return the sums of flows out of states, for a segment."""
-    return one_of(patterns, _outflows)
+    """Return source text that sums the flows out of states over a segment of cells."""
+    return branches(patterns, _outflows)
 
 
 def _outflows(pattern: Pattern) -> list[str]:
+    """Return the lines of source of `outflows` for a pattern."""
     body, number = [f"_p{d} = s + _w{d}" for d in range(len(pattern.leads))], 0
     for terms in pattern.sums:
         for term in terms:
-            body.append(f"scale[{at(pattern, term, 's')}] += values[v + _k{number}]")
+            body.append(f"scale[{state_index(pattern, term, 's')}] += values[v + _k{number}]")
             number += 1
     body += [f"s += _k{pattern.width}", f"v += _k{number}"]
-    return [*rows(pattern), CELL_LOOP, *(f"    {line}" for line in body)]
+    return [*row_distances(pattern), CELL_LOOP, *(f"    {line}" for line in body)]
 
 
 def residuals(patterns: Sequence[Pattern]) -> str:
-    """Return the statements that restrict the residual of hitting times, over a segment."""
+    """Return source text that restricts the residual of hitting times over a segment of cells."""
 
     def statements(pattern: Pattern) -> list[str]:
         slots = range(len(pattern.sums))
@@ -340,11 +341,11 @@ def residuals(patterns: Sequence[Pattern]) -> str:
         lines = _by_cell(pattern, "for cell in range(grid.starts[k], grid.stops[k]):", body)
         return ["_t = target.aggregate_of_cell[grid.starts[k]]", *begin, *lines, *done]
 
-    return one_of(patterns, statements)
+    return branches(patterns, statements)
 
 
 def drifts(patterns: Sequence[Pattern], roundings: int, unit: float) -> str:
-    """Return the largest drift of hitting times, rounded up, over a segment.
+    """Return source text that computes the largest drift of hitting times, rounded up, over a segment of cells.
 
     The bound on rounding errors has ``roundings`` terms of ``unit``, and one more for each transition.
     """
@@ -367,58 +368,58 @@ def drifts(patterns: Sequence[Pattern], roundings: int, unit: float) -> str:
         end = [line for r in slots for line in (f"check += _y{r}", f"worst = max(worst, _z{r})")]
         return [*begin, *lines, *end]
 
-    return one_of(patterns, statements)
+    return branches(patterns, statements)
 
 
 def _differences(pattern: Pattern) -> list[list[str]]:
-    """Return for each slot the differences of h to ``_m``, times the rates."""
+    """Return source text for the differences of h to ``_m`` times rates, a list for each slot."""
     lines, number = [], 0
     for terms in pattern.sums:
-        positions = [at(pattern, term, "s") for term in terms]
+        positions = [state_index(pattern, term, "s") for term in terms]
         lines.append([f"(h[{p}] - _m) * _q{number + e}" for e, p in enumerate(positions)])
         number += len(terms)
     return lines
 
 
 def _by_cell(pattern: Pattern, loop: str, body: list[str]) -> list[str]:
-    """Return a loop over the cells of a segment of the finest grid."""
+    """Return lines of source with a loop over the cells of a segment of the finest grid."""
     body = [*(f"_p{d} = s + _w{d}" for d in range(len(pattern.leads))), *body]
     body.append(f"s += _k{pattern.width}")
     rates = [f"_q{e} = equations.rate[_b + _k{e}]" for e in range(pattern.size)]
-    return [*rows(pattern), *rates, loop, *(f"    {line}" for line in body)]
+    return [*row_distances(pattern), *rates, loop, *(f"    {line}" for line in body)]
 
 
 def sums_of_rates(patterns: Sequence[Pattern]) -> str:
-    """Return the sums of flows of the finest grid, for a segment of coarse cells."""
+    """Return source text that sums the finest grid's rates to flows, for a segment of coarse cells."""
 
     def statements(pattern: Pattern) -> list[str]:
         head = [
-            *sources(pattern),
+            *part_distances(pattern),
             *(f"_q{p} = rates.rate[_b + _k{p}]" for p in range(pattern.size)),
         ]
-        return head + _sums(pattern, "weight(weighted.x[{}], weighted.minimum)", lambda _, p: f"_q{p}", [])
+        return head + _sum_loop(pattern, "weight(weighted.x[{}], weighted.minimum)", lambda _, p: f"_q{p}", [])
 
-    return one_of(patterns, statements, SUMS)
+    return branches(patterns, statements, SUMS)
 
 
 def sums_of_flows(patterns: Sequence[Pattern]) -> str:
-    """Return the sums of flows of a coarse grid, for a segment of coarser cells."""
+    """Return source text that sums a coarse grid's flows to flows, for a segment of coarser cells."""
 
     def statements(pattern: Pattern) -> list[str]:
         rows = range(len(pattern.spans))
-        head = [*sources(pattern), *(f"_l{c} = fine.positions[coarse, _k{c}]" for c in rows)]
+        head = [*part_distances(pattern), *(f"_l{c} = fine.positions[coarse, _k{c}]" for c in rows)]
         on = [f"_l{c} += _k{span}" for c, span in enumerate(pattern.spans)]
-        lines = _sums(pattern, "x[{}]", lambda t, _: f"fine.values[{plus(f'_l{t.line}', t.flow)}]", on)
+        lines = _sum_loop(pattern, "x[{}]", lambda t, _: f"fine.values[{plus(f'_l{t.line}', t.flow)}]", on)
         return [*head, *lines, *(f"fine.positions[coarse, _k{c}] = _l{c}" for c in rows)]
 
-    return one_of(patterns, statements, SUMS)
+    return branches(patterns, statements, SUMS)
 
 
-def _sums(pattern: Pattern, weight: str, rate: Callable[[Term, int], str], advance: list[str]) -> list[str]:
-    """Return a loop over the coarse cells of a segment; ``weight`` is a format for the weight of a state."""
+def _sum_loop(pattern: Pattern, weight: str, rate: Callable[[Term, int], str], advance: list[str]) -> list[str]:
+    """Return lines of source with a loop over coarse cells; ``weight`` is a format for the weight of a state."""
     body, number = [f"_p{d} = s + _w{d}" for d in range(len(pattern.leads))], 0
     for e, terms in enumerate(pattern.sums):
-        states = [weight.format(at(pattern, t, "s")) for t in terms]
+        states = [weight.format(state_index(pattern, t, "s")) for t in terms]
         rates = [rate(t, number + n) for n, t in enumerate(terms)]
         products = [f"{x} * {q}" for x, q in zip(states, rates, strict=True)]
         body.append(f"values[v + _k{e}] = {sum_of(products)}")
@@ -428,12 +429,12 @@ def _sums(pattern: Pattern, weight: str, rate: Callable[[Term, int], str], advan
 
 
 def prolong(width: int, last: int) -> str:
-    """Return the corrections of a row of cells with ``width`` slots, ``last`` of which make one coarse cell."""
+    """Return source text that multiplies a row of cells, ``last`` per coarse cell, by their factors."""
     lines = [f"while remaining >= _k{last}:"]
     body = [f"_c{r} = coarse[t + _k{r}]" for r in range(width)]
     body += [f"x[s + _k{c * width + r}] *= _c{r}" for c in range(last) for r in range(width)]
     body += [f"s += _k{width * last}", f"t += _k{width}", f"remaining -= _k{last}"]
-    return "\n".join(constants([*lines, *(f"    {line}" for line in body)]))
+    return "\n".join(with_constants([*lines, *(f"    {line}" for line in body)]))
 
 
 TOGETHER = 4  # rows that are swept side by side, so that none waits for its last sum
@@ -442,7 +443,7 @@ SPECIAL = "plan.special[grid.numbers[k]]"
 
 
 class Equation(NamedTuple):
-    """How a loop over cells solves the equation of a state, as text.
+    """Source text of the equation of a state that a loop over cells solves.
 
     Attributes
     ----------
@@ -493,38 +494,38 @@ EQUATIONS = {
 
 
 def sweeps(patterns: Sequence[Pattern], cells: str) -> dict[str, str]:
-    """Return the statements of a sweep by name; ``cells`` is the name of the loop over cells."""
+    """Return the source text of the parts of a sweep by name; ``cells`` is the name of the loop over cells."""
     if not patterns:
         return {"unrolled": "pass", "one_by_one": f"{cells}({CELLS})", "side_by_side": "pass"}
     return {
-        "unrolled": _runs(patterns, EQUATIONS[cells]),
+        "unrolled": _row_sweep(patterns, EQUATIONS[cells]),
         "one_by_one": f"{cells}({CELLS})",
         "side_by_side": _side_by_side(patterns, EQUATIONS[cells]),
     }
 
 
-def _runs(patterns: Sequence[Pattern], equation: Equation) -> str:
-    """Return a sweep of cells ``low`` up to ``high`` of one row."""
+def _row_sweep(patterns: Sequence[Pattern], equation: Equation) -> str:
+    """Return source text that sweeps the cells ``low`` up to ``high`` of one row."""
 
     def statements(pattern: Pattern) -> list[str]:
         lines = _preamble(pattern, equation)
         for name, backward in (("if backward:", True), ("else:", False)):
-            body = _cell(pattern, equation, 0, backward)
+            body = _cell_sweep(pattern, equation, 0, backward)
             cell = "high - _k1" if backward else "low"
             begin = [
                 f"_s0 = (group_row * grid.cells + {cell}) * grid.width",
-                *_read(pattern, 0, backward),
+                *_read_before(pattern, 0, backward),
             ]
             first = f"({cell} - grid.starts[k]) * _k{pattern.size}"
             begin += [f"_v0 = value_begin[group_row] + before[k] + {first}"] if equation.flows else []
             lines += [name, *_loop(begin, "range(low, high)", body)]
         return lines
 
-    return one_of(patterns, statements, SPECIAL)
+    return branches(patterns, statements, SPECIAL)
 
 
 def _side_by_side(patterns: Sequence[Pattern], equation: Equation) -> str:
-    """Return a sweep of the middle of a segment in ``TOGETHER`` rows."""
+    """Return source text that sweeps the middle of a segment in ``TOGETHER`` rows side by side."""
 
     def statements(pattern: Pattern) -> list[str]:
         lines = _preamble(pattern, equation)
@@ -535,38 +536,39 @@ def _side_by_side(patterns: Sequence[Pattern], equation: Equation) -> str:
                 done = f"plan.lag * _k{TOGETHER - 1 - n}"
                 cell = f"(grid.stops[k] - _k1 - {done})" if backward else f"(grid.starts[k] + {done})"
                 begin.append(f"_s{n} = (({row}) * grid.cells + {cell}) * grid.width")
-                begin += _read(pattern, n, backward)
+                begin += _read_before(pattern, n, backward)
                 first = f"({cell} - grid.starts[k]) * _k{pattern.size}"
                 begin += [f"_v{n} = value_begin[{row}] + before[k] + {first}"] if equation.flows else []
-                body += _cell(pattern, equation, n, backward)
+                body += _cell_sweep(pattern, equation, n, backward)
             count = f"grid.stops[k] - grid.starts[k] - plan.lag * _k{TOGETHER - 1}"
             lines += [name, *_loop(begin, f"range(_k0, {count})", body)]
         return lines
 
-    return one_of(patterns, statements, SPECIAL)
+    return branches(patterns, statements, SPECIAL)
 
 
 def _loop(begin: list[str], numbers: str, body: list[str]) -> list[str]:
+    """Return indented lines of source with a loop, after the lines ``begin``."""
     lines = [*begin, f"for _ in {numbers}:", *(f"    {line}" for line in body)]
     return [f"    {line}" for line in lines]
 
 
 def _preamble(pattern: Pattern, equation: Equation) -> list[str]:
-    """Return statements for the values that all cells of a kind share."""
-    lines = [f"{equation.arrays} = equations", *rows(pattern)]
+    """Return lines of source for the values that all cells of a kind share."""
+    lines = [f"{equation.arrays} = equations", *row_distances(pattern)]
     if not equation.flows:
         lines += [f"_q{e} = rate[_b + _k{e}]" for e in range(pattern.size)]
     slots = range(len(pattern.sums) if equation.slot else 0)
     return lines + [f"_f{r} = {equation.slot}[base + _k{r}]" for r in slots]
 
 
-def _cell(pattern: Pattern, equation: Equation, n: int, backward: bool) -> list[str]:
-    """Return a sweep of one cell of row ``n`` of several."""
+def _cell_sweep(pattern: Pattern, equation: Equation, n: int, backward: bool) -> list[str]:
+    """Return lines of source that sweep one cell of row ``n`` of several."""
     body, sums, number = [f"_p{d} = _s{n} + _w{d}" for d in range(len(pattern.leads))], [], 0
     for r, terms in enumerate(pattern.sums):
         numbers, state = range(number, number + len(terms)), plus(f"_s{n}", r)
         rates = [f"values[_v{n} + _k{e}]" if equation.flows else f"_q{e}" for e in numbers]
-        states = [_state(pattern, term, r, n, backward) for term in terms]
+        states = [_state_value(pattern, term, r, n, backward) for term in terms]
         products = [equation.term.format(*pair) for pair in zip(states, rates, strict=True)]
         products = [equation.first.format(state=state, r=r), *(products if backward else products[::-1])]
         value = equation.value.format(state=state, total=sum_of(products))
@@ -580,30 +582,30 @@ def _cell(pattern: Pattern, equation: Equation, n: int, backward: bool) -> list[
     return [*body, f"_v{n} {sign}= _k{pattern.size}"] if equation.flows else body
 
 
-def _state(pattern: Pattern, term: Term, r: int, n: int, backward: bool) -> str:
-    """Return the number of the state of a term of slot r: just computed, of the previous cell, or read."""
+def _state_value(pattern: Pattern, term: Term, r: int, n: int, backward: bool) -> str:
+    """Return source text for the value of a term's state: just computed, of the previous cell, or read."""
     slot = term.offset
     if not any(term.lead):
         if slot in (range(r + 1, pattern.width) if backward else range(r)):
             return f"_e{n}_{slot}"
         if (before := slot + _ahead(pattern, backward)) in range(pattern.width):
             return f"_c{n}_{before}"
-    return f"x[{at(pattern, term, f'_s{n}')}]"
+    return f"x[{state_index(pattern, term, f'_s{n}')}]"
 
 
 def _ahead(pattern: Pattern, backward: bool) -> int:
-    """Return the number of states between the swept cell and the previous one, with a sign."""
+    """Return the number of states from the swept cell to the previous one, with a sign."""
     return -pattern.width if backward else pattern.width
 
 
 def _reused_slots(pattern: Pattern, backward: bool) -> list[int]:
-    """Return the slots of the previous cell that a cell reads."""
+    """Return the sorted slots of the previous cell that a cell of a pattern reads."""
     offsets = [t.offset for terms in pattern.sums for t in terms if not any(t.lead)]
     before = {offset + _ahead(pattern, backward) for offset in offsets}
     return sorted(before & set(range(pattern.width)))
 
 
-def _read(pattern: Pattern, n: int, backward: bool) -> list[str]:
-    """Return statements that read the cell before the first one."""
+def _read_before(pattern: Pattern, n: int, backward: bool) -> list[str]:
+    """Return lines of source that read the cell before the first one."""
     ahead = _ahead(pattern, backward)
     return [f"_c{n}_{r} = 1.0 * x[{plus(f'_s{n}', r - ahead)}]" for r in _reused_slots(pattern, backward)]

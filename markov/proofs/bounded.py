@@ -79,7 +79,7 @@ class ExactBounded:
 
     @classmethod
     def between(cls, lower: Fraction, upper: Fraction) -> ExactBounded:
-        """Return the interval between two numbers."""
+        """Return the interval between two rational ends, with its middle as the value."""
         return cls((lower + upper) / 2, lower, upper)
 
     @property
@@ -112,6 +112,6 @@ class ExactBounded:
 
 
 def _round_up(value: Fraction) -> float:
-    """Return the smallest float64 that is not below a number."""
+    """Return the smallest float64 that is not below a fraction."""
     rounded = float(value)
     return rounded if Fraction(rounded) >= value else math.nextafter(rounded, math.inf)

@@ -79,7 +79,7 @@ __all__ = [
     "integer_rows",
     "integer_values",
     "listing_of",
-    "outward",
+    "round_outward",
     "scale_to_integer",
     "with_poisson_solution",
     "write",
@@ -93,7 +93,7 @@ COMPRESSION_LEVEL = 6  # of compression: 9 takes three times as long for 2 perce
 
 
 class Rates(NamedTuple):
-    """The rates of a chain's transitions.
+    """The exact rates of a chain's transitions: distinct values, and the index of each transition's value.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Rates(NamedTuple):
 
 
 def integer_rows(Q: sp.csr_matrix, rates: Rates | None) -> tuple[Fraction, Rows]:
-    """Return the unit of the rates, and the transitions out of each state in that unit.
+    """Return the unit of the rates, and the transitions out of each state with rates as multiples of it.
 
     Parameters
     ----------
@@ -134,29 +134,30 @@ def integer_rows(Q: sp.csr_matrix, rates: Rates | None) -> tuple[Fraction, Rows]
 
 
 def _integer_array(numbers: NDArray[np.integer]) -> array[int]:
+    """Return whole numbers as an `array` of 64-bit integers."""
     return array("q", numbers.astype(np.int64).tobytes())
 
 
 def binary_digits(value: float) -> int:
-    """Return the number of binary digits of a float64 behind the point."""
+    """Return the number of binary digits of a float64 after the point."""
     return value.as_integer_ratio()[1].bit_length() - 1
 
 
 def integer_values(f: NDArray[np.float64]) -> tuple[tuple[int, int], Interval, list[int]]:
-    """Return the scales, an open claim and the values of a function of the state, shape (n,)."""
+    """Return the scales, an unbounded claim and the integer values of a function of the state, shape (n,)."""
     bits = max(0, *(binary_digits(v) for v in f.tolist()))
     return (1 << bits, 1), (-UNCLAIMED, UNCLAIMED), [scale_to_integer(v, bits) for v in f.tolist()]
 
 
 def scale_to_integer(value: float, bits: int) -> int:
-    """Return value times 2^bits, rounded down."""
+    """Return value times 2^bits, rounded down to an integer."""
     top, bottom = value.as_integer_ratio()
     shift = bits - bottom.bit_length() + 1
     return top << shift if shift >= 0 else top >> -shift
 
 
 def add_steps(values: list[int], steps: NDArray[np.float64], unit: Fraction) -> list[int]:
-    """Add rounded steps to integers; steps have another unit and shape (n,)."""
+    """Return integers plus float64 steps that have another unit, rounded to integers; shape (n,) each."""
     sums, factor, divisor = [], 2 * unit.numerator, unit.denominator
     for value, step in zip(values, steps.tolist(), strict=True):
         top, bottom = step.as_integer_ratio()
@@ -165,8 +166,8 @@ def add_steps(values: list[int], steps: NDArray[np.float64], unit: Fraction) -> 
     return sums
 
 
-def outward(value: Fraction, width: Fraction, *, up: bool = False) -> str:
-    """Format a value rounded down, or up, to six digits of ``width``."""
+def round_outward(value: Fraction, width: Fraction, *, up: bool = False) -> str:
+    """Return a value as text, rounded down (or up) to six significant digits of ``width``."""
     if width <= 0:
         return str(value)
     e = decimal_exponent(width) - CLAIMED_DIGITS + 1
@@ -175,7 +176,7 @@ def outward(value: Fraction, width: Fraction, *, up: bool = False) -> str:
 
 
 def write(path: str | Path, contents: Contents) -> None:
-    """Write a certificate; compressed where the name of the file ends in ``.gz``."""
+    """Write the contents of a certificate to a file, compressed if its name ends in ``.gz``."""
     path = Path(path)
     with replacing(path) as scratch, scratch.open("wb") as raw:
         binary = gzip.GzipFile(path.name, "wb", COMPRESSION_LEVEL, raw) if path.suffix == ".gz" else raw
@@ -184,12 +185,13 @@ def write(path: str | Path, contents: Contents) -> None:
 
 
 def _printable(text: str) -> str:
-    """Return a string in one line of printable ASCII characters, others escaped."""
+    """Return a string as one line of printable ASCII characters, others escaped."""
     line = " ".join(str(text).split())
     return "".join(c if " " <= c <= "~" else f"\\u{ord(c):04x}" for c in line)
 
 
 def _write(file: IO[str], contents: Contents) -> None:
+    """Write the header and the states of a certificate as lines of text."""
     stationary = contents.schema == STATIONARY
     print("hopflow-certificate", contents.schema, file=file)
     for key, text in contents.information.items():
@@ -219,7 +221,7 @@ def _write(file: IO[str], contents: Contents) -> None:
 
 @dataclass(frozen=True)
 class Listing:
-    """The part of a certificate about states that is not proved.
+    """The unproved part of a certificate: names of the states, functions, metadata and exact rates.
 
     Attributes
     ----------
@@ -247,7 +249,7 @@ def listing_of(
     model: str | Path | None,
     constants: Mapping[str, Any] | None,
 ) -> Listing:
-    """Return the listing of states of a chain.
+    """Return the names, functions, metadata and exact rates of a chain's states for a certificate.
 
     Parameters
     ----------
@@ -278,7 +280,7 @@ def listing_of(
 def functions_of(
     chain: Any, states: NDArray[np.int64], measures: Sequence[str] | Mapping[str, Any] | None
 ) -> dict[str, Vector]:
-    """Return functions in ``states`` by name; None: all labels and rewards of one number per state."""
+    """Return functions of ``states`` by name; None: all labels and rewards with one number per state."""
     if measures is None:
         by_name = {} if chain.model is None else functionals(chain.model, chain.table)
         measures = [name for name, f in by_name.items() if f.over is None and np.ndim(f.of) == 1]
@@ -294,7 +296,7 @@ def functions_of(
 
 
 def describe_model_file(path: str | Path, constants: Mapping[str, Any]) -> dict[str, str]:
-    """Return the metadata of a model's file, for readers."""
+    """Return the name, hash and constants of a model's file, as metadata of a certificate."""
     path = Path(path)
     information = {"model": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     text = ",".join(f"{name}={value}" for name, value in constants.items())
@@ -302,7 +304,7 @@ def describe_model_file(path: str | Path, constants: Mapping[str, Any]) -> dict[
 
 
 def exact_rates(source: ModelRows, columns: Mapping[str, NDArray[np.int64]], Q: sp.csr_matrix) -> Rates:
-    """Return the exact rates of a file's commands for the entries off the diagonal of Q.
+    """Return the exact rates that a model's file gives for the off-diagonal entries of Q.
 
     Raises
     ------
@@ -353,22 +355,22 @@ def write_certificate(path: str | Path, proof: Certificate, listing: Listing) ->
 
 
 def contents_of(proof: Certificate, listing: Listing) -> Contents:
-    """Return a certificate whose claims follow from its integers, rounded outwards."""
+    """Return the contents of a certificate whose claims follow from its integers, rounded outward."""
     contents = integer_proof(proof, listing)
     for name, f in listing.functions.items():
         contents.functions.append(with_poisson_solution(proof, contents, Function(name, *integer_values(f)), f))
     statement = verify(contents)
     assert statement.bound is not None
-    contents.bound = Fraction(outward(statement.bound, statement.bound, up=True))
+    contents.bound = Fraction(round_outward(statement.bound, statement.bound, up=True))
     for function in contents.functions:
         low, high = statement.means[function.name]
         width = high - low or max(abs(low), abs(high)) * Fraction(1, 10**20)
-        function.claimed = Fraction(outward(low, width)), Fraction(outward(high, width, up=True))
+        function.claimed = Fraction(round_outward(low, width)), Fraction(round_outward(high, width, up=True))
     return contents
 
 
 def integer_proof(proof: Certificate, listing: Listing) -> Contents:
-    """Return a certificate without functions: the chain, both vectors and h as integers, and no claim.
+    """Return the contents of a certificate without functions and claims: rates, both vectors and h as integers.
 
     Raises
     ------
@@ -391,7 +393,7 @@ def integer_proof(proof: Certificate, listing: Listing) -> Contents:
 
 
 def _heights(proof: Certificate, rows: Rows, reference: int) -> list[int]:
-    """Return h as whole numbers, with as many bits as c needs to stay nearly the same."""
+    """Return h of the supersolution as integers, with as many bits as keep its proved drift nearly the same."""
     heights = proof.supersolution
     if heights is None:
         return [0] * len(rows)
@@ -407,7 +409,7 @@ def _heights(proof: Certificate, rows: Rows, reference: int) -> list[int]:
 
 
 def _refine(proof: Certificate, contents: Contents, Y: list[int]) -> list[int]:
-    """Return a better vector by corrections of the exact residual, as long as they gain."""
+    """Return the integer vector Y corrected by its exact residual, as long as its proved bound halves."""
     if proof.solver is None:
         return Y
     smallest = prove_rest(contents.rows, Y, contents.H, contents.reference)
@@ -421,7 +423,7 @@ def _refine(proof: Certificate, contents: Contents, Y: list[int]) -> list[int]:
 
 
 def _correct(proof: Certificate, contents: Contents, Y: list[int]) -> list[int]:
-    """Return Y + d with d Q = -(Y Q), nearly, and the mass of a distribution."""
+    """Return Y + d in integers, with d Q = -(Y Q) approximately, scaled to the mass of a distribution."""
     exact = net_flow(contents.rows, Y)
     size = max(1, max(map(abs, exact)))
     net = np.array([r / size for r in exact])  # a whole number over another is rounded once
@@ -437,7 +439,7 @@ def _correct(proof: Certificate, contents: Contents, Y: list[int]) -> list[int]:
 
 
 def with_poisson_solution(proof: Certificate, contents: Contents, function: Function, f: Vector) -> Function:
-    """Return a function with the solution g of its Poisson equation, as integers.
+    """Return a function with the solution g of its Poisson equation as integers; it is changed in place.
 
     Parameters
     ----------
@@ -481,7 +483,7 @@ def write_long_run(
     model: str | Path | None = None,
     constants: Mapping[str, Any] | None = None,
 ) -> Contents:
-    """Write a certificate of long-run means from a state, and return its contents.
+    """Write a certificate of long-run means from a start state to a file, and return its contents.
 
     Parameters
     ----------
@@ -513,18 +515,18 @@ def write_long_run(
         rows=rows, schema=LONG_RUN,
     )  # fmt: skip
     classes = [np.searchsorted(visited, c) for c in chain.recurrent_classes if c[0] in visited]
-    solver = _Solver.of(Q, classes)
-    contents.functions = [_function(solver, contents, *function) for function in listing.functions.items()]
+    solver = _LongRunSolver.of(Q, classes)
+    contents.functions = [_long_run_function(solver, contents, *function) for function in listing.functions.items()]
     for name, (low, high) in verify(contents).means.items():
         function = next(function for function in contents.functions if function.name == name)
         width = high - low or max(abs(low), abs(high)) * Fraction(1, 10**20)
-        function.claimed = Fraction(outward(low, width)), Fraction(outward(high, width, up=True))
+        function.claimed = Fraction(round_outward(low, width)), Fraction(round_outward(high, width, up=True))
     write(path, contents)
     return contents
 
 
-class _Solver(NamedTuple):
-    """Factors of a generator.
+class _LongRunSolver(NamedTuple):
+    """Factors of a generator that solve for long-run means: x is 0 in references, or in all recurrent states.
 
     Attributes
     ----------
@@ -550,7 +552,7 @@ class _Solver(NamedTuple):
     lengths: Vector
 
     @classmethod
-    def of(cls, Q: sp.csr_matrix, classes: list[States]) -> _Solver:
+    def of(cls, Q: sp.csr_matrix, classes: list[States]) -> _LongRunSolver:
         """Return the factors of a generator with these recurrent classes."""
         n = Q.shape[0]
         transient = np.setdiff1d(np.arange(n), np.concatenate(classes))
@@ -560,7 +562,7 @@ class _Solver(NamedTuple):
 
 
 def _factors(Q: sp.csr_matrix, states: States) -> Callable[[Vector], Vector]:
-    """Return the solution of Q x = b in ``states``, x = 0 in all others, as a function of b."""
+    """Return a function of b that solves Q x = b in ``states``, with x = 0 in all others."""
     from scipy.sparse.linalg import splu
 
     if not len(states):
@@ -578,8 +580,8 @@ def _factors(Q: sp.csr_matrix, states: States) -> Callable[[Vector], Vector]:
     return solution
 
 
-def _function(solver: _Solver, contents: Contents, name: str, f: Vector) -> Function:
-    """Return f with u, g and e as integers."""
+def _long_run_function(solver: _LongRunSolver, contents: Contents, name: str, f: Vector) -> Function:
+    """Return a function f with u, g and e, which prove its long-run mean, as integers."""
     size = float(np.abs(f).max()) or 1.0
     largest_integral = size * max(1.0, float(np.abs(solver.lengths).max()))
     u_bits, g_bits = (max(0, VALUE_BITS - math.frexp(v)[1]) for v in (size, largest_integral))
@@ -592,35 +594,38 @@ def _function(solver: _Solver, contents: Contents, name: str, f: Vector) -> Func
     return function
 
 
-def _correct_function(solver: _Solver, contents: Contents, function: Function) -> None:
-    """Correct u, then g, by the exact residuals."""
-    residual, unit = _floats(*_residual(contents, function))
+def _correct_function(solver: _LongRunSolver, contents: Contents, function: Function) -> None:
+    """Correct u, then g, of a function by their exact residuals, in place."""
+    residual, unit = _scaled_floats(*_residual(contents, function))
     integral, correction = solver.free(-residual), np.zeros(len(residual))
     for states in solver.classes:  # the residual in the reference, spread over a cycle
         row = solver.Q[states[:1]]
         correction[states] = (residual[states[0]] + row @ integral) / (1.0 - row @ solver.lengths)
     function.U = add_steps(function.U, correction, unit * function.u_scale)
-    slopes, unit = _floats(drift(contents.rows, function.U), contents.unit)
+    slopes, unit = _scaled_floats(drift(contents.rows, function.U), contents.unit)
     function.U = add_steps(function.U, solver.passing(-slopes), unit)
-    residual, unit = _floats(*_residual(contents, function))
+    residual, unit = _scaled_floats(*_residual(contents, function))
     function.G = add_steps(function.G, solver.free(-residual), unit * function.scales[1])
 
 
 def _residual(contents: Contents, function: Function) -> tuple[list[int], Fraction]:
-    """Return f + Q g - u in every state, as integers and their unit."""
+    """Return f + Q g - u in every state as integers, and their unit."""
     rho, scale = poisson_residual(contents, function)
     residual = [r * function.u_scale - u * scale for r, u in zip(rho, function.U, strict=True)]
     return residual, Fraction(1, scale * function.u_scale)
 
 
-def _floats(values: list[int], unit: Fraction) -> tuple[Vector, Fraction]:
-    """Return numbers of at most 1 and their unit, from integers and their unit."""
+def _scaled_floats(values: list[int], unit: Fraction) -> tuple[Vector, Fraction]:
+    """Return integers as float64 of at most 1, shape (n,), and their unit."""
     size = max(1, max(map(abs, values)))
     return np.array([value / size for value in values]), unit * size
 
 
-def _slack(solver: _Solver, contents: Contents, function: Function) -> list[int]:
-    """Return e in the unit of u: constant where u is, and falling in transient states as fast as u changes."""
+def _slack(solver: _LongRunSolver, contents: Contents, function: Function) -> list[int]:
+    """Return e, the bound on the error of u in each state, as integers in the unit of u.
+
+    Constant where u is, and falling in transient states as fast as u changes.
+    """
     residual, unit = _residual(contents, function)
     base = math.ceil(max(map(abs, residual)) * unit * function.u_scale)
     slopes = drift(contents.rows, function.U)

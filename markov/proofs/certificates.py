@@ -66,7 +66,7 @@ MIN_REFERENCE_SHARE = 1e-3  # of the largest probability: another reference may 
 
 
 def net_flow(Q: sp.csr_matrix, pi: Vector) -> Vector:
-    """Return pi Q, shape (n,), for Q of shape (n, n)."""
+    """Return pi Q: the flow into each state minus the flow out of it, shape (n,), for Q of shape (n, n)."""
     flows = row_numbers(Q.indptr, pi) * Q.data
     return np.asarray(np.bincount(Q.indices, flows, len(pi)), dtype=np.float64)
 
@@ -110,22 +110,29 @@ def solvers(
     yield from candidates(Q, pi, weights, components, hierarchy)
 
 
-def solve_poisson(solver: Solver, f: Vector, enough: Callable[[Vector], bool], plain: int = 0) -> tuple[Vector, Vector]:
-    """Return g with Q g = -f, nearly, as a sum of two vectors; see `MultigridPoisson.poisson`."""
+def solve_poisson(
+    solver: Solver, f: Vector, is_accurate: Callable[[Vector], bool], uncombined_cycles: int = 0
+) -> tuple[Vector, Vector]:
+    """Return g with Q g = -f approximately, a sum of two vectors, shape (n,) each; see `MultigridPoisson.poisson`."""
     if isinstance(solver, MultigridPoisson):
-        return solver.poisson(f, enough, plain), np.zeros_like(f)
+        return solver.poisson(f, is_accurate, uncombined_cycles), np.zeros_like(f)
     return solver.poisson(f)
 
 
-def solve_balance(solver: Solver, r: Vector, enough: Callable[[Vector], bool]) -> Vector:
-    """Return d with d Q = -r, nearly; see `MultigridPoisson.balance`. With factors it is as near as these."""
+def solve_balance(solver: Solver, r: Vector, is_accurate: Callable[[Vector], bool]) -> Vector:
+    """Return d with d Q = -r approximately, shape (n,); see `MultigridPoisson.balance`.
+
+    With factors it is as near as these.
+    """
     if isinstance(solver, MultigridPoisson):
-        return solver.balance(r, enough)
+        return solver.balance(r, is_accurate)
     return solver.balance(r)
 
 
 class Supersolution(NamedTuple):
-    """h with h(reference) = 0 and, verified elsewhere, (Q h)(x) <= -c and (Q h)(x) <= -relative w(x).
+    """A function h of the state with a proved drift Q h <= -c in all states but the reference, where h is 0.
+
+    Verified except in the reference: (Q h)(x) <= -c and (Q h)(x) <= -relative w(x).
 
     Attributes
     ----------
@@ -142,7 +149,7 @@ class Supersolution(NamedTuple):
 
 
 def supersolution(products: DoubleDouble, solver: Solver, weights: Vector) -> Supersolution:
-    """Return an h near the mean costs until the solver's reference, and the bound it proves.
+    """Return a function h near the mean costs until the reference is entered, with the drift proved for it.
 
     Parameters
     ----------
@@ -155,7 +162,8 @@ def supersolution(products: DoubleDouble, solver: Solver, weights: Vector) -> Su
     """
     reference, n = solver.reference, len(weights)
 
-    def enough(residual: Vector) -> bool:
+    def is_accurate(residual: Vector) -> bool:
+        """Return whether a residual leaves a sufficient drift in all states but the reference."""
         drift = residual - weights
         drift[reference] = -math.inf
         return float(drift.max()) < -SUFFICIENT_DRIFT
@@ -163,7 +171,7 @@ def supersolution(products: DoubleDouble, solver: Solver, weights: Vector) -> Su
     h = np.zeros(n), np.zeros(n)
     residual, best = weights, Supersolution(h[0], 0.0, 0.0)
     for _ in range(REFINEMENTS):
-        h = pair_sum(h, solve_poisson(solver, residual, enough, MAX_PLAIN_CYCLES))
+        h = pair_sum(h, solve_poisson(solver, residual, is_accurate, MAX_PLAIN_CYCLES))
         drift, error = products.drift(*h)
         upper = drift + error
         upper[reference] = -math.inf
@@ -256,7 +264,7 @@ class Certificate:
         solution: Solution | None,
         tight: bool,
     ) -> None:
-        """Try one solver after the other, the fastest first."""
+        """Prove bounds on the error with one solver of Poisson's equation after the other, until a bound is sharp."""
         for solver in solvers(self.Q, self.pi, self.weights, components, solution):
             self.solver = self.solver or solver
             proof = supersolution(self.products, solver, self.weights)
@@ -264,8 +272,8 @@ class Certificate:
                 break
 
     def _judge(self, solver: Solver, proof: Supersolution, tight: bool) -> bool:
-        """Adopt the bound of a supersolution if it is better; return whether it is sharp."""
-        vector = _Better(np.zeros_like(self.pi), *self._prove(np.zeros_like(self.pi), proof))
+        """Adopt the error bound that a supersolution proves if it is smaller; return whether it is sharp."""
+        vector = _CorrectedVector(np.zeros_like(self.pi), *self._prove(np.zeros_like(self.pi), proof))
         best_vector, distance = vector, self._distance(vector)
         for _ in range(0 if isinstance(solver, MultigridPoisson) else REFINEMENTS):
             previous, vector = vector, self._correct(solver, vector, proof)
@@ -279,39 +287,40 @@ class Certificate:
             self.distance = distance
             if tight:
                 self.sharpen(TIGHT_RESIDUAL_SHARE)
-                self.sharpen(DISTANCE_SHARE * self._distance_by(self.low) / self.rest)
+                self.sharpen(DISTANCE_SHARE * self._distance_to_corrected(self.low) / self.rest)
         likely = self.pi[solver.reference] >= MIN_REFERENCE_SHARE * self.pi.max()
         return proof.c > SUFFICIENT_DRIFT and (likely or best_vector.rest <= 0.5 * distance)
 
     def sharpen(self, share: float) -> None:
-        """Reduce ``rest`` by the factor ``share`` with a better vector, as far as possible."""
+        """Reduce ``rest``, the bound on the error of the corrected vector, by the factor ``share`` if possible."""
         solver, proof = self.solver, self.supersolution
         if solver is None or proof is None:
             return
         goal = share * self.rest
         with np.errstate(all="ignore"):  # infinite and NaN vectors are not adopted
-            vector = _Better(self.low, self.rest, self.defect, self.sides, self._net)
+            vector = _CorrectedVector(self.low, self.rest, self.defect, self.sides, self._net)
             while self.rest > goal:
                 vector = self._correct(solver, vector, proof, goal)
                 if not vector.rest < 0.5 * self.rest:
                     break
                 self._adopt(vector)
 
-    def _adopt(self, better: _Better) -> None:
+    def _adopt(self, better: _CorrectedVector) -> None:
+        """Store a corrected vector with its bounds, and the smaller of the bounds on the distance."""
         self.low, self.rest, self.defect, self.sides, self._net = better
         self.distance = min(self.distance, self._distance(better))
 
-    def _distance(self, better: _Better) -> float:
-        """Return the bound on the distance by a corrected vector."""
-        return self._distance_by(better.low) + better.rest + better.defect
+    def _distance(self, better: _CorrectedVector) -> float:
+        """Return the bound on the error of ``pi`` that a corrected vector and its bounds give."""
+        return self._distance_to_corrected(better.low) + better.rest + better.defect
 
-    def _distance_by(self, low: Vector) -> float:
-        """Return a bound on the difference of the probability of any event under pi and under pi + low."""
+    def _distance_to_corrected(self, low: Vector) -> float:
+        """Return a bound on the difference of any event's probability under pi and under pi + low."""
         gain, loss = float(low.sum(where=low > 0.0)), -float(low.sum(where=low < 0.0))
         return max(gain, loss) * self.rounded_up
 
     def _prove(self, low: Vector, proof: Supersolution) -> tuple[float, float, tuple[float, float], Vector]:
-        """Return the bounds on the deviation and on the mass of pi + low, both sides, and (pi + low) Q."""
+        """Return bounds on the error and the mass of pi + low, both ``sides``, and (pi + low) Q, shape (n,)."""
         net, error = self.products.net_flow(self.pi, low)
         sides = self._side(net, error, proof), self._side(-net, error, proof)
         deviation = max(sides) / proof.c * self.rounded_up
@@ -319,24 +328,26 @@ class Certificate:
         return deviation, abs(mass) + rounding, sides, net
 
     def _side(self, net: Vector, error: Vector, proof: Supersolution) -> float:
-        """Return a bound on the sum of the positive part of net +- error, times h."""
+        """Return a bound on the sum over the states of the positive part of net +- error, times h."""
         total = inner(np.maximum(net + error, 0.0), proof.h) * self.rounded_up
         return total if math.isfinite(total) else math.inf
 
-    def _correct(self, solver: Solver, vector: _Better, proof: Supersolution, goal: float = 0.0) -> _Better:
-        """Return a better vector, of mass one."""
+    def _correct(
+        self, solver: Solver, vector: _CorrectedVector, proof: Supersolution, goal: float = 0.0
+    ) -> _CorrectedVector:
+        """Return the vector corrected by its residual, of mass one, with its bounds."""
 
-        def enough(net: Vector) -> bool:
+        def is_accurate(net: Vector) -> bool:
             positive, negative = np.maximum(net, 0.0), np.maximum(-net, 0.0)
             return max(inner(positive, proof.h), inner(negative, proof.h)) <= goal * proof.c
 
-        low = vector.low + solve_balance(solver, vector.net, enough)
+        low = vector.low + solve_balance(solver, vector.net, is_accurate)
         low -= excess(self.pi, low)[0] * self.pi
-        return _Better(low, *self._prove(low, proof))
+        return _CorrectedVector(low, *self._prove(low, proof))
 
 
-class _Better(NamedTuple):
-    """A vector pi + low, with ``rest``, ``defect``, ``sides`` as for `Certificate`, and (pi + low) Q."""
+class _CorrectedVector(NamedTuple):
+    """A corrected vector pi + low, its ``rest``, ``defect`` and ``sides`` as for `Certificate`, and (pi + low) Q."""
 
     low: Vector
     rest: float

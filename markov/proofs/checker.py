@@ -70,16 +70,16 @@ Interval = tuple[Fraction, Fraction]
 
 
 class CertificateError(ValueError):
-    """The certificate does not prove its claims, or cannot be read."""
+    """Error: a certificate does not prove its claims, or a file cannot be read."""
 
 
 class Source(Protocol):
-    """An origin of rows, independent of the certificate."""
+    """Interface of an origin of rows that is independent of the certificate, such as a model file."""
 
     name: str
 
     def compare(self, certificate: Contents) -> str:
-        """Return a remark; CertificateError where the rows differ from the certificate's."""
+        """Return a remark if the rows equal a certificate's; CertificateError where they differ."""
 
 
 @dataclass
@@ -99,18 +99,18 @@ class Rows:
     rates: list[int] = field(default_factory=list)
 
     def append(self, targets: Iterable[int], rates: Iterable[int]) -> None:
-        """Append a state."""
+        """Append the transitions of the next state."""
         self.targets.extend(targets)
         self.rates.extend(rates)
         self.starts.append(len(self.rates))
 
     def parts(self) -> Iterator[tuple[array[int], list[int]]]:
-        """Yield the targets and the rates of each state."""
+        """Yield the array of targets and the list of rates of each state."""
         for begin, end in pairwise(self.starts):
             yield self.targets[begin:end], self.rates[begin:end]
 
-    def flows(self) -> Iterator[Iterator[tuple[int, int]]]:
-        """Yield (target, rate) of each state, to be read in full before the next state."""
+    def pairs(self) -> Iterator[Iterator[tuple[int, int]]]:
+        """Yield an iterator over the (target, rate) of each state, to be read in full before the next state."""
         pairs = zip(self.targets, self.rates, strict=True)
         for begin, end in pairwise(self.starts):
             yield islice(pairs, end - begin)
@@ -127,7 +127,7 @@ class Rows:
 
 @dataclass
 class Function:
-    """A function f = F / f_scale with g = G / g_scale, and the interval claimed for its mean.
+    """A function f = F / f_scale of the state with g = G / g_scale, and the interval claimed for its mean.
 
     For a long-run mean also u = U / u_scale and e = E / u_scale.
     """
@@ -144,7 +144,9 @@ class Function:
 
 @dataclass
 class Contents:
-    """A certificate as read: state s has the probability X[s] / scale, and Y[s] / scale in the better vector.
+    """The contents of a certificate file: states, integer vectors, functions, transitions and claims.
+
+    State s has the probability X[s] / scale, and Y[s] / scale in the better vector.
 
     ``rows[s]`` has (target, a) for the rate a * unit; h is H up to a factor, which cancels. For long-run means,
     ``reference`` is the state that paths begin in, and X, Y and H are empty.
@@ -167,7 +169,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class Statement:
-    """The proved statements; ``str`` is for readers.
+    """The statements that a certificate proves; ``str`` formats them for readers.
 
     Attributes
     ----------
@@ -217,7 +219,7 @@ class Statement:
 
 
 def check(path: str | Path, source: Source | None = None) -> Statement:
-    """Check a certificate file, and compare its rows with a source.
+    """Return the statements that a certificate file proves; its rows are compared with a source, if any.
 
     Parameters
     ----------
@@ -249,7 +251,7 @@ def check(path: str | Path, source: Source | None = None) -> Statement:
 
 
 def read(file: IO[str]) -> Contents:
-    """Return the contents of a certificate; CertificateError with the line where it cannot be read."""
+    """Return the contents of a certificate file; CertificateError with the line where it cannot be read."""
     line_number = 0
     try:
         header: dict[str, str] = {}
@@ -260,7 +262,7 @@ def read(file: IO[str]) -> Contents:
                 allowed = " or ".join(f"'hopflow-certificate {schema}'" for schema in KEYS)
                 raise ValueError(f"must begin with {allowed}")
             if key == "function":
-                functions.append(_function(value, header["hopflow-certificate"]))
+                functions.append(_parse_function(value, header["hopflow-certificate"]))
                 continue
             if key in header or (line_number > 1 and key not in KEYS[header["hopflow-certificate"]]):
                 raise ValueError(f"{key!r} is unknown, or stands there twice")
@@ -283,7 +285,7 @@ def read(file: IO[str]) -> Contents:
         rate_of = lru_cache(MAX_CACHED_RATES)(_hexadecimal)
         for line in file:
             line_number += 1
-            _state(_match(STATE, _strip_line(line)).split(), contents, rate_of)
+            _append_state(_match(STATE, _strip_line(line)).split(), contents, rate_of)
     except (ValueError, KeyError, IndexError, ArithmeticError) as error:
         raise CertificateError(f"line {line_number}: {error}") from None
     if len(contents.rows) != count:
@@ -291,7 +293,8 @@ def read(file: IO[str]) -> Contents:
     return contents
 
 
-def _function(text: str, schema: str) -> Function:
+def _parse_function(text: str, schema: str) -> Function:
+    """Return a function from its line of the header, without values."""
     f_scale, g_scale, text = text.split(" ", 2)
     scales = int(_match(HEXADECIMAL, f_scale), 16), int(_match(HEXADECIMAL, g_scale), 16)
     u_scale, text = text.split(" ", 1) if schema == LONG_RUN else ("1", text)
@@ -309,17 +312,19 @@ def _strip_line(line: str) -> str:
 
 
 def _match(form: re.Pattern[str], text: str) -> str:
+    """Return a text unchanged; ValueError unless it matches a regular expression in full."""
     if form.fullmatch(text) is None:
         raise ValueError(f"{text[:40]!r} must be of the form {form.pattern}")
     return text
 
 
 def _hexadecimal(word: str) -> int:
+    """Return the value of a hexadecimal number."""
     return int(word, 16)
 
 
-def _state(words: list[str], contents: Contents, rate_of: Callable[[str], int]) -> None:
-    """Append a state: its values, X, Y - X, H, F and G of each function, then targets and rates.
+def _append_state(words: list[str], contents: Contents, rate_of: Callable[[str], int]) -> None:
+    """Append a state from the words of its line: values, X, Y - X, H, F and G of each function, targets and rates.
 
     For long-run means there are no X, Y - X and H, and each function has F, G, U and E.
     """
@@ -347,9 +352,9 @@ def _state(words: list[str], contents: Contents, rate_of: Callable[[str], int]) 
 
 
 def net_flow(rows: Rows, y: list[int]) -> list[int]:
-    """Return y Q, in units of the rates and of y; shape (n,)."""
+    """Return y Q, the exact flow into each state minus the flow out of it, in units of the rates and of y."""
     net = [0] * len(y)
-    for s, (mass, row) in enumerate(zip(y, rows.flows(), strict=True)):
+    for s, (mass, row) in enumerate(zip(y, rows.pairs(), strict=True)):
         out = 0
         for target, rate in row:
             flow = mass * rate
@@ -360,12 +365,12 @@ def net_flow(rows: Rows, y: list[int]) -> list[int]:
 
 
 def drift(rows: Rows, h: list[int]) -> list[int]:
-    """Return Q h, in units of the rates and of h; shape (n,)."""
-    return [sum([a * (h[t] - value) for t, a in row]) for value, row in zip(h, rows.flows(), strict=True)]
+    """Return Q h, the exact mean rate of change of h in each state, in units of the rates and of h."""
+    return [sum([a * (h[t] - value) for t, a in row]) for value, row in zip(h, rows.pairs(), strict=True)]
 
 
 def prove_rest(rows: Rows, Y: list[int], H: list[int], reference: int) -> Fraction:
-    """Return ``rest`` times the scale of Y, by the theorem; CertificateError where H proves nothing."""
+    """Return a proved bound on half of sum |Y - m pi|, m the sum of Y; CertificateError where H proves nothing."""
     if len(rows) == 1:
         return Fraction(0)
     drifts = drift(rows, H)
@@ -380,7 +385,7 @@ def prove_rest(rows: Rows, Y: list[int], H: list[int], reference: int) -> Fracti
 
 
 def verify(contents: Contents, rows: str = "as in the certificate") -> Statement:
-    """Return the proved statement of a certificate; CertificateError where it is weaker than the claims."""
+    """Return the statements that a certificate proves; CertificateError where they are weaker than its claims."""
     n, X, Y = len(contents.rows), contents.X, contents.Y
     if not (n and contents.scale > 0 and contents.unit > 0 and 0 <= contents.reference < n):
         raise CertificateError("states, scale, unit of the rates and reference must be positive, and in range")
@@ -412,7 +417,7 @@ def verify(contents: Contents, rows: str = "as in the certificate") -> Statement
 
 
 def prove_mean(contents: Contents, function: Function, rest: Fraction, mass: int) -> Interval:
-    """Return the interval of pi f; CertificateError where it is not within the claimed interval."""
+    """Return the proved interval of the mean of f; CertificateError where it is not within the claimed interval."""
     rho, scale = poisson_residual(contents, function)
     low, high = Fraction(min(rho)), Fraction(max(rho))
     if mass > 0:
@@ -423,7 +428,7 @@ def prove_mean(contents: Contents, function: Function, rest: Fraction, mass: int
 
 
 def _long_run_mean(contents: Contents, function: Function) -> Interval:
-    """Return the interval of the long-run mean of f; CertificateError where it is not within the claimed interval."""
+    """Return the proved interval of the long-run mean of f; CertificateError unless the claimed interval holds it."""
     rho, scale = poisson_residual(contents, function)
     U, E, u_scale = function.U, function.E, function.u_scale
     if u_scale <= 0:
@@ -438,7 +443,7 @@ def _long_run_mean(contents: Contents, function: Function) -> Interval:
 
 
 def poisson_residual(contents: Contents, function: Function) -> tuple[list[int], int]:
-    """Return f + Q g in every state, as integers over a scale."""
+    """Return f + Q g in every state as a list of integers, and their common denominator."""
     f_scale, g_scale = function.scales
     if f_scale <= 0 or g_scale <= 0:
         raise CertificateError(f"{function.name}: scales must be positive")
@@ -449,14 +454,14 @@ def poisson_residual(contents: Contents, function: Function) -> tuple[list[int],
 
 
 def _check_claim(function: Function, low: Fraction, high: Fraction) -> Interval:
-    """Return a proved interval after checking that it is within the claimed one."""
+    """Return the interval low .. high; CertificateError unless it is within the interval that a function claims."""
     if not function.claimed[0] <= low <= high <= function.claimed[1]:
         raise CertificateError(f"{function.name}: proved is {format_interval(low, high)}, less than claimed")
     return low, high
 
 
 def compare_rows(name: str, contents: Contents, rows: Iterable[dict[int, Fraction]]) -> str:
-    """Compare with rows by target that are derived elsewhere; CertificateError where they differ.
+    """Return a remark if rows derived elsewhere equal a certificate's; CertificateError where they differ.
 
     They agree exactly, or each rate of the certificate is the float64 next to the derived rate.
     """
@@ -489,7 +494,7 @@ def decimal_exponent(value: Fraction) -> int:
 
 
 def format_rounded_up(value: Fraction) -> str:
-    """Return a bound with three digits, not below it."""
+    """Return a bound as text with three digits, rounded up."""
     if value == 0:
         return "0"
     e = decimal_exponent(value) - DIGITS + 1
@@ -500,7 +505,7 @@ def format_rounded_up(value: Fraction) -> str:
 
 
 def format_interval(low: Fraction, high: Fraction) -> str:
-    """Return an interval that holds [low, high], to three digits of its width."""
+    """Return the text of an interval that holds [low, high], to three digits of its width."""
     largest = max(abs(low), abs(high))
     e = decimal_exponent(high - low) - DIGITS + 1 if high > low else (decimal_exponent(largest) - 20 if largest else 0)
     unit = Fraction(10) ** e
@@ -508,7 +513,7 @@ def format_interval(low: Fraction, high: Fraction) -> str:
 
 
 def format_decimal(number: int, e: int) -> str:
-    """Return number * 10^e in decimals."""
+    """Return number * 10^e as a decimal number in text."""
     if e >= 0:
         return str(number * 10**e)
     digits = str(abs(number)).rjust(1 - e, "0")

@@ -26,7 +26,7 @@ __all__ = ["ExactMeans"]
 
 
 class ExactMeans:
-    """Means as a certificate file proves them, with the rates of Q taken as exact.
+    """Means under the exact stationary distribution, computed in integers: intervals with rational ends.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class ExactMeans:
         self.rest = prove_rest(contents.rows, contents.Y, contents.H, contents.reference)
         self.mass = sum(contents.Y)
 
-    def of(self, mean: Mean) -> ExactBounded | list[ExactBounded]:
-        """Return a measure under the exact distribution, or a list with a mean for each row.
+    def bound_measure(self, mean: Mean) -> ExactBounded | list[ExactBounded]:
+        """Return the interval of a measure under the exact distribution, or a list with the interval of each row.
 
         Raises
         ------
@@ -62,10 +62,14 @@ class ExactMeans:
         return means if mean.of.ndim > 1 else means[0]
 
     def _mean(self, f: Vector) -> ExactBounded:
+        """Return the interval of the mean of a function f of the state, shape (n,)."""
         return ExactBounded.between(*self._interval(Function("mean", *integer_values(f)), f))
 
     def _ratio(self, top: Vector, bottom: Vector) -> ExactBounded:
-        """Return a ratio of means: the ratio v under pi, plus the mean of (top - v bottom) over the mean of bottom."""
+        """Return the interval of the mean of ``top`` over the mean of ``bottom``, functions of shape (n,).
+
+        It is the ratio v under pi, plus the mean of (top - v bottom) over the mean of bottom.
+        """
         numerator, denominator = (
             Function("top", *integer_values(top)),
             Function("bottom", *integer_values(bottom)),
@@ -87,5 +91,6 @@ class ExactMeans:
         return ExactBounded.between(min(quotients), max(quotients))
 
     def _interval(self, function: Function, f: Vector) -> Interval:
+        """Return the proved interval of the mean of a function, in integers and in float64."""
         function = with_poisson_solution(self.proof, self.contents, function, f)
         return prove_mean(self.contents, function, self.rest, self.mass)

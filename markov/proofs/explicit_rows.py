@@ -20,15 +20,15 @@ RATE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3}|
 MAX_RATE_LENGTH = 4000  # characters of a rate
 
 
-def _exact(word: str) -> Fraction:
-    """Return a decimal number, or a quotient of whole numbers, in ASCII digits."""
+def _exact_rate(word: str) -> Fraction:
+    """Return a decimal number, or a quotient of whole numbers, as a fraction; ValueError for other text."""
     if len(word) > MAX_RATE_LENGTH or not RATE.fullmatch(word):
         raise ValueError(word)
     return Fraction(word)
 
 
 class ExplicitRows(NumberedRows):
-    """The transitions of a ``.tra`` file: a `Source` of rows.
+    """The exact transitions of a ``.tra`` file of PRISM or Storm: a `Source` of rows.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class ExplicitRows(NumberedRows):
             try:
                 if not (STATE.fullmatch(words[0]) and STATE.fullmatch(words[1])):
                     raise ValueError(words)
-                source, target, rate = int(words[0]), int(words[1]), _exact(words[2])
+                source, target, rate = int(words[0]), int(words[1]), _exact_rate(words[2])
             except (ValueError, IndexError, ZeroDivisionError):
                 if number == 1:
                     continue
@@ -54,7 +54,7 @@ class ExplicitRows(NumberedRows):
             self.add(source, target, rate, f"line {number}")
 
     def states_by_values(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
-        """Return the numbers of states by the values of variables."""
+        """Return the number of each state by its values of the variables ``columns``, from the ``.sta`` file."""
         path = self.path.with_suffix(".sta")
         lines = self._lines(path)
         _, header = next(lines, (0, [""]))
@@ -75,7 +75,7 @@ class ExplicitRows(NumberedRows):
 
     @staticmethod
     def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number and the words of each line that is not empty."""
+        """Yield the number and the words of each line of a file, without empty lines and comments."""
         try:
             text = path.read_text(encoding="ascii")
         except (OSError, UnicodeError) as error:

@@ -46,7 +46,10 @@ KEYS = {
 
 
 class JaniRows(ModelRows):
-    """The transitions of a JANI file for listed states: a `Source` of rows, parameters as for `ModelRows`."""
+    """Reader of a JANI file that derives the exact transitions of listed states: a `Source` of rows.
+
+    Parameters as for `ModelRows`.
+    """
 
     def __init__(self, path: str | Path, constants: Mapping[str, Any] | None = None) -> None:
         super().__init__(path, constants)
@@ -62,60 +65,64 @@ class JaniRows(ModelRows):
             raise CertificateError(f"{self.name}: is no JANI model: {error!r}") from None
         self.check_constants(self._constants)
 
-    def _refuse(self, reason: str) -> CertificateError:
+    def _error(self, reason: str) -> CertificateError:
+        """Return the CertificateError of a reason, with the name of the file."""
         return CertificateError(f"{self.name}: {reason}")
 
-    def _object(self, value: Any, kind: str) -> Any:
-        """Return an object of a kind, whose keys must all be known."""
+    def _check_keys(self, value: Any, kind: str) -> Any:
+        """Return a JSON object unchanged; CertificateError if it has keys that its kind does not have."""
         if unknown := set(value) - {*KEYS[kind].split(), "comment"}:
-            raise self._refuse(f"{kind}: {min(unknown)[:40]!r} is not read")
+            raise self._error(f"{kind}: {min(unknown)[:40]!r} is not read")
         return value
 
     def _refuse_restriction(self, value: Any) -> None:
-        if self._object(value.get("restrict-initial", {}), "restrict-initial").get("exp", True) is not True:
-            raise self._refuse("restrict-initial: not read")
+        """Raise CertificateError if an object restricts the initial states."""
+        if self._check_keys(value.get("restrict-initial", {}), "restrict-initial").get("exp", True) is not True:
+            raise self._error("restrict-initial: not read")
 
     def _read(self, model: Any) -> None:
-        self._object(model, "model")
+        """Read the parsed JSON of a JANI model."""
+        self._check_keys(model, "model")
         if model["type"] != "ctmc":
-            raise self._refuse(f"type {model['type']!r}: must be 'ctmc'")
+            raise self._error(f"type {model['type']!r}: must be 'ctmc'")
         refused = set(model.get("features", [])) - FEATURES
         if refused or model.get("functions"):
-            raise self._refuse(f"{', '.join(sorted(refused)) or 'functions'}: not read")
+            raise self._error(f"{', '.join(sorted(refused)) or 'functions'}: not read")
         self._refuse_restriction(model)
-        actions = [self._object(action, "action")["name"] for action in model.get("actions", [])]
+        actions = [self._check_keys(action, "action")["name"] for action in model.get("actions", [])]
         self._actions = set(actions)
         if len(self._actions) < len(actions):
-            raise self._refuse("actions: an action is declared twice")
+            raise self._error("actions: an action is declared twice")
         for constant in model.get("constants", []):
-            name = self._object(constant, "constant")["name"]
+            name = self._check_keys(constant, "constant")["name"]
             if name in self._constants:
-                raise self._refuse(f"{name}: is defined twice")
+                raise self._error(f"{name}: is defined twice")
             if name not in self.constants and "value" not in constant:
-                raise self._refuse(f"the constant {name} needs a value")
+                raise self._error(f"the constant {name} needs a value")
             constant_value = always(self.constants.get(name))
             value = constant_value if name in self.constants else self._expression(constant["value"])
             self._constants[name] = value({})
         for variable in model.get("variables", []):
-            self._variable(variable)
+            self._read_variable(variable)
         numbers = {}
         for automaton in model["automata"]:
             if automaton["name"] in numbers:
-                raise self._refuse(f"automaton {automaton['name']}: is defined twice")
+                raise self._error(f"automaton {automaton['name']}: is defined twice")
             numbers[automaton["name"]] = len(self.modules)
-            self._automaton(automaton)
-        system = self._object(model["system"], "system")
-        elements = [self._object(element, "element")["automaton"] for element in system["elements"]]
+            self._read_automaton(automaton)
+        system = self._check_keys(model["system"], "system")
+        elements = [self._check_keys(element, "element")["automaton"] for element in system["elements"]]
         if sorted(elements) != sorted(numbers):
-            raise self._refuse("system: must have each automaton once")
+            raise self._error("system: must have each automaton once")
         for sync in system.get("syncs", []):
-            pairs = zip(elements, self._object(sync, "sync")["synchronise"], strict=True)
+            pairs = zip(elements, self._check_keys(sync, "sync")["synchronise"], strict=True)
             self.vectors.append([(numbers[name], label) for name, label in pairs if label is not None])
 
-    def _variable(self, variable: Any) -> None:
-        name, kind = self._object(variable, "variable")["name"], variable["type"]
+    def _read_variable(self, variable: Any) -> None:
+        """Read the declaration of a variable: its range and its initial value; transient variables are skipped."""
+        name, kind = self._check_keys(variable, "variable")["name"], variable["type"]
         if isinstance(kind, dict):
-            self._object(kind, "type")
+            self._check_keys(kind, "type")
         if variable.get("transient"):
             self._transient.add(name)
             return
@@ -124,46 +131,51 @@ class JaniRows(ModelRows):
         elif isinstance(kind, dict) and (kind["kind"], kind["base"]) == ("bounded", "int"):
             low, high = (self._expression(kind[f"{bound}-bound"])({}) for bound in ("lower", "upper"))
         else:
-            raise self._refuse(f"variable {name} of type {kind!r}: must be bool or a bounded int")
-        self._add(name, low, high, self._expression(variable["initial-value"])({}))
+            raise self._error(f"variable {name} of type {kind!r}: must be bool or a bounded int")
+        self._add_variable(name, low, high, self._expression(variable["initial-value"])({}))
 
-    def _add(self, name: str, low: Any, high: Any, first: Any) -> None:
+    def _add_variable(self, name: str, low: Any, high: Any, first: Any) -> None:
+        """Add a variable with its range and initial value; CertificateError if its name exists."""
         if name in self.ranges or name in self._constants:
-            raise self._refuse(f"{name}: is defined twice")
+            raise self._error(f"{name}: is defined twice")
         self.ranges[name], self.initial[name] = (low, high), first
 
-    def _automaton(self, automaton: Any) -> None:
-        self._refuse_restriction(self._object(automaton, "automaton"))
+    def _read_automaton(self, automaton: Any) -> None:
+        """Read an automaton: its variables, its locations as the values of another variable, and its edges."""
+        self._refuse_restriction(self._check_keys(automaton, "automaton"))
         for variable in automaton.get("variables", []):
-            self._variable(variable)
-        locations = [self._object(location, "location")["name"] for location in automaton["locations"]]
+            self._read_variable(variable)
+        locations = [self._check_keys(location, "location")["name"] for location in automaton["locations"]]
         if len(set(locations)) < len(locations):
-            raise self._refuse(f"automaton {automaton['name']}: a location is defined twice")
+            raise self._error(f"automaton {automaton['name']}: a location is defined twice")
         (start,) = automaton["initial-locations"]
         location_name = f"{automaton['name']}.location" if len(locations) > 1 else ""
         if location_name:
-            self._add(location_name, 0, len(locations) - 1, locations.index(start))
+            self._add_variable(location_name, 0, len(locations) - 1, locations.index(start))
         self.modules.append([self._edge(edge, locations, location_name) for edge in automaton["edges"]])
 
     def _edge(self, edge: Any, locations: list[str], location_name: str) -> Command:
-        source = locations.index(self._object(edge, "edge")["location"])
+        """Return an edge of an automaton as a command: its label, guard and choices."""
+        source = locations.index(self._check_keys(edge, "edge")["location"])
         if edge.get("action", "") not in {"", *self._actions}:
-            raise self._refuse(f"action {edge['action']!r} is not declared")
-        condition = self._expression(self._object(edge.get("guard", {"exp": True}), "guard")["exp"])
-        rate = self._expression(self._object(edge["rate"], "rate")["exp"])
+            raise self._error(f"action {edge['action']!r} is not declared")
+        condition = self._expression(self._check_keys(edge.get("guard", {"exp": True}), "guard")["exp"])
+        rate = self._expression(self._check_keys(edge["rate"], "rate")["exp"])
         shared = edge.get("assignments", [])
         choices = []
         for target in edge["destinations"]:
-            probability = self._object(target, "destination").get("probability", {"exp": 1})
-            share = self._expression(self._object(probability, "probability")["exp"])
-            assignments = [self._object(change, "assignment") for change in (*shared, *target.get("assignments", []))]
+            probability = self._check_keys(target, "destination").get("probability", {"exp": 1})
+            share = self._expression(self._check_keys(probability, "probability")["exp"])
+            assignments = [
+                self._check_keys(change, "assignment") for change in (*shared, *target.get("assignments", []))
+            ]
             changes = [
                 (change["ref"], self._expression(change["value"]))
                 for change in assignments
                 if change["ref"] not in self._transient
             ]
             if any(change.get("index", 0) for change in assignments):
-                raise self._refuse("assignments one after the other (index): not read")
+                raise self._error("assignments one after the other (index): not read")
             number = locations.index(target["location"])
             if location_name:
                 changes.append((location_name, always(number)))
@@ -175,40 +187,44 @@ class JaniRows(ModelRows):
         return edge.get("action", ""), guard, choices
 
     def _expression(self, value: Any) -> Expression:
-        """Return an expression as a function of the state."""
+        """Return a JANI expression as a function of the state, evaluated exactly."""
         if isinstance(value, (bool, int, Fraction)):
             return always(value)
         if isinstance(value, str):
-            return always(self._constants[value]) if value in self._constants else self._variable_of(value)
+            return always(self._constants[value]) if value in self._constants else self._lookup(value)
         sign = value.get("op")
         if sign in BINARY or sign in ("∧", "∨", "⇒"):
-            self._object(value, "binary expression")
+            self._check_keys(value, "binary expression")
             left, right = map(self._expression, (value["left"], value["right"]))
             return _binary(BINARY[sign], left, right) if sign in BINARY else _connective(left, right, sign)
         if sign == "¬" or sign in UNARY:
-            self._object(value, "unary expression")
+            self._check_keys(value, "unary expression")
             return _unary(UNARY.get(sign, operator.not_), self._expression(value["exp"]))
         if sign == "ite":
-            self._object(value, "if-then-else")
+            self._check_keys(value, "if-then-else")
             return _conditional(*(self._expression(value[part]) for part in ("if", "then", "else")))
-        raise self._refuse(f"operator {sign!r}: not read")
+        raise self._error(f"operator {sign!r}: not read")
 
-    def _variable_of(self, name: str) -> Expression:
+    def _lookup(self, name: str) -> Expression:
+        """Return the expression that is the value of a variable in the state."""
+
         def lookup(state: State) -> Any:
             if name not in state:
-                raise self._refuse(f"{name!r} has no value here")
+                raise self._error(f"{name!r} has no value here")
             return state[name]
 
         return lookup
 
 
 def _number(text: str) -> Fraction:
+    """Return a decimal number of a JSON file as a fraction; ValueError if it is too long."""
     if len(text) > MAX_NUMBER_LENGTH or abs(int(text.lower().partition("e")[2] or 0)) > MAX_NUMBER_LENGTH:
         raise ValueError(f"{text[:40]}: too long a number")
     return Fraction(text)
 
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of a JSON object as a dict; ValueError if a key occurs twice."""
     by_name: dict[str, Any] = {}
     for key, value in pairs:
         if key in by_name:
@@ -218,7 +234,7 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _product(rate: Expression, share: Expression) -> Expression:
-    """Return the rate of a destination: a negative rate stays negative, whatever the sign of its probability."""
+    """Return the expression of a destination's rate, rate times share; a negative rate stays negative."""
 
     def product(state: Any) -> Any:
         value = rate(state)
@@ -228,18 +244,22 @@ def _product(rate: Expression, share: Expression) -> Expression:
 
 
 def _binary(join: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
+    """Return the expression ``join(left, right)``."""
     return lambda s: join(left(s), right(s))
 
 
 def _unary(function: Callable[[Any], Any], inner: Expression) -> Expression:
+    """Return the expression ``function(inner)``."""
     return lambda s: function(inner(s))
 
 
 def _connective(left: Expression, right: Expression, sign: str) -> Expression:
+    """Return the expression of a conjunction, disjunction or implication (∧, ∨, ⇒)."""
     if sign == "∧":
         return lambda s: left(s) and right(s)
     return (lambda s: left(s) or right(s)) if sign == "∨" else (lambda s: not left(s) or right(s))
 
 
 def _conditional(condition: Expression, yes: Expression, no: Expression) -> Expression:
+    """Return the expression ``yes if condition else no``."""
     return lambda s: yes(s) if condition(s) is True else no(s)

@@ -63,7 +63,7 @@ DENOMINATOR_TOLERANCE = 0.1  # relative error of a denominator that does not mat
 
 
 def bound_measure(proof: Certificate, mean: Mean, tolerance: float) -> Bounded | list[Bounded]:
-    """Return a measure under the exact distribution, or a list with a mean for each row.
+    """Return a measure under the exact distribution with proved bounds, or a list with those of each row.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def bound_measure(proof: Certificate, mean: Mean, tolerance: float) -> Bounded |
 
 
 def rows_of(mean: Mean) -> list[tuple[Vector, Vector | None]]:
-    """Return the numbers of each row of a measure, and of its denominator, shape (n,) each."""
+    """Return the function of each row of a measure with its denominator (or None), shape (n,) each, as a list."""
     tops = mean.of.reshape(-1, mean.of.shape[-1])
     if mean.over is None:
         return [(f, None) for f in tops]
@@ -89,7 +89,7 @@ def rows_of(mean: Mean) -> list[tuple[Vector, Vector | None]]:
 
 
 def bound_mean(proof: Certificate, f: Vector, tolerance: float, absolute: float = 0.0) -> Bounded:
-    """Return the mean of f, shape (n,), under the exact distribution.
+    """Return the mean of a function f of the state, shape (n,), under the exact distribution, with proved bounds.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def bound_mean(proof: Certificate, f: Vector, tolerance: float, absolute: float 
 
 
 def bound_ratio(proof: Certificate, top: Vector, bottom: Vector, tolerance: float) -> Bounded:
-    """Return the ratio of the means of two functions, shape (n,) each.
+    """Return the ratio of the means of two functions, shape (n,) each, under the exact distribution, with bounds.
 
     With v the ratio under the approximate distribution, pi top / pi bottom - v is the mean of
     top - v bottom over that of bottom, which need not be accurate.
@@ -148,12 +148,11 @@ def bound_ratio(proof: Certificate, top: Vector, bottom: Vector, tolerance: floa
 
 
 def input_error(proof: Certificate, mean: Mean) -> float | list[float]:
-    """Return the change of a measure to first order by rounding of the rates, for each row.
+    """Return the first-order change of a measure when its rates are rounded to float64, for each row.
 
-    Half a unit in the last place of every rate changes the mean of f by at most
-    u sum x(s) q(s, t) |g(t) - g(s)|, u = 2^-53, with the solution g of its Poisson equation, computed to about a
-    percent, without a bound; and a ratio v of means of f and f' as the mean of (f - v f') does,
-    over that of f'.
+    Half a unit in the last place of every rate changes the mean of f by at most u sum x(s) q(s, t) |g(t) - g(s)|, u =
+    2^-53, with the solution g of its Poisson equation, computed to about a percent, without a bound; and a ratio v of
+    means of f and f' as the mean of (f - v f') does, over that of f'.
     """
     with np.errstate(all="ignore"):
         errors = [_input_error(proof, f, over) for f, over in rows_of(mean)]
@@ -161,32 +160,35 @@ def input_error(proof: Certificate, mean: Mean) -> float | list[float]:
 
 
 def _input_error(proof: Certificate, f: Vector, over: Vector | None) -> float:
+    """Return the first-order change of the mean of f, over the mean of ``over``, when rates are rounded."""
     if proof.solver is None:
         return math.nan
     denominator = 1.0 if over is None else inner(proof.pi, over)
     right = f - inner(proof.pi, f) * (1.0 if over is None else over / denominator)
     target = INPUT_ERROR_TOLERANCE * inner(proof.pi, np.abs(right))
 
-    def enough(residual: Vector) -> bool:
+    def is_accurate(residual: Vector) -> bool:
         return inner(proof.pi, np.abs(residual)) <= target
 
-    g, _ = solve_poisson(proof.solver, right, enough)
+    g, _ = solve_poisson(proof.solver, right, is_accurate)
     return U * proof.products.variation(proof.pi, g) / abs(denominator)
 
 
 def _goal(proof: Certificate, requested: float, magnitude: float) -> float:
-    """Return the error at which to stop: with factors the rounding level is reached quickly."""
+    """Return the error at which refinement stops: ``requested`` for multigrid, the level of rounding with factors."""
     cycles = isinstance(proof.solver, MultigridPoisson)
     return max(requested, ROUNDING_OF_SIZE * magnitude) if cycles else ROUNDING_OF_SIZE * magnitude
 
 
 class _Interval(NamedTuple):
+    """Lower and upper bound of a number."""
+
     lower: float
     upper: float
 
 
 class _Enclosure:
-    """Intervals for the mean of f + f_low, more and more narrow."""
+    """The intersection of proved intervals for the mean of f + f_low; `narrow` adds intervals."""
 
     def __init__(self, proof: Certificate, f: Vector, f_low: Vector) -> None:
         self.proof = proof
@@ -198,7 +200,7 @@ class _Enclosure:
             self._enter_by_entries(f, f_low)
 
     def narrow(self, goal: float) -> Bounded:
-        """Return the mean and its bound once the interval is at most 2 ``goal`` wide or stagnates.
+        """Return the mean with bounds once their distance is at most 2 ``goal``, or stagnates.
 
         A better vector comes first: it gains more per cycle of multigrid, and for all functions.
         """
@@ -212,7 +214,7 @@ class _Enclosure:
             if width <= 2.0 * goal or proof.solver is None:
                 break
             right = self.rest - inner(proof.pi, self.rest)
-            g = pair_sum(g, solve_poisson(proof.solver, right, self._until(goal)))
+            g = pair_sum(g, solve_poisson(proof.solver, right, self._stopping_criterion(goal)))
             drift, error = proof.products.drift(*g)
             residual = (drift + self.f) + self.f_low
             error += 4.0 * U * (np.abs(residual) + np.abs(self.f_low))
@@ -222,17 +224,17 @@ class _Enclosure:
         lower, upper = self.interval
         return Bounded(min(max(self.value, lower), upper), lower, upper)
 
-    def _until(self, goal: float) -> Callable[[Vector], bool]:
-        """Return the stopping criterion for r, by the goal."""
+    def _stopping_criterion(self, goal: float) -> Callable[[Vector], bool]:
+        """Return the criterion by which a residual r is small enough for an interval of half width ``goal``."""
 
-        def enough(residual: Vector) -> bool:
+        def is_accurate(residual: Vector) -> bool:
             residual = residual - inner(self.proof.pi, residual)
             return min(self._spread(residual), float(np.ptp(residual))) <= goal
 
-        return enough
+        return is_accurate
 
     def _enter(self, residual: Vector, error: Vector) -> float:
-        """Intersect with the interval proved by r = ``rest`` +- ``error``; return its width."""
+        """Intersect with the interval that r = ``residual`` +- ``error`` proves; return the width of the latter."""
         proof = self.proof
         self.rest = residual
         shift, rounding = mean(proof.pi, proof.low, residual)
@@ -255,6 +257,7 @@ class _Enclosure:
         return width
 
     def _enter_by_entries(self, f: Vector, f_low: Vector) -> None:
+        """Intersect with the interval that the bound on the relative error of each entry of pi proves."""
         pi, rounded_up = self.proof.pi, self.proof.rounded_up
         value, rounding = mean(pi, np.zeros_like(pi), f)
         rounding += rounded_up * inner(pi, np.abs(f_low))
@@ -270,7 +273,7 @@ class _Enclosure:
         )
 
     def _spread(self, residual: Vector) -> float:
-        """Return a bound on (x - pi) rest, x being the better vector."""
+        """Return a bound on |(x - pi) r|: the error of the mean of ``residual`` under the corrected vector x."""
         proof = self.proof
         largest, smallest = float(residual.max()), float(residual.min())
         bound = proof.rest * (largest - smallest)
@@ -285,15 +288,17 @@ class _Enclosure:
 
 
 def _below(value: float, change: float) -> float:
+    """Return value + change, rounded down."""
     return math.nextafter(value + change, -math.inf)
 
 
 def _above(value: float, change: float) -> float:
+    """Return value + change, rounded up."""
     return math.nextafter(value + change, math.inf)
 
 
 class Deviation(NamedTuple):
-    """A solution of Poisson's equation for f, zero in a reference state.
+    """A solution g of Poisson's equation Q g = pi f - f, zero in a reference state, with bounds on its error.
 
     Attributes
     ----------
@@ -312,7 +317,7 @@ class Deviation(NamedTuple):
 
 
 def deviation(proof: Certificate, f: Vector, tolerance: float) -> Deviation:
-    """Return g for a function f of shape (n,).
+    """Return the solution g of Poisson's equation Q g = pi f - f for a function f of shape (n,), with bounds.
 
     Notes
     -----
@@ -329,7 +334,7 @@ def deviation(proof: Certificate, f: Vector, tolerance: float) -> Deviation:
         best_g = g
         for _ in range(MAX_REFINEMENTS):
             right = residual - inner(proof.pi, residual)
-            g = pair_sum(g, solve_poisson(proof.solver, right, _until(proof, 0.5 * tolerance * magnitude)))
+            g = pair_sum(g, solve_poisson(proof.solver, right, _range_criterion(proof, 0.5 * tolerance * magnitude)))
             drift, error = proof.products.drift(*g)
             residual = drift + centred
             bound = float((np.abs(residual) + error).max()) + mean.error + 4.0 * U * magnitude
@@ -346,15 +351,17 @@ def deviation(proof: Certificate, f: Vector, tolerance: float) -> Deviation:
     return Deviation(values, error, mean, centred)
 
 
-def _until(proof: Certificate, goal: float):  # type: ignore[no-untyped-def]
-    def enough(residual: Vector) -> bool:
+def _range_criterion(proof: Certificate, goal: float):  # type: ignore[no-untyped-def]
+    """Return the criterion by which the range of a residual is at most ``goal``."""
+
+    def is_accurate(residual: Vector) -> bool:
         return float(np.ptp(residual - inner(proof.pi, residual))) <= goal
 
-    return enough
+    return is_accurate
 
 
 def asymptotic_variance(proof: Certificate, mean: Mean, tolerance: float) -> list[Bounded]:
-    """Return the asymptotic variance of each row of a measure, a mean or a ratio of means.
+    """Return the asymptotic variance of each row of a measure, a mean or a ratio of means, with bounds.
 
     Of a ratio with value v it is that of (top - v bottom) over the square of the mean of bottom, by the
     delta method. Its root is a seminorm of the function: with another v it moves by no more than the root for
@@ -403,6 +410,7 @@ def _root_of_rounding(proof: Certificate, size: float) -> float:
 
 
 def _variance(proof: Certificate, f: Vector, tolerance: float) -> Bounded:
+    """Return the asymptotic variance of the mean of a function f of the state, shape (n,), with bounds."""
     g, error, mean, centred = deviation(proof, f, tolerance)
     product = 2.0 * centred * g
     bound = bound_mean(proof, product, tolerance)
@@ -414,11 +422,12 @@ def _variance(proof: Certificate, f: Vector, tolerance: float) -> Bounded:
 
 
 def _widen(interval: Bounded, slack: float) -> Bounded:
+    """Return a non-negative number with its bounds moved outward by ``slack``."""
     if not math.isfinite(slack):
         return Bounded(interval.value, -math.inf, math.inf)
     return Bounded(max(interval.value, 0.0), max(interval.lower - slack, 0.0), interval.upper + slack)
 
 
 def _bound_mean_of_sizes(proof: Certificate, values: Vector, distance: float) -> float:
-    """Return a bound on the exact mean of numbers that are not negative, shape (n,)."""
+    """Return an upper bound on the exact mean of non-negative numbers of the states, shape (n,)."""
     return inner(proof.pi, values) * proof.rounded_up + distance * float(values.max())

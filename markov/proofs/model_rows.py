@@ -28,7 +28,7 @@ MAX_RESULTS = 1 << 16  # of one function
 
 
 class _Recorder(dict[str, Any]):
-    """A state that lists the variables that are read, in the order of first use."""
+    """A state, variables by name, that records which variables are read in the order of first use."""
 
     def __init__(self, state: dict[str, Any]) -> None:
         super().__init__(state)
@@ -41,7 +41,7 @@ class _Recorder(dict[str, Any]):
 
 
 class MemoizedFunction:
-    """A function of a state with its results in a decision tree over the variables that it reads.
+    """A function of a state that stores its results, in a decision tree over the variables that it reads.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class MemoizedFunction:
         """A variable and the branches by its value, or None and the result; empty before the first evaluation."""
 
     def __call__(self, state: dict[str, Any]) -> Any:
-        """Return the result in a state."""
+        """Return the result of the function in a state, stored or new."""
         node = self._root
         while node:
             name, branches = node
@@ -67,7 +67,7 @@ class MemoizedFunction:
         return self._evaluate(state)
 
     def _evaluate(self, state: dict[str, Any]) -> Any:
-        """Evaluate the function, and cache the result."""
+        """Evaluate the function in a state, store the result and return it."""
         recorder = _Recorder(state)
         result = self._function(recorder)
         if self._free:
@@ -87,7 +87,7 @@ Command = tuple[str, "Callable[[State], Any]", list[tuple[Any, list[tuple[str, A
 
 
 class _Command:
-    """A command whose guard and choices are evaluated once for each combination of values.
+    """A command that evaluates its guard and its choices once for each combination of values.
 
     Choices are rates with the changed variables: pairs of the position in the file's order and the value.
     """
@@ -98,19 +98,21 @@ class _Command:
         self.guard, self.choices = MemoizedFunction(guard), MemoizedFunction(self._choices)
 
     def _choices(self, state: State) -> list[tuple[Fraction, list[tuple[int, Any]]]]:
+        """Return the rate and the changes (position, value) of each choice in a state."""
         return [
             (Fraction(rate(state)), [(self._position(name), to(state)) for name, to in changes])
             for rate, changes in self._choice_functions
         ]
 
     def _position(self, name: str) -> int:
+        """Return the position of a variable in the file's order; CertificateError for another name."""
         if name not in self._positions:
             raise CertificateError(f"{name!r} has no value here")
         return self._positions[name]
 
 
 class ModelRows:
-    """The transitions of commands: a `Source` of rows. Readers of languages derive from it.
+    """The exact transitions of a model's commands: a `Source` of rows; readers of languages derive from it.
 
     Parameters
     ----------
@@ -140,18 +142,18 @@ class ModelRows:
         self.vectors: list[list[tuple[int, str]]] = []
 
     def check_constants(self, declared: Iterable[str]) -> None:
-        """Raise CertificateError for values of constants that the file does not have."""
+        """Raise CertificateError if there are values of constants that the file does not declare."""
         if unknown := set(self.constants) - set(declared):
             raise CertificateError(f"{self.name}: has no constants {', '.join(sorted(unknown))}")
 
     @cached_property
     def _commands(self) -> list[list[_Command]]:
-        """The commands of each module, memoized."""
+        """The commands of each module, which store their results."""
         positions = {name: position for position, name in enumerate(self.ranges)}
         return [[_Command(command, positions) for command in module] for module in self.modules]
 
     def transitions(self, state: State) -> dict[tuple[Any, ...], Fraction]:
-        """Return the rates out of a state by target, a tuple of the variables in the file's order."""
+        """Return the exact rates out of a state by target state, a tuple of values in the file's order."""
         source = tuple([state[name] for name in self.ranges])
         rates: dict[tuple[Any, ...], Fraction] = {}
         enabled = [[c for c in module if c.guard(state) is True] for module in self._commands]
@@ -176,7 +178,7 @@ class ModelRows:
         return rates
 
     def compare(self, certificate: Contents) -> str:
-        """Derive the rows of all listed states; CertificateError for a difference."""
+        """Return a remark if the derived rates of all listed states equal a certificate's; CertificateError if not."""
         numbers_of = self.numbers_of_states(certificate.columns, certificate.values)
         remark = compare_rows(self.name, certificate, self.rows(numbers_of)) + self._constants_text
         initial_number = numbers_of.get(tuple(self.initial.values()))
@@ -190,7 +192,7 @@ class ModelRows:
     def numbers_of_states(
         self, columns: Iterable[str], values: Iterable[tuple[int, ...]]
     ) -> dict[tuple[Any, ...], int]:
-        """Return the numbers of states by their variables in the file's order.
+        """Return the number of each listed state by its values in the file's order of variables.
 
         Parameters
         ----------
@@ -211,7 +213,7 @@ class ModelRows:
         return numbers_of
 
     def rows(self, numbers_of: Mapping[tuple[Any, ...], int]) -> Iterator[dict[int, Fraction]]:
-        """Yield the rates out of each state by the number of the target, for the numbers of the states."""
+        """Yield the exact rates out of each listed state by the number of the target."""
         for values in numbers_of:
             state, row = dict(zip(self.ranges, values, strict=True)), {}
             for target, rate in self.transitions(state).items():
@@ -223,7 +225,7 @@ class ModelRows:
             yield row
 
     def state(self, values: Iterable[Any]) -> State:
-        """Return a state from whole numbers or truth values in the file's order, within its ranges."""
+        """Return the state with these values in the file's order; CertificateError outside of their ranges."""
         state = {}
         for (name, (low, high)), value in zip(self.ranges.items(), values, strict=True):
             if not low <= value <= high or int(value) != value:

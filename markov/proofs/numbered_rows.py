@@ -14,7 +14,7 @@ __all__ = ["NumberedRows"]
 
 
 class NumberedRows:
-    """Rows of numbered states: a `Source` of rows. Readers of files derive from it.
+    """Exact rates between numbered states, a `Source` of rows; readers of lists of transitions derive from it.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ class NumberedRows:
         self.name = name
         self.rates: dict[int, dict[int, Fraction]] = {}
 
-    def refuse(self, reason: str) -> CertificateError:
-        """Return the error of this file."""
+    def error(self, reason: str) -> CertificateError:
+        """Return the CertificateError of a reason, with the name of the file."""
         return CertificateError(f"{self.name}: {reason}")
 
     def add(self, source: int, target: int, rate: Fraction, where: str) -> None:
-        """Add a transition; rates between the same states are summed."""
+        """Add a transition with an exact rate; rates between the same states are summed, loops are dropped."""
         if rate < 0 or min(source, target) < 0:
             raise CertificateError(f"{self.name}, {where}: must not be negative")
         row = self.rates.setdefault(source, {})
@@ -39,18 +39,18 @@ class NumberedRows:
             row[target] = row.get(target, Fraction(0)) + rate
 
     def states_by_values(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
-        """Return the numbers of states by the values of variables."""
+        """Return the number of each state by its values of the variables ``columns``."""
         raise NotImplementedError
 
     def compare(self, certificate: Contents) -> str:
-        """Compare the rows of all listed states; CertificateError for a difference."""
+        """Return a remark if the rates of all listed states equal a certificate's; CertificateError otherwise."""
         if certificate.columns == ("state",):
             numbers = [values[0] for values in certificate.values]
         else:
             numbers_by_state = self.states_by_values(certificate.columns)
             missing = [values for values in certificate.values if values not in numbers_by_state]
             if missing:
-                raise self.refuse(f"the state {missing[0]} is not in the file of states")
+                raise self.error(f"the state {missing[0]} is not in the file of states")
             numbers = [numbers_by_state[values] for values in certificate.values]
         positions = {number: position for position, number in enumerate(numbers)}
         if len(positions) != len(numbers):
@@ -58,10 +58,10 @@ class NumberedRows:
         return compare_rows(self.name, certificate, (self._row(n, positions) for n in numbers))
 
     def _row(self, number: int, positions: dict[int, int]) -> dict[int, Fraction]:
-        """Return the rates out of a state by the position of the target in the certificate."""
+        """Return the exact rates out of a state by the position of the target in the certificate."""
         rates = {}
         for target, rate in self.rates.get(number, {}).items():
             if target not in positions:
-                raise self.refuse(f"{number} leads to {target}, which is not listed")
+                raise self.error(f"{number} leads to {target}, which is not listed")
             rates[positions[target]] = rate
         return rates

@@ -15,7 +15,7 @@ import numpy as np
 from markov.computing import costs
 from markov.computing.matrices import inner
 from markov.elimination.patterns import band, eliminate_band
-from markov.methods.jump_chain import jumps
+from markov.methods.jump_chain import jump_chain_of
 from markov.methods.solution import Factors
 from markov.methods.sparse_lu import LUFactors, best_order
 from markov.multigrid.hierarchy import build_hierarchy
@@ -70,11 +70,11 @@ class MultigridPoisson:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Bytes of all arrays of the multigrid levels."""
         return self._right.nbytes + self._coarse_levels.nbytes
 
     def _build_with_leak(self, Q: sp.csr_matrix, by_target: CoarseLevels) -> LinearMultigrid:
-        """Return multigrid for Q g = -f with a leak in the reference, as large as its exit rate.
+        """Return multigrid for Q g = -f with a leak: an additional rate out of the chain in the reference.
 
         For any f there is then one solution, and up to a constant it solves the other equations without
         the leak. Without a leak, and with pi f not exactly zero, there would be none: the residual would grow far from
@@ -89,24 +89,24 @@ class MultigridPoisson:
         levels = by_target.by_source(reference, leak)
         return LinearMultigrid(rows, 0.0, diagonal, self._pi, self._ones, levels)
 
-    def poisson(self, f: Vector, enough: Callable[[Vector], bool], plain: int = 0) -> Vector:
-        """Return g, shape (n,); arguments as for `LinearMultigrid.solve`."""
+    def poisson(self, f: Vector, is_accurate: Callable[[Vector], bool], uncombined_cycles: int = 0) -> Vector:
+        """Return g with Q g = -f, shape (n,), by cycles until ``is_accurate`` accepts the residual."""
         f = f.copy()
         f[self.reference] = 0.0  # the value that makes its mean zero
         f[self.reference] = -inner(self._pi, f) / self._pi[self.reference]
-        g = self._right.solve(f, enough, self._weights, plain)
+        g = self._right.solve(f, is_accurate, self._weights, uncombined_cycles)
         g -= g[self.reference]
         return g
 
-    def balance(self, r: Vector, enough: Callable[[Vector], bool]) -> Vector:
-        """Return d with d Q = -r, up to a multiple of pi, until ``enough`` holds for d Q + r.
+    def balance(self, r: Vector, is_accurate: Callable[[Vector], bool]) -> Vector:
+        """Return d with d Q = -r, up to a multiple of pi, shape (n,), until ``is_accurate`` accepts d Q + r.
 
         Its unknown is the flow d q out of the states, as for pi; shape (n,).
         """
         flow = self._pi * self._exits
         if self._left is None:
             self._left = LinearMultigrid(self._coarse_levels.jumps, -1.0, -1.0, self._ones, flow, self._coarse_levels)
-        deviation = self._left.solve(r, enough, np.sqrt(np.maximum(flow, MIN_FLOW)))
+        deviation = self._left.solve(r, is_accurate, np.sqrt(np.maximum(flow, MIN_FLOW)))
         deviation /= self._exits
         return deviation
 
@@ -121,7 +121,7 @@ def candidates(
     components: Components | None,
     hierarchy: Hierarchy | None,
 ) -> Iterator[Solver]:
-    """Yield solvers of Q g = -f for a chain, by predicted cost.
+    """Yield solvers of Poisson's equation Q g = -f for a chain, the lowest predicted cost first.
 
     Elimination towards the likeliest state, multigrid (on the levels of a method, if any) and sparse LU, by
     predicted speed; last multigrid on new levels without the components.
@@ -129,44 +129,44 @@ def candidates(
     n, entries, reference = Q.shape[0], Q.nnz, int(np.argmax(pi))
     shared = costs.multigrid_proof(n, entries, hierarchy is not None)
     makers: list[tuple[float, Callable[[], Solver]]] = [
-        (shared, partial(_multigrid, Q, pi, weights, components, hierarchy))
+        (shared, partial(_multigrid_solver, Q, pi, weights, components, hierarchy))
     ]
-    if costs.layout(entries) <= MAX_PREDICTION_COST * shared:
+    if costs.order_by_bandwidth(entries) <= MAX_PREDICTION_COST * shared:
         layout = band(Q, reference=reference)
         if layout.memory <= costs.MEMORY:
             makers.append((layout.seconds, partial(eliminate_band, Q, layout, "error bound")))
     fastest = min(seconds for seconds, _ in makers)
-    lu_considered = costs.order(entries) <= MAX_PREDICTION_COST * fastest
+    lu_considered = costs.order_by_fill(entries) <= MAX_PREDICTION_COST * fastest
     if lu_considered:
-        makers.append(_lu(Q, reference))
+        makers.append(_lu_solver(Q, reference))
     for _, make in sorted(makers, key=lambda maker: maker[0]):
         with suppress(RuntimeError, MemoryError):  # exactly singular, or too large
             yield make()
-    if not lu_considered and costs.order(entries) <= MAX_LU_COST * shared:
-        seconds, make = _lu(Q, reference)
+    if not lu_considered and costs.order_by_fill(entries) <= MAX_LU_COST * shared:
+        seconds, make = _lu_solver(Q, reference)
         if seconds <= MAX_LU_COST * shared:
             with suppress(RuntimeError, MemoryError):
                 yield make()
     if components is not None or hierarchy is not None:
-        yield _multigrid(Q, pi, weights, None, None)
+        yield _multigrid_solver(Q, pi, weights, None, None)
 
 
-def _multigrid(
+def _multigrid_solver(
     Q: sp.csr_matrix,
     pi: Vector,
     weights: Vector,
     components: Components | None,
     hierarchy: Hierarchy | None,
 ) -> Solver:
-    """Return multigrid on the levels of a method, or on new levels."""
+    """Return the multigrid solver of Poisson's equation, on the levels of a method or on new levels."""
     flow = pi * -Q.diagonal()
     if hierarchy is None:
-        inflow = jumps(Q).inflow
+        inflow = jump_chain_of(Q).inflow
         hierarchy = build_hierarchy(inflow, flow, flow, components)
     return MultigridPoisson(Q, pi, hierarchy, weights)
 
 
-def _lu(Q: sp.csr_matrix, reference: int) -> tuple[float, Callable[[], Solver]]:
-    """Return the predicted seconds of sparse LU, and a function that computes its factors."""
+def _lu_solver(Q: sp.csr_matrix, reference: int) -> tuple[float, Callable[[], Solver]]:
+    """Return the predicted seconds of sparse LU of a generator, and a function that computes its factors."""
     order = best_order(Q)
     return order.seconds, partial(LUFactors, Q, reference, order)

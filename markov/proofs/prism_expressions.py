@@ -26,7 +26,7 @@ MAX_EXPONENT = 1000
 
 
 class Tokens:
-    """Tokens of a file, and parser of its expressions as functions of a state."""
+    """Tokens of a PRISM file, and parser of its expressions into functions of a state."""
 
     def __init__(self, text: str) -> None:
         self.words: list[tuple[str, int]] = []
@@ -42,24 +42,24 @@ class Tokens:
             offset = match.end()
         self.index = 0
 
-    def of(self, words: list[tuple[str, int]]) -> Tokens:
-        """Return a parser of other tokens."""
+    def parser_of(self, words: list[tuple[str, int]]) -> Tokens:
+        """Return a parser of other tokens, pairs of text and line number."""
         tokens = Tokens("")
         tokens.words = words
         return tokens
 
     @property
     def next_token(self) -> str:
-        """The next token; empty at the end."""
+        """Text of the next token; empty at the end."""
         return self.words[self.index][0] if self.index < len(self.words) else ""
 
     def refuse(self, reason: str) -> None:
-        """Raise CertificateError with the line."""
+        """Raise CertificateError with a reason and the line of the next token."""
         line = self.words[min(self.index, len(self.words) - 1)][1] if self.words else 0
         raise CertificateError(f"line {line}: {reason}")
 
     def word(self) -> str:
-        """Return the next token, and advance."""
+        """Return the text of the next token, and advance past it."""
         token = self.next_token
         if not token:
             self.refuse("the file ends here")
@@ -67,23 +67,23 @@ class Tokens:
         return token
 
     def take(self, expected: str) -> None:
-        """Skip a required token."""
+        """Advance past the next token; CertificateError unless it is the expected text."""
         if self.next_token != expected:
             self.refuse(f"{self.next_token!r}: must be {expected!r}")
         self.index += 1
 
     def skip(self, last: str) -> None:
-        """Skip all tokens up to and including the last one."""
+        """Advance past all tokens up to and including the token ``last``."""
         while self.word() != last:
             pass
 
     def is_update(self) -> bool:
-        """Return whether ``(x'=`` or ``true ;`` follows, and no rate."""
+        """Return whether an update ``(x'=`` or ``true`` comes next, without a rate before it."""
         ahead = [word for word, _ in self.words[self.index : self.index + 3]]
         return (ahead[:1] == ["("] and ahead[2:] == ["'"]) or (ahead[:1] == ["true"] and ahead[1:2] in (["+"], [";"]))
 
     def expression(self, look: Any) -> Any:
-        """Return a function of the state; ``look(name, state)`` is the value of a name."""
+        """Parse an expression into a function of the state; ``look(name, state)`` is the value of a name."""
         condition = self._implied(look)
         if self.next_token != "?":
             return condition
@@ -94,6 +94,7 @@ class Tokens:
         return lambda s: yes(s) if condition(s) is True else no(s)
 
     def _implied(self, look: Any) -> Any:
+        """Parse an implication or equivalence (``=>``, ``<=>``), or an operand of it."""
         left = self._any(look)
         if self.next_token not in ("=>", "<=>"):
             return left
@@ -103,6 +104,7 @@ class Tokens:
         return (lambda s: not left(s) or right(s)) if sign == "=>" else (lambda s: left(s) == right(s))
 
     def _any(self, look: Any) -> Any:
+        """Parse a disjunction (``|``), or an operand of it."""
         parts = [self._all(look)]
         while self.next_token == "|":
             self.take("|")
@@ -110,6 +112,7 @@ class Tokens:
         return parts[0] if len(parts) == 1 else lambda s: any(p(s) for p in parts)
 
     def _all(self, look: Any) -> Any:
+        """Parse a conjunction (``&``), or an operand of it."""
         parts = [self._not(look)]
         while self.next_token == "&":
             self.take("&")
@@ -117,6 +120,7 @@ class Tokens:
         return parts[0] if len(parts) == 1 else lambda s: all(p(s) for p in parts)
 
     def _not(self, look: Any) -> Any:
+        """Parse a negation (``!``) or a comparison, or an operand of it."""
         if self.next_token == "!":
             self.take("!")
             inner = self._not(look)
@@ -130,18 +134,21 @@ class Tokens:
         return lambda s: compare(left(s), right(s))
 
     def _sum(self, look: Any) -> Any:
+        """Parse a sum or difference, or an operand of it."""
         left = self._product(look)
         while self.next_token in _SUMS:
             left = _strict(_SUMS[self.word()], left, self._product(look))
         return left
 
     def _product(self, look: Any) -> Any:
+        """Parse a product or quotient, or an operand of it."""
         left = self._signed(look)
         while self.next_token in _PRODUCTS:
             left = _strict(_PRODUCTS[self.word()], left, self._signed(look))
         return left
 
     def _signed(self, look: Any) -> Any:
+        """Parse an operand: a signed number, a name, a call, or an expression in parentheses."""
         if self.next_token == "-":
             self.take("-")
             inner = self._signed(look)
@@ -161,6 +168,7 @@ class Tokens:
         return self._call(word, look) if self.next_token == "(" else lambda s: look(word, s)
 
     def _call(self, name: str, look: Any) -> Any:
+        """Parse a call of a function by its name."""
         if name not in FUNCTIONS:
             self.refuse(f"{name!r}: this reader knows {', '.join(FUNCTIONS)}")
         self.take("(")
@@ -174,11 +182,12 @@ class Tokens:
 
 
 def _strict(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Return the expression ``operation(left, right)``, which always evaluates both operands."""
     return lambda s: operation(left(s), right(s))
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """Return a power with a whole exponent of limited size."""
+    """Return base to a whole power of limited size, exactly."""
     if exponent != int(exponent) or abs(exponent) > MAX_EXPONENT:
         raise CertificateError(f"pow(..., {exponent}): must have a whole exponent of at most {MAX_EXPONENT}")
     if exponent < 0 and isinstance(base, int):
@@ -187,14 +196,14 @@ def power(base: Any, exponent: Any) -> Any:
 
 
 def remainder(value: Any, modulus: Any) -> Any:
-    """Return the remainder of a whole number, from 0 to below a positive one."""
+    """Return the remainder of a whole number by a positive whole number, at least 0."""
     if value != int(value) or modulus != int(modulus) or modulus <= 0:
         raise CertificateError("mod: must have whole numbers, the second positive")
     return value % modulus
 
 
 def exact(value: Any) -> Any:
-    """Return a truth value, a whole number or a fraction, from a number or its text."""
+    """Return a truth value, a whole number or a fraction, exactly, from a number or its text."""
     if isinstance(value, bool) or value in ("true", "false"):
         return value in (True, "true")
     if isinstance(value, str):
@@ -203,12 +212,12 @@ def exact(value: Any) -> Any:
 
 
 def sign(value: Any) -> int:
-    """Return -1, 0 or 1."""
+    """Return the sign of a number: -1, 0 or 1."""
     return int(value > 0) - int(value < 0)
 
 
 def round_half_up(value: Any) -> int:
-    """Return the nearest whole number, halves upwards."""
+    """Return the whole number nearest to a number, halves upwards."""
     nearest: int = floor(value + Fraction(1, 2))
     return nearest
 
@@ -257,5 +266,5 @@ _COMPARISONS, _SUMS, _PRODUCTS = ({entry.prism: entry.call for entry in rank} fo
 
 
 def always(value: Any) -> Callable[[Any], Any]:
-    """Return an expression with the same value in all states."""
+    """Return an expression, a function of the state, with the same value in all states."""
     return lambda _: value

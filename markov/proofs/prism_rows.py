@@ -22,7 +22,10 @@ __all__ = ["PrismRows"]
 
 
 class PrismRows(ModelRows):
-    """The transitions of a PRISM file for listed states: a `Source` of rows, parameters as for `ModelRows`."""
+    """Reader of a PRISM file that derives the exact transitions of listed states: a `Source` of rows.
+
+    Parameters as for `ModelRows`.
+    """
 
     def __init__(self, path: str | Path, constants: Mapping[str, Any] | None = None) -> None:
         super().__init__(path, constants)
@@ -39,11 +42,12 @@ class PrismRows(ModelRows):
         ]
 
     def _read(self, tokens: Tokens) -> None:
+        """Read all declarations of a PRISM file."""
         tokens.take("ctmc")
         while tokens.next_token:
             kind = tokens.word()
             if kind == "const":
-                self._constant(tokens)
+                self._read_constant(tokens)
             elif kind == "formula":
                 name = tokens.word()
                 tokens.take("=")
@@ -56,11 +60,12 @@ class PrismRows(ModelRows):
             elif kind == "rewards":
                 tokens.skip("endrewards")
             elif kind == "module":
-                self._module(tokens)
+                self._read_module(tokens)
             else:
                 tokens.refuse(f"{kind!r}: this reader knows const, formula, module, label and rewards")
 
-    def _constant(self, tokens: Tokens) -> None:
+    def _read_constant(self, tokens: Tokens) -> None:
+        """Read the declaration of a constant; the values of the user replace those of the file."""
         kind = tokens.word() if tokens.next_token in ("int", "double", "bool") else "int"
         name, value = tokens.word(), None
         if tokens.next_token == "=":
@@ -77,17 +82,18 @@ class PrismRows(ModelRows):
             raise CertificateError(f"{self.name}: the constant {name} = {constant}: must be whole")
         self._names[name] = always(constant)
 
-    def _module(self, tokens: Tokens) -> None:
+    def _read_module(self, tokens: Tokens) -> None:
+        """Read a module, or a copy of a module, after the word ``module``."""
         name = tokens.word()
         if tokens.next_token == "=":
-            self._copy(tokens)
+            self._read_copy(tokens)
             return
         first = tokens.index
-        self._body(tokens)
+        self._read_body(tokens)
         self._words[f"module {name}"] = tokens.words[first : tokens.index]
 
-    def _copy(self, tokens: Tokens) -> None:
-        """Read ``= other [x = y, ...] endmodule``: the words of a module with others in place of some."""
+    def _read_copy(self, tokens: Tokens) -> None:
+        """Read ``= other [x = y, ...] endmodule``: the commands of another module with names replaced."""
         tokens.take("=")
         base, names = tokens.word(), dict[str, str]()
         if f"module {base}" not in self._words:
@@ -102,10 +108,10 @@ class PrismRows(ModelRows):
         tokens.take("endmodule")
         words = self._words[f"module {base}"]
         self._refuse_renamed_formulas(tokens, words, names)
-        self._body(tokens.of([(names.get(word, word), line) for word, line in words]))
+        self._read_body(tokens.parser_of([(names.get(word, word), line) for word, line in words]))
 
     def _refuse_renamed_formulas(self, tokens: Tokens, words: list[tuple[str, int]], names: dict[str, str]) -> None:
-        """Refuse a copy that uses a formula of a name that it replaces."""
+        """Raise CertificateError if a copy of a module uses a formula with a name that the copy replaces."""
         left, seen = [word for word, _ in words], set[str]()
         while left:
             inner = self._words.get(f"formula {(name := left.pop())}", [])
@@ -117,18 +123,19 @@ class PrismRows(ModelRows):
                     tokens.refuse(f"formula {name!r} has {word!r}, which a copy of a module renames")
             left += [word for word, _ in inner]
 
-    def _body(self, tokens: Tokens) -> None:
-        """Read the variables and commands of a module."""
+    def _read_body(self, tokens: Tokens) -> None:
+        """Read the variables and commands of a module up to ``endmodule``."""
         commands: list[Command] = []
         while tokens.next_token != "endmodule":
             if tokens.next_token == "[":
-                commands.append(self._command(tokens))
+                commands.append(self._read_command(tokens))
             else:
-                self._variable(tokens)
+                self._read_variable(tokens)
         tokens.take("endmodule")
         self.modules.append(commands)
 
-    def _variable(self, tokens: Tokens) -> None:
+    def _read_variable(self, tokens: Tokens) -> None:
+        """Read the declaration of a variable: its range and its initial value."""
         name = tokens.word()
         tokens.take(":")
         if tokens.next_token == "bool":
@@ -147,21 +154,22 @@ class PrismRows(ModelRows):
         tokens.take(";")
         self.ranges[name], self.initial[name] = (low, high), first
 
-    def _command(self, tokens: Tokens) -> Command:
+    def _read_command(self, tokens: Tokens) -> Command:
+        """Read a command ``[label] guard -> choices;`` and return its label, guard and choices."""
         tokens.take("[")
         label = "" if tokens.next_token == "]" else tokens.word()
         tokens.take("]")
         guard = tokens.expression(self._value_of)
         tokens.take("->")
-        choices = [self._choice(tokens)]
+        choices = [self._read_choice(tokens)]
         while tokens.next_token == "+":
             tokens.take("+")
-            choices.append(self._choice(tokens))
+            choices.append(self._read_choice(tokens))
         tokens.take(";")
         return label, guard, choices
 
-    def _choice(self, tokens: Tokens) -> Any:
-        """Return rate and changes of ``rate : (x'=1) & (y'=2)``; the rate is 1 where none is given."""
+    def _read_choice(self, tokens: Tokens) -> Any:
+        """Read ``rate : (x'=1) & (y'=2)``; return the rate (1 if it is absent) and the pairs of variable and value."""
         rate: Any = always(Fraction(1))
         if not tokens.is_update():
             rate = tokens.expression(self._value_of)
@@ -169,13 +177,14 @@ class PrismRows(ModelRows):
         if tokens.next_token == "true":
             tokens.take("true")
             return rate, []
-        changes = [self._change(tokens)]
+        changes = [self._read_change(tokens)]
         while tokens.next_token == "&":
             tokens.take("&")
-            changes.append(self._change(tokens))
+            changes.append(self._read_change(tokens))
         return rate, changes
 
-    def _change(self, tokens: Tokens) -> tuple[str, Any]:
+    def _read_change(self, tokens: Tokens) -> tuple[str, Any]:
+        """Read ``(x'=value)``; return the name of the variable and the value, a function of the state."""
         tokens.take("(")
         name = tokens.word()
         tokens.take("'")
@@ -185,7 +194,7 @@ class PrismRows(ModelRows):
         return name, value
 
     def _value_of(self, name: str, state: State) -> Any:
-        """Return the value of a variable, constant or formula."""
+        """Return the value of a variable, constant or formula in a state, by its name."""
         if name in state:
             return state[name]
         if name not in self._names:

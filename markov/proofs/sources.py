@@ -27,7 +27,7 @@ LIST_READERS: dict[str, type[ExplicitRows | UmbRows]] = {".tra": ExplicitRows, "
 
 
 def model_rows(path: str | Path, constants: Mapping[str, Any] | None = None) -> ModelRows:
-    """Return the commands of a model's file.
+    """Return the reader of a model file, PRISM or JANI, which derives its exact transitions.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def model_rows(path: str | Path, constants: Mapping[str, Any] | None = None) -> 
 
 
 def source_of(path: str | Path, constants: Mapping[str, Any] | None = None) -> Source:
-    """Return the rows of a model's file or of a list of transitions; errors as for `model_rows`."""
+    """Return the reader of a model file or of a list of transitions, with which a certificate's rows are compared."""
     suffix = Path(path).suffix
     if suffix in LIST_READERS:
         if constants:

@@ -229,7 +229,7 @@ class Stationary(Solved):
         choice("exact", exact, (True, False))
         mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
         if exact:
-            return self._exact_means.of(mean)
+            return self._exact_means.bound_measure(mean)
         return bound_measure(self._certificate, mean, tolerance)
 
     def input_error(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:

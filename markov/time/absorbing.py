@@ -30,8 +30,8 @@ from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.matrices import row_numbers
 from markov.computing.resources import Counter, check_room, watch_residuals
 from markov.computing.rounding import WIDE_U, U
-from markov.elimination.patterns import Substitution, band, eliminate_block, lay_out, square, update
-from markov.methods.jump_chain import jumps, normalize
+from markov.elimination.patterns import Substitution, add_paths, band, eliminate_block, lay_out, square_view
+from markov.methods.jump_chain import jump_chain_of, normalize
 from markov.methods.multilevel import Multilevel
 from markov.multigrid.linear_multigrid import CoarseLevels, LinearMultigrid
 
@@ -69,13 +69,13 @@ class PositiveFactors:
         check_room(f"elimination of {m} states", BAND_COPIES * form.memory)
         flat, out = np.zeros(form.n_values), leaving[form.order]
         lay_out(rates.indptr, rates.indices, rates.data, form.rank, form.row_stride, flat)
-        entries = square(flat, form.row_stride, m)
+        entries = square_view(flat, form.row_stride, m)
         for high in range(m, 0, -form.block):
             low = max(0, high - form.block)
             eliminate_block(entries, first, low, high, out)
             start = int(first[low])
             if start < low:
-                update(entries, start, low, high)
+                add_paths(entries, start, low, high)
                 out[start:low] += entries[start:low, low:high] @ out[low:high]
         self._form = form
         self._factors = Substitution(flat, form.row_stride, first)
@@ -83,13 +83,13 @@ class PositiveFactors:
     def left(self, r: Vector) -> Vector:
         """Return the row vector v with v A = r, shape (m,)."""
         v = r[self._form.order]
-        self._factors.inflows(v)
+        self._factors.mean_times(v)
         return np.asarray(v[self._form.rank])
 
     def right(self, b: Vector) -> Vector:
         """Return the column vector x with A x = b, shape (m,)."""
         x = b[self._form.order]
-        self._factors.costs(x)
+        self._factors.mean_costs(x)
         return np.asarray(x[self._form.rank])
 
 
@@ -117,7 +117,7 @@ def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver
     inside = sp.hstack([-A, sp.csr_matrix(leaving[:, None])])
     restart = sp.csr_matrix(np.append(np.full(m, 1.0 / m), -1.0)[None, :])
     Q = sp.csr_matrix(sp.vstack([inside, restart]))
-    chain = jumps(Q)
+    chain = jump_chain_of(Q)
     exits = chain.exit_rates
     with watch_residuals(None):  # progress shows residuals of an answer, not of its weights
         solution = Multilevel(tolerance=WEIGHT_DISTRIBUTION_TOLERANCE, max_iterations=MAX_CYCLES).flows(

@@ -241,7 +241,7 @@ def _uniformize_at(problem: _Problem, times: Vector, tolerance: float) -> Distri
 def krylov_order(Q: sp.csr_matrix, products: float) -> LUOrder | None:
     """Return an elimination order of I - gamma Q' if its factors are predicted to beat ``products`` products."""
     seconds_of_products = products * costs.accurate_products(Q.nnz)
-    if products < MIN_PRODUCTS_FOR_KRYLOV or costs.order(Q.nnz) * MIN_PREDICTED_SPEEDUP > seconds_of_products:
+    if products < MIN_PRODUCTS_FOR_KRYLOV or costs.order_by_fill(Q.nnz) * MIN_PREDICTED_SPEEDUP > seconds_of_products:
         return None
     order = best_order(Q)
     seconds = order.seconds + SPACE_SIZES[-1] * costs.substitutions(order.fill)

@@ -1,6 +1,6 @@
 """Kernels of aggregation multigrid with matrices: choice of aggregates, flows between them, sweeps, and elimination.
 
-1. `match` pairs states with strong exchange, `merge` gives the pattern of the aggregates' matrix.
+1. `match_states` pairs states with strong exchange, `merge_entries` gives the pattern of the aggregates' matrix.
 2. A cycle (`markov.multigrid.kernels.cycle_kernels`) sweeps a level (`sweep`), sums its flows between aggregates
    (`restrict`), solves the next level, and multiplies each state by the factor of its aggregate (`ascend`).
 3. The last level is eliminated without subtractions (`eliminate`).
@@ -29,10 +29,10 @@ __all__ = [
     "compare",
     "descend",
     "eliminate",
+    "flow_of_changes",
     "freeze",
-    "match",
-    "merge",
-    "moves",
+    "match_states",
+    "merge_entries",
     "restrict",
     "solve_coarsest",
     "sweep",
@@ -42,22 +42,22 @@ STRONG_RATIO = 0.25
 
 
 class Pattern(NamedTuple):
-    """The positions of a matrix's entries, by rows."""
+    """The positions of a sparse matrix's entries by rows: row pointers and columns."""
 
     indptr: Any
     indices: Any
 
 
 class Aggregates(NamedTuple):
-    """The label of each state, the states by label, and the first state of each label."""
+    """The label of each state, the states sorted by label, and the first position of each label."""
 
     labels: Any
     order: Any
     bounds: Any
 
 
-def moves(component, indptr, indices, flows):
-    """Return the flow of the transitions that change a component, and of those by a step of one."""
+def flow_of_changes(component, indptr, indices, flows):
+    """Return the flow of all transitions that change a component's value, and the flow of changes by one."""
     total = 0.0
     by_one = 0.0
     for s in range(len(component)):
@@ -71,13 +71,12 @@ def moves(component, indptr, indices, flows):
     return total, by_one
 
 
-def match(pattern, flows, mass, min_share, strongest, labels):
-    """Pair each state with its most strongly coupled unpaired neighbour.
+def match_states(pattern, flows, mass, min_share, strongest, labels):
+    """Pair each state with its most strongly coupled unpaired neighbour; return the number of labels.
 
     The coupling is the exchange relative to the smaller mass. Couplings below a share ``min_share`` of the strongest
-    coupling of either state, now or ``strongest`` before, do not count. A state with a paired neighbour whose
-    coupling is
-    four times as strong joins that pair. Returns the number of labels; labels are -1 before.
+    coupling of either state, now or ``strongest`` before, do not count. A state with a paired neighbour whose coupling
+    is four times as strong joins that pair. Labels are -1 before.
     """
     indptr, indices = pattern.indptr, pattern.indices
     for s in range(len(labels)):
@@ -113,13 +112,12 @@ def match(pattern, flows, mass, min_share, strongest, labels):
     return count
 
 
-def merge(aggregates, pattern, target, coarse, entry_of):
-    """Write the pattern of the aggregates, and the coarse entry of each entry.
+def merge_entries(aggregates, pattern, target, coarse, entry_of):
+    """Write the sparse pattern between aggregates and the coarse entry of each entry; return the number of entries.
 
     ``aggregates`` has the label of each state, the states by aggregate (``order``) and the first state of each
-    aggregate
-    (``bounds``). ``coarse`` gets the pattern of the aggregates. ``target`` gets -1 for entries within an aggregate.
-    ``entry_of`` is -1 for each aggregate before. Returns the number of entries.
+    aggregate (``bounds``). ``coarse`` gets the pattern of the aggregates. ``target`` gets -1 for entries within an
+    aggregate. ``entry_of`` is -1 for each aggregate before.
     """
     labels, order, bounds = aggregates.labels, aggregates.order, aggregates.bounds
     indptr, indices = pattern.indptr, pattern.indices
@@ -150,14 +148,13 @@ RESCALING_LIMIT = 1e100
 
 
 class Flows(NamedTuple):
-    """The flows between the states of all levels.
+    """The flows between the states of all levels, concatenated in the same arrays.
 
     Attributes
     ----------
     indptr, indices, values
         State s has the entries ``indptr[s] .. indptr[s + 1] - 1``: inflows from the state ``indices[k]`` per unit of
-        that
-        state's ``x``.
+        that state's ``x``.
     target
         The entry of the next level that contains each entry; for entries within an aggregate, one of several dummy
         entries at the end.
@@ -180,7 +177,7 @@ class Flows(NamedTuple):
 
 
 def descend(level, schedule, flows):
-    """Sweep a level forward, and sum its flows on the next one."""
+    """Sweep a level forward, and compute the flows of the next level from it."""
     low, high, end = schedule.first[level], schedule.first[level + 1], schedule.first[level + 2]
     for _ in range(schedule.sweeps):
         sweep(low, high, False, flows)
@@ -188,13 +185,13 @@ def descend(level, schedule, flows):
 
 
 def solve_coarsest(schedule, flows):
-    """Solve the last level."""
+    """Solve the equations of the last level by elimination."""
     last = len(schedule.first) - 2
     eliminate(schedule.first[last], schedule.first[last + 1], flows)
 
 
 def ascend(level, schedule, flows):
-    """Correct a level by the factors of its aggregates, and sweep it backward."""
+    """Multiply the flows of a level by the factors of its aggregates, and sweep it backward."""
     low, high = schedule.first[level], schedule.first[level + 1]
     for s in range(low, high):
         flows.x[s] *= flows.x[flows.parent[s]]
@@ -203,7 +200,7 @@ def ascend(level, schedule, flows):
 
 
 def sweep(low, high, backward, flows):
-    """Relax the states low .. high - 1 in turn (Gauss-Seidel): set each flow to its inflow.
+    """Set the flow out of each state low .. high - 1, in turn, to the flow into it (Gauss-Seidel).
 
     Flows that would underflow are held at a floor, positive.
     """
@@ -216,7 +213,7 @@ def sweep(low, high, backward, flows):
 
 
 def restrict(low, high, end, flows):
-    """Sum the flows between aggregates: the states low .. high - 1 have the aggregates high .. end - 1."""
+    """Compute the flows between the aggregates high .. end - 1 of the states low .. high - 1; set factors to one."""
     x, values, scale = flows.x, flows.values, flows.scale
     for k in range(flows.indptr[high], flows.indptr[end]):
         values[k] = 0.0
@@ -233,13 +230,13 @@ def restrict(low, high, end, flows):
 
 
 def freeze(first, flows):
-    """Sum the flows between the aggregates of all levels."""
+    """Compute the flows between the aggregates of all levels from the flows out of the states of the first level."""
     for level in range(len(first) - 2):
         restrict(first[level], first[level + 1], first[level + 2], flows)
 
 
 def eliminate(low, high, flows):
-    """Solve the last level by elimination without subtractions; the total flow stays the same."""
+    """Solve the last level, states low .. high - 1, by elimination without subtractions; keep its total flow."""
     x, scale, dense = flows.x, flows.scale, flows.dense
     m = high - low
     for i in range(m):
@@ -282,7 +279,10 @@ HELPERS = sweep, restrict, eliminate, descend, solve_coarsest, ascend
 
 
 def compare(flow, residual, flows, residuals, products):
-    """Multiply the differences of residuals, and the last one itself, weighted by 1 / flow."""
+    """Write scalar products of the differences of residuals with each other and with the last residual.
+
+    Weighted by 1 / flow.
+    """
     m = len(flows)
     for i in range(m):
         for j in range(m + 1):
@@ -299,7 +299,7 @@ def compare(flow, residual, flows, residuals, products):
 
 
 def blend(flow, flows, shares, min_share, better):
-    """Combine flows, each at least ``min_share`` times its old value. Return the sum."""
+    """Write a combination of flows into ``better``, no entry below ``min_share`` of its old value; return its sum."""
     total = 0.0
     for s in range(len(flow)):
         value = flow[s]

@@ -33,7 +33,7 @@ __all__ = [
 
 
 class VaryingNumbers(NamedTuple):
-    """Rates of entries, or out of slots, some of which depend on the cell.
+    """Rates of entries, or out of slots, some of which depend on the coordinates of the cell.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class VaryingNumbers(NamedTuple):
 
 
 class CountTable(NamedTuple):
-    """The curves of all rates that depend on counts, and the numbers that they are added to.
+    """The curves of all rates that depend on counts, and the rates to which they are added.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class CountTable(NamedTuple):
 
 
 def row_terms(table, counts, kind, row):
-    """Write the numbers of a kind in a row, without cell terms."""
+    """Write the numbers of a kind of cells in a row into a table, without the terms along the last axis."""
     for i in range(table.varied_first[kind], table.varied_first[kind + ONE]):
         table.values[table.varied[i]] = table.constant[i]
     for axis in range(ZERO, ZERO + len(counts.strides)):
@@ -98,26 +98,29 @@ def row_terms(table, counts, kind, row):
 
 
 def cell_terms(table, curves, kind, coordinate):
-    """Write the numbers of a kind in a cell of the row that was written last."""
+    """Write the numbers of a kind at a coordinate along the row that was written last into a table."""
     for i in range(table.cell_first[kind], table.cell_first[kind + ONE]):
         offset = table.cell_offset[i] + coordinate
         table.values[table.cell_target[i]] = table.row_values[i] + curves[offset]
 
 
 def at_row(counts, kind, row):
-    """Write the rates of a kind of cells in a row, without cell terms."""
+    """Write the rates of a kind of cells in a row into ``counts``, without the terms along the last axis."""
     row_terms(counts.rates, counts, kind, row)
     row_terms(counts.exits, counts, kind, row)
 
 
 def at_cell(counts, kind, cell):
-    """Write the rates of a cell of the kind and row that were written last."""
+    """Write the rates of a cell, of the kind and row that were written last, into ``counts``."""
     cell_terms(counts.rates, counts.curves, kind, cell * counts.factor)
     cell_terms(counts.exits, counts.curves, kind, cell * counts.factor)
 
 
 def cells_by_counts(run, grid, plan, equations, backward, x):
-    """Sweep the cells ``low`` up to ``high`` of a segment, as `sweep_kernels.cells_by_rates` does."""
+    """Sweep the cells ``low`` up to ``high`` of a segment, with rates that depend on counts.
+
+    As `sweep_kernels.cells_by_rates` does.
+    """
     row, k, low, high = run
     rate, exit_rate, source, counts = equations
     kind = grid.numbers[k]
@@ -139,7 +142,10 @@ def cells_by_counts(run, grid, plan, equations, backward, x):
 
 
 def cells_by_counted_costs(run, grid, plan, equations, backward, h):
-    """Solve the equations of cells as `hitting_time_kernels.cells_by_costs` does."""
+    """Solve the equations of hitting times in the cells of a segment, with rates that depend on counts.
+
+    As `hitting_time_kernels.cells_by_costs` does.
+    """
     row, k, low, high = run
     rate, exit_rate, counts, costs, levels, reference = equations
     kind = grid.numbers[k]

@@ -22,16 +22,15 @@ __all__ = ["Schedule", "cycle"]
 
 
 class Schedule(NamedTuple):
-    """The order in which levels are visited.
+    """The order in which a cycle visits the levels, and the number of sweeps on each level.
 
     Attributes
     ----------
     first
         First state of each level, and the total.
     remaining
-        Buffer for the remaining visits to each level. The entry of the first level is its number of consecutive
-        visits in
-        the first cycle, and 0 afterwards.
+        Buffer for the remaining visits to each level. The entry of the first level is its number of consecutive visits
+        in the first cycle, and 0 afterwards.
     repeats
         Consecutive visits to each level.
     sweeps
@@ -45,7 +44,7 @@ class Schedule(NamedTuple):
 
 
 def cycle(schedule, levels):
-    """Run one cycle from the first level."""
+    """Run one W-cycle over all levels, from the first level and back, in place."""
     remaining = schedule.remaining
     last = len(schedule.first) - 2
     level = 0

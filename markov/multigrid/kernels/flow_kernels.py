@@ -36,7 +36,7 @@ __all__ = [
 
 
 class FinerFlows(NamedTuple):
-    """First flow of each row of a finer grid, all its flows, a buffer of indices per coarse row, and x."""
+    """First flow of each row of a finer grid, all its flows, a buffer of positions per coarse row, and x."""
 
     begin: NDArray[np.uint64]
     values: NDArray[np.floating[Any]]
@@ -45,26 +45,26 @@ class FinerFlows(NamedTuple):
 
 
 class Weighted(NamedTuple):
-    """Numbers of states by which their flows are weighted, and the minimum weight."""
+    """The numbers x of states, by which flows out of them are weighted, and the minimum weight."""
 
     x: NDArray[np.floating[Any]]
     minimum: float
 
 
 class WeightedRates(NamedTuple):
-    """Rates of transitions, and the weights of their states."""
+    """Rates of transitions, and the weights of their source states."""
 
     rates: SlotRates
     weighted: Weighted
 
 
 def weight(x, minimum):
-    """Return the weight of a flow out of a state of probability x."""
+    """Return the weight of a flow out of a state of probability x, which is x."""
     return x
 
 
 def restrict_rates(span, grid, children, parts, fine, values):
-    """Sum the flows of the finest grid between cells of the first coarse one, entry by entry.
+    """Write the flows between cells of the first coarse grid: sums of the finest grid's rates times weights.
 
     A part is a flow at a rate out of a state, weighted by that.
     """
@@ -92,7 +92,7 @@ def restrict_rates(span, grid, children, parts, fine, values):
 
 
 def restrict(span, grid, children, parts, fine, values):
-    """Sum the flows between the cells of the next coarse grid, entry by entry.
+    """Write the flows between the cells of the next coarse grid: sums of the finer grid's flows times x.
 
     As `restrict_rates`, but a part is one of the flows of the finer grid in a row of the coarse cell's children.
     """
@@ -123,7 +123,7 @@ def restrict(span, grid, children, parts, fine, values):
 
 
 def outflows(span, grid, frequent, values, scale):
-    """Add the flows into the states of rows to ``scale`` of their sources."""
+    """Add each flow into the states of a span of rows to ``scale`` of its source state."""
     for s, r, v in flow_slots(span, grid, frequent):
         first = grid.begin[r]
         for e in range(first, grid.begin[r + ONE]):
@@ -131,7 +131,7 @@ def outflows(span, grid, frequent, values, scale):
 
 
 def prolong(span, grid, children, unroll, coarse, x):
-    """Multiply each state by the factor of its cell."""
+    """Multiply each state of a finer grid by the factor of its coarse cell, for a span of coarse rows."""
     for row in range(span[0], span[1]):
         for c in range(ZERO, ZERO + children.rows.shape[1]):
             if not children.present[row, c]:
@@ -151,7 +151,7 @@ def prolong(span, grid, children, unroll, coarse, x):
 
 
 def entry_flows(span, flows, grid, flows_by_cell, rate, x):
-    """Add the flow of each entry of each kind, summed over the cells."""
+    """Add to ``flows`` the flow of each entry of each kind of cell, its rate times x, over the cells of a span."""
     for row in range(span[0], span[1]):
         kinds = grid.rows[grid.row_kind[row]]
         w = grid.value_begin[row]

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Aggregates",
     "Equations",
-    "Leaking",
+    "LeakingEquations",
     "Weights",
-    "add",
+    "add_corrections",
     "cells_by_costs",
     "cells_by_shares",
     "cost_levels",
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Weights(NamedTuple):
-    """Weights of states in the equations of their aggregates, and costs per second.
+    """Weights of states in the equations of their aggregates, and the cost per second in each state.
 
     Attributes
     ----------
@@ -56,8 +56,10 @@ class Weights(NamedTuple):
     levels: NDArray[np.uint8]
 
 
-class Leaking(NamedTuple):
-    """The equations of the finest grid: rates of entries, the counts on which they depend, and weights.
+class LeakingEquations(NamedTuple):
+    """The equations of hitting times on the finest grid: rates of entries, counts on which they depend, weights.
+
+    The reference has an additional flow ``leak`` that leaves the chain.
 
     The reference has an additional flow ``leak`` that leaves the chain.
     """
@@ -70,7 +72,7 @@ class Leaking(NamedTuple):
 
 
 def cost_levels(minimum, largest, pi, levels):
-    """Set levels of costs: the number of times that weight / largest is divided by 256, at most 255.
+    """Write the cost level of each state: how often its weight / largest is divided by 256, at most 255.
 
     The weight of a state is its probability, at least ``minimum``.
     """
@@ -85,11 +87,10 @@ def weight(x, minimum):
 
 
 def cells_by_costs(run, grid, plan, equations, backward, h):
-    """Solve the equations of the cells ``low`` up to ``high`` of a segment.
+    """Solve the equations of hitting times in the cells ``low`` up to ``high`` of a segment, in turn.
 
-    Rates are those out of a state over their sum; ``scale`` is one over the sum. The reference has a leak as large
-    as its
-    flow to other states.
+    Rates are those out of a state over their sum; ``scale`` is one over the sum. The reference has a leak as large as
+    its flow to other states.
     """
     row, k, low, high = run
     rate, scale, costs, levels, reference = equations
@@ -106,7 +107,7 @@ def cells_by_costs(run, grid, plan, equations, backward, h):
 
 
 def restrict_rate_residual(span, sums, restriction, equations, h):
-    """Restrict the residual: sum it over the cells of the first coarse grid, by the weights of the equations.
+    """Write the finest grid's residual, summed by aggregate with weights, into the right-hand sides of the next level.
 
     The sums are divided by the flows out of the cells. ``sums`` is a buffer for one coarse row.
     """
@@ -134,7 +135,9 @@ UNDERFLOW_GUARD = 1e-300
 
 
 class Equations(NamedTuple):
-    """The equations of a coarse grid: the shares of each flow, right-hand sides, and the flow out of each state.
+    """The equations of hitting times on a coarse grid: shares of flows, right-hand sides, flows out of states.
+
+    The reference has an additional flow ``leak`` that leaves the chain.
 
     The reference has an additional flow ``leak`` that leaves the chain.
     """
@@ -147,7 +150,7 @@ class Equations(NamedTuple):
 
 
 class Aggregates(NamedTuple):
-    """The aggregates of a grid's states in the next coarse grid.
+    """The aggregates of a grid's states in the next coarse grid, with their outflows and right-hand sides.
 
     Attributes
     ----------
@@ -165,8 +168,8 @@ class Aggregates(NamedTuple):
     right: Narrow
 
 
-def add(span, grid, children, aggregate_of_cell, coarse, h):
-    """Add to each state the amount of its aggregate."""
+def add_corrections(span, grid, children, aggregate_of_cell, coarse, h):
+    """Add to h of each state the amount of its aggregate, for a span of coarse rows."""
     for row in range(span[0], span[1]):
         for c in range(ZERO, ZERO + children.rows.shape[1]):
             if not children.present[row, c]:
@@ -180,7 +183,7 @@ def add(span, grid, children, aggregate_of_cell, coarse, h):
 
 
 def cells_by_shares(run, grid, plan, equations, backward, h):
-    """Solve the equations of the cells ``low`` up to ``high`` of a segment of a coarse grid.
+    """Solve the equations of hitting times in the cells of a segment of a coarse grid, in turn.
 
     By differences: shares in float32 need not sum to one.
     """
@@ -206,7 +209,7 @@ def cells_by_shares(run, grid, plan, equations, backward, h):
 
 
 def restrict_residual(span, sums, restriction, equations, h):
-    """Restrict the residual: sum it over the cells of the next coarse grid, divided by their flows out.
+    """Write a coarse grid's residual, summed by aggregate, into the right-hand sides of the next level.
 
     ``sums`` is a buffer for one coarse row.
     """
@@ -231,7 +234,7 @@ def restrict_residual(span, sums, restriction, equations, h):
 
 
 def row_sums(span, grid, frequent, flows, equations):
-    """Set ``out`` to the flow out of each state, the leak included, and ``values`` to shares of it."""
+    """Write the flow out of each state, the leak included, into ``out``, and shares of it into ``values``."""
     for s, r, v in flow_slots(span, grid, frequent):
         count = grid.begin[r + ONE] - grid.begin[r]
         total = equations.leak if s == equations.reference else 0.0

@@ -45,7 +45,7 @@ __all__ = [
 
 
 class Finest(NamedTuple):
-    """The first level, ``A x = -right``.
+    """The equations ``A x = -right`` of the first level, and the weights of restriction and prolongation.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Finest(NamedTuple):
 
 
 class Coarser(NamedTuple):
-    """The other levels, x / scale = right + values x, and the vectors of all levels.
+    """The equations x / scale = right + values x of all other levels, and the vectors x and right of all levels.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Coarser(NamedTuple):
 
 
 def descend(level, schedule, levels):
-    """Sweep a level, from x = 0 on all but the first, and restrict its residual to the next one."""
+    """Sweep a level, from x = 0 on all but the first, and restrict its residual to the next level."""
     finest, coarse = levels
     low, high, end = schedule.first[level], schedule.first[level + 1], schedule.first[level + 2]
     for s in range(high, end):
@@ -130,7 +130,7 @@ def descend(level, schedule, levels):
 
 
 def solve_coarsest(schedule, levels):
-    """Solve the last level."""
+    """Solve the equations of the last level by its inverse matrix."""
     _, coarse = levels
     last = len(schedule.first) - 2
     low, high = schedule.first[last], schedule.first[last + 1]
@@ -142,7 +142,7 @@ def solve_coarsest(schedule, levels):
 
 
 def ascend(level, schedule, levels):
-    """Correct a level by the amounts of its aggregates, and sweep it backward."""
+    """Add to x of a level the amounts of its aggregates, and sweep it backward."""
     finest, coarse = levels
     low, high = schedule.first[level], schedule.first[level + 1]
     if level == 0:
@@ -158,7 +158,7 @@ def ascend(level, schedule, levels):
 
 
 def sweep_first(n, backward, finest, coarse):
-    """Solve the equations of the first level in turn."""
+    """Solve the equations of the first level in turn, state by state (Gauss-Seidel)."""
     x = coarse.x
     for position in range(n):
         s = n - 1 - position if backward else position
@@ -169,7 +169,7 @@ def sweep_first(n, backward, finest, coarse):
 
 
 def restrict_first(high, finest, coarse):
-    """Add the residuals of the first level to the equations of their aggregates."""
+    """Add the residuals of the first level, with weights, to the right-hand sides of their aggregates."""
     x, right = coarse.x, coarse.right
     for s in range(high):
         residual = right[s] + finest.diagonal_offset * x[s]
@@ -179,7 +179,7 @@ def restrict_first(high, finest, coarse):
 
 
 def sweep(low, high, backward, coarse):
-    """Solve the equations of the states low .. high - 1 in turn."""
+    """Solve the equations of the states low .. high - 1 in turn (Gauss-Seidel)."""
     x = coarse.x
     for n in range(high - low):
         s = high - 1 - n if backward else low + n
@@ -190,7 +190,7 @@ def sweep(low, high, backward, coarse):
 
 
 def restrict(low, high, coarse):
-    """Add the residuals of the states low .. high - 1 to the equations of their aggregates."""
+    """Add the residuals of the states low .. high - 1 to the right-hand sides of their aggregates."""
     x, right = coarse.x, coarse.right
     for s in range(low, high):
         residual = right[s] - x[s] / coarse.scale[s]
@@ -200,7 +200,7 @@ def restrict(low, high, coarse):
 
 
 def sweep_first_from_zero(n, finest, coarse):
-    """Solve the equations of the first level in turn, from x = 0."""
+    """Solve the equations of the first level in turn, from x = 0: entries below the diagonal suffice."""
     x = coarse.x
     for s in range(n):
         total = coarse.right[s]
@@ -210,7 +210,7 @@ def sweep_first_from_zero(n, finest, coarse):
 
 
 def restrict_first_after_zero(n, finest, coarse):
-    """Add the residuals after `sweep_first_from_zero` to the equations of the aggregates."""
+    """Add the residuals after `sweep_first_from_zero` to the right-hand sides of the aggregates."""
     for s in range(n):
         residual = 0.0
         for k in range(finest.middle[s], finest.rows[s + 1]):
@@ -219,7 +219,7 @@ def restrict_first_after_zero(n, finest, coarse):
 
 
 def sweep_from_zero(low, high, coarse):
-    """Solve the equations of the states low .. high - 1 in turn, from x = 0."""
+    """Solve the equations of the states low .. high - 1 in turn, from x = 0: entries below the diagonal suffice."""
     x = coarse.x
     for s in range(low, high):
         total = coarse.right[s]
@@ -229,7 +229,7 @@ def sweep_from_zero(low, high, coarse):
 
 
 def restrict_after_zero(low, high, coarse):
-    """Add the residuals after `sweep_from_zero` to the equations of the aggregates."""
+    """Add the residuals after `sweep_from_zero` to the right-hand sides of the aggregates."""
     for s in range(low, high):
         residual = 0.0
         for k in range(coarse.middles[s], coarse.indptr[s + 1]):
@@ -243,7 +243,7 @@ HELPERS = *FIRST_LEVEL, sweep_from_zero, restrict_after_zero, sweep, restrict, d
 
 
 def find_upper_entries(low, high, indptr, indices, middles):
-    """Write the first entry above the diagonal of each row, and return whether all rows ascend."""
+    """Write the first entry above the diagonal of each row; return whether the columns of all rows ascend."""
     ordered = True
     for s in range(low, high):
         before, place = -1, indptr[s + 1]
@@ -259,7 +259,7 @@ def find_upper_entries(low, high, indptr, indices, middles):
 
 
 def multiply(rows, columns, entries, diagonal_offset, x, product):
-    """Write A x, for A with an additional number on the diagonal."""
+    """Write A x into ``product``, for A with an additional number on the diagonal."""
     for s in range(len(x)):
         total = diagonal_offset * x[s]
         for k in range(rows[s], rows[s + 1]):
@@ -268,7 +268,7 @@ def multiply(rows, columns, entries, diagonal_offset, x, product):
 
 
 def transpose(low, high, source, target):
-    """Write the transposed entries of the states low .. high - 1, in rows from ``rows[low]`` on.
+    """Write the transposed entries of the states low .. high - 1 into ``target``, in rows from ``rows[low]`` on.
 
     ``source`` and ``target`` are rows, columns and entries; the target's rows behind the entry ``low`` are zero before.
     """
@@ -291,7 +291,7 @@ def transpose(low, high, source, target):
 
 
 def step_products(residual, change, former, weights, products):
-    """Multiply with each other, weighted: the residual, the change, and the change of each former step.
+    """Write weighted inner products of the residual, its change by a step, and its changes by former steps.
 
     ``products`` gets residual residual, residual change, change change, and change former for each former step.
     """
@@ -310,7 +310,7 @@ def step_products(residual, change, former, weights, products):
 
 
 def advance(solution, step_and_change, former, shares, length):
-    """Subtract shares of former steps from a step, and add ``length`` times the step to the solution.
+    """Subtract shares of former steps from a step, and add ``length`` times the step to the solution, in place.
 
     The solution is x and its residual; ``former`` are steps and their changes of the residual.
     """

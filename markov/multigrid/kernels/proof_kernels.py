@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from markov.computing.double_double_kernels import two_product, two_sum
+from markov.computing.double_double_kernels import rounding_of_product, rounding_of_sum
 from markov.computing.rounding import U
 from markov.multigrid.kernels.rate_kernels import at_cell, at_row
 from markov.multigrid.kernels.tables import ONE, ZERO
@@ -100,7 +100,7 @@ class Raising(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """Hitting times, the marks of recurrent states, and the drift above which a state fails."""
+    """Hitting times h, the marks of recurrent states, and the drift above which a state fails."""
 
     h: NDArray[np.floating[Any]]
     marked: Marked
@@ -108,7 +108,7 @@ class Checked(NamedTuple):
 
 
 class Heights(NamedTuple):
-    """Hitting times with their minimum, which weigh a misfit, and the marks of recurrent states."""
+    """Hitting times h and their minimum, whose difference weighs x Q, and the marks of recurrent states."""
 
     h: NDArray[np.floating[Any]]
     minimum: float
@@ -116,7 +116,7 @@ class Heights(NamedTuple):
 
 
 def drift(span, failing, grid, frequent, equations, checked):
-    """Return the largest (Q h)(s), rounded up, of the marked states but the reference.
+    """Return the largest drift (Q h)(s), rounded up, of the marked states except the reference; count failing states.
 
     NaN if any of them is NaN. The second result is the number of states above ``limit``;
     ``failing`` gets the first of these states, up to its length.
@@ -148,7 +148,7 @@ def drift(span, failing, grid, frequent, equations, checked):
 
 
 def misfit(span, grid, rates, heights, x):
-    """Return sums of (x Q)+ and (x Q)- times h - least, rounded up, and of x, over marked states.
+    """Return the sums of (x Q)+ and (x Q)- times h - minimum, rounded up, and the sum of x, over marked states.
 
     Transitions are those into each state. The sum of x is compensated (Neumaier).
     """
@@ -181,7 +181,7 @@ def misfit(span, grid, rates, heights, x):
 
 
 def misfit_exactly(span, grid, rates, heights, x):
-    """Return the first two sums of `misfit` with each (x Q)(s) in double-double.
+    """Return the first two sums of `misfit`, with each (x Q)(s) in double-double.
 
     The rounding errors of products and sums are summed beside them; the rounding errors of that sum are in the bound.
     """
@@ -191,15 +191,15 @@ def misfit_exactly(span, grid, rates, heights, x):
     drained = 0.0
     for s, r in slots(span, grid, counts):
         total = -x[s] * rates.exit_rate[r]
-        lost = two_product(-x[s], rates.exit_rate[r])
+        lost = rounding_of_product(-x[s], rates.exit_rate[r])
         more = x[s] * rates.exit_rounding[r]
         correction = lost - more
         size = abs(lost) + abs(more)
         count = 6.0
         for e in range(grid.begin[r], grid.begin[r + ONE]):
             flow = x[s + grid.step[e]] * rates.rate[e]
-            lost = two_product(x[s + grid.step[e]], rates.rate[e])
-            more = two_sum(total, flow)
+            lost = rounding_of_product(x[s + grid.step[e]], rates.rate[e])
+            more = rounding_of_sum(total, flow)
             total += flow
             correction += lost + more
             size += abs(lost) + abs(more)
@@ -214,9 +214,7 @@ def misfit_exactly(span, grid, rates, heights, x):
 
 
 def raise_failing(queue, grid, rates, equations, rule, h):
-    """Raise h until (Q h)(s) is at most a limit in the queued states, and in states that lead to raised states.
-
-    Return the number of states that remain in the queue.
+    """Raise h until (Q h)(s) is at most a limit in the states of a queue; return how many remain in the queue.
 
     Raising h in a state lowers Q h there and raises it only in states with a transition into it: these are queued then.
     """

@@ -11,10 +11,10 @@ __all__ = ["at_cell", "at_row"]
 
 
 def at_row(counts, kind, row):
-    """Do nothing."""
+    """Do nothing before a row of cells is processed: rates do not depend on counts."""
     pass  # a docstring is not compiled  # noqa: PIE790
 
 
 def at_cell(counts, kind, cell):
-    """Do nothing."""
+    """Do nothing before a cell is processed: rates do not depend on counts."""
     pass  # a docstring is not compiled  # noqa: PIE790

@@ -38,7 +38,7 @@ class Digits(NamedTuple):
 
 
 class SlotIndex(NamedTuple):
-    """Positions of the combinations of other components in the cells of a grid.
+    """Positions of the combinations of other components in the rows, cells and slots of a grid.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class SlotIndex(NamedTuple):
 
 
 def spread(span, grid, backward, old, new, marks):
-    """Add the bit ``new`` to states that have ``old`` and a transition from a state with ``new``; count them."""
+    """Add the bit ``new`` to states with ``old`` and a transition from a state with ``new``; return their number."""
     n_marked = 0
     for n in range(span[0], span[1]):
         row = span[1] - ONE - n if backward else n
@@ -94,7 +94,7 @@ def spread(span, grid, backward, old, new, marks):
 
 
 def follow(grid, stack, old, new, marks):
-    """Mark as `spread` does, but state by state: from each marked state along all paths.
+    """Mark states as `spread` does, but one by one along all paths from marked states; return their number.
 
     ``stack`` is a buffer for the states to follow. States that do not fit are left to the next pass.
     """
@@ -123,14 +123,14 @@ def follow(grid, stack, old, new, marks):
 
 
 def fill(span, grid, present, bit, marks):
-    """Set the marks of occupied slots of each kind of cell to a bit, and all other marks to zero."""
+    """Set the marks of occupied slots of each kind of cell to ``bit``, and all other marks to zero."""
     counts = ()
     for s, r in slots(span, grid, counts):
         marks[s] = bit if present[r] else 0
 
 
 def count_entries(span, grid, bit, marks):
-    """Return the number of marked states, and of transitions out of them."""
+    """Return the number of states whose marks have ``bit``, and of the transitions out of them."""
     counts = ()
     states = 0
     n_entries = ZERO
@@ -142,14 +142,14 @@ def count_entries(span, grid, bit, marks):
 
 
 def clear_unmarked(span, row_states, bit, marks, x):
-    """Set x to zero in states without a mark."""
+    """Set x to zero in the states of a span of rows whose marks lack ``bit``."""
     for s in range(span[0] * row_states, span[1] * row_states):
         if not marks[s] & bit:
             x[s] = 0.0
 
 
 def survey(begin, count, digits, index, marked, results):
-    """Find the marked states among ``count`` numbers of the space; return their number.
+    """Write the marked states among ``count`` numbers of the space into ``results``; return how many there are.
 
     ``results`` gets their numbers in the space, and their indices in the grid.
     """

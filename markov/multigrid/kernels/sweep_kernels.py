@@ -33,7 +33,7 @@ __all__ = ["SweepPlan", "cells_by_flows", "cells_by_rates", "sweep"]
 
 
 class SweepPlan(NamedTuple):
-    """Number of sweeps, and groups, of the cells of a grid.
+    """Number of sweeps of each kind of cell, unrolled patterns, and the rows that are swept side by side.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class SweepPlan(NamedTuple):
 
 
 def identical_rows(grid, plan, remaining, row, backward):
-    """Return the number of rows that are swept side by side, out of ``remaining``: ``together``, or one."""
+    """Return the number of rows to sweep side by side from ``row`` on: ``together`` if all are of one kind, or 1."""
     group = ONE
     while group < plan.together and group < remaining:
         other = row - group if backward else row + group
@@ -65,7 +65,7 @@ def identical_rows(grid, plan, remaining, row, backward):
 
 
 def cells_by_rates(run, grid, plan, equations, backward, x):
-    """Sweep the cells ``low`` up to ``high`` of a segment.
+    """Set each state in the cells ``low`` up to ``high`` of a segment to its inflow by rates, in turn.
 
     Rates and sources are divided by the rate out of the state.
     """
@@ -86,7 +86,7 @@ def cells_by_rates(run, grid, plan, equations, backward, x):
 
 
 def cells_by_flows(run, grid, plan, equations, backward, x):
-    """Sweep the cells ``low`` up to ``high`` of a segment, which have their own flows."""
+    """Set each state in the cells ``low`` up to ``high`` of a segment to its inflow by flows, in turn."""
     row, k, low, high = run
     before, value_begin, values, scale, source = equations
     number = grid.numbers[k]
@@ -108,7 +108,7 @@ def cells_by_flows(run, grid, plan, equations, backward, x):
 
 
 def sweep(span, grid, plan, equations, backward, x):
-    """Solve the equation of each state of rows in turn; cells of frequent kinds by spliced statements."""
+    """Solve the equation of each state in a span of rows, in turn; unrolled cells by spliced statements."""
     top, bottom = span
     rows = bottom - top
     n = ZERO

@@ -34,7 +34,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 class Cells(NamedTuple):
-    """The cells of a grid in rows, and the targets of their transitions.
+    """The cells of a grid in rows, and the targets of their transitions, as unsigned arrays for kernels.
 
     Attributes
     ----------
@@ -68,12 +68,12 @@ class Cells(NamedTuple):
 
 
 def as_unsigned(numbers: Any) -> NDArray[np.uint64]:
-    """Return whole numbers as uint64; negative ones wrap."""
+    """Return whole numbers as a contiguous uint64 array; negative numbers wrap."""
     return np.ascontiguousarray(np.asarray(numbers, dtype=np.int64).astype(np.uint64))
 
 
 def cells_of(grid: Grid) -> Cells:
-    """Return the tables of a grid for the kernels."""
+    """Return the tables of a grid's cells and transitions as a record for kernels."""
     first, starts, numbers = grid.segments
     stops = np.append(starts[1:], 0)
     stops[first[1:] - 1] = grid.shape[-1]
@@ -93,14 +93,14 @@ def cells_of(grid: Grid) -> Cells:
 
 
 class Frequent(NamedTuple):
-    """The 1-based pattern of each kind that is unrolled (0: none), and a row without unrolled cells."""
+    """The number (from 1) of each kind's unrolled pattern, 0 for none, and a row without unrolled cells."""
 
     special: Numbers
     excluded_row: np.uint64
 
 
 class SlotRates(NamedTuple):
-    """The rate of each entry, that out of each slot of each kind, and the counts on which they depend."""
+    """The rate of each entry, the total rate out of each slot of each kind, and the counts on which they depend."""
 
     rate: Vector
     exit_rate: Vector
@@ -147,7 +147,7 @@ class Restriction(NamedTuple):
 
 
 class PartTable(NamedTuple):
-    """The parts of the flows of a coarse grid.
+    """The flows of a grid that are summed to each flow of the next coarser grid.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class PartTable(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """Marks of states, and the bit that selects states."""
+    """Marks of states, and the bit that selected states have in them."""
 
     bit: int
     marks: NDArray[np.uint8]

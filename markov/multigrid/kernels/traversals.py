@@ -15,7 +15,7 @@ __all__ = ["child_slots", "flow_slots", "other_slots", "slots"]
 
 
 def slots(span, grid, counts):
-    """Yield each state of the rows of a span, and its slot among the slots of all kinds."""
+    """Yield the number of each state in the rows of a span, and its index among the slots of all kinds."""
     for row in range(span[0], span[1]):
         kind = grid.row_kind[row]
         s = row * grid.cells * grid.width
@@ -31,7 +31,7 @@ def slots(span, grid, counts):
 
 
 def other_slots(span, grid, frequent, counts):
-    """Yield the same as `slots`, without the cells of frequent kinds."""
+    """Yield the same as `slots` for the states in cells of kinds that are not unrolled."""
     for row in range(span[0], span[1]):
         kind = grid.row_kind[row]
         s = row * grid.cells * grid.width
@@ -50,7 +50,7 @@ def other_slots(span, grid, frequent, counts):
 
 
 def flow_slots(span, grid, frequent):
-    """Yield the same as `other_slots`, and the first flow of each state, for grids whose cells have their own flows."""
+    """Yield the same as `other_slots`, and the first flow of each state, for grids whose cells have flows."""
     for row in range(span[0], span[1]):
         kind = grid.row_kind[row]
         v = grid.value_begin[row]
@@ -69,7 +69,7 @@ def flow_slots(span, grid, frequent):
 
 
 def child_slots(coarse, children, grid, frequent, target, counts):
-    """Yield the states of the rows that make up a coarse row.
+    """Yield the states of the rows that make up a coarse row, with slot, first flow and aggregate of each.
 
     Each with its slot among the slots of all kinds, its first flow if cells have their own, and the position of its
     aggregate in the coarse row, by ``target.aggregate_of_cell`` for each cell of a row.

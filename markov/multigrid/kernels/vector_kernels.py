@@ -13,32 +13,42 @@ from typing import NamedTuple
 from markov.multigrid.kernels.tables import ONE
 from markov.multigrid.kernels.traversals import other_slots, slots
 
-__all__ = ["Shares", "balance", "blend", "compare", "imbalance", "invert", "multiply", "overcorrect", "reset"]
+__all__ = [
+    "Shares",
+    "balance",
+    "blend",
+    "compare",
+    "imbalance",
+    "invert_scale",
+    "multiply",
+    "overcorrect",
+    "reset_factors",
+]
 
 TINY = 1e-300
 
 
-def reset(span, row_states, scale, x):
-    """Set ``scale`` to zero and x to one."""
+def reset_factors(span, row_states, scale, x):
+    """Set ``scale`` to zero and x to one in the states of a span of rows."""
     for s in range(span[0] * row_states, span[1] * row_states):
         scale[s] = 0.0
         x[s] = 1.0
 
 
-def invert(span, row_states, scale):
-    """Replace ``scale`` by its inverse."""
+def invert_scale(span, row_states, scale):
+    """Replace each number of ``scale`` by one over it, in the states of a span of rows."""
     for s in range(span[0] * row_states, span[1] * row_states):
         scale[s] = 1.0 / max(scale[s], TINY)
 
 
 def overcorrect(span, row_states, x):
-    """Raise x to the power 1.25."""
+    """Raise x to the power 1.25 in the states of a span of rows."""
     for s in range(span[0] * row_states, span[1] * row_states):
         x[s] *= math.sqrt(math.sqrt(x[s]))
 
 
 class Shares(NamedTuple):
-    """Shares of the differences to two other vectors, and the minimum of an entry relative to its old value."""
+    """Shares of the differences to two other vectors in a combination, and the minimum of an entry."""
 
     a: float
     b: float
@@ -56,7 +66,7 @@ def blend(span, row_states, shares, x, y, z):
 
 
 def multiply(span, row_states, factor, x):
-    """Multiply x by a number."""
+    """Multiply x by a factor in the states of a span of rows."""
     for s in range(span[0] * row_states, span[1] * row_states):
         x[s] *= factor
 
@@ -65,7 +75,7 @@ UNDERFLOW_GUARD = 1e-300
 
 
 def balance(span, grid, frequent, rates, x):
-    """Return the sums of |inflow - outflow|, of outflow, and of x."""
+    """Return the sums of |inflow - outflow|, of outflow and of x over the states of a span of rows."""
     counts = rates.counts
     off = 0.0
     flow = 0.0
@@ -82,7 +92,7 @@ def balance(span, grid, frequent, rates, x):
 
 
 def imbalance(span, grid, rates, marked, x):
-    """Return the maximum of inflow / outflow over the marked states."""
+    """Return the maximum of inflow / outflow over the marked states of a span of rows."""
     counts = rates.counts
     largest = 0.0
     for s, r in slots(span, grid, counts):

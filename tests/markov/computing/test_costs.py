@@ -17,7 +17,7 @@ from markov import GTH, Levels, MarkovChain, PauseTandem, explore, generator, st
 from markov.computing import costs, resources
 from markov.computing.compilation import bound_kernel
 from markov.computing.double_double_kernels import variation
-from markov.computing.resources import Counter, interruptible, report, watch_residuals
+from markov.computing.resources import Counter, interruptible, report_residual, watch_residuals
 from markov.errors import TooLargeError
 from tests.surface import HANG, printed_by
 
@@ -25,7 +25,7 @@ from tests.surface import HANG, printed_by
 
 
 def test_work_of_levels_is_the_inverse_of_their_seconds() -> None:
-    assert costs.levels_work(costs.levels(0, 7e9)) == pytest.approx(7e9, rel=1e-14)
+    assert costs.level_reduction_work(costs.level_reduction(0, 7e9)) == pytest.approx(7e9, rel=1e-14)
 
 
 def test_a_proof_with_levels_of_the_solution_is_cheaper_than_with_others() -> None:
@@ -208,14 +208,14 @@ def test_what_a_call_returns_and_raises(seconds):
 
 
 def test_reports_are_collected():
-    report(1, 1.0)  # nobody looks on
+    report_residual(1, 1.0)  # nobody looks on
     with watch_residuals(1e-6) as history:
         for n in range(4):
-            report(n, 10.0**-n)
+            report_residual(n, 10.0**-n)
         with watch_residuals(None) as inner:
-            report(7, 0.5)
-        report(4, 0.0)
-    report(9, 1.0)
+            report_residual(7, 0.5)
+        report_residual(4, 0.0)
+    report_residual(9, 1.0)
     assert history == [(0, 1.0), (1, 0.1), (2, 0.01), (3, 0.001), (4, 0.0)]
     assert inner == [(7, 0.5)]
 
@@ -227,7 +227,7 @@ def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with watch_residuals(1e-4):
         for n in range(5):
-            report(n, 10.0**-n)
+            report_residual(n, 10.0**-n)
     shown = capsys.readouterr().err
     assert "pi Q = 0: 100 % of the digits" in shown
     assert "iteration 4, residual 1.0e-04" in shown
@@ -243,10 +243,10 @@ def test_the_time_left_counts_from_the_beginning(monkeypatch, capsys):
         assert 45.0 < counter.bar.format_dict["elapsed"] < 60.0
     assert "50/100" in capsys.readouterr().err
     with watch_residuals(1e-4):
-        report(0, 1.0)
+        report_residual(0, 1.0)
         resources._active_watch.get().begin -= 50.0
         monkeypatch.setattr("markov.computing.resources.REFRESH_SECONDS", 0.0)
         resources._active_watch.get().bar = None  # not shown until now
         resources._active_watch.get().next = 0.0
-        report(10, 1e-2)
+        report_residual(10, 1e-2)
         assert "50 % of the digits [00:50<00:" in capsys.readouterr().err

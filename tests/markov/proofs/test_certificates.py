@@ -28,7 +28,7 @@ from markov import (
     stationary,
 )
 from markov.computing.double_double import DoubleDouble, Product
-from markov.methods.jump_chain import jumps
+from markov.methods.jump_chain import jump_chain_of
 from markov.multigrid.hierarchy import build_hierarchy
 from markov.multigrid.linear_multigrid import CoarseLevels
 from markov.proofs.certificates import (
@@ -244,7 +244,7 @@ def test_cycles_that_diverge_get_more_sweeps():
     pi = np.maximum(pi, 1e-8 * pi.max())
     flow, weights = pi * -chain.Q.diagonal(), (pi / pi.max()) ** -0.1
     components = chain.components_of(chain.recurrent_classes[0])
-    levels = build_hierarchy(jumps(chain.Q).inflow, flow, flow, components)
+    levels = build_hierarchy(jump_chain_of(chain.Q).inflow, flow, flow, components)
     found = supersolution(DoubleDouble(chain.Q), MultigridPoisson(chain.Q, pi, levels, weights), weights)
     assert found.c > SUFFICIENT_DRIFT
     # mean costs until the reference, by dense linear algebra; (Q h)(x) <= -c puts h above c times them

@@ -174,7 +174,7 @@ def matrix_of(grid, rates=None):
     kinds = grid.rows[grid.row_kind].ravel()
     rows, columns, values = [], [], []
     for cell, (kind, place) in enumerate(zip(kinds.tolist(), np.ndindex(*grid.shape), strict=True)):
-        rate = None if rates is None else rates.at(place)[0]
+        rate = None if rates is None else rates.at_cell(place)[0]
         for slot in range(grid.width):
             k = kind * grid.width + slot
             s = cell * grid.width + slot

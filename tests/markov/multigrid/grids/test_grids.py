@@ -14,7 +14,7 @@ from markov import PauseTandem, explore
 from markov.generators.regions import Region
 from markov.generators.standins import Curve, Span
 from markov.multigrid.cycle import w_cycle
-from markov.multigrid.grid import Along, Rates, Varying, coarsen, moves_of
+from markov.multigrid.grid import AxisCurve, Rates, VaryingRate, coarsen, moves_of
 from markov.multigrid.levels import Coarse, Finest, Parts, parts_table, rate_table
 from tests.markov.multigrid.grids.conftest import (
     CHAIN,
@@ -118,7 +118,7 @@ def test_rates_that_depend_on_counts_move_with_their_states():
     within = Curve(Span(0, 1, 2), 0, 0, values)
     regions = [Region((1, 5), (2, 8), [((0, -1), along), ((0, 1), within)])]
     moves = moves_of(regions, (1, 3), [1], [0], [3])
-    curve = Varying(0.0, (Along(0, 0, values.tobytes()),))
+    curve = VaryingRate(0.0, (AxisCurve(0, 0, values.tobytes()),))
     assert moves.variants == (curve,)
     assert moves.varying.tolist() == [0, 0, -1, -1]
     assert moves.source.tolist() == [0, 1, 0, 1]
@@ -149,7 +149,7 @@ def test_what_flows_out_of_a_state_is_the_sum_of_its_rates():
     for cell, at in enumerate(np.ndindex(*grid.shape)):
         slots = slice(kinds[cell] * grid.width, (kinds[cell] + 1) * grid.width)
         states = slice(cell * grid.width, (cell + 1) * grid.width)
-        assert rates.at(at)[1][slots] == pytest.approx(np.ravel(sums[states]), rel=1e-15)
+        assert rates.at_cell(at)[1][slots] == pytest.approx(np.ravel(sums[states]), rel=1e-15)
 
 
 def at_cell(table, kind, row, cell):
@@ -177,7 +177,7 @@ def test_rates_of_cells_are_written_before_they_are_read(plain):
                 own = slice(grid.begin[kind * grid.width], grid.begin[(kind + 1) * grid.width])
                 slots = slice(kind * grid.width, (kind + 1) * grid.width)
                 place = *np.unravel_index(row, grid.shape[:-1]), cell
-                rate, exit_rate = rates.at(list(map(int, place)))
+                rate, exit_rate = rates.at_cell(list(map(int, place)))
                 assert np.array_equal(table.rate[own], rate[own])
                 assert np.array_equal(table.exit_rate[slots], exit_rate[slots])
 
@@ -194,7 +194,7 @@ def test_rates_of_parts_are_those_of_the_cells_that_they_belong_to(plain):
             begin, end = joined.begin[joined.first[[kind, kind + 1]]]
             for p in range(begin, end):
                 a, b = divmod(int(joined.cell[p]), 3)
-                expected = rates.at((2 * row + a, 3 * cell + b))[0][parts.entry[p]]
+                expected = rates.at_cell((2 * row + a, 3 * cell + b))[0][parts.entry[p]]
                 assert table.rate[p] == expected
 
 

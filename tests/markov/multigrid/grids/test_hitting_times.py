@@ -12,7 +12,7 @@ from markov import MatrixFree, PauseTandem, stationary
 from markov.multigrid import proofs
 from markov.multigrid.grid import coarsen
 from markov.multigrid.kernels import proof_kernels as kernels
-from markov.multigrid.kernels.hitting_time_kernels import Leaking, cost_levels
+from markov.multigrid.kernels.hitting_time_kernels import LeakingEquations, cost_levels
 from markov.multigrid.kernels.tables import Marked, SlotRates
 from markov.multigrid.levels import Level
 from markov.multigrid.model import QUEUED, RECURRENT
@@ -187,8 +187,8 @@ def test_h_is_raised_where_it_falls_short(spoilt):
     before, short = times.h.copy(), drift()
     bounds = Drift(times, grid_of(TANDEM).layout, marks)
     assert bounds.drift_bound() == pytest.approx(-short.max(), rel=1e-9)
-    assert sorted(bounds.failing()) == counted[short > proofs.DRIFT_LIMIT].tolist()
-    assert len(bounds.failing()) >= 5
+    assert sorted(bounds.failing_states()) == counted[short > proofs.DRIFT_LIMIT].tolist()
+    assert len(bounds.failing_states()) >= 5
     assert bounds.raise_failing()
     assert drift().max() <= -ACCEPTED_DRIFT
     assert bounds.drift_bound() == pytest.approx(-drift().max(), rel=1e-9)
@@ -204,7 +204,7 @@ def test_too_many_states_are_left_to_cycles(spoilt, monkeypatch, most):
     monkeypatch.setattr(proofs, "MAX_VISITED_SHARE", 0.0)
     bounds = Drift(times, grid_of(TANDEM).layout, marks)
     assert bounds.drift_bound() == pytest.approx(0.0, abs=1e-12)
-    assert 4 < len(bounds.failing()) == len(counted) < 400
+    assert 4 < len(bounds.failing_states()) == len(counted) < 400
     bounds._max_failing = most
     assert not bounds.raise_failing()
     assert not (marks & QUEUED).any()
@@ -230,7 +230,7 @@ def test_the_drift_of_exact_hitting_times_is_minus_one(plain):
     reference = np.uint64(next(places.blocks())[1][0])
     span, level, rates = table(grid_of(TANDEM).layout.out)
     failing = np.zeros(3, dtype=np.uint64)
-    equations = Leaking(rates.rate, (), reference, 0.0, None)
+    equations = LeakingEquations(rates.rate, (), reference, 0.0, None)
     marked = Marked(RECURRENT, places.marks)
     given = span, failing, level.cells, level.frequent, equations
     worst, count = kernels.drift(*given, kernels.Checked(on_grid(h), marked, -1.5))
