@@ -240,7 +240,7 @@ class VaryingRate:
 def split_rate(
     rate: Any, low: Sequence[int], high: Sequence[int], axes: Sequence[int]
 ) -> Iterator[tuple[int | None, int, Any]]:
-    """Yield the parts (component, value, rate) into which a rate on a box is divided, so that each is one rate.
+    """Yield the parts (component, value, rate) of a rate on a box: one, or one per value of an inner component.
 
     Along an axis, or if it is constant on the box, the rate is one part without a component. If it depends on another
     component, there is a part for each value of that component.
@@ -485,7 +485,7 @@ class Boxes:
 
     @property
     def width(self) -> int:
-        """Number of combinations: the states of a cell if all are reached."""
+        """Number of combinations of values of all components but the axes: the states of a cell if all are reached."""
         return int(self.occupied.shape[-1])
 
     @property
@@ -682,7 +682,7 @@ class Entries(NamedTuple):
 
     @property
     def rates(self) -> list[float | VaryingRate]:
-        """The rate of each entry, a number or `VaryingRate`."""
+        """The rate of each transition (entry): a list of numbers and `VaryingRate`."""
         pairs = zip(self.rate.tolist(), self.varying.tolist(), strict=True)
         return [self.variants[n] + rate if n >= 0 else rate for rate, n in pairs]
 
@@ -751,7 +751,7 @@ def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves)
 
 
 class Rates(NamedTuple):
-    """The rate of each entry of a grid, and the total rate out of each slot of each kind.
+    """The rate of each transition (entry) of a grid's kinds of cells, and the total rate out of each slot of each kind.
 
     ``exit_rounding`` is the rounding error of the total rate. Rates that depend on counts are NaN: they are in
     ``counts``.
@@ -935,7 +935,7 @@ def _rates(entries: Entries, sources: Numbers, exits: list[float | VaryingRate],
 
 
 def _rows(numbers: Numbers, cuts: list[Numbers], n_cells: Cell) -> tuple[Numbers, Numbers]:
-    """Return the kinds of the cells of each kind of row, and the kind of each row."""
+    """Return the kinds of the cells of each distinct row of cells, and the number of the distinct row of each row."""
     lines = numbers.reshape(-1, numbers.shape[-1])
     last = np.searchsorted(cuts[-1], np.arange(n_cells[-1]), "right") - 1
     rows, line_kind = np.unique(lines[:, last], axis=0, return_inverse=True)

@@ -387,7 +387,7 @@ BYTES_PER_STATE = 26.0  # bytes per state of the second attempt
 
 
 class GridBound(NamedTuple):
-    """Result of `bound_on_grid`: the bound (inf without proof), c, cycles, and bytes of all arrays."""
+    """Result of `bound_on_grid`: bound on the distance (inf without proof), drift c, cycles and bytes of arrays."""
 
     distance: float
     c: float

@@ -59,7 +59,7 @@ MIN_SHARE = 0.02  # of the cells
 
 
 class Term(NamedTuple):
-    """One term of a sum: the position of its state, and of its flow.
+    """One term of a generated sum: the position of its state, and of the flow that the state is multiplied with.
 
     Attributes
     ----------
@@ -606,6 +606,6 @@ def _reused_slots(pattern: Pattern, backward: bool) -> list[int]:
 
 
 def _read_before(pattern: Pattern, n: int, backward: bool) -> list[str]:
-    """Return lines of source that read the cell before the first one."""
+    """Return lines of source that read the cell before the first swept cell into variables."""
     ahead = _ahead(pattern, backward)
     return [f"_c{n}_{r} = 1.0 * x[{plus(f'_s{n}', r - ahead)}]" for r in _reused_slots(pattern, backward)]

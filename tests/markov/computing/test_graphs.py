@@ -29,7 +29,7 @@ def test_plain_python_finds_what_scipy_finds(seed, monkeypatch) -> None:
     graph, found = random_graph(seed), []
     start = seed % graph.shape[0]
     for plain in (True, False):
-        monkeypatch.setattr(graphs, "_by_plain_python", lambda _, plain=plain: plain)
+        monkeypatch.setattr(graphs, "_fits_plain_python", lambda _, plain=plain: plain)
         count, labels = graphs.strong_components(graph)
         orders = [
             graphs.breadth_first_order(graph, start),
@@ -42,7 +42,7 @@ def test_plain_python_finds_what_scipy_finds(seed, monkeypatch) -> None:
 
 
 def test_the_components_of_an_irreducible_chain_are_one(monkeypatch) -> None:
-    monkeypatch.setattr(graphs, "_by_plain_python", lambda _: True)
+    monkeypatch.setattr(graphs, "_fits_plain_python", lambda _: True)
     ring = sp.csr_matrix(np.roll(np.eye(5), 1, axis=1))
     count, labels = graphs.strong_components(ring)
     assert count == 1
@@ -54,12 +54,12 @@ def test_many_searches_load_what_scipy_has(monkeypatch) -> None:
     monkeypatch.delitem(sys.modules, "scipy.sparse.csgraph", raising=False)
     monkeypatch.setitem(graphs._searched, "entries", 0)
     ring = sp.csr_matrix(np.roll(np.eye(100), 1, axis=1))
-    plain = [graphs._by_plain_python(ring) for _ in range(graphs.MAX_PLAIN_ENTRIES // 100 + 5)]
+    plain = [graphs._fits_plain_python(ring) for _ in range(graphs.MAX_PLAIN_ENTRIES // 100 + 5)]
     assert plain == [True] * (graphs.MAX_PLAIN_ENTRIES // 100) + [False] * 5
     large = sp.csr_matrix((graphs.PLAIN_ENTRIES + 1, graphs.PLAIN_ENTRIES + 1))
     large.setdiag(1.0)
     monkeypatch.setitem(graphs._searched, "entries", 0)
-    assert not graphs._by_plain_python(large)
+    assert not graphs._fits_plain_python(large)
 
 
 def test_a_first_small_chain_loads_neither_searches_nor_linear_algebra_of_scipy() -> None:

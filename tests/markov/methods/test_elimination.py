@@ -17,6 +17,7 @@ from markov.elimination import patterns
 from markov.elimination.patterns import (
     BLOCK,
     Pattern,
+    add_paths,
     ascent,
     band,
     eliminate_band,
@@ -24,8 +25,7 @@ from markov.elimination.patterns import (
     eliminate_down_to,
     lay_out,
     short_order,
-    square,
-    update,
+    square_view,
 )
 from markov.methods.gth import MAX_ASCENT
 from tests.markov.conftest import birth_death, chains, distance, exact, generator_of
@@ -156,12 +156,12 @@ def test_factors_are_those_of_the_kernels(name, block):
     form = band(Q)._replace(block=block, row_stride=n)
     flat = np.zeros(n * n)
     lay_out(Q.indptr, Q.indices, Q.data, form.rank, n, flat)
-    entries = square(flat, n, n)
+    entries = square_view(flat, n, n)
     for high in range(n, 1, -block):
         low = max(1, high - block)
         eliminate_block(entries, form.first, low, high)
         if low - form.first[low] > 1:
-            update(entries, int(form.first[low]), low, high)
+            add_paths(entries, int(form.first[low]), low, high)
     expected = eliminate_band(Q, form, "GTH()").rates.reshape(n, n)
     below = np.arange(n)[None, :] >= form.first[:, None]
     used = np.tril(below) | np.tril(below).T

@@ -78,10 +78,10 @@ def test_the_solution_stays_under_a_cycle(components):
     inflow, flow, known = jumps_of(PauseTandem(), components)
     found = build_hierarchy(inflow, flow, flow, known)
     flow = flow / flow.sum()
-    np.testing.assert_allclose(found.improve(flow, found.cycle(1)), flow, rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(found.improve(flow, found.make_cycle(1)), flow, rtol=1e-9, atol=1e-14)
     wrong = np.full(len(flow), 1.0 / len(flow))
     before = np.abs(inflow @ wrong - wrong).sum()
-    better = found.improve(wrong, found.cycle(1))
+    better = found.improve(wrong, found.make_cycle(1))
     assert better.sum() == pytest.approx(1.0, rel=1e-14)
     assert np.abs(inflow @ better - better).sum() < 0.5 * before
 

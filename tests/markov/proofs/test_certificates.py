@@ -332,12 +332,12 @@ def test_bound_tries_one_solver_after_the_other(monkeypatch):
 
     monkeypatch.setattr(
         markov.proofs.poisson,
-        "_multigrid",
+        "_multigrid_solver",
         lambda *arguments: Failing("algebraic" if arguments[3] is None else "geometric"),
     )
     monkeypatch.setattr(
         markov.proofs.poisson,
-        "_lu",
+        "_lu_solver",
         lambda Q, reference: (0.0, lambda: Failing("sparse LU")),
     )
     assert error_bound(Q, pi, components) < 1e-14  # by elimination, which is the fastest here

@@ -321,7 +321,7 @@ def test_axes_along_which_states_exchange_most_are_joined(plain):
     level = finest(on_grid(np.ones(grid_of(TANDEM).states.size)))
     rates = level.rates.rate.copy()
     rates[level.grid.steps[:, 0] != 0] *= 1e-3
-    assert level.strong(level.flows_by_entry(False, rates)) == (False, True)
+    assert level.axes_of_strong_flow(level.flows_by_entry(False, rates)) == (False, True)
     assert level.strong_axes() == (True, True)
 
 
