@@ -247,7 +247,7 @@ def is_generator(function: FunctionType) -> bool:
 
 
 class TranslatedFunction:
-    """A user's function in a translation that runs once for many states.
+    """A user's function, translated so that one call computes its values for many states.
 
     Parameters
     ----------
@@ -318,13 +318,13 @@ def call_for_states(function: Any, arguments: tuple[Any, ...], count: int) -> An
 
 
 def _refuse_transition(*_: Any) -> None:
-    """Raise NotOnArraysError: a function that returns a value of the state yields a transition."""
+    """Raise NotOnArraysError: a function of the state that should return a value yields a transition."""
     raise NotOnArraysError("a function of the state yields")
 
 
 @functools.lru_cache(maxsize=256)
 def translate(function: FunctionType) -> TranslatedFunction:
-    """Return a user's function in a translation that runs for many states; NotOnArraysError if it has none."""
+    """Return the translation of a user's function, which computes many states at once; NotOnArraysError if none."""
     code = function.__code__
     variadic = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
     if hasattr(function, "__wrapped__") or function.__kwdefaults__ or code.co_kwonlyargcount or variadic:

@@ -34,7 +34,7 @@ def lay_out(indptr, indices, data, rank, row_stride, rates):
 
 
 def eliminate(rates, row_stride, first, low, high, workspace):
-    """Eliminate the states high - 1 .. low in place, without updating rates between states below ``low``.
+    """Eliminate the states high - 1 .. low of ``rates`` in place, without updating rates between states below ``low``.
 
     Leaves column k divided by the exit rate of k, and that on the diagonal. Two states k and m = k - 1 are
     eliminated at a time, which halves the reads and writes of all other rates; ``workspace`` holds their rows.

@@ -423,7 +423,7 @@ def _refine(proof: Certificate, contents: Contents, Y: list[int]) -> list[int]:
 
 
 def _correct(proof: Certificate, contents: Contents, Y: list[int]) -> list[int]:
-    """Return Y + d in integers, with d Q = -(Y Q) approximately, scaled to the mass of a distribution."""
+    """Return the integer vector Y + d, d Q = -(Y Q) approximately, scaled to the mass of a distribution."""
     exact = net_flow(contents.rows, Y)
     size = max(1, max(map(abs, exact)))
     net = np.array([r / size for r in exact])  # a whole number over another is rounded once
@@ -526,7 +526,7 @@ def write_long_run(
 
 
 class _LongRunSolver(NamedTuple):
-    """Factors of a generator that solve for long-run means: x is 0 in references, or in all recurrent states.
+    """Factors of a generator for long-run means: solves of Q x = b with x = 0 in one state of each recurrent class.
 
     Attributes
     ----------
@@ -553,7 +553,7 @@ class _LongRunSolver(NamedTuple):
 
     @classmethod
     def of(cls, Q: sp.csr_matrix, classes: list[States]) -> _LongRunSolver:
-        """Return the factors of a generator with these recurrent classes."""
+        """Return the factors of a generator with these recurrent classes, arrays of states."""
         n = Q.shape[0]
         transient = np.setdiff1d(np.arange(n), np.concatenate(classes))
         free_states = np.setdiff1d(np.arange(n), [states[0] for states in classes])
@@ -581,7 +581,7 @@ def _factors(Q: sp.csr_matrix, states: States) -> Callable[[Vector], Vector]:
 
 
 def _long_run_function(solver: _LongRunSolver, contents: Contents, name: str, f: Vector) -> Function:
-    """Return a function f with u, g and e, which prove its long-run mean, as integers."""
+    """Return a function f of the state as integers, with u, g and e that prove its long-run mean (see the module)."""
     size = float(np.abs(f).max()) or 1.0
     largest_integral = size * max(1.0, float(np.abs(solver.lengths).max()))
     u_bits, g_bits = (max(0, VALUE_BITS - math.frexp(v)[1]) for v in (size, largest_integral))
@@ -595,7 +595,7 @@ def _long_run_function(solver: _LongRunSolver, contents: Contents, name: str, f:
 
 
 def _correct_function(solver: _LongRunSolver, contents: Contents, function: Function) -> None:
-    """Correct u, then g, of a function by their exact residuals, in place."""
+    """Correct the u, then the g, of a function by their exact residuals, in place."""
     residual, unit = _scaled_floats(*_residual(contents, function))
     integral, correction = solver.free(-residual), np.zeros(len(residual))
     for states in solver.classes:  # the residual in the reference, spread over a cycle

@@ -105,7 +105,7 @@ class Rows:
         self.starts.append(len(self.rates))
 
     def parts(self) -> Iterator[tuple[array[int], list[int]]]:
-        """Yield the array of targets and the list of rates of each state."""
+        """Yield the targets (an array) and the rates (a list) of the transitions out of each state."""
         for begin, end in pairwise(self.starts):
             yield self.targets[begin:end], self.rates[begin:end]
 
@@ -352,7 +352,7 @@ def _append_state(words: list[str], contents: Contents, rate_of: Callable[[str],
 
 
 def net_flow(rows: Rows, y: list[int]) -> list[int]:
-    """Return y Q, the exact flow into each state minus the flow out of it, in units of the rates and of y."""
+    """Return y Q as integers: the flow into each state minus the flow out of it, in units of the rates and of y."""
     net = [0] * len(y)
     for s, (mass, row) in enumerate(zip(y, rows.pairs(), strict=True)):
         out = 0
@@ -365,7 +365,7 @@ def net_flow(rows: Rows, y: list[int]) -> list[int]:
 
 
 def drift(rows: Rows, h: list[int]) -> list[int]:
-    """Return Q h, the exact mean rate of change of h in each state, in units of the rates and of h."""
+    """Return Q h as integers: the mean rate of change of h in each state, in units of the rates and of h."""
     return [sum([a * (h[t] - value) for t, a in row]) for value, row in zip(h, rows.pairs(), strict=True)]
 
 
