@@ -43,8 +43,6 @@ class MethodEntry(NamedTuple):
         The method with its defaults.
     how, cost, when
         Entries of the table in the documentation, in Markdown.
-    variants
-        The method with other options, for the tests.
     bounds_entries
         Whether its solutions have an ``entry_error``.
     """
@@ -53,7 +51,6 @@ class MethodEntry(NamedTuple):
     how: str
     cost: str
     when: str
-    variants: tuple[Method, ...] = ()
     bounds_entries: bool = False
 
 
@@ -77,7 +74,6 @@ METHODS = (
         "the same level by level; cyclic reduction where levels repeat",
         r"$L m^3$ time, $L m^2$ memory for $L$ levels of $m$ states; $m^3 \log L$ for a run of equal ones",
         "some numbering keeps the levels small",
-        (Levels(cyclic=False),),
         bounds_entries=True,
     ),
     MethodEntry(SparseLU(), "sparse factorization with diagonal pivots", "the fill-in", "middle size"),
@@ -86,7 +82,6 @@ METHODS = (
         "aggregation multigrid over boxes of components' values, or groups of states",
         "20 to 40 cycles of some eight passes over the transitions, at any size",
         "large",
-        (Multilevel(geometric=False),),
     ),
     MethodEntry(
         MatrixFree(),
@@ -99,18 +94,12 @@ METHODS = (
         "forward and backward sweeps over the jump chain",
         "two passes over the transitions per iteration",
         "chains that mix quickly",
-        (GaussSeidel(ordering="cuthill-mckee"), GaussSeidel(ordering="flow")),
     ),
     MethodEntry(
         Krylov(),
         "GMRES or BiCGSTAB with incomplete LU or our multigrid, then Gauss-Seidel",
         "the factors or levels, 60 vectors",
         "middle size, slow Gauss-Seidel",
-        (
-            Krylov(solver="bicgstab"),
-            Krylov(preconditioner="multilevel"),
-            Krylov(preconditioner="multilevel", solver="bicgstab"),
-        ),
     ),
     MethodEntry(Power(), "the lazy jump chain", "one pass per step, thousands of steps", "as a baseline"),
 )

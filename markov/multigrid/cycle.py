@@ -1,12 +1,17 @@
 """Cycles of multigrid: their order, when they end, and how iterates are combined.
 
-The schedule is that of a W-cycle. `w_cycle` runs it on levels of grids, whose sweeps are calls of their own;
-`markov.multigrid.kernels.cycle_kernels` is the same schedule as one kernel, for levels with matrices.
+All levels and all equations have one W-cycle, `cycle`. It calls ``descend``, which sweeps a level and restricts it to
+the next, ``solve_coarsest``, and ``ascend``, which corrects a level by the next and sweeps it:
+
+1. Levels with matrices are concatenated in the same arrays. The cycle is compiled with the functions of
+   `markov.multigrid.kernels.aggregation_kernels` for pi, or `markov.multigrid.kernels.linear_kernels` for linear
+   equations: small levels take less time than calls from Python.
+2. On grids the cycle runs as plain Python with the functions of this module, since threads share the sweeps of a level.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.multigrid.grid import Grid
-
 
 __all__ = [
     "COARSEST_LEVEL_STATES",
@@ -24,11 +27,13 @@ __all__ = [
     "MIN_COARSENING_FOR_W",
     "MIN_ENTRY_SHARE",
     "RANK_TOLERANCE",
-    "CorrectedLevel",
+    "GridLevels",
+    "Schedule",
     "StoppingRule",
-    "SweptLevel",
     "best_shares",
-    "w_cycle",
+    "cycle",
+    "cycle_on_grid",
+    "visits",
 ]
 
 MAX_STAGNANT_CYCLES = 30
@@ -108,54 +113,103 @@ def best_shares(products: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 COARSEST_LEVEL_STATES = 1_500
-"""A level with at most this number of states becomes a sparse matrix."""
+"""A level of a grid with at most this number of states becomes a sparse matrix."""
 
 MIN_COARSENING_FOR_W = 2.5
 """States over those of the next level for which two visits per cycle pay."""
 
 
-class SweptLevel(Protocol):
-    """Interface of a level of multigrid on a grid: a sweep over its states in each direction."""
+class Schedule(NamedTuple):
+    """The order in which a cycle visits the levels, and the number of sweeps on each level.
 
-    grid: Grid
-    forward: Callable[[], object]
-    backward: Callable[[], object]
+    Attributes
+    ----------
+    first
+        First state of each level, and the total; empty for grids.
+    remaining
+        Buffer for the remaining visits to each level. The entry of the first level is its number of consecutive
+        visits in the first cycle, and 0 afterwards.
+    repeats
+        Consecutive visits to each level, see `visits`.
+    sweeps
+        On each level but the last, before and after a correction; on grids a number for each level.
+    """
+
+    first: Any
+    remaining: Any
+    repeats: Any
+    sweeps: Any
 
 
-class CorrectedLevel(SweptLevel, Protocol):
-    """Interface of a coarse level of multigrid on a grid, which corrects the next finer level."""
+def visits(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of consecutive visits to each level per cycle, by its number of states, shape (levels,).
 
-    def restrict(self) -> None:
-        """Compute this level's equations from the finer level's iterate, and reset this level's unknown."""
-
-    def prolong(self) -> object:
-        """Correct the finer level's iterate by this level's unknown."""
+    A level is visited twice if it is far smaller than the next finer level.
+    """
+    return np.concatenate([[1], np.where(sizes[:-1] > MIN_COARSENING_FOR_W * sizes[1:], 2, 1)])
 
 
-def w_cycle(
-    finest: SweptLevel, coarse: Sequence[CorrectedLevel], solve: Callable[[], None], sweeps: Sequence[int]
-) -> None:
-    """Run one W-cycle of multigrid on the levels of a grid, in place.
+def cycle(schedule, levels):  # type: ignore[no-untyped-def]
+    """Run one W-cycle over all levels, from the first level and back, in place (a template of kernels)."""
+    remaining = schedule.remaining
+    last = len(schedule.repeats) - 1
+    level = 0
+    while True:
+        while level < last:
+            descend(level, schedule, levels)
+            level += 1
+            remaining[level] = schedule.repeats[level]
+        solve_coarsest(schedule, levels)
+        while level > 0:  # up, to a level that is to correct once more
+            remaining[level] -= 1
+            if remaining[level] > 0:
+                break
+            level -= 1
+            ascend(level, schedule, levels)
+        if level == 0:
+            remaining[0] = 0
+            return
+
+
+class GridLevels(NamedTuple):
+    """The levels of multigrid on a grid, the finest first, and a call that solves the equations of the last level."""
+
+    levels: Sequence[Any]
+    solve: Callable[[], None]
+
+
+def descend(level: int, schedule: Schedule, grids: GridLevels) -> None:
+    """Sweep a level of a grid forward, and restrict it to the next level."""
+    for _ in range(schedule.sweeps[level]):
+        grids.levels[level].forward()
+    grids.levels[level + 1].restrict()
+
+
+def solve_coarsest(_: Schedule, grids: GridLevels) -> None:
+    """Solve the equations of the last level of a grid."""
+    grids.solve()
+
+
+def ascend(level: int, schedule: Schedule, grids: GridLevels) -> None:
+    """Correct a level of a grid by the next level, and sweep it backward."""
+    grids.levels[level + 1].prolong()
+    for _ in range(schedule.sweeps[level]):
+        grids.levels[level].backward()
+
+
+def cycle_on_grid(levels: Sequence[Any], solve: Callable[[], None], sweeps: Sequence[int]) -> None:
+    """Run one W-cycle over the levels of a grid, from the first level and back, in place.
 
     Parameters
     ----------
-    finest, coarse
-        The level, and the coarser levels below it. A level is visited twice per cycle if it is far smaller than the
-        level above it.
+    levels
+        The finest level, which has a ``grid`` and the sweeps ``forward`` and ``backward``, and the coarser levels,
+        which also have ``restrict`` and ``prolong``: they compute their equations from the finer level, and correct it.
     solve
         Solves the equations of the last level.
     sweeps
         Number of sweeps before and after a correction, on each level but the last.
     """
-    if not coarse:
-        solve()
-        return
-    below = coarse[0]
-    for _ in range(sweeps[0]):
-        finest.forward()
-    below.restrict()
-    for _ in range(2 if finest.grid.size > MIN_COARSENING_FOR_W * below.grid.size else 1):
-        w_cycle(below, coarse[1:], solve, sweeps[1:])
-    below.prolong()
-    for _ in range(sweeps[0]):
-        finest.backward()
+    repeats = visits(np.array([level.grid.size for level in levels])).tolist()
+    schedule = Schedule((), [0] * len(levels), repeats, sweeps)
+    cycle(schedule, GridLevels(levels, solve))  # type: ignore[no-untyped-call]

@@ -13,11 +13,10 @@ import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
-from markov.multigrid.cycle import MIN_COARSENING_FOR_W
+from markov.multigrid.cycle import Schedule, cycle, visits
 from markov.multigrid.kernels import aggregation_kernels
 from markov.multigrid.kernels import aggregation_kernels as kernels
 from markov.multigrid.kernels.aggregation_kernels import Aggregates, Pattern
-from markov.multigrid.kernels.cycle_kernels import Schedule, cycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -147,10 +146,11 @@ def build_hierarchy(
     target = np.concatenate(all_target)
     unread = np.flatnonzero(target < 0)
     target[unread] = entries[-1] + unread % N_DUMMY_ENTRIES
-    sizes = np.diff(first)
+    repeats = visits(np.diff(first))
+    repeats[-1] = 1  # it is eliminated
     return Hierarchy(
         first=np.array(first),
-        repeats=np.concatenate([[1], np.where(sizes[:-1] > MIN_COARSENING_FOR_W * sizes[1:], 2, 1)]),
+        repeats=repeats,
         indptr=np.concatenate(all_indptr),
         indices=np.concatenate(all_indices),
         values=np.concatenate([values, np.zeros(entries[-1] + N_DUMMY_ENTRIES - len(values))]),

@@ -18,9 +18,8 @@ from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import row_numbers
 from markov.computing.resources import Counter
 from markov.elimination.patterns import eliminate_block
-from markov.multigrid.cycle import StoppingRule
+from markov.multigrid.cycle import Schedule, StoppingRule, cycle
 from markov.multigrid.kernels import linear_kernels as kernels
-from markov.multigrid.kernels.cycle_kernels import Schedule, cycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

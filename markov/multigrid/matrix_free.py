@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 from hopflow.parameters import param, validate_parameters
 from markov.models.spaces import Space
+from markov.multigrid.cycle import StoppingRule
 
 if TYPE_CHECKING:
     from markov.models.rules import ChainModel
 
 
-__all__ = ["MatrixFree", "is_numbered"]
+__all__ = ["MatrixFree", "is_numbered", "stopping_rule_of"]
 
 
 @validate_parameters
@@ -77,6 +78,11 @@ class MatrixFree:
         """Raise ValueError: `Multilevel` is the method for a chain that has a matrix already."""
         msg = "works on the rules of a ChainModel; for a chain or a matrix write Multilevel()"
         raise ValueError(f"method = {self!r}: {msg}")
+
+
+def stopping_rule_of(method: MatrixFree, done: int) -> StoppingRule:
+    """Return the rule that ends the cycles of a method, of which a checkpoint has ``done``."""
+    return StoppingRule(method.tolerance, method.max_iterations, done=done)
 
 
 def is_numbered(model: ChainModel) -> bool:

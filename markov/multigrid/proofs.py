@@ -24,7 +24,7 @@ from markov.computing.double_double_kernels import rounding_of_product, rounding
 from markov.computing.resources import available
 from markov.computing.rounding import U
 from markov.multigrid import unrolling
-from markov.multigrid.cycle import COARSEST_LEVEL_STATES, w_cycle
+from markov.multigrid.cycle import COARSEST_LEVEL_STATES, cycle_on_grid
 from markov.multigrid.grid import Aggregation, coarsen, factors_along
 from markov.multigrid.kernels import count_kernels, hitting_time_kernels, proof_kernels
 from markov.multigrid.kernels.flow_kernels import Weighted
@@ -119,9 +119,9 @@ class HittingTimes:
         """Compute a first approximation of h, by one cycle on the coarse levels and then three sweeps."""
         if not self.levels:
             return self.coarsest.solve()
-        first, *others = self.levels
+        first = self.levels[0]
         first.restrict()
-        w_cycle(first, others, self.coarsest.solve, [FIRST_SWEEPS] * len(self.levels))
+        cycle_on_grid(self.levels, self.coarsest.solve, [FIRST_SWEEPS] * len(self.levels))
         first.prolong()
         for sweep in (self.finest.backward, self.finest.backward, self.finest.forward):
             sweep()
@@ -130,7 +130,7 @@ class HittingTimes:
     def cycle(self, sweeps: int) -> None:
         """Improve h by one cycle in place, with ``sweeps`` sweeps on each level before and after a correction."""
         everywhere = [sweeps] * (len(self.levels) + 1)
-        w_cycle(self.finest, self.levels, self.coarsest.solve, everywhere)
+        cycle_on_grid([self.finest, *self.levels], self.coarsest.solve, everywhere)
 
 
 class Finest(Level):

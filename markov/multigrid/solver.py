@@ -33,12 +33,13 @@ from markov.multigrid.cycle import (
     MIN_ENTRY_SHARE,
     StoppingRule,
     best_shares,
-    w_cycle,
+    cycle_on_grid,
 )
 from markov.multigrid.grid import Unsuitable, coarsen, factors_along
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
 from markov.multigrid.kernels import state_kernels, vector_kernels
 from markov.multigrid.levels import ALONE, MIN_UNROLLED_STATES, Coarse, Finest, Team
+from markov.multigrid.matrix_free import stopping_rule_of
 from markov.multigrid.model import RECURRENT, GridChain, GridModel, SeveralClassesError
 from markov.multigrid.proofs import GridBound, bound_on_grid
 
@@ -256,17 +257,16 @@ class Multigrid:
     def cycle(self) -> None:
         """Improve x by one cycle, in place."""
         sweeps = [FINE_SWEEPS, *(1 for _ in self.levels)]
-        w_cycle(self.finest, self.levels, self.coarsest.solve, sweeps)
+        cycle_on_grid([self.finest, *self.levels], self.coarsest.solve, sweeps)
 
-    def solve(self, tolerance: float, max_cycles: int, checkpoint: NoCheckpoint = NO_CHECKPOINT) -> tuple[int, float]:
-        """Run cycles until x has a relative residual; return the number of all cycles and the residual.
+    def solve(self, rule: StoppingRule, checkpoint: NoCheckpoint = NO_CHECKPOINT) -> tuple[int, float]:
+        """Run cycles until a rule ends them; return the number of all cycles and the relative residual of x.
 
         Residuals are computed, and iterates combined, as rarely as the rate of convergence allows.
         """
-        rule = StoppingRule(tolerance, max_cycles, done=checkpoint.cycles)
         pause = 1
         while rule.may_continue:
-            pause = min(pause, max_cycles - rule.done)
+            pause = min(pause, rule.max_cycles - rule.done)
             for n in range(pause):
                 self.cycle()
                 checkpoint.on_cycle(rule.done + n + 1, self.x)
@@ -287,7 +287,7 @@ class Multigrid:
                 continue
             self.history.clear()
             if rule.before < np.inf:
-                cycles_left = np.log(tolerance / size) / np.log(rate)
+                cycles_left = np.log(rule.tolerance / size) / np.log(rate)
                 pause = min(max(int(0.7 * cycles_left), 1), MAX_PAUSE)
         return rule.done, rule.size
 
@@ -492,7 +492,7 @@ def _solve(grid: GridModel, method: MatrixFree, team: Team, proof: bool, tight: 
     checkpoint.load(x)  # after the levels, which do not depend on a checkpoint
     try:
         with np.errstate(all="ignore"):  # the residual shows values that are not finite
-            cycles, residual = levels.solve(method.tolerance, method.max_iterations, checkpoint)
+            cycles, residual = levels.solve(stopping_rule_of(method, checkpoint.cycles), checkpoint)
             if tight and residual <= method.tolerance:
                 cycles = levels.refine(cycles)
             if proof and residual <= method.tolerance:

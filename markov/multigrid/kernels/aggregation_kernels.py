@@ -1,7 +1,7 @@
 """Kernels of aggregation multigrid with matrices: choice of aggregates, flows between them, sweeps, and elimination.
 
 1. `match_states` pairs states with strong exchange, `merge_entries` gives the pattern of the aggregates' matrix.
-2. A cycle (`markov.multigrid.kernels.cycle_kernels`) sweeps a level (`sweep`), sums its flows between aggregates
+2. A cycle (`markov.multigrid.cycle`) sweeps a level (`sweep`), sums its flows between aggregates
    (`restrict`), solves the next level, and multiplies each state by the factor of its aggregate (`ascend`).
 3. The last level is eliminated without subtractions (`eliminate`).
 
@@ -275,7 +275,7 @@ def eliminate(low, high, flows):
 
 
 HELPERS = sweep, restrict, eliminate, descend, solve_coarsest, ascend
-"""Functions of `markov.multigrid.kernels.cycle_kernels.cycle`, in the order of their definition."""
+"""Functions of `markov.multigrid.cycle.cycle`, in the order of their definition."""
 
 
 def compare(flow, residual, flows, residuals, products):

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from markov import PauseTandem, explore
 from markov.generators.regions import Region
 from markov.generators.standins import Curve, Span
-from markov.multigrid.cycle import w_cycle
+from markov.multigrid.cycle import cycle_on_grid
 from markov.multigrid.grid import AxisCurve, Rates, VaryingRate, coarsen, moves_of
 from markov.multigrid.levels import Coarse, Finest, Parts, parts_table, rate_table
 from tests.markov.multigrid.grids.conftest import (
@@ -302,7 +302,7 @@ def level(name, size, told):
 def test_a_level_with_far_fewer_states_is_visited_twice():
     told = []
     levels = [level(n, size, told) for n, size in enumerate((90, 10, 5))]
-    w_cycle(levels[0], levels[1:], lambda: told.append("solve"), [2, 1, 1])
+    cycle_on_grid(levels, lambda: told.append("solve"), [2, 1, 1])
     inner = ["forward1", "restrict2", "solve", "prolong2", "backward1"]
     ends = [["forward0"] * 2, ["restrict1"], inner * 2, ["prolong1"], ["backward0"] * 2]
     assert told == [each for part in ends for each in part]
@@ -310,7 +310,7 @@ def test_a_level_with_far_fewer_states_is_visited_twice():
 
 def test_a_single_level_is_solved():
     told = []
-    w_cycle(level(0, 10, told), [], lambda: told.append("solve"), [1])
+    cycle_on_grid([level(0, 10, told)], lambda: told.append("solve"), [1])
     assert told == ["solve"]
 
 

@@ -30,6 +30,7 @@ from markov.computing.resources import watch_residuals
 from markov.errors import TooLargeError
 from markov.methods.choice import grid_pays
 from markov.models.measures import measures_of
+from markov.multigrid.cycle import StoppingRule
 from markov.multigrid.grid import Unsuitable
 from markov.multigrid.levels import SOURCE_RATE
 from markov.multigrid.matrix_free import is_numbered
@@ -298,7 +299,7 @@ def test_every_probability_is_that_of_elimination(model, small):
     found = levels(model)
     assert len(found.levels) == 2
     with watch_residuals(1e-14) as history:
-        cycles, residual = found.solve(1e-14, 60)
+        cycles, residual = found.solve(StoppingRule(1e-14, 60))
     assert residual <= 1e-14
     assert history[-1] == (cycles, residual)
     pi = grid_of(model).states.gather(found.x)
@@ -325,7 +326,7 @@ def test_levels_by_which_nothing_is_gained_are_laid_out_narrower(small, monkeypa
     found = levels(TANDEM)
     cycle, sizes = found.cycle, found.sizes
     found.cycle = lambda: None if found.wide else cycle()
-    cycles, residual = found.solve(1e-10, 60)
+    cycles, residual = found.solve(StoppingRule(1e-10, 60))
     assert residual <= 1e-10
     assert 10 < cycles < 40
     assert found.sizes[1][0] > sizes[1][0]
@@ -334,7 +335,7 @@ def test_levels_by_which_nothing_is_gained_are_laid_out_narrower(small, monkeypa
     monkeypatch.setattr("markov.multigrid.solver.available", lambda: 0.0)
     alone = levels(TANDEM)
     alone.cycle = lambda: None
-    assert alone.solve(1e-10, 60)[0] < 40
+    assert alone.solve(StoppingRule(1e-10, 60))[0] < 40
     assert alone.wide
 
 
