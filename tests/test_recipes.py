@@ -24,6 +24,7 @@ def test_there_is_a_recipe_for_each_frequent_change() -> None:
         "An element or an attribute of SBML",
         "A field of a file of listed states",
         "A method of `stationary`",
+        "An iterative method of `stationary`",
         "A stopping rule or a setting of multigrid",
         "A method for distributions over time",
         "A construct of Python in rules",
