@@ -113,7 +113,7 @@ def pair_sum(a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> tuple[Vector
 
 
 def mean(x: Vector, low: Vector, f: Vector, less: float = 0.0) -> tuple[float, float]:
-    """Return the sum of (x + low) f less 0 or 1, and a bound on its error.
+    """Return sum_i (x + low)_i f_i - less, where ``less`` is 0 or 1, and a bound on the error of that number.
 
     Shapes (n,). The products are cut at two powers of two into parts whose sums are exact in any order (S. M. Rump,
     T. Ogita, S. Oishi, SIAM J. Sci. Comput. 31, 2008). The residuals, the rounding errors of the products and the

@@ -53,7 +53,7 @@ class Hierarchy(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Bytes of the arrays of all levels."""
         return sum(array.nbytes for array in self)
 
     @property

@@ -548,10 +548,7 @@ class Finest(Level):
         return self.axes_of_strong_flow(self.flows_by_entry(False, self.rates.typical(self.grid.shape)[0]))
 
     def residual(self) -> tuple[float, float]:
-        """Return the relative residual.
-
-        x Q||_1 / ||x |Q| ||_1, and the sum of x.
-        """
+        """Return the relative residual ||x Q||_1 / ||x |Q| ||_1, and the sum of x."""
         off, flow, mass = map(sum, zip(*self._balance(), strict=True))
         return 0.5 * off / flow, mass
 

@@ -420,12 +420,12 @@ class GridChain(MarkovChain):
 
     @cached_property
     def Q(self) -> sp.csr_matrix:  # type: ignore[override]
-        """The generator; TooLargeError if it would not fit into memory."""
+        """The generator as a sparse matrix; TooLargeError if it would not fit into memory."""
         return build_chain(self.grid_model.model).Q
 
     @property
     def size(self) -> int:
-        """Number of states."""
+        """Number of states of the chain."""
         return self._grid_states.size
 
     @property

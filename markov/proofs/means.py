@@ -225,7 +225,7 @@ class _Enclosure:
         return Bounded(min(max(self.value, lower), upper), lower, upper)
 
     def _stopping_criterion(self, goal: float) -> Callable[[Vector], bool]:
-        """Return the criterion by which a residual r is small enough for an interval of half width ``goal``."""
+        """Return a function that tells whether a residual r gives an interval of half width at most ``goal``."""
 
         def is_accurate(residual: Vector) -> bool:
             residual = residual - inner(self.proof.pi, residual)
@@ -352,7 +352,7 @@ def deviation(proof: Certificate, f: Vector, tolerance: float) -> Deviation:
 
 
 def _range_criterion(proof: Certificate, goal: float):  # type: ignore[no-untyped-def]
-    """Return the criterion by which the range of a residual is at most ``goal``."""
+    """Return a function that tells whether the range of a residual is at most ``goal``."""
 
     def is_accurate(residual: Vector) -> bool:
         return float(np.ptp(residual - inner(proof.pi, residual))) <= goal
