@@ -217,8 +217,7 @@ class LinearMultigrid:
         """Return x, shape (n,), when ``is_accurate`` accepts the residual A x + right, or at stagnation.
 
         1. ``uncombined_cycles`` cycles are run without combination: they smooth most where ``weights`` are largest.
-        If they
-           do not converge, they restart with twice as many sweeps on each level.
+           If they do not converge, they restart with twice as many sweeps on each level.
         2. Then the steps of cycles are combined to the minimum of residual / weights in the Euclidean norm.
         """
         self.start(right)

@@ -4,8 +4,7 @@ The algorithm is that of `markov.methods.multilevel`: a forward sweep, a correct
 aggregates, and a backward sweep, on every level. It differs in these points:
 
 1. The finest level takes its rates from the kinds of cells that follow from the rules. Coarse levels store only the
-flows
-   between cells. Below 1,500 states `_CoarsestLevel` continues with a sparse matrix.
+   flows between cells. Below 1,500 states `_CoarsestLevel` continues with a sparse matrix.
 2. Two levels join three cells along each of two axes. If these do not converge, levels with two cells are set up.
 3. Slow iterates are combined with the last two.
 4. A source of 1e-280 in every state keeps tails from underflow; before a bound, cycles continue until tails balance.

@@ -445,9 +445,9 @@ def with_poisson_solution(proof: Certificate, contents: Contents, function: Func
     ----------
     proof
         Certificate of the distribution; its solver is used again.
-    found
-        The chain.
-    each
+    contents
+        The chain in integers.
+    function
         The function as integers; g is replaced.
     f
         The function in float64, shape (n,).

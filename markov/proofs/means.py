@@ -99,7 +99,7 @@ def bound_mean(proof: Certificate, f: Vector, tolerance: float, absolute: float 
         Taken as exact.
     tolerance
         Relative error at which multigrid stops, if it gets there.
-    least
+    absolute
         An absolute error that suffices.
 
     Notes
