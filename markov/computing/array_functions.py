@@ -144,7 +144,8 @@ class UpdatedStates(PerState):
 def _replace_fields(state: States | UpdatedStates, values: dict[str, Any]) -> UpdatedStates:
     """Return states with new values of the named fields."""
     base, before = (state.base, state.values) if type(state) is UpdatedStates else (state, {})
-    return UpdatedStates(base, before | {base.field_index(name): value for name, value in values.items()})  # type: ignore[arg-type]
+    new = {base.field_index(name): value for name, value in values.items()}
+    return UpdatedStates(base, before | new)  # type: ignore[arg-type]
 
 
 def narrow(value: Any, rows: Any) -> Any:
