@@ -28,7 +28,7 @@ from tqdm import tqdm
 from benchmarks import fabrics, htsim
 from benchmarks.machines import Machine, this_machine
 from benchmarks.timing import Row
-from dfcmodel import Packets, Scenario, takano2006, to_ns2
+from dfcmodel import Flow, Link, Packets, Scenario, WeightedFair, takano2006, to_ns2
 from dfcmodel.network.flows import window_rules
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.kernel.layout import PACKET
@@ -36,6 +36,7 @@ from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.simulation import plan_scenario
+from responsefn import NewReno
 from responsefn.rule_events import signatures_of
 from validation.networks.packet_networks import dumbbell_scenario, parking_lot_scenario
 
@@ -55,6 +56,8 @@ LONG, PER_PACKET = 20.0, {2: 45.0, 8: 45.0, 32: 60.0, 128: 60.0}
 """Seconds of the dumbbells whose cost per delivered packet has a target, ns by number of flows; set-up counts."""
 DIFFUSIVE = 5.0
 """CPU seconds for scenario 6 with DFC."""
+RANKED, MAX_RANKED_RATIO = (40, 400, 1000, 2000, 4000), 2.0
+"""Packets that wait at a ranked queue, and how many times the cost of one with 40 may be that of one with 4,000."""
 
 
 def scenarios() -> list[Scenario]:
@@ -72,7 +75,7 @@ def rows() -> list[Row]:
     found = []
     for scenario in tqdm([*scenarios(), *long_dumbbells()], desc="packets", leave=False):
         found += _compare(scenario, method)
-    return [*found, diffusive_row()]
+    return [*found, diffusive_row(), *ranked_rows()]
 
 
 def long_dumbbells() -> list[Scenario]:
@@ -97,6 +100,38 @@ def diffusive_row() -> Row:
     )
     task = f"{scenario.name} with DFC, 1.5 s"
     return Row(task, "Packets", ours, min(times), max(times), 1.0, note)
+
+
+def ranked_scenario(waiting: int) -> Scenario:
+    """Return eight flows of constant windows, whose packets wait at a link under `WeightedFair`."""
+    program = WeightedFair(1.0, 2.0, 3.0, 4.0)
+    links = [
+        Link("hosts", "switch", 1e7, 1e-6, 10_000),
+        Link("switch", "rack", 1e5, 1e-6, waiting + 8, program),
+    ]
+    path, window = ("hosts", "switch", "rack"), waiting / 8.0
+    flows = [Flow(str(n), path, NewReno(), window, priority=n % 4) for n in range(8)]
+    return Scenario(f"WeightedFair, {waiting:,} packets wait", links, flows, duration=2.0)
+
+
+def ranked_rows() -> list[Row]:
+    """Return a row for each length of a ranked queue; ratios are those of the cost per packet to the shortest queue."""
+    plans = [plan_scenario(ranked_scenario(n), Packets(seed=1), duration=2.0, sample=0.1) for n in RANKED]
+    packets = [run_engine(plan).total.sum() for plan in plans]
+    times: list[list[float]] = [[] for _ in plans]
+    for _ in range(ROUNDS):  # in turn, so that the load of the machine is the same for all
+        for plan, seconds in zip(plans, times, strict=True):
+            began = time.process_time()
+            run_engine(plan)
+            seconds.append(_cpu(began))
+    costs = [min(seconds) / count for seconds, count in zip(times, packets, strict=True)]
+    notes = [f"{1e9 * cost:.0f} ns per packet" for cost in costs]
+    verdict = "reached" if costs[-1] <= MAX_RANKED_RATIO * costs[0] else "missed"
+    notes[-1] += f"; target {MAX_RANKED_RATIO:g} times that with {RANKED[0]}: {verdict}"
+    return [
+        Row(plan.scenario.name, "Packets", statistics.median(row), min(row), max(row), cost / costs[0], note)
+        for plan, row, cost, note in zip(plans, times, costs, notes, strict=True)
+    ]
 
 
 def _plan(scenario: Scenario, method: Packets) -> Plan:

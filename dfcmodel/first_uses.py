@@ -23,14 +23,19 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
         RED,
         CoDel,
         Credits,
+        DeficitRoundRobin,
         DualPI2,
         FlowQueueCoDel,
         RampMarking,
+        ShortestRemaining,
         WeightedFair,
     )
     from responsefn import CUBIC, HPCC, catalogue
 
-    queues = (RED(), CoDel(), PIE(), PI2(), FlowQueueCoDel(), CAKE(), DualPI2(), WeightedFair())
+    queues = (
+        *(RED(), CoDel(), PIE(), PI2(), FlowQueueCoDel(), CAKE(), DualPI2()),
+        *(WeightedFair(), DeficitRoundRobin(), ShortestRemaining()),
+    )
 
     marking = PFC(xoff=40, xon=20, counts="switch", manager=RampMarking(low=10, high=40, max_p=0.1))
 

@@ -54,6 +54,7 @@ __all__ = [
     "PORT",
     "PROGRAM",
     "QUEUE",
+    "RANKED",
     "RATED",
     "RECEIVER",
     "REPEATS",
@@ -62,6 +63,7 @@ __all__ = [
     "SAMPLE",
     "SEEN",
     "SENDER",
+    "SKIP_LEVELS",
     "STORM",
     "TIMES",
     "TRACE",
@@ -425,6 +427,11 @@ BY_FLOW, BY_CLASS, BY_RATE, BY_RANK, BY_LAW, BY_BACKPRESSURE = 1, 2, 3, 4, 5, 6
 With ranks there is one lane, in their order. ``BY_LAW`` is by class, of ports at an end of a link under a law, interfaces of
 hosts among them.
 """
+SKIP_LEVELS = 6
+"""Levels of the skip list of a ranked queue above the list of all its packets, each with a quarter of the one below.
+
+A search stays logarithmic up to 4^7 = 16,384 packets. With six levels a row of `RANKED` is half a cache line.
+"""
 PROGRAM = np.dtype(
     [
         ("drop", "f8"),
@@ -453,6 +460,10 @@ PROGRAM = np.dtype(
         ("failed_flow", "i8"),
         ("failed_at", "f8"),  # s
         ("failed_value", "f8"),
+        ("levels", "i8"),  # of the skip list of its ranked queue; 0: it gives no ranks to packets
+        ("heads", "i4", (SKIP_LEVELS,)),  # first packet on each level; -1: none
+        ("tails", "i4", (SKIP_LEVELS,)),  # and the last one
+        ("height_bits", "i8"),  # pseudorandom bits for the levels of its packets
     ],
     align=True,
 )
@@ -498,6 +509,9 @@ OWN = np.dtype(
 
 QUEUE = np.dtype([("state", "f8", (8,)), ("rank", "f8"), ("bytes", "f8")], align=True)
 """What a switch program has of one of its queues, in the order of their lanes."""
+
+RANKED = np.dtype([("rank", "f8"), ("after", "i4", (SKIP_LEVELS,))], align=True)
+"""A packet in a ranked queue: its rank, and the next packet on each level of the skip list that it is in; -1: none."""
 
 LOSES, REPEATS, FAILS, VARIES = 1, 2, 4, 8
 """Faults of a port: it loses packets that arrive at random; its link sends frames with errors again, or fails at times; its
@@ -792,7 +806,7 @@ class Network(NamedTuple):
     programs: Any  # (programs, 3) addresses of the events of switch programs
     own: Any  # OWN, a row per hop; one row without programs
     program_queue: Any  # QUEUE, of all ports whose programs have queues; one row without
-    rank: Any  # (N,) ranks of packets; one without programs
+    ranked: Any  # RANKED (N,); one where no program gives ranks to packets
     trimmed: Any  # (N,) the hop at which a packet was cut to its header; one where none is
     telemetry: Any  # (N, K, 5) records of packets: when they left a port, s, and what its program wrote; one if none
     choice: (

@@ -146,7 +146,7 @@ def grow(arrays: dict[str, Any], most: int) -> None:
         size = min(2 * old, most)
         spare = max(old - int(counters[ALARM]), int(size * SPARE))
         counters[ALARM] = size - spare if size < most else NEVER
-        for name in ("packet", "sent_at", "block", "rank", "trimmed", "telemetry"):
+        for name in ("packet", "sent_at", "block", "ranked", "trimmed", "telemetry"):
             if len(arrays[name]) == old:
                 arrays[name] = _longer(arrays[name], size)
     queued = port_rows["last"] - port_rows["first"]

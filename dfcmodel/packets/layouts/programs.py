@@ -8,7 +8,7 @@ import numpy as np
 
 from dfcmodel.network.callback_events import Signature, signature_of
 from dfcmodel.network.queueing.programs import MOST_TELEMETRY, SwitchProgram, flow_hash
-from dfcmodel.packets.kernel.layout import OWN, PROGRAM, QUEUE
+from dfcmodel.packets.kernel.layout import OWN, PROGRAM, QUEUE, RANKED, SKIP_LEVELS
 from dfcmodel.packets.layouts.lanes import empty_lanes
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["lay_out_programs", "lay_out_queues", "program_signatures", "sees_departures_alone"]
 
 OVERFLOWS = ("arrival", "last", "longest")
+FIRST_HEIGHT_BITS = 88172645463325252
+"""Start of the pseudorandom bits of ranked queues, of Marsaglia 2003 (Xorshift RNGs); 0 would stay 0."""
 
 
 def program_signatures(plan: Plan) -> tuple[Signature, ...]:
@@ -29,7 +31,7 @@ def program_signatures(plan: Plan) -> tuple[Signature, ...]:
 
 def lay_out_queues(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], first: int) -> NDArray[Any]:
     """Return the lanes of queues of programs, rows ``first`` on, in the order of their ports."""
-    found, hops = [empty_lanes(0)], plan.hops
+    lanes, hops = [empty_lanes(0)], plan.hops
     rows = hops.row
     for p in plan.under(SwitchProgram):
         rule: Any = plan.ports[p].discipline
@@ -37,9 +39,9 @@ def lay_out_queues(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], first
         if count:
             port_rows["lane"][p], port_rows["lanes"][p] = first, count
             hop["lane"][rows[hops.port == p]] = first
-            found.append(empty_lanes(count))
+            lanes.append(empty_lanes(count))
             first += count
-    return np.concatenate(found)
+    return np.concatenate(lanes)
 
 
 def sees_departures_alone(plan: Plan) -> list[bool]:
@@ -48,18 +50,31 @@ def sees_departures_alone(plan: Plan) -> list[bool]:
 
 
 def _sees_departures_alone(rule: Any) -> bool:
-    is_own = type(rule).on_enqueue is not SwitchProgram.on_enqueue
-    return not (is_own or rule.check_queues() or "trim" in rule.State._fields)
+    return not (_sees_arrivals(rule) or rule.check_queues() or "trim" in rule.State._fields)
+
+
+def _sees_arrivals(rule: Any) -> bool:
+    return type(rule).on_enqueue is not SwitchProgram.on_enqueue
+
+
+def _skip_levels(rule: Any, room: int) -> int:
+    """Return the levels of the skip list of a program's queue for so many packets; 0 if it gives no ranks to packets."""
+    if rule.check_queues() or not _sees_arrivals(rule):
+        return 0
+    logarithm = ((room - 1).bit_length() + 1) // 2  # base 4, rounded up
+    return min(max(1, logarithm - 1), SKIP_LEVELS)  # about four packets on the highest one
 
 
 def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
-    """Return the kernel's arrays of programs, for as many packets and rows of hops; without those that none of them needs."""
+    """Return the kernel's arrays of programs that some program needs, for numbers of packets and rows of hops."""
     ports = plan.under(SwitchProgram)
     signatures = program_signatures(plan)
     program, own = np.zeros(len(plan.ports), PROGRAM), np.zeros(hops, OWN)
-    at = np.zeros(hops, dtype=np.int64)
-    each, rows = plan.hops, plan.hops.row
-    at[rows] = each.port
+    program["heads"] = program["tails"] = -1
+    program["height_bits"] = FIRST_HEIGHT_BITS
+    port_of_row = np.zeros(hops, dtype=np.int64)
+    table, rows = plan.hops, plan.hops.row
+    port_of_row[rows] = table.port
     queues: list[NDArray[Any]] = []
     for p in ports:
         rule: Any = plan.ports[p].discipline
@@ -70,29 +85,32 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         row["of_telemetry"] = len(rule.telemetry)
         row["first_of_telemetry"] = first_of_queue - row["of_telemetry"]
         row["state"][: len(state) - 3] = state[3:]
-        given = list(rule.numbers().values())
-        row["parameters"][: len(given)] = given
+        parameters = list(rule.numbers().values())
+        row["parameters"][: len(parameters)] = parameters
         row["capacity"] = plan.ports[p].bits / 8.0
         row["kind"] = signatures.index(signature_of(rule))
         row["first_of_flow"], row["of_flow"] = first_of_flow, of_flow
         row["first_of_queue"], row["of_queue"] = first_of_queue, of_queue
         row["overflow"] = OVERFLOWS.index(rule.overflow)
         row["skip"], row["trim"] = (names.index(name) - 3 if name in names else -1 for name in ("skip", "trim"))
+        row["levels"] = _skip_levels(rule, int(plan.places[p]))
         row["first"], row["queues"] = sum(map(len, queues)), rule.check_queues()
         queues.append(np.zeros(row["queues"], QUEUE))
         queues[-1]["state"][:, :of_queue] = state[first_of_queue:first_of_flow]
         if of_flow:
-            own["state"][at == p, :of_flow] = state[first_of_flow:]
+            own["state"][port_of_row == p, :of_flow] = state[first_of_flow:]
     for name, values in (("priority", plan.priorities), ("size", plan.all_packets + plan.opening)):
-        own[name][rows] = values[each.flow]
-    own["hash"][rows] = flow_hash(plan.seeds[each.port], each.flow, each.is_ack)
-    found = {"program": program, "own": own, "rank": np.zeros(packets)}
-    if any(len(rows) for rows in queues):
-        found["program_queue"] = np.concatenate(queues)
+        own[name][rows] = values[table.flow]
+    own["hash"][rows] = flow_hash(plan.seeds[table.port], table.flow, table.is_ack)
+    arrays = {"program": program, "own": own}
+    if program["levels"].any():
+        arrays["ranked"] = np.zeros(packets, RANKED)
+    if any(map(len, queues)):
+        arrays["program_queue"] = np.concatenate(queues)
     if (program["trim"][ports] >= 0).any():
-        found["trimmed"] = np.zeros(packets, dtype=np.int32)
-    places, most = plan.telemetry
-    own["place"][rows] = places
-    if most.any():
-        found["telemetry"] = np.zeros((packets, int(most.max()), 1 + MOST_TELEMETRY))
-    return found
+        arrays["trimmed"] = np.zeros(packets, dtype=np.int32)
+    positions, records = plan.telemetry
+    own["place"][rows] = positions
+    if records.any():
+        arrays["telemetry"] = np.zeros((packets, int(records.max()), 1 + MOST_TELEMETRY))
+    return arrays

@@ -17,7 +17,7 @@ from ..links.ports import drop
 from ..links.rated import next_arrival, take_arrival
 from ..random_numbers import uniform
 from .buffers import is_full, record_peak, taken_by
-from .programs import DROPPED, LEAVES, judge_inline, next_ranked, put_in_order
+from .programs import DROPPED, LEAVES, append_packet, judge_inline, next_ranked
 
 __all__ = ["pass_program"]
 
@@ -51,9 +51,8 @@ def pass_program(world: Any, u: int, b: int, past: int, end: float) -> tuple[int
             take_arrival(net, port, b, e)
             b, e = next_arrival(net, port, b, past, end)
             uniform(net.stream, u)  # the number that a function for what comes would have seen
-            net.rank[came] = 0.0
             if waits:
-                put_in_order(net, u, came)
+                append_packet(net, u, came)
                 if int(time * records.scale) < len(records.lost) - 1:
                     record_peak(net, records, u, port.waiting)
             else:

@@ -27,6 +27,7 @@ __all__ = [
     "MAX_SKIPS",
     "PASSED",
     "SKIPPED",
+    "append_packet",
     "judge",
     "judge_inline",
     "leave_ranked",
@@ -81,7 +82,8 @@ def see(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> None:
     w.seen[7] = 0.0
     w.seen[8] = 0.0
     if event == LEAVES:
-        w.seen[7] = net.rank[e]
+        if w.levels > 0:
+            w.seen[7] = net.ranked[e].rank
         w.seen[8] = now - it.time
     w.seen[9] = float(port.waiting)
     w.seen[10] = own.waiting
@@ -184,8 +186,6 @@ def judge_inline(net: Any, senders: Any, p: int, e: int, now: float, event: int)
     if is_idle(net, w, event):
         uniform(net.stream, p)  # the number that it would have seen
         w.cut = 0
-        if w.queues == 0 and event == ARRIVES:
-            net.rank[e] = 0.0
         return PASSED
     see(net, senders, p, e, now, event)
     it = net.packet[e]
@@ -219,8 +219,8 @@ def judge_inline(net: Any, senders: Any, p: int, e: int, now: float, event: int)
         refuse(net, w, event, failure, value_of(w, failure))
         return DROPPED
     remember(net, w, own, it.hop < s.turn, e, now)
-    if w.queues == 0 and event == ARRIVES:
-        net.rank[e] = w.rank
+    if w.levels > 0 and event == ARRIVES:
+        net.ranked[e].rank = w.rank
     if w.mark == 1.0 and w.seen[4] == 1.0:
         it.marked = 1
     if w.drop == 1.0:
@@ -239,30 +239,102 @@ def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int
 
 
 @inlined
-def put_in_order(net: Any, p: int, e: int) -> None:
-    """Queue a packet behind those with ranks that are not higher."""
-    port, packet, rank = net.port[p], net.packet, net.rank
-    lane = net.lane[port.lane]
+def draw_height(w: Any) -> int:
+    """Return on how many levels of the skip list the next packet is: on each with a quarter of the probability.
+
+    The bits are of the program's own xorshift: the random numbers of a run stay those that a sorted list would leave.
+    """
+    x = w.height_bits
+    x ^= x << 13
+    x ^= (x >> 7) & 0x1FFFFFFFFFFFFFF
+    x ^= x << 17
+    w.height_bits = x
+    height = 0
+    while height < w.levels and x & 3 == 0:
+        x >>= 2
+        height += 1
+    return height
+
+
+@inlined
+def link_packet(net: Any, w: Any, level: int, before: int, e: int, after: int) -> None:
+    """Put packet e between two others on a level of the skip list; -1: it is the first, or the last."""
+    net.ranked[e].after[level] = after
+    if before < 0:
+        w.heads[level] = e
+    else:
+        net.ranked[before].after[level] = e
+    if after < 0:
+        w.tails[level] = e
+
+
+@inlined
+def append_packet(net: Any, p: int, e: int) -> None:
+    """Queue a packet behind all others, whatever their ranks."""
+    packet = net.packet
+    lane = net.lane[net.port[p].lane]
     packet[e].next = -1
     if lane.count == 0:
         lane.head = e
-        lane.tail = e
-    elif rank[lane.tail] <= rank[e]:
+    else:
         packet[lane.tail].next = e
-        lane.tail = e
-    elif rank[e] < rank[lane.head]:
-        packet[e].next = lane.head
+    lane.tail = e
+    join_ranked(net, p, e)
+
+
+@inlined
+def put_in_order(net: Any, p: int, e: int) -> None:
+    """Queue a packet behind those with ranks that are not higher.
+
+    The queue is a sorted list, from ``head`` of the lane on, under a skip list (Pugh 1990) that finds a place in it:
+
+    1. Each level above the list of all packets has about a quarter of the packets of the level below.
+    2. A packet whose rank is not below that of the last one is appended to its levels by their tails. Equal and rising
+       ranks therefore need no search.
+    3. A search begins on the highest level. On each level it follows the packets whose ranks are not higher, and
+       continues below from the last of them. Only ranks are compared, so that equal ranks keep the order of arrivals.
+    """
+    packet, ranked = net.packet, net.ranked
+    w = net.program[p]
+    lane = net.lane[net.port[p].lane]
+    if w.levels == 0:  # packets have no ranks
+        append_packet(net, p, e)
+        return
+    height = draw_height(w)
+    if lane.count == 0 or ranked[lane.tail].rank <= ranked[e].rank:
+        for level in range(height):
+            link_packet(net, w, level, int64(w.tails[level]), e, -1)
+        append_packet(net, p, e)
+        return
+    rank = ranked[e].rank
+    before = int64(-1)  # the last packet seen that leaves before e
+    for level in range(w.levels - 1, -1, -1):
+        after = int64(w.heads[level]) if before < 0 else int64(ranked[before].after[level])
+        while after >= 0 and ranked[after].rank <= rank:
+            before = after
+            after = int64(ranked[before].after[level])
+        if level < height:
+            link_packet(net, w, level, before, e, after)
+    after = int64(lane.head) if before < 0 else int64(packet[before].next)
+    while ranked[after].rank <= rank:  # the rank of the tail is higher
+        before = after
+        after = int64(packet[before].next)
+    packet[e].next = after
+    if before < 0:
         lane.head = e
     else:
-        before = int64(lane.head)
-        while rank[packet[before].next] <= rank[e]:
-            before = int64(packet[before].next)
-        packet[e].next = packet[before].next
         packet[before].next = e
-    lane.count += 1
+    join_ranked(net, p, e)
+
+
+@inlined
+def join_ranked(net: Any, p: int, e: int) -> None:
+    """Count a packet that is queued by its rank."""
+    port = net.port[p]
+    net.lane[port.lane].count += 1
     port.waiting += 1
     port.bytes += taken_by(net, p, e)
-    net.own[packet[e].hop].waiting += 1.0
+    net.own[net.packet[e].hop].waiting += 1.0
 
 
 @inlined
@@ -278,10 +350,17 @@ def leave_ranked(net: Any, p: int, c: int, e: int) -> None:
 @inlined
 def next_ranked(net: Any, p: int, time: float) -> int:
     """Remove the packet with the lowest rank and return it."""
+    w = net.program[p]
     c = int64(net.port[p].lane)
     lane = net.lane[c]
     e = int64(lane.head)
     lane.head = net.packet[e].next
+    for level in range(w.levels):
+        if w.heads[level] != e:
+            break
+        w.heads[level] = net.ranked[e].after[level]
+        if w.heads[level] < 0:
+            w.tails[level] = -1
     lane.left = time
     leave_ranked(net, p, c, e)
     return e
@@ -290,17 +369,31 @@ def next_ranked(net: Any, p: int, time: float) -> int:
 @compiled
 def take_last(net: Any, p: int, e: int) -> int:
     """Return what is dropped where the buffer is full: packet e, or the one with the highest rank, removed."""
-    port, packet = net.port[p], net.packet
+    port, packet, ranked = net.port[p], net.packet, net.ranked
+    w = net.program[p]
     lane = net.lane[port.lane]
     last = int64(lane.tail)
-    if net.program[p].overflow != LAST or lane.count == 0 or net.rank[last] <= net.rank[e]:
+    if w.overflow != LAST or w.levels == 0 or lane.count == 0 or ranked[last].rank <= ranked[e].rank:
         return e
-    before = int64(lane.head)
-    if before == last:
+    before = int64(-1)  # the last packet seen before it
+    for level in range(w.levels - 1, -1, -1):
+        after = int64(w.heads[level]) if before < 0 else int64(ranked[before].after[level])
+        while after >= 0 and after != last:
+            before = after
+            after = int64(ranked[before].after[level])
+        if after == last:
+            w.tails[level] = before
+            if before < 0:
+                w.heads[level] = -1
+            else:
+                ranked[before].after[level] = -1
+    after = int64(lane.head) if before < 0 else int64(packet[before].next)
+    while after != last:
+        before = after
+        after = int64(packet[before].next)
+    if before < 0:
         lane.head = -1
     else:
-        while packet[before].next != last:
-            before = int64(packet[before].next)
         packet[before].next = -1
     lane.tail = before
     leave_ranked(net, p, int64(port.lane), last)
