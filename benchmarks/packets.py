@@ -117,7 +117,7 @@ def ranked_scenario(waiting: int) -> Scenario:
 def ranked_rows() -> list[Row]:
     """Return a row for each length of a ranked queue; ratios are those of the cost per packet to the shortest queue."""
     plans = [plan_scenario(ranked_scenario(n), Packets(seed=1), duration=2.0, sample=0.1) for n in RANKED]
-    packets = [run_engine(plan).total.sum() for plan in plans]
+    packets = [float(run_engine(plan).total.sum()) for plan in plans]
     times: list[list[float]] = [[] for _ in plans]
     for _ in range(ROUNDS):  # in turn, so that the load of the machine is the same for all
         for plan, seconds in zip(plans, times, strict=True):

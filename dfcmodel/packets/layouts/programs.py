@@ -102,7 +102,7 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
     for name, values in (("priority", plan.priorities), ("size", plan.all_packets + plan.opening)):
         own[name][rows] = values[table.flow]
     own["hash"][rows] = flow_hash(plan.seeds[table.port], table.flow, table.is_ack)
-    arrays = {"program": program, "own": own}
+    arrays: dict[str, Any] = {"program": program, "own": own}
     if program["levels"].any():
         arrays["ranked"] = np.zeros(packets, RANKED)
     if any(map(len, queues)):
