@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.timing import cpu_seconds
 from markov import ChainModel, MarkovChain, passage, stationary
-from markov.models.functions import members_of
+from markov.models.functions import evaluate_condition
 from markov.models.measures import functionals
 
 MOST = 0.1
@@ -123,7 +123,7 @@ def main(side: int = 500) -> int:
         rows[f"label: {name}"] = lambda f=function: functionals(  # type: ignore[misc]
             Labelled(lambda s: {"label": f(s)}, lambda _s: {}), chain.table
         )
-        rows[f"to=: {name}"] = lambda f=function: members_of(f, chain.table, "to")  # type: ignore[misc]
+        rows[f"to=: {name}"] = lambda f=function: evaluate_condition(f, chain.table, "to")  # type: ignore[misc]
     rows["three rewards"] = lambda: functionals(Labelled(lambda _s: {}, REWARDS), chain.table)
     worst = 0.0
     for name, call in rows.items():

@@ -23,8 +23,8 @@ from tests.markov.test_ways_to_write import RIGHT, VARIANTS, grid_of, model_of
 
 WAYS = ("python", "arrays")
 METHODS: dict[str, Callable[[ChainBuilder], Any]] = {
-    "python": ChainBuilder.by_python,
-    "arrays": ChainBuilder.by_arrays,
+    "python": ChainBuilder.build_by_python,
+    "arrays": ChainBuilder.build_on_arrays,
 }
 MODELS: dict[str, Callable[[float], Any]] = {
     "PauseTandem()": lambda x: PauseTandem(rtt=x),

@@ -197,7 +197,7 @@ class MarkovChain:
             except (ValueError, TypeError):  # of arrays and tables, which do not compare as one
                 raise KeyError(state) from None
         try:
-            codes = self._space.codes([self._space.canonical(state)])
+            codes = self._space.codes([self._space.canonical_state(state)])
         except ValueError:
             raise KeyError(state) from None
         matches = np.flatnonzero((self._codes == codes).all(axis=0))

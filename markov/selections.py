@@ -12,7 +12,7 @@ from hopflow.labels import aligned, labels_of
 from markov.chains import MarkovChain
 from markov.computing.resources import InfiniteStatesError
 from markov.exploration import InfiniteChain
-from markov.models.functions import Mean, members_of, name_of
+from markov.models.functions import Mean, evaluate_condition, name_of
 from markov.models.measures import functionals
 from markov.models.rules import ChainModel
 
@@ -82,7 +82,7 @@ def select_states(chain: MarkovChain, states: Any, name: str, *, allow_empty_lab
 def _mark_states(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
     """Return which states a selection contains, booleans of shape (n,), without the check that there are any."""
     if callable(states) and not _is_state(chain, states):
-        return members_of(states, chain.table, f"{name} = {name_of(states)}")
+        return evaluate_condition(states, chain.table, f"{name} = {name_of(states)}")
     if isinstance(states, str):
         return _states_by_name(chain, states, name)
     if hasattr(states, "__array__") and np.ndim(states):

@@ -20,7 +20,7 @@ from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal
 from markov.computing.resources import Counter
-from markov.models.measures import chosen, functionals
+from markov.models.measures import functionals, resolve_measure
 from markov.selections import as_chain
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Lumped:
             For a measure that differs between states of a block.
         """
         chain = self.original
-        values = chosen(measure, chain.model, chain.table, np.arange(chain.size)).of
+        values = resolve_measure(measure, chain.model, chain.table, np.arange(chain.size)).of
         first = np.unique(self.blocks, return_index=True)[1]
         by_block = np.asarray(values[..., first])
         if not np.array_equal(by_block[..., self.blocks], values):
@@ -157,7 +157,7 @@ def _initial_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[n
         means = []
         for n, measure in enumerate(keep):
             try:
-                means.append(chosen(measure, chain.model, chain.table, np.arange(chain.size)))
+                means.append(resolve_measure(measure, chain.model, chain.table, np.arange(chain.size)))
             except ValueError as error:
                 raise ValueError(f"keep[{n}]: {error}") from None
         if not means:

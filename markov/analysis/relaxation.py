@@ -10,7 +10,7 @@ from hopflow.checks import ascending, instance
 from hopflow.parameters import param, validate_parameters
 from hopflow.units import quantities
 from markov.driver import stationary
-from markov.models.measures import chosen
+from markov.models.measures import resolve_measure
 from markov.proofs.bounded import Bounded
 from markov.proofs.means import bound_mean
 from markov.results.stationary_results import Stationary
@@ -70,7 +70,7 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     instance("answer", answer, Stationary)
     moments = ascending("lags", lags)
     chain, states = answer.chain, answer.chain.recurrent_classes[answer._class]
-    mean = chosen(measure, chain.model, chain.table, states)
+    mean = resolve_measure(measure, chain.model, chain.table, states)
     if mean.over is not None or mean.of.ndim != 1:
         raise ValueError(f"measure = {measure!r}: must be one number for each state")
     pi = answer.pi[states]

@@ -18,7 +18,7 @@ from hopflow.parameters import param, validate_parameters
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 from markov.computing.resources import Counter, check_room
-from markov.models.measures import chosen
+from markov.models.measures import resolve_measure
 from markov.selections import as_chain, distribution
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Paths(Result):
         ``measure`` is the name of a label or reward, or numbers of shape (states,). The variance of
         these means is nearly ``stationary(model).variance(measure) / duration``.
         """
-        mean = chosen(measure, self.chain.model, self.chain.table, np.arange(self.chain.size))
+        mean = resolve_measure(measure, self.chain.model, self.chain.table, np.arange(self.chain.size))
         if mean.over is not None or mean.of.ndim != 1:
             raise ValueError(f"measure = {measure!r}: must be one number for each state")
         exit_times = np.append(self.times[1:], self.duration)

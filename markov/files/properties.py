@@ -640,7 +640,7 @@ class InitialStateEvaluation:
             return not left(state) or (at_once and right(state))
 
         calls = Calls(self.rules, None)
-        start = calls.known(self.rules.start())
+        start = calls.as_state(self.rules.start())
         if last == 0.0 or stops(start):
             inside = float(bool(right(start)) and (at_once or last == 0.0))
             return inside, inside

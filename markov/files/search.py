@@ -333,7 +333,7 @@ def with_reached_windows(instance: Instance, max_states: int) -> Instance:
         If a rate is so small that rates that tend to zero would underflow.
     """
     builder = _FileBuilder(FileRules(instance.program, instance.constants), True, max_states)
-    search = builder.search()
+    search = builder.new_search()
     if not search.run(STATES_BEFORE_BOX):
         builder.find_closed_set(search)
         return instance

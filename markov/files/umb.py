@@ -33,7 +33,7 @@ from markov.files.chains import FileChain, ListedStates
 from markov.files.language import FileError
 from markov.files.rules import field_names
 from markov.models.bare import named_state
-from markov.models.functions import values_of
+from markov.models.functions import evaluate_mapping
 from markov.models.measures import functionals
 from markov.models.spaces import Space
 
@@ -492,7 +492,7 @@ def _write_annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str,
     if model is None:
         return index
     function = model.function_of_state("labels", q := model.symbols())
-    labels = values_of(function, q, chain.table.part(slice(0, 1)), model.name)
+    labels = evaluate_mapping(function, q, chain.table.part(slice(0, 1)), model.name)
     for name, mean in functionals(model, chain.table).items():
         if mean.over is not None or mean.of.ndim != 1:
             continue

@@ -70,29 +70,8 @@ MIN_SAMPLE, STATES_PER_SAMPLE = 16, 128
 # Transitions
 
 
-class Transitions(NamedTuple):
-    """Transitions out of a set of states, of each state in the order in which the rules yield them.
-
-    Attributes
-    ----------
-    sources
-        Indices in the set of states, shape (transitions,).
-    targets
-        Numbers in the product space, shape (transitions,).
-    rates
-        In 1/s, > 0, shape (transitions,).
-    invalid
-        Indices of states with an invalid transition, which plain Python reports: none of theirs is listed.
-    """
-
-    sources: NDArray[np.int64]
-    targets: NDArray[np.int64]
-    rates: NDArray[np.float64]
-    invalid: NDArray[np.int64]
-
-
 class ArrayRules:
-    """The rules of a model, translated to run on arrays.
+    """The rules of a model, translated so that one run gives the transitions out of an array of states.
 
     Parameters
     ----------
@@ -130,38 +109,42 @@ class ArrayRules:
             self.first_components.append(component)
             component += 1 if width is None else width
 
-    def transitions(self, numbers: NDArray[np.int64]) -> Transitions:
-        """Return the transitions out of the states with these numbers; NotOnArraysError if that is impossible."""
-        codes = self.space.unnumbered(numbers)
+    def edges(self, numbers: NDArray[np.int64]) -> Edges:
+        """Return the transitions out of the states ``numbers``; NotOnArraysError if the rules cannot run on arrays.
+
+        The transitions of each state stand in the order in which the rules yield them. A state with an invalid
+        transition is deferred: plain Python reports the error.
+        """
+        codes = self.space.codes_of_numbers(numbers)
         listed = [k for k, c in enumerate(self.space.components) if not isinstance(c.values, range)]
-        run = _Run(self, numbers)
+        collector = _EdgeCollector(self, numbers)
         try:
             with np.errstate(all="ignore"):  # rates that are not finite are reported below
                 if not listed:
-                    self._run(run, codes, None)
+                    self._run_group(collector, codes, None)
                 else:
                     keys, group = np.unique(codes[listed], axis=1, return_inverse=True)
                     if keys.shape[1] > MAX_GROUPS:
                         raise NotOnArraysError("many values that are no whole numbers")
                     for k in range(keys.shape[1]):
-                        self._run(run, codes, np.flatnonzero(group.ravel() == k))
+                        self._run_group(collector, codes, np.flatnonzero(group.ravel() == k))
         except NotOnArraysError:
             raise
         except Exception as error:  # a rule may raise anything: plain Python reports it with the state
             raise NotOnArraysError(str(error)) from error
-        return run.transitions()
+        return collector.edges()
 
-    def _run(self, run: _Run, codes: NDArray[np.int64], group: NDArray[np.int64] | None) -> None:
-        """Run the rules for one group of states, which are equal in all other values than whole numbers."""
+    def _run_group(self, collector: _EdgeCollector, codes: NDArray[np.int64], group: NDArray[np.int64] | None) -> None:
+        """Run the rules for the states ``group`` (None: all), equal except in integers, and collect transitions."""
         codes = codes if group is None else codes[:, group]
         values = [
             code if isinstance(c.values, range) else c.values[int(code[0])]
             for c, code in zip(self.space.components, codes, strict=True)
         ]
         state = self.space.assemble(values)
-        run.state, run.group = state if self.make is None else States(self.make, tuple(state)), group
-        frame = Frame.outermost(codes.shape[1], run.receive)
-        arguments = (*self.arguments_before, run.state, *self.arguments_after)
+        collector.state, collector.group = state if self.make is None else States(self.make, tuple(state)), group
+        frame = Frame.outermost(codes.shape[1], collector.add_transition)
+        arguments = (*self.arguments_before, collector.state, *self.arguments_after)
         if is_generator(self.function.function):
             self.function.run(arguments, frame)
         else:
@@ -169,8 +152,8 @@ class ArrayRules:
                 receive_transition(frame, transition)
 
 
-class _Run:
-    """Collects the transitions that the rules yield for a set of states."""
+class _EdgeCollector:
+    """Collects the transitions that the rules yield when they run on an array of states."""
 
     def __init__(self, rules: ArrayRules, numbers: NDArray[np.int64]) -> None:
         self.rules, self.space, self.numbers = rules, rules.space, numbers
@@ -182,8 +165,8 @@ class _Run:
         self.state: Any = None
         self.group: NDArray[np.int64] | None = None
 
-    def receive(self, rows: Any, count: int, target: Any, rate: Any) -> None:
-        """Add one transition of ``count`` states, with these indices in the group; None: all of it."""
+    def add_transition(self, rows: Any, count: int, target: Any, rate: Any) -> None:
+        """Add the (target, rate) that the rules yield for ``count`` states: ``rows`` of the group, None for all."""
         if not count:
             return
         sources = rows if self.group is None else self.group if rows is None else self.group[rows]
@@ -203,7 +186,7 @@ class _Run:
                 if rate != 0.0:
                     self.invalid.append(sources)
                 return
-        step, inside = self._step(rows, target)
+        step, inside = self._number_changes(rows, target)
         if inside is not True and not np.all(inside):
             outside = ~(inside | np.zeros(count, dtype=bool))
             self.invalid.append(sources[outside if happens is None else outside & happens])
@@ -216,8 +199,8 @@ class _Run:
         self.targets.append(targets)
         self.rates.append(rates)
 
-    def _step(self, rows: Any, target: Any) -> tuple[Any, Any]:
-        """Return the change of the states' numbers, and whether targets are in the space."""
+    def _number_changes(self, rows: Any, target: Any) -> tuple[Any, Any]:
+        """Return target number minus source number for the states ``rows``, and whether targets are in the space."""
         if type(target) is States:
             return 0, True
         if type(target) is UpdatedStates:
@@ -246,13 +229,13 @@ class _Run:
                 raise NotOnArraysError("a vector of another length")
             for index, (new, old) in enumerate(pairs, first):
                 if new is not old:
-                    change, fits = self._change(index, new, old)
+                    change, fits = self._code_changes(index, new, old)
                     step = step + self.space.weights[index] * change
                     inside = fits if inside is True else inside & fits
         return step, inside
 
-    def _change(self, index: int, new: Any, old: Any) -> tuple[Any, Any]:
-        """Return the change of the code of a component, and whether the new value is one of its values."""
+    def _code_changes(self, index: int, new: Any, old: Any) -> tuple[Any, Any]:
+        """Return new code minus old code of component ``index``, and whether ``new`` is one of its values."""
         component = self.space.components[index]
         if not isinstance(component.values, range):
             if holds_arrays(new):
@@ -273,31 +256,31 @@ class _Run:
             return 0, False
         return int(new) - old, bool(low <= new < high)
 
-    def transitions(self) -> Transitions:
-        """Return the collected transitions."""
+    def edges(self) -> Edges:
+        """Return the collected transitions, without those of states that have an invalid one, as `Edges`."""
         none = np.zeros(0, dtype=np.int64)
         invalid = np.unique(np.concatenate([none, *self.invalid]))
         if not self.sources:
-            return Transitions(none, none, np.zeros(0), invalid)
+            return Edges(none, none, np.zeros(0), self.numbers[invalid])
         sources, targets, rates = map(np.concatenate, (self.sources, self.targets, self.rates))
         if len(invalid):
             valid = np.ones(len(self.numbers), dtype=bool)
             valid[invalid] = False
             listed = valid[sources]
             sources, targets, rates = sources[listed], targets[listed], rates[listed]
-        return Transitions(sources, targets, rates, invalid)
+        return Edges(self.numbers[sources], targets, rates, self.numbers[invalid])
 
 
 # States
 
 
 class InvalidTransitionError(NotOnArraysError):
-    """A state that the start leads to has a transition that is invalid, or leaves the space.
+    """Raised by the search for reachable states: a state has an invalid transition, or one that leaves the space.
 
     Attributes
     ----------
     number
-        Its number.
+        Number of the state in the product space.
     """
 
     def __init__(self, number: int) -> None:
@@ -305,15 +288,15 @@ class InvalidTransitionError(NotOnArraysError):
         self.number = number
 
 
-class Reached(NamedTuple):
-    """The states that a start leads to.
+class ReachableStates(NamedTuple):
+    """The states that can be reached from a start, and the transitions between them.
 
     Attributes
     ----------
     numbers
-        In the product space, ascending, shape (states,).
+        Numbers of the states in the product space, ascending, shape (states,).
     edges
-        Their transitions; none are deferred.
+        Transitions between them; no state is deferred.
     """
 
     numbers: NDArray[np.int64]
@@ -321,19 +304,16 @@ class Reached(NamedTuple):
 
 
 def edges_of_space(rules: ArrayRules) -> Edges:
-    """Return the transitions out of all states of a space; NotOnArraysError when arrays cannot find them."""
-    size, parts = rules.space.size, []
-    for begin in range(0, size, CHUNK):
-        numbers = np.arange(begin, min(begin + CHUNK, size))
-        part = rules.transitions(numbers)
-        parts.append(Edges(numbers[part.sources], part.targets, part.rates, numbers[part.invalid]))
+    """Return the transitions out of all states of the rules' space; NotOnArraysError if they cannot run on arrays."""
+    size = rules.space.size
+    parts = [rules.edges(np.arange(begin, min(begin + CHUNK, size))) for begin in range(0, size, CHUNK)]
     return parts[0] if len(parts) == 1 else Edges.concatenate(parts)
 
 
 def search_states(
     rules: ArrayRules, start: int, max_states: int, name: str, *, only_reachable: bool = False
-) -> Reached | None:
-    """Return the states that a start leads to, and their transitions; None when the complete space takes less time.
+) -> ReachableStates | None:
+    """Return the states reachable from ``start`` and their transitions; None if listing the space takes less time.
 
     Parameters
     ----------
@@ -367,11 +347,10 @@ def search_states(
             return None
         next_fronts = []
         for begin in range(0, len(front), CHUNK):
-            numbers = front[begin : begin + CHUNK]
-            part = rules.transitions(numbers)
-            if len(part.invalid):
-                raise InvalidTransitionError(int(numbers[part.invalid[0]]))
-            parts.append(Edges(numbers[part.sources], part.targets, part.rates, part.invalid))
+            part = rules.edges(front[begin : begin + CHUNK])
+            if len(part.deferred):
+                raise InvalidTransitionError(int(part.deferred[0]))
+            parts.append(part)
             entries += len(part.rates)
             new = part.targets[~visited[part.targets]]
             if len(new):
@@ -385,14 +364,14 @@ def search_states(
         if count > max_states:
             raise StateLimitError(name, max_states)
         check_room(f"{name}: more than {count} reachable states", BYTES_PER_EDGE * entries)
-    return Reached(np.sort(np.concatenate(fronts)), Edges.concatenate(parts))
+    return ReachableStates(np.sort(np.concatenate(fronts)), Edges.concatenate(parts))
 
 
 # The generator
 
 
 class EdgePattern:
-    """The generator of transitions between numbered states, without their rates.
+    """Sparsity pattern of a generator: the position of each transition's rate in the matrix, for any rates.
 
     Parameters
     ----------
@@ -433,11 +412,11 @@ class EdgePattern:
         if self.enters_deferred:
             return
         self.numbers = np.arange(space.size) if numbers is None else numbers
-        self.codes = space.unnumbered(self.numbers)
+        self.codes = space.codes_of_numbers(self.numbers)
         self.n = n = len(self.numbers)
         self._moves = None if moves.all() else np.flatnonzero(moves)
         pair = [part if self._moves is None else part[self._moves] for part in (edges.sources, edges.targets)]
-        rank = self._rank(space.size)
+        rank = self._rank_function(space.size)
         sources, targets = rank(pair[0]), rank(pair[1])
         dtype: Any = np.int32 if max(len(sources) + n, n) < MAX_INT32 else np.int64
         key = sources * n + targets
@@ -455,8 +434,8 @@ class EdgePattern:
         self._off_diagonal, self._diagonal = np.flatnonzero(~on_diagonal), np.flatnonzero(on_diagonal)
         self._rows_with_exit = self._matrix.indices[self._diagonal]
 
-    def _rank(self, size: int) -> Any:
-        """Return a function from numbers in the space to numbers in the chain."""
+    def _rank_function(self, size: int) -> Any:
+        """Return a function that converts numbers of states in the product space to rows of the generator."""
         if self.n == size:
             return lambda numbers: numbers
         if size <= 4 * self.n:
@@ -465,13 +444,13 @@ class EdgePattern:
             return lambda numbers: rank[numbers]
         return lambda numbers: np.searchsorted(self.numbers, numbers)
 
-    def fits(self, edges: Edges) -> bool:
-        """Whether other transitions join the same states in the same order."""
+    def matches(self, edges: Edges) -> bool:
+        """Return whether ``edges`` has the transitions of this pattern, in the same order, with any rates."""
         pairs = (self.sources, edges.sources), (self.targets, edges.targets), (self.deferred, edges.deferred)
         return all(np.array_equal(one, other) for one, other in pairs)
 
     def generator(self, rates: NDArray[np.float64]) -> sp.csr_matrix:
-        """Return the generator with these rates, shape (states, states)."""
+        """Return the generator matrix, shape (states, states), for the rates of all transitions in 1/s."""
         moving = rates if self._moves is None else rates[self._moves]
         off_diagonal = moving[self._order]
         if self._starts is not None:
@@ -486,7 +465,7 @@ class EdgePattern:
 
     @property
     def sample(self) -> list[int]:
-        """Indices of the states to compare with plain Python: a function of the states alone."""
+        """Indices of the states whose rows are to be compared with plain Python; they depend on the states alone."""
         if self._sample is None:
             self._sample = sample_of(self._space, self.codes, MIN_SAMPLE + self.n // STATES_PER_SAMPLE)
         return self._sample
@@ -498,9 +477,9 @@ _patterns: OrderedDict[Hashable, EdgePattern] = OrderedDict()
 def pattern_of(
     key: Hashable, edges: Edges, space: Space, numbers: NDArray[np.int64] | None, start: int | None
 ) -> EdgePattern:
-    """Return the pattern of transitions: that of the last chain with this key if it fits, otherwise a new one."""
+    """Return the `EdgePattern` of transitions: the cached one under ``key`` if it matches, otherwise a new one."""
     pattern = _patterns.get(key)
-    if pattern is not None and pattern.fits(edges):
+    if pattern is not None and pattern.matches(edges):
         return pattern
     pattern = EdgePattern(edges, space, numbers, start)
     if len(pattern.sources) <= MAX_PATTERN_TRANSITIONS and not pattern.enters_deferred:
@@ -512,16 +491,16 @@ def pattern_of(
 
 
 class ArrayChain(NamedTuple):
-    """A chain from runs on arrays, to be compared with plain Python.
+    """Result of rules that ran on arrays: the transitions of a chain, and their pattern in the generator.
 
     Attributes
     ----------
     edges
-        Its transitions; None if a search met an invalid transition.
+        Transitions of the chain; None if a search met an invalid transition.
     pattern
-        Their positions in the generator; None if a state is left to plain Python.
+        Positions of the rates in the generator; None if plain Python has to run in a state of the chain.
     invalid
-        The number of such a state, or None.
+        Number of a state in which plain Python has to run, or None.
     """
 
     edges: Edges | None
@@ -532,7 +511,7 @@ class ArrayChain(NamedTuple):
 def chain_on_arrays(
     calls: Calls, space: Space, start: int | None, max_states: int, room: bool, *, only_reachable: bool = False
 ) -> ArrayChain | None:
-    """Return the chain of a model; None when its rules cannot run on arrays.
+    """Return the chain of a model from rules that run on arrays of states; None if the rules cannot.
 
     Parameters
     ----------

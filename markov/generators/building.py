@@ -53,14 +53,13 @@ from markov.generators.plain import (
     Enumeration,
     edges_by_python,
     first_disagreement,
-    format_state,
     indices_to_repeat,
-    refuse_changed,
-    refuse_changing,
+    refuse_changed_answers,
+    refuse_changing_rules,
 )
 from markov.generators.polynomials import Unfollowed
 from markov.models.rules import ChainModel
-from markov.models.spaces import NO_END, NUMBERED, Space
+from markov.models.spaces import NO_END, NUMBERED, Space, format_state
 from markov.models.state_tables import sample_of
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ MIN_PREDICTED_STATES, PREDICTION_SAMPLE = 250_000, 120
 BYTES_PER_STATE = 150.0
 """Memory per state of a space whose transitions are listed."""
 MAX_ROUNDS = 10
-"""Rounds in which plain Python finds the transitions that arrays have left out."""
+"""Largest number of rounds in which plain Python computes the transitions that arrays have left out."""
 SMALLEST_RATE = float(np.finfo(np.float64).tiny)
 """Smallest rate of full precision in 1/s."""
 FIRST_BOX = 1 << 24
@@ -88,7 +87,7 @@ BY_PYTHON, ON_ARRAYS = "the rules as they stand", "the rules on arrays of states
 
 
 class Built(NamedTuple):
-    """The states of a chain and its generator.
+    """A chain that was built from a model: its states, as codes of a space, and its generator.
 
     Attributes
     ----------
@@ -99,7 +98,7 @@ class Built(NamedTuple):
     Q
         The generator, rates in 1/s.
     how
-        Description of how it was built.
+        Description of how the chain was built.
     led_to
         Whether only states that the model's start leads to are listed.
     """
@@ -119,7 +118,7 @@ def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = Tru
     model
         The chain's rules and parameters.
     reachable
-        With a start, only the states that it leads to; False: the whole space. `MarkovChain` has the
+        With a start, only the states that it leads to; False: the complete space. `MarkovChain` has the
         states beside the matrix.
     compiled
         False runs the rules state by state as they stand, whatever the number of states.
@@ -155,14 +154,14 @@ def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = Tru
 def build_chain(
     model: ChainModel, *, reachable: bool = True, by: str | None = None, max_states: int = MAX_STATES
 ) -> Built:
-    """Return the states of a model and its generator.
+    """Return the states and the generator of a model as `Built`.
 
     Parameters
     ----------
     model
-        Its rules and parameters.
+        The rules and parameters.
     reachable
-        Only the states that its start leads to, if it has one; False: the whole space.
+        Only the states that the model's start leads to, if it has one; False: the complete space.
     by
         ``"python"`` or ``"arrays"``; None: chosen by the table of this module.
     max_states
@@ -183,17 +182,17 @@ def build_chain(
     if by is None:
         built = builder.build()
     else:
-        result = builder.by_python() if by == "python" else builder.by_arrays()
+        result = builder.build_by_python() if by == "python" else builder.build_on_arrays()
         if result is None:
             raise RuleError(f"{model.name}: its rules cannot be run by {by}")
         built = result
     if builder.start is not None and built.Q.shape[0] > max_states:
         raise StateLimitError(model.name, max_states)
-    return builder.with_finite_rates(built._replace(led_to=builder.start is not None))
+    return builder.require_finite_rates(built._replace(led_to=builder.start is not None))
 
 
 def _refuse_infinite_levels(model: ChainModel, reachable: bool, max_states: int) -> None:
-    """Refuse a chain of infinitely many levels before the search for its states."""
+    """Raise ValueError if a component of the space has no last value, unless few states are reachable."""
     space = model.space() if model.has_space else None
     if not isinstance(space, dict):  # another object is refused by `Space.of`
         return
@@ -201,7 +200,7 @@ def _refuse_infinite_levels(model: ChainModel, reachable: bool, max_states: int)
     if not unbounded:
         return
     has_start = reachable and model.start() is not None
-    if not has_start or not ChainBuilder(model, reachable, max_states).search().run(STATES_BEFORE_BOX):
+    if not has_start or not ChainBuilder(model, reachable, max_states).new_search().run(STATES_BEFORE_BOX):
         raise ValueError(
             f"{model.name}: {unbounded[0]!r} has infinitely many values (NO_END): "
             "stationary_by_level solves chains of infinitely many levels, or give it a last value"
@@ -209,12 +208,12 @@ def _refuse_infinite_levels(model: ChainModel, reachable: bool, max_states: int)
 
 
 class ChainBuilder:
-    """Builds the chain of a model.
+    """Builds the states and the generator of a model, by plain Python or by rules on arrays of states.
 
     Parameters
     ----------
     model
-        Its rules and parameters.
+        The rules and parameters.
     reachable
         Whether the chain has only the states that the start leads to.
     max_states
@@ -237,28 +236,29 @@ class ChainBuilder:
         self.declared = Space.of(model.State, model.space(), model.name) if model.has_space else None
         start = model.start() if reachable or self.declared is None else None
         self.calls = Calls(model, self.declared)
-        self.start = None if start is None else self._state(start)
+        self.start = None if start is None else self._validate_start(start)
         if self.declared is None and self.start is None:
             hint = "say which states there are, space(), or where it starts, start()"
             raise RuleError.at(location_of(model.rules), f"{model.name} has no states", hint)
         if self.start is None and self.declared is not None:
             check_room(f"{model.name}: a matrix on {self.declared.size} states", self._predict_bytes())
 
-    def _state(self, start: Any) -> Any:
+    def _validate_start(self, start: Any) -> Any:
+        """Return the start that a model declares as a state for its rules; RuleError if it is no state."""
         try:
-            return self.calls.known(start)
+            return self.calls.as_state(start)
         except (TypeError, ValueError) as error:
             message = f"{self.model.name}: start = {start!r}: {error}"
             raise RuleError.at(location_of(self.model.start), message) from None
 
     @property
     def space(self) -> Space:
-        """The space that the model declares; not for models without one."""
+        """The space that the model declares; an assertion fails for a model that declares none."""
         assert self.declared is not None
         return self.declared
 
     def _predict_bytes(self) -> float:
-        """Return the memory of the matrix of the whole space, by the rows of a sample."""
+        """Return the predicted bytes of the generator on the complete space, from a sample of its rows."""
         size = self.space.size
         if size < MIN_PREDICTED_STATES:
             return 0.0
@@ -267,66 +267,67 @@ class ChainBuilder:
         codes = [low + rng.integers(n, size=PREDICTION_SAMPLE) for n, low in bounds]
         for code in np.array(codes).T:
             with suppress(RuleError):  # an error is reported for the first state that has it
-                count += len(self.calls.transitions(self.calls.known(self.space.state(code))))
+                count += len(self.calls.transitions(self.calls.as_state(self.space.state(code))))
         return size * (16.0 + 12.0 * count / PREDICTION_SAMPLE)
 
-    def with_finite_rates(self, built: Built) -> Built:
-        """Return a chain whose rates and their sums are finite; otherwise raise the error of a state."""
+    def require_finite_rates(self, built: Built) -> Built:
+        """Return the chain unchanged; RuleError with a state if a rate, or the sum of a state's rates, is infinite."""
         if not np.isfinite(built.Q.data).all():
             x = int(np.searchsorted(built.Q.indptr, np.argmin(np.isfinite(built.Q.data)), "right"))
-            state = self.calls.known(built.space.state(built.codes[:, x - 1]))
-            raise self.calls.refusal_of(state, OverflowError("rates are infinite"))
+            state = self.calls.as_state(built.space.state(built.codes[:, x - 1]))
+            raise self.calls.error_in_state(state, OverflowError("rates are infinite"))
         return built
 
     def build(self) -> Built:
-        """Return the chain, built as the table of this module says."""
+        """Return the chain, by plain Python or on arrays as the table at the head of this module says."""
         if self.declared is None:
             return self._build_without_space()
         if not PYTHON_STATES <= self.space.size < NUMBERED:
-            return self.by_python()
+            return self.build_by_python()
         if self.start is None:
-            return self.by_arrays() or self.by_python()
-        search = self.search()
+            return self.build_on_arrays() or self.build_by_python()
+        search = self.new_search()
         if self.space.size > COMPLETE_SPACE_STATES and search.run(PYTHON_STATES):
-            return self.list_states(search)
-        return self.by_arrays() or self.complete(search)
+            return self.build_from_search(search)
+        return self.build_on_arrays() or self.finish_search(search)
 
     def _build_without_space(self) -> Built:
-        search = self.search()
+        """Return the chain of a model that declares no space: by plain Python, or on arrays over a box of states."""
+        search = self.new_search()
         if search.run(min(STATES_BEFORE_BOX, self.max_states // 2)):
-            return self.list_states(search)
+            return self.build_from_search(search)
         hull = self.find_closed_set(search)
         box = BoxBuilder.of_hull(self, hull) if hull else GrowingBoxBuilder.enclosing(self, search.states)
-        with self._with_reason():
+        with self._explain_size_errors():
             if box is None or search.run(STATES_BEFORE_BOX):
-                return self.complete(search)
-            return box.by_arrays() or self.complete(search)
+                return self.finish_search(search)
+            return box.build_on_arrays() or self.finish_search(search)
 
     # Plain Python
 
-    def by_python(self) -> Built:
-        """Return the chain from a search state by state."""
-        search = self.search()
+    def build_by_python(self) -> Built:
+        """Return the chain from a search for its states in which plain Python runs the rules state by state."""
+        search = self.new_search()
         if self.declared is None and not search.run(min(STATES_BEFORE_BOX, self.max_states // 2)):
             self.find_closed_set(search)
-        with self._with_reason():
-            return self.complete(search)
+        with self._explain_size_errors():
+            return self.finish_search(search)
 
-    def search(self) -> Enumeration:
-        """Return the search state by state, before its first step."""
-        states = [self.start] if self.start is not None else map(self.calls.known, self.space.states())
+    def new_search(self) -> Enumeration:
+        """Return a search for the states of the model by plain Python, in which no rules have run yet."""
+        states = [self.start] if self.start is not None else map(self.calls.as_state, self.space.states())
         return Enumeration(self.calls, states, closed=self.start is None, max_states=self.max_states)
 
-    def complete(self, search: Enumeration) -> Built:
-        """Return the chain after the remaining steps of a search."""
+    def finish_search(self, search: Enumeration) -> Built:
+        """Run a search to its end, with a progress counter, and return the chain on its states."""
         with Counter("states") as counter:
             while not search.run(1 << 16):
                 counter.show(search.done)
-        return self.list_states(search)
+        return self.build_from_search(search)
 
     @contextmanager
-    def _with_reason(self) -> Iterator[None]:
-        """Add to errors about too many states why it is unknown whether there are infinitely many."""
+    def _explain_size_errors(self) -> Iterator[None]:
+        """Add to TooLargeError in a ``with`` block why it is unknown whether the states are infinitely many."""
         try:
             yield
         except TooLargeError as error:
@@ -335,16 +336,16 @@ class ChainBuilder:
             raise
 
     def find_closed_set(self, search: Enumeration) -> Hull | None:
-        """Return a closed set that has the states of a search; None if the rules cannot be followed.
+        """Return a set that has the states of a search and that no rule leaves; None if rules cannot be followed.
 
         Raises
         ------
         InfiniteStatesError
-            If they lead to infinitely many states for certain.
+            If the rules lead to infinitely many states for certain.
         GrowingStatesError
             If this is unknown, a component grows, and the caller has set no largest number of states.
         """
-        refuse_changed(self.calls, search.answers(indices_to_repeat(search.done)))
+        refuse_changed_answers(self.calls, search.answers(indices_to_repeat(search.done)))
         try:
             hull = hull_of(self.calls, search.states)
         except Unfollowed as stop:
@@ -358,7 +359,7 @@ class ChainBuilder:
         return hull
 
     def _refuse_growth(self, search: Enumeration, reason: str) -> None:
-        """Raise GrowingStatesError if a component's values grow from one number of states to the next."""
+        """Raise GrowingStatesError if a component's range grows while a search runs on through `growth_states`."""
         before: dict[str, range] = {}
         growing: list[str] = []
         for count in self.growth_states if self.max_states == MAX_STATES else ():
@@ -373,7 +374,7 @@ class ChainBuilder:
             raise GrowingStatesError(self.model.name, growing[0], values[0], values[-1], search.done, reason)
 
     def refuse_underflow(self, search: Enumeration) -> None:
-        """Raise an error if a search ended because rates that tend to zero become 0 in float64.
+        """Raise an error if a search may have ended because rates that tend to zero became 0 in float64.
 
         Raises
         ------
@@ -395,22 +396,22 @@ class ChainBuilder:
         hint = "rates that tend to zero become 0 in float64, and the states end there: give the states a limit"
         raise RuleError(f"{self.model.name}: {format_state(state)}: {message}; {hint}")
 
-    def list_states(self, search: Enumeration) -> Built:
-        """Return the chain on the states of a complete search, in ascending order."""
+    def build_from_search(self, search: Enumeration) -> Built:
+        """Return the chain on the states of a search that is complete, sorted in ascending order."""
         self.refuse_underflow(search)
-        refuse_changed(self.calls, search.answers(indices_to_repeat(search.done)))
+        refuse_changed_answers(self.calls, search.answers(indices_to_repeat(search.done)))
         space = self.declared
         if space is None or not space.has_codes:
             space = Space.of_states(self.model.State, search.states)
         rows, codes = search.rows(), space.codes(search.states)
-        order = space.order_of(codes)
+        order = space.sort_order(codes)
         Q = rows.generator(None if order is None else rank_of(order))
         return Built(space, codes if order is None else codes[:, order], Q, BY_PYTHON)
 
     # Arrays
 
-    def by_arrays(self) -> Built | None:
-        """Return the chain from runs on arrays of states; None if the rules cannot run on them, or give other rows."""
+    def build_on_arrays(self) -> Built | None:
+        """Return the chain from rules run on arrays of states; None if they cannot, or differ from plain Python."""
         fits = self.space.size < NUMBERED
         try:
             check_room(self.model.name, BYTES_PER_STATE * self.space.size)
@@ -421,54 +422,55 @@ class ChainBuilder:
         if chain is None:
             return None
         if chain.pattern is None or chain.edges is None:
-            return self._with_invalid(chain)
+            return self._complete_by_python(chain)
         codes, Q = chain.pattern.codes, chain.pattern.generator(chain.edges.rates)
-        return self._compare(Built(self.space, codes, Q, ON_ARRAYS), chain.pattern.sample)
+        return self._verify_sample(Built(self.space, codes, Q, ON_ARRAYS), chain.pattern.sample)
 
     def _start_number(self) -> int | None:
+        """Return the number of the start in the space; None without a start."""
         if self.start is None:
             return None
         return int(self.space.numbers(self.space.codes([self.start]))[0])
 
-    def _with_invalid(self, chain: ArrayChain) -> Built | None:
-        """Return a chain for which plain Python has to find the transitions out of a few states."""
+    def _complete_by_python(self, chain: ArrayChain) -> Built | None:
+        """Return a chain from arrays after plain Python has run in the states they left out; None if these are many."""
         if chain.edges is None:
             return None
         edges, size = chain.edges, self.space.size
         start = self._start_number()
         if start is None:
-            edges = self._with_deferred(edges, edges.deferred)
+            edges = self._add_deferred(edges, edges.deferred)
             Q = from_edges(edges.sources, edges.targets, edges.rates, size)
-            codes = self.space.unnumbered(np.arange(size))
-            return self._compare(Built(self.space, codes, Q, ON_ARRAYS), sample_of(self.space, codes))
+            codes = self.space.codes_of_numbers(np.arange(size))
+            return self._verify_sample(Built(self.space, codes, Q, ON_ARRAYS), sample_of(self.space, codes))
         for _ in range(MAX_ROUNDS):
             ones = np.ones(len(edges.rates), dtype=np.int8)
             entered = reachable_from(sp.csr_matrix((ones, (edges.sources, edges.targets)), shape=(size, size)), start)
             deferred = edges.deferred[entered[edges.deferred]]
             if not len(deferred):
                 break
-            edges = self._with_deferred(edges, deferred)
+            edges = self._add_deferred(edges, deferred)
         else:
             return None
         listed = entered[edges.sources]
         rank = np.cumsum(entered) - 1
         pair = rank[edges.sources[listed]], rank[edges.targets[listed]]
         Q = from_edges(*pair, edges.rates[listed], int(rank[-1]) + 1)
-        codes = self.space.unnumbered(np.flatnonzero(entered))
-        return self._compare(Built(self.space, codes, Q, ON_ARRAYS), sample_of(self.space, codes))
+        codes = self.space.codes_of_numbers(np.flatnonzero(entered))
+        return self._verify_sample(Built(self.space, codes, Q, ON_ARRAYS), sample_of(self.space, codes))
 
-    def _with_deferred(self, edges: Edges, deferred: NDArray[np.int64]) -> Edges:
-        """Return edges with the transitions out of deferred states from plain Python."""
+    def _add_deferred(self, edges: Edges, deferred: NDArray[np.int64]) -> Edges:
+        """Return ``edges`` with the transitions out of the states ``deferred`` added, computed by plain Python."""
         more = edges_by_python(self.calls, self.space, np.sort(deferred))
         remaining = np.setdiff1d(edges.deferred, deferred)
         return Edges.concatenate([edges._replace(deferred=remaining), more])
 
-    def _compare(self, built: Built, sample: list[int]) -> Built | None:
-        """Return a chain if its rows agree with plain Python in a sample; otherwise warn, and return None."""
+    def _verify_sample(self, built: Built, sample: list[int]) -> Built | None:
+        """Return a chain if its rows agree with plain Python in the states ``sample``; otherwise warn, return None."""
         result = first_disagreement(self.calls, self.space, built.codes, built.Q, sample)
         if result is None:
             return built
-        refuse_changing(self.calls, map(self.space.state, built.codes[:, sample].T.tolist()))
+        refuse_changing_rules(self.calls, map(self.space.state, built.codes[:, sample].T.tolist()))
         x, difference = result
         location = format_location(location_of(self.model.rules))
         message = f"{self.space.state(built.codes[:, x])}: {built.how} give {difference}"
@@ -478,7 +480,7 @@ class ChainBuilder:
 
 
 class BoxBuilder(ChainBuilder):
-    """Builds the chain of a model without a space, on arrays over a box of states.
+    """Builds the chain of a model that declares no space, by rules on arrays over a box of states.
 
     The box is that of a closed set, from following the rules for all states at once. Whether the rules leave it is
     checked in every transition. If they do, or a component is no ``int``, the result is None, and plain Python
@@ -487,9 +489,9 @@ class BoxBuilder(ChainBuilder):
 
     @classmethod
     def of_hull(cls, builder: ChainBuilder, hull: Hull) -> Self | None:
-        """Return a builder over the smallest product of ranges that has the states of a hull; None if there is none."""
+        """Return a builder over the smallest box that has the states of a hull; None if there is no such box."""
         layout = hull.layout
-        if hull.unbounded or not layout.space.whole:
+        if hull.unbounded or not layout.space.has_only_integers:
             return None
         values: list[list[Any]] = [[] for _ in range(layout.width)]
         for mode, low in hull.low.items():
@@ -499,11 +501,11 @@ class BoxBuilder(ChainBuilder):
                 values[k] += [first, int(last)]
         if any(type(value) is not int for column in values for value in column):
             return None
-        return cls.over(builder, layout.space.within([range(min(v), max(v) + 1) for v in values], exact=True))
+        return cls.on_box(builder, layout.space.with_ranges([range(min(v), max(v) + 1) for v in values], exact=True))
 
     @classmethod
-    def over(cls, builder: ChainBuilder, box: Space) -> Self | None:
-        """Return a builder over a box; None if its states have no numbers of 64 bits."""
+    def on_box(cls, builder: ChainBuilder, box: Space) -> Self | None:
+        """Return a copy of a builder with ``box`` as its space; None if the box has more than 2^63 states."""
         if not _has_numbers(box):
             return None
         boxed = cls.__new__(cls)
@@ -511,56 +513,56 @@ class BoxBuilder(ChainBuilder):
         boxed.declared, boxed.calls = box, Calls(builder.model, box)
         return boxed
 
-    def by_arrays(self) -> Built | None:
-        """Return the chain on the smallest space that has its states; None if plain Python has to continue."""
+    def build_on_arrays(self) -> Built | None:
+        """Return the chain, with its space cut to the smallest box of its states; None if arrays cannot build it."""
         try:
-            built = super().by_arrays()
+            built = super().build_on_arrays()
         except RuleError:  # a state outside of the box: plain Python reports errors of the rules
             return None
         if built is None:
             return None
         bounds = zip(built.codes.min(axis=1).tolist(), built.codes.max(axis=1).tolist(), strict=True)
-        return built._replace(space=built.space.within([range(low, high + 1) for low, high in bounds]))
+        return built._replace(space=built.space.with_ranges([range(low, high + 1) for low, high in bounds]))
 
 
 class GrowingBoxBuilder(BoxBuilder):
-    """Builds a chain on arrays over a box around the states of a search, which grows if the rules leave it."""
+    """Builds a chain by rules on arrays over a box around the states of a search, which grows if the rules leave it."""
 
     only_reachable = True
 
     @classmethod
     def enclosing(cls, builder: ChainBuilder, states: Sequence[Any]) -> Self | None:
-        """Return a builder over a box that has these states; None if they have other values than whole numbers."""
+        """Return a builder over a box around ``states``; None if a component is no integer, or the box is too large."""
         space = Space.of_states(builder.model.State, states)
-        if not space.whole or not _has_numbers(space):
+        if not space.has_only_integers or not _has_numbers(space):
             return None
         ranges: list[Any] = [c.values for c in space.components]
         while space.size <= FIRST_BOX:
             ranges = [range(values.start, values.stop + len(values)) for values in ranges]
-            space = space.within(ranges)
-        return cls.over(builder, space.within(ranges, exact=True))
+            space = space.with_ranges(ranges)
+        return cls.on_box(builder, space.with_ranges(ranges, exact=True))
 
-    def _with_invalid(self, chain: ArrayChain) -> Built | None:
-        """Try again over a box that has the targets of the state with an invalid transition."""
+    def _complete_by_python(self, chain: ArrayChain) -> Built | None:
+        """Return the chain over a larger box, which has the targets of the invalid state; None if arrays cannot."""
         assert chain.invalid is not None
-        code = self.space.unnumbered(np.array([chain.invalid]))[:, 0]
-        state = self.calls.with_names(self.space.state(code))
+        code = self.space.codes_of_numbers(np.array([chain.invalid]))[:, 0]
+        state = self.calls.name_fields(self.space.state(code))
         ranges: list[Any] = [c.values for c in self.space.components]
         grown = list(ranges)
         with suppress(Exception):  # plain Python reports errors of the rules
             for target, rate in self.calls.rules(state, self.calls.q):
                 if rate > 0.0:
-                    values = self.space.flat(self.space.checked(target))
-                    grown = [_extend(r, v) for r, v in zip(grown, values, strict=True)]
-        box = self.space.within(grown, exact=True)
+                    values = self.space.flatten(self.space.as_tuple(target))
+                    grown = [_extend_range(r, v) for r, v in zip(grown, values, strict=True)]
+        box = self.space.with_ranges(grown, exact=True)
         if grown == ranges or not _has_numbers(box):
             return None
         self.declared, self.calls = box, Calls(self.model, box)
-        return ChainBuilder.by_arrays(self)
+        return ChainBuilder.build_on_arrays(self)
 
 
-def _extend(values: range, target: Any) -> range:
-    """Return a range that is at least twice as long and includes a whole number outside of it, or the same range."""
+def _extend_range(values: range, target: Any) -> range:
+    """Return a range at least twice as long that includes ``target``; unchanged if it has it or that is no int."""
     if type(target) is not int or target in values:
         return values
     size = len(values)
@@ -570,4 +572,5 @@ def _extend(values: range, target: Any) -> range:
 
 
 def _has_numbers(box: Space) -> bool:
+    """Return whether the numbers and the codes of a box's states fit into 64 bits."""
     return box.size < NUMBERED and box.has_codes

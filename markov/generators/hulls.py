@@ -25,7 +25,7 @@ Range = tuple[int, float]
 
 
 class Hull:
-    """A range of each component in each mode, closed under the rules.
+    """A set of states that no rule leaves: a range of the components in each mode, a set of values of the others.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Hull:
     Attributes
     ----------
     low, high
-        First and last value of the components in each mode; inf: unbounded.
+        First and last value of each component in each mode; inf: unbounded.
     parts
         Parts of the states of each mode, with the moves out of them.
     """
@@ -47,11 +47,11 @@ class Hull:
         self.parts: dict[Mode, list[Part]] = {}
         for state in layout.states:
             mode, values = layout.split(state)
-            self.cover(mode, [(v, v) for v in values])
+            self.widen(mode, [(v, v) for v in values])
         self._close()
 
-    def cover(self, mode: Mode, ranges: Sequence[Range]) -> bool:
-        """Widen the hull of a mode; return whether it grew."""
+    def widen(self, mode: Mode, ranges: Sequence[Range]) -> bool:
+        """Widen the ranges of the hull in a mode to include ``ranges``; return whether they grew."""
         if mode not in self.low:
             if len(self.low) >= MAX_MODES:
                 raise Unfollowed(f"more than {MAX_MODES} combinations of components with few values")
@@ -64,14 +64,14 @@ class Hull:
         return (self.low[mode], self.high[mode]) != before
 
     def sides(self, mode: Mode, corner: Sequence[int]) -> tuple[int | None, ...]:
-        """Return the largest offsets from a corner."""
+        """Return each component's largest offset from ``corner`` in the hull of a mode; None: unbounded."""
         bounds = zip(corner, self.high[mode], strict=True)
         return tuple(None if high == math.inf else int(high) - low for low, high in bounds)
 
     def contains(self, state: Any) -> bool:
-        """Return whether a value is a state of the hull."""
+        """Return whether ``state`` belongs to the hull; False for a value that is no state."""
         try:
-            mode, values = self.layout.split(self.layout.space.checked(state))
+            mode, values = self.layout.split(self.layout.space.as_tuple(state))
             low = self.low.get(mode)
         except (TypeError, ValueError):
             return False
@@ -81,6 +81,7 @@ class Hull:
         return all(first <= value <= last for first, value, last in bounds)
 
     def _close(self) -> None:
+        """Widen the ranges until no rule leaves the hull, and set ``parts``; Unfollowed if that cannot be done."""
         growth: dict[Mode, int] = dict.fromkeys(self.low, 0)
         stack = list(self.low)
         while stack:
@@ -88,31 +89,32 @@ class Hull:
             open_box = (None,) * len(self.layout.free)
             moves = self.layout.moves
             self.parts[mode] = parts_of(partial(moves, mode), self.low[mode], open_box)
-            for target_mode, ranges in self._targets_of(mode):
+            for target_mode, ranges in self._target_ranges(mode):
                 lower = target_mode in self.low and any(
                     a < b for (a, _), b in zip(ranges, self.low[target_mode], strict=True)
                 )
                 steps = growth.get(target_mode, 0)
                 if lower and steps > MAX_STEPS:
-                    raise Unfollowed(f"{self._name(target_mode, ranges)} may have no least value")
+                    raise Unfollowed(f"{self._falling_component(target_mode, ranges)} may have no least value")
                 if steps > MAX_STEPS:
                     before = self.high.get(target_mode, [math.inf] * len(ranges))
                     ranges = [
                         (low, math.inf if high > end else high) for (low, high), end in zip(ranges, before, strict=True)
                     ]
-                if self.cover(target_mode, ranges):
+                if self.widen(target_mode, ranges):
                     growth[target_mode] = steps + 1
                     if target_mode not in stack:
                         stack.append(target_mode)
         for mode in self.parts:
-            self.parts[mode] = [part for part in self.parts[mode] if self._inside(mode, part)]
+            self.parts[mode] = [part for part in self.parts[mode] if self._offset_ranges(mode, part)]
 
-    def _name(self, mode: Mode, ranges: Sequence[Range]) -> str:
+    def _falling_component(self, mode: Mode, ranges: Sequence[Range]) -> str:
+        """Return the name of the first component whose range in ``ranges`` begins below its range in the hull."""
         pairs = zip(self.layout.names, ranges, self.low[mode], strict=True)
         return next(name for name, (a, _), b in pairs if a < b)
 
-    def _inside(self, mode: Mode, part: Part) -> list[tuple[int, float]] | None:
-        """Return the offsets from the corner of a part that are in the hull, or None."""
+    def _offset_ranges(self, mode: Mode, part: Part) -> list[tuple[int, float]] | None:
+        """Return (first, last) offset of each component from a part's corner in the hull; None if they do not meet."""
         ranges = []
         pairs = zip(*part[:3], self.low[mode], self.high[mode], strict=True)
         for corner, side, step, low, high in pairs:
@@ -124,16 +126,16 @@ class Hull:
                 return None
             ranges.append((first, last))
         for fact in part.facts:
-            if range_of(fact, ranges)[1] < 0:
+            if bounds_in_ranges(fact, ranges)[1] < 0:
                 return None
-            ranges = _narrow(fact, ranges)
+            ranges = _narrow_ranges(fact, ranges)
         return ranges
 
-    def _targets_of(self, mode: Mode) -> list[tuple[Mode, list[Range]]]:
-        """Return the ranges that the moves out of the hull of a mode lead to."""
-        entered = []
+    def _target_ranges(self, mode: Mode) -> list[tuple[Mode, list[Range]]]:
+        """Return (target mode, range of each target component) for each move out of the hull's states of a mode."""
+        targets_of_moves = []
         for part in self.parts[mode]:
-            inside = self._inside(mode, part)
+            inside = self._offset_ranges(mode, part)
             if inside is None:
                 continue
             if part.refused is not None:
@@ -142,34 +144,34 @@ class Hull:
                 ranges: list[Range] = []
                 for k, target in enumerate(targets):
                     terms = terms_of(target, len(targets)) or {}
-                    low, high = range_of(terms, inside)
+                    low, high = bounds_in_ranges(terms, inside)
                     if low == -math.inf:
                         raise Unfollowed(f"{self.layout.names[k]} may have no least value")
-                    if target_mode == mode and high > self.high[mode][k] and _rises(terms, k, part):
+                    if target_mode == mode and high > self.high[mode][k] and _adds_to_component(terms, k, part):
                         side = part.sides[k]  # repeated up to the boundary of this part
                         last = math.inf
                         if side is not None:
                             last = float(part.corner[k] + side * part.steps[k])
                         high = max(high, last + high - self.high[mode][k])
                     ranges.append((int(low), high if high == math.inf else int(high)))
-                entered.append((target_mode, ranges))
-        return entered
+                targets_of_moves.append((target_mode, ranges))
+        return targets_of_moves
 
-    def changes(self, move: Move, part: Part) -> list[int]:
-        """Return the change of each component by a move; 1 if it differs between states."""
-        shift = _shift(move, part)
+    def component_changes(self, move: Move, part: Part) -> list[int]:
+        """Return the change of each component by a move; all 1 if the changes differ between states of the part."""
+        shift = _constant_shift(move, part)
         return [1] * len(part.corner) if shift is None else [int(by) for by in shift]
 
     # Infinitely many states
 
     @property
     def unbounded(self) -> bool:
-        """Whether a component of the hull is unbounded."""
+        """Whether a component of the hull has no largest value."""
         return any(math.inf in bounds for bounds in self.high.values())
 
     @property
     def is_infinite(self) -> bool:
-        """Whether the start leads to infinitely many states, for certain.
+        """Whether infinitely many states can be reached for certain; False if that is not proved.
 
         Either all states have a move that increases the sum of the unbounded components, or the start leads to a state
         with a move that is possible again in each of its targets, along an infinite ray.
@@ -177,28 +179,30 @@ class Hull:
         return self.unbounded and (self._always_grows() or self._has_ray())
 
     def _always_grows(self) -> bool:
+        """Return whether every part has a move with a positive rate that increases the sum of the components."""
         for parts in self.parts.values():
             for part in parts:
-                if not any(_grows(move, part) for move in part.result):
+                if not any(_increases_sum(move, part) for move in part.result):
                     return False
             if not parts:
                 return False
         return True
 
     def _has_ray(self) -> bool:
+        """Return whether a searched state has a move that is possible again however often it is repeated."""
         for state in reversed(self.layout.states):
             mode, values = self.layout.split(state)
             for part in self.parts[mode]:
                 offsets = part.offsets(values)
-                if offsets is None or any(value(fact, offsets)[0] < 0 for fact in part.facts):
+                if offsets is None or any(bounds_at(fact, offsets)[0] < 0 for fact in part.facts):
                     continue
-                if any(_is_ray(move, mode, part, offsets) for move in part.result):
+                if any(_repeats_forever(move, mode, part, offsets) for move in part.result):
                     return True
         return False
 
 
 def hull_of(calls: Calls, states: Sequence[Any]) -> Hull:
-    """Return a closed set of states that contains the given states of a model.
+    """Return a `Hull` that contains the searched ``states`` of a model: a set of states that no rule leaves.
 
     Raises
     ------
@@ -217,6 +221,10 @@ def hull_of(calls: Calls, states: Sequence[Any]) -> Hull:
 
 
 def _build_hull(calls: Calls, states: Sequence[Any], *, substitute: bool) -> Hull:
+    """Return the hull of ``states``; integer components with many values in it are promoted to ranges.
+
+    ``substitute`` replaces functions of `math` in the rules, as for `Layout`.
+    """
     promoted: frozenset[int] = frozenset()
     while True:
         layout = Layout(calls, states, promoted, substitute=substitute)
@@ -231,19 +239,20 @@ def _build_hull(calls: Calls, states: Sequence[Any], *, substitute: bool) -> Hul
             if not more:
                 return hull
         except Unfollowed:
-            more = set() if promoted else {k for k in layout.others if _is_counted(layout, k)}
+            more = set() if promoted else {k for k in layout.others if _has_several_integers(layout, k)}
             if not more:
                 raise
         promoted |= more
 
 
-def _is_counted(layout: Layout, k: int) -> bool:
-    column = {layout.space.flat(state)[k] for state in layout.states}
+def _has_several_integers(layout: Layout, k: int) -> bool:
+    """Return whether component ``k`` has more than two values in the searched states, all of them ``int``."""
+    column = {layout.space.flatten(state)[k] for state in layout.states}
     return len(column) > 2 and all(type(v) is int for v in column)
 
 
-def range_of(terms: Terms, inside: Sequence[tuple[int, float]]) -> tuple[float, float]:
-    """Return bounds on a polynomial for offsets in ranges."""
+def bounds_in_ranges(terms: Terms, inside: Sequence[tuple[int, float]]) -> tuple[float, float]:
+    """Return a lower and an upper bound on a polynomial whose offsets lie in the ranges ``inside``."""
     low = high = 0.0
     for m, (a, b) in terms.items():
         smallest = largest = 1.0
@@ -256,8 +265,8 @@ def range_of(terms: Terms, inside: Sequence[tuple[int, float]]) -> tuple[float, 
     return low, high
 
 
-def value(terms: Terms, offsets: Sequence[int]) -> tuple[Fraction, Fraction]:
-    """Return bounds on a polynomial in one state."""
+def bounds_at(terms: Terms, offsets: Sequence[int]) -> tuple[Fraction, Fraction]:
+    """Return a lower and an upper bound on a polynomial in the state with these offsets."""
     low = high = Fraction(0)
     for m, (a, b) in terms.items():
         size = math.prod(y**power for y, power in zip(offsets, m, strict=True))
@@ -265,12 +274,12 @@ def value(terms: Terms, offsets: Sequence[int]) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def _narrow(fact: Terms, inside: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return the ranges of the offsets for which a linear fact can be >= 0."""
+def _narrow_ranges(fact: Terms, inside: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return the offset ranges in which a linear polynomial can be >= 0; those of ``inside`` if it is not linear."""
     if any(sum(m) > 1 for m in fact):
         return inside
     narrowed = list(inside)
-    _, total = range_of(fact, inside)
+    _, total = bounds_in_ranges(fact, inside)
     for m, (slope, _) in fact.items():
         if not any(m) or not slope:
             continue
@@ -278,7 +287,8 @@ def _narrow(fact: Terms, inside: list[tuple[int, float]]) -> list[tuple[int, flo
         first, last = narrowed[k]
         term = float(slope) * (last if slope > 0 else first)
         if term == math.inf or (total == math.inf and not math.isfinite(term)):
-            remaining = range_of({key: coefficients for key, coefficients in fact.items() if key != m}, inside)[1]
+            others = {key: coefficients for key, coefficients in fact.items() if key != m}
+            remaining = bounds_in_ranges(others, inside)[1]
         else:
             remaining = total - term
         if remaining == math.inf:
@@ -292,14 +302,14 @@ def _narrow(fact: Terms, inside: list[tuple[int, float]]) -> list[tuple[int, flo
     return narrowed
 
 
-def _rises(terms: Terms, k: int, part: Part) -> bool:
-    """Whether a target's component is the state's plus a polynomial in the other offsets."""
+def _adds_to_component(terms: Terms, k: int, part: Part) -> bool:
+    """Return whether component ``k`` of a target is that of the source state plus a polynomial in other offsets."""
     linear = tuple(int(j == k) for j in range(len(next(iter(terms), ()))))
     return linear in terms and terms[linear][0] == part.steps[k]
 
 
-def _shift(move: Move, part: Part) -> list[Fraction] | None:
-    """Return the change of the components by a move, if it is the same in all states of a part."""
+def _constant_shift(move: Move, part: Part) -> list[Fraction] | None:
+    """Return the change of each component by a move; None if it is not the same in all states of a part."""
     shift = []
     for k, (target, corner) in enumerate(zip(move[1], part.corner, strict=True)):
         terms = dict(terms_of(target, len(move[1])) or {})
@@ -312,19 +322,15 @@ def _shift(move: Move, part: Part) -> list[Fraction] | None:
     return shift
 
 
-def _rate(move: Move, width: int) -> Terms:
-    return terms_of(move[2], width) or {}
-
-
-def _grows(move: Move, part: Part) -> bool:
-    """Whether a move has a positive rate in all states of a part, and increases the sum of the components."""
-    shift = _shift(move, part)
+def _increases_sum(move: Move, part: Part) -> bool:
+    """Return whether a move has a positive rate in all states of a part and increases the sum of the components."""
+    shift = _constant_shift(move, part)
     return bool(is_positive(move[2]) and shift is not None and sum(shift) > 0)
 
 
-def _is_ray(move: Move, mode: Mode, part: Part, offsets: Sequence[int]) -> bool:
-    """Whether a move from a state of a part is possible in all states that it leads to."""
-    shift = _shift(move, part)
+def _repeats_forever(move: Move, mode: Mode, part: Part, offsets: Sequence[int]) -> bool:
+    """Return whether a move out of the state with these offsets is possible again after any number of repetitions."""
+    shift = _constant_shift(move, part)
     if move[0] != mode or shift is None or not any(shift) or min(shift) < 0:
         return False
     if any(by and side is not None for by, side in zip(shift, part.sides, strict=True)):
@@ -341,6 +347,6 @@ def _is_ray(move: Move, mode: Mode, part: Part, offsets: Sequence[int]) -> bool:
             return False
     if is_positive(move[2]):
         return True
-    rate = _rate(move, width)
+    rate = terms_of(move[2], width) or {}
     rising = all(low >= 0 for m, (low, _) in rate.items() if any(m))
-    return rising and value(rate, offsets)[0] > 0
+    return rising and bounds_at(rate, offsets)[0] > 0

@@ -13,7 +13,14 @@ from hopflow.fork_safety import cached_property
 from markov.computing.arrays import NotOnArraysError
 from markov.computing.resources import check_room
 from markov.generators.array_chains import CHUNK, ArrayRules
-from markov.generators.plain import Calls, Edges, by_source, difference, edges_by_python, refuse_changing
+from markov.generators.plain import (
+    Calls,
+    Edges,
+    describe_difference,
+    edges_by_python,
+    rates_by_source,
+    refuse_changing_rules,
+)
 from markov.generators.regions import Region, find_regions
 from markov.models.rules import ChainModel
 from markov.models.spaces import Space
@@ -76,17 +83,19 @@ class GeneratorOperator(LinearOperator):
         return self._product(EXIT_RATES, np.zeros(0))
 
     def _matvec(self, x: Any) -> NDArray[np.float64]:
+        """Return Q x, shape (states,)."""
         return self._product(DRIFT, np.ascontiguousarray(x, dtype=np.float64).ravel())
 
     def _rmatvec(self, x: Any) -> NDArray[np.float64]:
+        """Return x Q, the transposed of Q times x, shape (states,)."""
         return self._product(NET_FLOW, np.ascontiguousarray(x, dtype=np.float64).ravel())
 
     @cached_property
     def _product(self) -> Callable[[int, NDArray[np.float64]], NDArray[np.float64]]:
-        """Return the function that computes a product from its kind and the vector."""
+        """Function of (kind, x) that returns Q x, x Q or the exit rates; computed by regions or by the rules."""
         calls = Calls(self.model, self._space)
         numbers = np.random.default_rng(3).integers(self._space.size, size=REPEATED_STATES)
-        refuse_changing(calls, map(self._space.state, self._space.unnumbered(numbers).T))
+        refuse_changing_rules(calls, map(self._space.state, self._space.codes_of_numbers(numbers).T))
         regions = find_regions(calls, self._space)
         if regions is not None and all(region.moves is not None for region in regions):
             return _ProductByRegions(regions, self._space)
@@ -94,18 +103,19 @@ class GeneratorOperator(LinearOperator):
 
 
 class _ProductByRegions:
-    """Products by regions with the same transitions: sums over boxes, shifted by a step."""
+    """Computes products of the generator and a vector box by box, from regions of states with equal transitions."""
 
     def __init__(self, regions: list[Region], space: Space) -> None:
         self.regions, self.low, self.shape = regions, space.low, space.shape
 
     def __call__(self, kind: int, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the product of this ``kind`` (Q x, x Q or exit rates), shape (states,)."""
         product = np.zeros(self.shape)
         x = vector.reshape(self.shape) if len(vector) else product
         for region in self.regions:
-            source = self._box(region, (0,) * len(self.shape))
+            source = self._slices(region, (0,) * len(self.shape))
             for changes, rate in region.moves or ():
-                target = self._box(region, changes)
+                target = self._slices(region, changes)
                 if kind == NET_FLOW:
                     product[target] += rate * x[source]
                     product[source] -= rate * x[source]
@@ -115,60 +125,57 @@ class _ProductByRegions:
                     product[source] += rate
         return product.ravel()
 
-    def _box(self, region: Region, changes: tuple[int, ...]) -> tuple[slice, ...]:
+    def _slices(self, region: Region, changes: tuple[int, ...]) -> tuple[slice, ...]:
+        """Return the slices, into an array over the space, of the states of a region shifted by ``changes``."""
         bounds = zip(region.low, region.high, self.low, changes, strict=True)
         return tuple(slice(a - low + by, b - low + by + 1) for a, b, low, by in bounds)
 
 
 class _ProductByRules:
-    """Products by the rules on arrays of states, or by plain Python if these are not possible."""
+    """Computes products of the generator and a vector by the rules, on arrays of states or by plain Python."""
 
     def __init__(self, calls: Calls, space: Space) -> None:
         self.calls, self.space = calls, space
         self._rules = self._array_rules()
 
     def _array_rules(self) -> ArrayRules | None:
-        """Return the rules on arrays; None if they have no translation, or differ from plain Python in a sample."""
+        """Return the rules translated to arrays; None if they cannot be, or differ from plain Python in a sample."""
         last = self.space.size - 1
         sample = np.random.default_rng(3).integers(last + 1, size=SAMPLE)
         numbers = np.unique([0, last, *sample.tolist()])
         try:
             rules = ArrayRules(self.calls, self.space)
-            edges = _edges_of(rules, numbers)
+            edges = rules.edges(numbers)
         except NotOnArraysError:
             return None
-        rows = by_source(edges, numbers)
+        rows = rates_by_source(edges, numbers)
         valid = np.setdiff1d(numbers, edges.deferred)
-        expected = by_source(edges_by_python(self.calls, self.space, valid), valid)
-        agrees = all(difference(rows[x], expected[x]) is None for x in valid.tolist())
+        expected = rates_by_source(edges_by_python(self.calls, self.space, valid), valid)
+        agrees = all(describe_difference(rows[x], expected[x]) is None for x in valid.tolist())
         return rules if agrees else None
 
     def __call__(self, kind: int, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the product of this ``kind`` (Q x, x Q or exit rates), shape (states,)."""
         size = self.space.size
         product = np.zeros(size)
         for begin in range(0, size, CHUNK):
             numbers = np.arange(begin, min(begin + CHUNK, size))
-            for edges in self._parts(numbers):
+            for edges in self._edges_in_parts(numbers):
                 _add_product(kind, edges, vector, product)
         return product
 
-    def _parts(self, numbers: NDArray[np.int64]) -> Iterator[Edges]:
-        """Yield the transitions out of the states with these numbers."""
+    def _edges_in_parts(self, numbers: NDArray[np.int64]) -> Iterator[Edges]:
+        """Yield the transitions out of the states ``numbers``: from arrays, then the remaining ones by plain Python."""
         if self._rules is not None:
             with suppress(NotOnArraysError):
-                edges = _edges_of(self._rules, numbers)
+                edges = self._rules.edges(numbers)
                 yield edges
                 numbers = edges.deferred
         yield edges_by_python(self.calls, self.space, numbers)
 
 
-def _edges_of(rules: ArrayRules, numbers: NDArray[np.int64]) -> Edges:
-    part = rules.transitions(numbers)
-    return Edges(numbers[part.sources], part.targets, part.rates, numbers[part.invalid])
-
-
 def _add_product(kind: int, edges: Edges, vector: NDArray[np.float64], product: NDArray[np.float64]) -> None:
-    """Add the contribution of transitions to a product."""
+    """Add in place the contribution of transitions to a product: Q x, x Q or the exit rates, by ``kind``."""
     sources, targets, rates, _ = edges
     if kind == EXIT_RATES:
         np.add.at(product, sources, np.where(sources == targets, 0.0, rates))

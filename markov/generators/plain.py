@@ -24,7 +24,7 @@ from markov.computing.matrices import from_edges, row_numbers
 from markov.computing.resources import StateLimitError, check_room
 from markov.generators.standins import asks_for_identity
 from markov.models.rules import ChainModel
-from markov.models.spaces import fields_of
+from markov.models.spaces import fields_of, format_state
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -39,14 +39,13 @@ __all__ = [
     "Edges",
     "Enumeration",
     "Rows",
-    "by_source",
-    "difference",
+    "describe_difference",
     "edges_by_python",
     "first_disagreement",
-    "format_state",
     "indices_to_repeat",
-    "refuse_changed",
-    "refuse_changing",
+    "rates_by_source",
+    "refuse_changed_answers",
+    "refuse_changing_rules",
 ]
 
 PAIRS = "yield (target, rate) pairs"
@@ -71,7 +70,7 @@ ROUNDING = 1e-13
 
 
 class Calls:
-    """The rules of a model, ready to be called with a state.
+    """The rules of a model, ready to be called with a state, and the validation of what they yield.
 
     Parameters
     ----------
@@ -101,15 +100,15 @@ class Calls:
             raise RuleError(f"{self.name} declares no rules: write rules(s, q) below @staticmethod: {PAIRS}")
         self.q = model.symbols()
         self.rules = model.function_of_state("rules", self.q)
-        self.make = None if state is None else with_fast_replace(state)
+        self.make = None if state is None else install_fast_replace(state)
 
     @cached_property
     def takes_stand_ins(self) -> bool:
-        """Whether the rules may run on stand-ins for whole numbers: they never ask for identity or type."""
+        """Whether the rules may run on stand-ins for integers: they never ask for the identity or type of numbers."""
         return not asks_for_identity(self.model.rules, self.q)
 
     def transitions(self, state: Any) -> list[tuple[Any, float]]:
-        """Return (state, rate) for each transition out of one state, checked.
+        """Return a list of (target state, rate) for the transitions out of ``state``, with validation.
 
         Raises
         ------
@@ -118,10 +117,10 @@ class Calls:
         """
         return list(self._validate_transitions(state))
 
-    def refusal_of(self, state: Any, error: Exception) -> RuleError:
-        """Return the error for a state in which the rules raise or yield an invalid transition.
+    def error_in_state(self, state: Any, error: Exception) -> RuleError:
+        """Return the RuleError that says why the rules fail in ``state``; ``error`` is the error of the first run.
 
-        The rules run again with checks of each transition; ``error`` is the error of the first run.
+        The rules run again with checks of each transition.
         """
         try:
             total = math.fsum(rate for _, rate in self._validate_transitions(state))
@@ -135,7 +134,7 @@ class Calls:
         return rule_error(error, self.rules, f"{where}: {CHANGED}")
 
     def _validate_transitions(self, state: Any) -> Iterator[tuple[Any, float]]:
-        """Yield the transitions out of a state, checked one by one."""
+        """Yield (target state, rate) for the transitions out of ``state``; RuleError at the first invalid one."""
         where = f"{self.name}: {format_state(state)}"
         try:
             answer = self.rules(state, self.q)
@@ -153,19 +152,22 @@ class Calls:
                 return
             except Exception as error:  # a rule may raise anything
                 raise rule_error(error, self.rules, where) from error
-            location = _line_of(items) or location_of(self.rules)
+            location = _yield_location(items) or location_of(self.rules)
             if not isinstance(item, (tuple, list)) or len(item) != 2:
                 raise RuleError.at(location, f"{where} yields {item!r}", PAIRS)
-            yield self._transition(state, item[0], item[1], location)
+            yield self._validate_transition(state, item[0], item[1], location)
 
-    def _transition(self, state: Any, target: Any, rate: Any, location: tuple[str, int] | None) -> tuple[Any, float]:
+    def _validate_transition(
+        self, state: Any, target: Any, rate: Any, location: tuple[str, int] | None
+    ) -> tuple[Any, float]:
+        """Return the target as a state and the rate as a float; RuleError if one of them is invalid."""
         message = f"{self.name}: {format_state(state)} -> {format_state(target)} at rate {rate}"
         value = _as_float(rate)
         if value is None or not 0.0 <= value < math.inf:
             raise RuleError.at(location, f"{message}: {RATE}")
         if value > 0.0:
             try:
-                target = self.known(target)
+                target = self.as_state(target)
             except (TypeError, ValueError) as error:
                 hint = ""
                 if self.space is not None and "outside the space" in str(error):
@@ -175,16 +177,16 @@ class Calls:
                 raise RuleError.at(location, f"{message}: {error}", hint) from None
         return target, value
 
-    def known(self, target: Any) -> Any:
-        """Return a target as a state that the rules can be called with.
+    def as_state(self, target: Any) -> Any:
+        """Return a target that the rules yielded (a tuple, mapping or value) as a state to call the rules with.
 
         Raises
         ------
         ValueError, TypeError
-            When it is no state.
+            When the target is no state.
         """
         if self.space is not None:
-            target = self.space.canonical(target)
+            target = self.space.canonical_state(target)
         elif self.make is not None:
             fields = self.make._fields
             if isinstance(target, dict) and set(target) == set(fields):
@@ -195,19 +197,18 @@ class Calls:
         parts = target if isinstance(target, tuple) else (target,)
         if any(map(operator.ne, parts, parts)):
             raise ValueError("NaN equals no state, not even itself")
-        return self.with_names(target)
+        return self.name_fields(target)
 
-    def with_names(self, values: Any) -> Any:
-        """Return values of the fields as a state that the rules can be called with."""
+    def name_fields(self, values: Any) -> Any:
+        """Return a tuple of field values as an instance of the model's ``State``; unchanged if it declares none."""
         return values if self.make is None else self.make._make(values)
 
 
 @functools.cache
-def with_fast_replace(state: Any) -> Any:
-    """Return a NamedTuple class whose ``_replace`` builds no dict.
+def install_fast_replace(state: Any) -> Any:
+    """Replace the generated ``_replace`` of a NamedTuple class by a faster one, and return the class.
 
-    It is the same class: rules that ask for the type of a state see the user's. The generated ``_replace`` is
-    exchanged for a faster one with the same result; a ``_replace`` of the user stays.
+    The result of ``_replace`` is the same, and no dict is built. A ``_replace`` that the user wrote stays.
     """
     if state.__mro__[1] is not tuple or state._replace.__module__ != "collections":
         return state
@@ -226,8 +227,8 @@ def with_fast_replace(state: Any) -> Any:
     return state
 
 
-def _line_of(items: Any) -> tuple[str, int] | None:
-    """Return the file and the line of the yield at which a generator is suspended."""
+def _yield_location(items: Any) -> tuple[str, int] | None:
+    """Return (file, line) of the ``yield`` at which a generator is suspended; None for another iterator."""
     while (inner := getattr(items, "gi_yieldfrom", None)) is not None:
         items = inner
     frame = getattr(items, "gi_frame", None)
@@ -235,7 +236,7 @@ def _line_of(items: Any) -> tuple[str, int] | None:
 
 
 def _as_float(rate: Any) -> float | None:
-    """Return a rate as a float, or None if it is not a real number."""
+    """Return a rate as a float; None if it is not a real number."""
     if isinstance(rate, (str, bytes, complex)):
         return None
     try:
@@ -244,25 +245,20 @@ def _as_float(rate: Any) -> float | None:
         return None
 
 
-def format_state(state: Any) -> str:
-    """Return a state as a string, without the types of NumPy's scalars."""
-    return str(state) if isinstance(state, tuple) else repr(state)
-
-
 # Transitions between numbered states
 
 
 class Edges(NamedTuple):
-    """Transitions between states, by their numbers in the product space.
+    """Transitions as arrays: the numbers of the source and the target in the product space, and the rate.
 
     Attributes
     ----------
     sources, targets
-        Shape (transitions,).
+        Numbers of states, shape (transitions,).
     rates
         In 1/s, > 0, shape (transitions,).
     deferred
-        States whose transitions are not listed: plain Python finds them, or reports their error. Shape (states,).
+        States whose transitions are not listed: plain Python computes them, or reports their error. Shape (states,).
     """
 
     sources: NDArray[np.int64]
@@ -272,14 +268,14 @@ class Edges(NamedTuple):
 
     @classmethod
     def concatenate(cls, parts: list[Edges]) -> Edges:
-        """Return the transitions of several parts together."""
+        """Return the transitions of all ``parts``, in their order, as one `Edges`."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def edges_by_python(
     calls: Calls, space: Space, numbers: NDArray[np.int64], read: Callable[[Any], float] = float
 ) -> Edges:
-    """Return the transitions out of the states with these numbers, by a call of the rules for each.
+    """Return the transitions out of the states ``numbers``, by a call of the rules in plain Python for each state.
 
     Parameters
     ----------
@@ -298,20 +294,20 @@ def edges_by_python(
     sources: list[int] = []
     targets: list[object] = []
     rates: list[float] = []
-    rules, q, admit = calls.rules, calls.q, space.admits()
-    for number, code in zip(numbers.tolist(), space.unnumbered(numbers).T.tolist(), strict=True):
-        state = calls.with_names(space.state(code))
+    rules, q, admit = calls.rules, calls.q, space.membership_test()
+    for number, code in zip(numbers.tolist(), space.codes_of_numbers(numbers).T.tolist(), strict=True):
+        state = calls.name_fields(space.state(code))
         try:
             for target, rate in rules(state, q):
                 if rate > 0.0:
                     fits = isinstance(target, tuple) and admit(target)
-                    targets.append(target if fits else calls.known(target))
+                    targets.append(target if fits else calls.as_state(target))
                     sources.append(number)
                     rates.append(read(rate))
                 elif rate != 0.0:
                     raise ValueError("a rate is negative or not a number")
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
-            refusal = calls.refusal_of(state, error)
+            refusal = calls.error_in_state(state, error)
             raise refusal from refusal.__cause__
     none = np.zeros(0, dtype=np.int64)
     target_numbers = space.numbers(space.codes(targets)) if targets else none
@@ -322,7 +318,7 @@ def edges_by_python(
 
 
 class Rows(NamedTuple):
-    """Rates out of numbered states, not yet sorted.
+    """Transitions out of states 0 .. n - 1, row by row as in a CSR matrix, not yet sorted within a row.
 
     Attributes
     ----------
@@ -337,9 +333,9 @@ class Rows(NamedTuple):
     rates: NDArray[np.float64]
 
     def generator(self, rank: NDArray[np.int64] | None = None) -> sp.csr_matrix:
-        """Return the generator matrix, shape (states, states).
+        """Return the generator matrix of these rows, shape (states, states).
 
-        Rates to one target add up; loops are dropped. ``rank`` has the new number of each state,
+        Rates to one target add up; self-loops are dropped. ``rank`` has the new number of each state,
         shape (states,); None: unchanged.
         """
         n = len(self.indptr) - 1
@@ -350,7 +346,7 @@ class Rows(NamedTuple):
 
 
 class Enumeration:
-    """Breadth-first search for the states of a model, which can be continued.
+    """Breadth-first search by plain Python for the states of a model, which can be paused and continued.
 
     Parameters
     ----------
@@ -379,10 +375,10 @@ class Enumeration:
         self.done = self._checked_at = 0
         self._number_of = {state: k for k, state in enumerate(self.states)}
         self._indptr, self._targets, self._rates = array("q", [0]), array("q"), array("d")
-        self._add = self._refuse if closed else self._adder(calls.space)
+        self._add = self._number_of_listed if closed else self._make_add(calls.space)
 
     def run(self, count: int) -> bool:
-        """Run the rules for at most ``count`` more states; return whether the search is complete.
+        """Continue the search by at most ``count`` states; return whether it is complete.
 
         Raises
         ------
@@ -392,13 +388,14 @@ class Enumeration:
             When more states would not fit into memory, or are more than ``max_states``.
         """
         until = self.done + count
-        with _garbage_collection_disabled():
+        with _pause_garbage_collection():
             while self.done < min(until, len(self.states)):
-                self._burst(min(until, self.done + BURST))
+                self._run_rules(min(until, self.done + BURST))
                 self._check_size()
         return self.done == len(self.states)
 
-    def _burst(self, stop: int) -> None:
+    def _run_rules(self, stop: int) -> None:
+        """Run the rules in the states from index ``done`` to ``stop``; append their transitions and new states."""
         rules, q, number_of, add = self.calls.rules, self.calls.q, self._number_of.get, self._add
         push_target, push_rate = self._targets.append, self._rates.append
         state: Any = None
@@ -417,18 +414,19 @@ class Enumeration:
                 self._indptr.append(len(self._rates))
                 self.done += 1
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
-            refusal = self.calls.refusal_of(state, error)
+            refusal = self.calls.error_in_state(state, error)
             raise refusal from refusal.__cause__
 
-    def _adder(self, space: Space | None) -> Callable[[Any], int]:
-        """Return a function that adds a target state without a number, and returns its number."""
+    def _make_add(self, space: Space | None) -> Callable[[Any], int]:
+        """Return a function that appends a new target state to ``states`` and returns its number."""
         numbers, states, make = self._number_of, self.states, self.calls.make
         admit: Callable[[Any], bool] = lambda _state: False
         if space is not None:
-            admit = space.admits()
-        convert, build = self.calls.known, None if make is None else make._make
+            admit = space.membership_test()
+        convert, build = self.calls.as_state, None if make is None else make._make
 
         def add(target: Any) -> int:
+            """Return the number of a target state, which is appended to the list unless it is there."""
             if not isinstance(target, tuple) or not admit(target):
                 target = convert(target)
                 if (number := numbers.get(target)) is not None:
@@ -441,13 +439,15 @@ class Enumeration:
 
         return add
 
-    def _refuse(self, target: Any) -> int:
-        number = self._number_of.get(self.calls.known(target))
+    def _number_of_listed(self, target: Any) -> int:
+        """Return the number of a target among the listed states; ValueError if it is not one of them."""
+        number = self._number_of.get(self.calls.as_state(target))
         if number is None:
             raise ValueError("the target is outside the space")
         return number
 
     def _check_size(self) -> None:
+        """Raise an error if there are more than ``max_states`` states, or their rows would not fit into memory."""
         name, count = self.calls.name, len(self.states)
         if count > self.max_states:
             raise StateLimitError(name, self.max_states)
@@ -457,22 +457,22 @@ class Enumeration:
             check_room(f"{name}: more than {count} reachable states", room)
 
     def answers(self, indices: Iterable[int]) -> Iterator[tuple[Any, list[tuple[Any, float]]]]:
-        """Yield states in which the rules have run, with their transitions."""
+        """Yield (state, [(target, rate), ...]) for the states at ``indices``, as their rules have answered."""
         for k in indices:
             row = slice(self._indptr[k], self._indptr[k + 1])
             targets = [self.states[number] for number in self._targets[row]]
             yield self.states[k], list(zip(targets, self._rates[row], strict=True))
 
     def rows(self) -> Rows:
-        """Return the rates out of the states in which the rules have run."""
+        """Return the transitions out of all states in which the rules have run, as `Rows`."""
         indptr = np.frombuffer(self._indptr, dtype=np.int64)
         rates = np.frombuffer(self._rates, dtype=np.float64)
         return Rows(indptr, np.frombuffer(self._targets, dtype=np.int64), rates)
 
 
 @contextmanager
-def _garbage_collection_disabled() -> Iterator[None]:
-    """Disable the search for cyclic garbage: there is none, and it takes a third of the time."""
+def _pause_garbage_collection() -> Iterator[None]:
+    """Disable Python's garbage collector in a ``with`` block: it takes a third of the time and has nothing to free."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -486,9 +486,10 @@ def _garbage_collection_disabled() -> Iterator[None]:
 
 
 def indices_to_repeat(count: int) -> list[int]:
-    """Return indices of states in which the rules are called again: the first one twice, the last one, and others.
+    """Return at least 32 indices below ``count``: states in which rules are called again to detect random answers.
 
-    Of a few states each several times: otherwise two of them give random answers again by chance.
+    The first state is listed twice, the last one and random others once. Few states are listed several times each:
+    a random rule may repeat its answer in a state by chance.
     """
     if count <= REPEATED_STATES:
         indices = [0, *range(count)]
@@ -500,8 +501,8 @@ def indices_to_repeat(count: int) -> list[int]:
 Answer = list[tuple[Any, float]]
 
 
-def refuse_changed(calls: Calls, answers: Iterable[tuple[Any, Answer]]) -> None:
-    """Raise RuleError if rules do not give the same answers again.
+def refuse_changed_answers(calls: Calls, answers: Iterable[tuple[Any, Answer]]) -> None:
+    """Call the rules again in the states of ``answers``; RuleError if they yield other transitions.
 
     Parameters
     ----------
@@ -526,20 +527,22 @@ def refuse_changed(calls: Calls, answers: Iterable[tuple[Any, Answer]]) -> None:
             raise RuleError.at(location_of(calls.rules), message, HINT)
 
 
-def refuse_changing(calls: Calls, states: Iterable[Any]) -> None:
-    """Raise RuleError if rules give two answers for one of these states in which they do not fail."""
+def refuse_changing_rules(calls: Calls, states: Iterable[Any]) -> None:
+    """Call the rules twice in each of ``states``; RuleError if they yield other transitions the second time."""
     answers = []
-    for state in map(calls.known, states):
+    for state in map(calls.as_state, states):
         with suppress(Exception):  # an error is reported by the search
             answers.append((state, _as_answer(calls, calls.rules(state, calls.q))))
-    refuse_changed(calls, answers[:1] + answers)
+    refuse_changed_answers(calls, answers[:1] + answers)
 
 
 def _as_answer(calls: Calls, pairs: Iterable[tuple[Any, Any]]) -> Answer:
-    return [(calls.known(target), float(rate)) for target, rate in pairs if rate != 0.0]
+    """Return the pairs that rules yield as a list of (target state, float rate), without rates of zero."""
+    return [(calls.as_state(target), float(rate)) for target, rate in pairs if rate != 0.0]
 
 
 def _format_answer(answer: Answer) -> str:
+    """Return the first three transitions of an answer, and the number of others, as a string for messages."""
     texts = [f"{format_state(target)} at rate {rate!r}" for target, rate in answer[:SHOWN_TRANSITIONS]]
     if len(answer) > SHOWN_TRANSITIONS:
         texts.append(f"{len(answer) - SHOWN_TRANSITIONS} more")
@@ -552,7 +555,7 @@ def _format_answer(answer: Answer) -> str:
 def first_disagreement(
     calls: Calls, space: Space, codes: NDArray[np.int64], Q: sp.csr_matrix, indices: list[int]
 ) -> tuple[int, str] | None:
-    """Return the first state whose row differs from plain Python and a description, or None.
+    """Return (index, description) of the first state whose row of Q differs from plain Python; None if none does.
 
     Parameters
     ----------
@@ -561,25 +564,25 @@ def first_disagreement(
     space, codes
         The states, shape (components, states).
     Q
-        The generator on them.
+        The generator on these states.
     indices
-        States to compare.
+        Indices of the states to compare.
     """
     numbers = space.numbers(codes[:, indices])
-    expected = by_source(edges_by_python(calls, space, numbers), numbers)
+    expected = rates_by_source(edges_by_python(calls, space, numbers), numbers)
     counts = np.diff(Q.indptr)[indices]
     first = Q.indptr[indices] - np.cumsum(counts) + counts
     entries = np.arange(counts.sum()) + np.repeat(first, counts)
     targets = space.numbers(codes[:, Q.indices[entries]])
-    rows = by_source((np.repeat(numbers, counts), targets, Q.data[entries]), numbers)
+    rows = rates_by_source((np.repeat(numbers, counts), targets, Q.data[entries]), numbers)
     for x, number in zip(indices, numbers.tolist(), strict=True):
-        if (text := difference(rows[number], expected[number])) is not None:
+        if (text := describe_difference(rows[number], expected[number])) is not None:
             return x, text
     return None
 
 
-def by_source(edges: Any, sources: NDArray[np.int64]) -> dict[int, dict[int, float]]:
-    """Return the rates out of these states by target, without loops."""
+def rates_by_source(edges: Any, sources: NDArray[np.int64]) -> dict[int, dict[int, float]]:
+    """Return {source: {target: rate}} for the states ``sources``, sums of parallel transitions, without self-loops."""
     rows: dict[int, dict[int, float]] = {number: {} for number in sources.tolist()}
     for source, target, rate in zip(*(part.tolist() for part in edges[:3]), strict=True):
         if source != target:
@@ -587,8 +590,8 @@ def by_source(edges: Any, sources: NDArray[np.int64]) -> dict[int, dict[int, flo
     return rows
 
 
-def difference(row: dict[int, float], expected: dict[int, float]) -> str | None:
-    """Return a description of the difference of a row from plain Python; None if there is none."""
+def describe_difference(row: dict[int, float], expected: dict[int, float]) -> str | None:
+    """Return how a row {target: rate} differs from that of plain Python, as a string; None if rates agree to 1e-13."""
     if row.keys() != expected.keys():
         return "other targets than plain Python"
     for number, rate in expected.items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import starmap
 from typing import Any, NoReturn, Protocol
@@ -19,7 +19,7 @@ import numpy as np
 
 from markov.computing.rounding import U
 
-__all__ = ["FUNCTIONS", "Growing", "Polynomial", "Unfollowed", "exact", "is_positive", "terms_of"]
+__all__ = ["FUNCTIONS", "Growing", "Polynomial", "Unfollowed", "as_fraction", "is_positive", "terms_of"]
 
 Monomial = tuple[int, ...]
 Interval = tuple[Fraction, Fraction]
@@ -53,40 +53,40 @@ ZERO = Fraction(0)
 
 
 class Unfollowed(BaseException):  # not an Exception: no ``except`` of a rule may catch it
-    """An operation of the rules that cannot be followed for infinitely many states."""
+    """Raised where rules use an operation that stand-ins for infinitely many states do not support."""
 
 
 class Comparisons(Protocol):
-    """Decides whether polynomials are positive in all states of a box of ``width`` components."""
+    """Interface of a run of the rules in a box of states, which compares polynomials in ``width`` offsets."""
 
     width: int
 
     def bounds(self, d: Terms) -> tuple[Fraction | float, Fraction | float]:
-        """Return bounds on d in the box, which may be infinite."""
+        """Return a lower and an upper bound on the polynomial ``d`` in the box; they may be infinite."""
         ...
 
     def nonnegative(self, d: Terms, *, strict: bool = False) -> bool:
-        """Return whether d >= 0, or d > 0."""
+        """Return whether the polynomial ``d`` is >= 0 (``strict``: > 0) in all states of the box."""
         ...
 
     def remainder(self, d: Terms, divisor: int) -> int:
-        """Return the remainder of whole numbers."""
+        """Return the remainder of the integer polynomial ``d`` by ``divisor``, which all states of the box share."""
         ...
 
     def isolate(self, d: Terms) -> None:
-        """Cut the box until d is constant, if it has few values."""
+        """Request a cut of the box, until the polynomial ``d`` is constant in it, if ``d`` has few values."""
         ...
 
 
 class Polynomial:
-    """A number in each state of a box.
+    """Stand-in for a number that depends on the state: a polynomial in the offsets from the corner of a box.
 
     Parameters
     ----------
     run
-        The run of the rules that it belongs to, which answers comparisons.
+        The run of the rules in which the number was computed, which answers comparisons.
     terms
-        Smallest and largest possible coefficient by the powers of each offset.
+        Smallest and largest possible coefficient of each monomial, by the powers of the offsets.
     positive
         Whether the number is positive in every state, which the terms alone may not show: 1/(1 + y) tends to zero.
     """
@@ -105,49 +105,50 @@ class Polynomial:
     def __add__(self, other: Any) -> Any:
         if type(other) is Growing:
             return NotImplemented
-        terms = self._operand(other)
+        terms = self._terms_of_operand(other)
         positive = (self.positive and is_nonnegative(terms)) or (is_nonnegative(self.terms) and is_positive(other))
-        return self._number(add_terms(self.terms, terms), positive)
+        return self._from_terms(add_terms(self.terms, terms), positive)
 
     __radd__ = __add__
 
     def __neg__(self) -> Any:
-        return self._number({m: (-high, -low) for m, (low, high) in self.terms.items()})
+        return self._from_terms({m: (-high, -low) for m, (low, high) in self.terms.items()})
 
     def __pos__(self) -> Any:
         return self
 
     def __sub__(self, other: Any) -> Any:
-        return self._number(add_terms(self.terms, self._operand(other), -1))
+        return self._from_terms(add_terms(self.terms, self._terms_of_operand(other), -1))
 
     def __rsub__(self, other: Any) -> Any:
-        return self._number(add_terms(self._operand(other), self.terms, -1))
+        return self._from_terms(add_terms(self._terms_of_operand(other), self.terms, -1))
 
     def __mul__(self, other: Any) -> Any:
         if type(other) is Growing:
             return NotImplemented
         positive = is_positive(self) and is_positive(other)
-        return self._number(multiply_terms(self.terms, self._operand(other)), positive)
+        return self._from_terms(multiply_terms(self.terms, self._terms_of_operand(other)), positive)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
         if type(other) is Growing:
             return NotImplemented
-        return self._divide(self.terms, self._operand(other), is_positive(self))
+        return self._divide(self.terms, self._terms_of_operand(other), is_positive(self))
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._divide(self._operand(other), self.terms, is_positive(other))
+        return self._divide(self._terms_of_operand(other), self.terms, is_positive(other))
 
     def _divide(self, top: Terms, bottom: Terms, positive: bool) -> Any:
+        """Return the quotient of two terms as a polynomial; ZeroDivisionError if ``bottom`` may be zero."""
         if self.run.nonnegative(negate_terms(bottom), strict=True):
             top, bottom, positive = negate_terms(top), negate_terms(bottom), False
         elif not self.run.nonnegative(bottom, strict=True):
             raise ZeroDivisionError("division by zero")
-        return self._number(quotient(top, bottom), positive)
+        return self._from_terms(divide_terms(top, bottom), positive)
 
     def __pow__(self, power: Any) -> Any:
-        exponent = exact(power)
+        exponent = as_fraction(power)
         if exponent is None:
             raise Unfollowed("a power whose exponent depends on the state as well")
         if exponent < 0:
@@ -158,42 +159,43 @@ class Polynomial:
         terms: Terms = {(0,) * self.run.width: (Fraction(1), Fraction(1))}
         for _ in range(integer_part):
             terms = multiply_terms(terms, self.terms)
-        integer_power = self._number(terms, is_positive(self))
+        integer_power = self._from_terms(terms, is_positive(self))
         if not fractional_part:
             return integer_power
         if not self >= 0:
             raise Unfollowed("a root of a number that may be negative")
         fraction = float(fractional_part)
-        root = self.concave(
+        root = self.bound_concave(
             lambda x: x**fraction, lambda x: fraction * x ** (fraction - 1.0), positive=is_positive(self)
         )
         return integer_power * root if integer_part else root
 
     def __rpow__(self, base: Any) -> Any:
         """Bound ``base ** self``, which may tend to zero, between its smallest and largest value."""
-        number = exact(base)
+        number = as_fraction(base)
         if number is None or number <= 0:
             raise Unfollowed("a power whose base is not a positive number")
         low, high = self.run.bounds(self.terms)
         if number > 1 and high == math.inf:
             return Growing(self.__rpow__(1 / number))
         try:
-            (smallest, below), (largest, above) = sorted(_power(float(number), float(end)) for end in (low, high))
+            powers = sorted(_power_with_error(float(number), float(end)) for end in (low, high))
+            (smallest, below), (largest, above) = powers
         except OverflowError:
             largest = math.inf
         if largest == math.inf:
             raise Unfollowed("a power that grows without bound")
         high = Fraction(largest * (1.0 + above) + UNDERFLOW_ALLOWANCE)
-        return self.within(Fraction(max(0.0, smallest * (1.0 - below))), high, positive=True)
+        return self.in_interval(Fraction(max(0.0, smallest * (1.0 - below))), high, positive=True)
 
-    def within(self, low: Fraction, high: Fraction, *, positive: bool = False) -> Any:
-        """Return a number within an interval, in the same box."""
-        return self._number({(0,) * self.run.width: (low, high)}, positive)
+    def in_interval(self, low: Fraction, high: Fraction, *, positive: bool = False) -> Any:
+        """Return a number of the same box about which only the interval [low, high] is known in every state."""
+        return self._from_terms({(0,) * self.run.width: (low, high)}, positive)
 
-    def concave(
+    def bound_concave(
         self, function: Callable[[float], float], slope: Callable[[float], float], *, positive: bool = False
     ) -> Any:
-        """Bound an increasing concave function by its smallest value and by a tangent.
+        """Return bounds on an increasing concave function of this number: its smallest value and a tangent.
 
         Parameters
         ----------
@@ -220,19 +222,19 @@ class Polynomial:
             if high == math.inf:
                 raise Unfollowed("a function of a difference of components")
             last = Fraction(function(float(high)))
-            return self.within(lowest, last + abs(last) * FUNCTION_ROUNDING, positive=positive)
+            return self.in_interval(lowest, last + abs(last) * FUNCTION_ROUNDING, positive=positive)
         top = Fraction(function(at))
         offset = self.terms.get(constant, (ZERO, ZERO))[1] - Fraction(at)
         terms[constant] = (
             lowest,
             max(lowest, top + abs(top) * FUNCTION_ROUNDING + offset * rise) + abs(offset * rise) * FUNCTION_ROUNDING,
         )
-        return self._number(terms, positive)
+        return self._from_terms(terms, positive)
 
     def __mod__(self, divisor: Any) -> int:
         if type(divisor) is not int or not 1 <= divisor <= MAX_DIVISOR:
             raise Unfollowed(f"% by another number than 1 to {MAX_DIVISOR}")
-        return self.run.remainder(self._integral().terms, divisor)
+        return self.run.remainder(self._require_integral().terms, divisor)
 
     def __floordiv__(self, divisor: Any) -> Any:
         remainder = self % divisor
@@ -244,12 +246,13 @@ class Polynomial:
     def __abs__(self) -> Any:
         return self if self >= 0 else -self
 
-    def _integral(self) -> Any:
+    def _require_integral(self) -> Any:
+        """Return this number if it is an integer in every state; otherwise raise Unfollowed."""
         if not is_integral(self.terms):
             raise Unfollowed("rounding")
         return self
 
-    __round__ = lambda self, *_: self._integral()
+    __round__ = lambda self, *_: self._require_integral()
 
     def __floor__(self) -> Any:
         shared = math.lcm(*(end.denominator for interval in self.terms.values() for end in interval))
@@ -266,24 +269,24 @@ class Polynomial:
     # Comparisons
 
     def __ge__(self, other: Any) -> bool:
-        if (end := _infinite(other)) is not None:
+        if (end := _as_infinity(other)) is not None:
             return end < 0
-        return self.run.nonnegative(add_terms(self.terms, self._operand(other), -1))
+        return self.run.nonnegative(add_terms(self.terms, self._terms_of_operand(other), -1))
 
     def __gt__(self, other: Any) -> bool:
-        if (end := _infinite(other)) is not None:
+        if (end := _as_infinity(other)) is not None:
             return end < 0
-        return self.run.nonnegative(add_terms(self.terms, self._operand(other), -1), strict=True)
+        return self.run.nonnegative(add_terms(self.terms, self._terms_of_operand(other), -1), strict=True)
 
     def __le__(self, other: Any) -> bool:
-        if (end := _infinite(other)) is not None:
+        if (end := _as_infinity(other)) is not None:
             return end > 0
-        return self.run.nonnegative(add_terms(self._operand(other), self.terms, -1))
+        return self.run.nonnegative(add_terms(self._terms_of_operand(other), self.terms, -1))
 
     def __lt__(self, other: Any) -> bool:
-        if (end := _infinite(other)) is not None:
+        if (end := _as_infinity(other)) is not None:
             return end > 0
-        return self.run.nonnegative(add_terms(self._operand(other), self.terms, -1), strict=True)
+        return self.run.nonnegative(add_terms(self._terms_of_operand(other), self.terms, -1), strict=True)
 
     def __eq__(self, other: object) -> bool:
         if terms_of(other, self.run.width) is None:
@@ -297,14 +300,14 @@ class Polynomial:
         return self != 0
 
     def may_be_positive(self) -> bool:
-        """Whether a number >= 0 may be positive: the box is cut at the states where it is certainly zero."""
+        """Return whether this number >= 0 may be positive; the box is cut at the states where it is certainly zero."""
         largest = {m: (high, high) for m, (_, high) in self.terms.items()}
         return self.run.nonnegative(largest, strict=True)
 
     # Operands and results
 
-    def _number(self, terms: Terms, positive: bool = False) -> Any:
-        """Return a polynomial, or an ``int`` if it is constant."""
+    def _from_terms(self, terms: Terms, positive: bool = False) -> Any:
+        """Return terms as a polynomial of the same box, or as an ``int`` if they are one constant."""
         terms = {m: interval for m, interval in terms.items() if interval[0] or interval[1]}
         constant = (0,) * self.run.width
         if set(terms) <= {constant}:
@@ -313,14 +316,15 @@ class Polynomial:
                 return int(low)
         return Polynomial(self.run, terms, positive=positive)
 
-    def _operand(self, other: Any) -> Terms:
+    def _terms_of_operand(self, other: Any) -> Terms:
+        """Return the terms of a number or polynomial ``other``; Unfollowed for any other object."""
         terms = terms_of(other, self.run.width)
         if terms is None:
             raise Unfollowed(f"arithmetic with {type(other).__name__}")
         return terms
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
-        if method != "__call__" or ufunc not in UFUNCS or any(map(np.ndim, _others(inputs))):
+        if method != "__call__" or ufunc not in UFUNCS or any(np.ndim(v) for v in inputs if type(v) is not Polynomial):
             raise Unfollowed(f"numpy.{ufunc.__name__}")
         return UFUNCS[ufunc](*(v.item() if isinstance(v, NUMPY) else v for v in inputs))
 
@@ -330,12 +334,8 @@ class Polynomial:
         raise Unfollowed(f".{name}")
 
 
-def _others(inputs: Iterable[Any]) -> list[Any]:
-    return [value for value in inputs if type(value) is not Polynomial]
-
-
 class Growing:
-    """A positive number that grows faster than all polynomials, by a bound on its reciprocal: n!, 2 ** n.
+    """Stand-in for a number that grows faster than every polynomial (n!, 2 ** n): a bound on its reciprocal.
 
     Supported are divisions by it, and products with positive numbers.
     """
@@ -373,7 +373,7 @@ class Growing:
     __radd__ = __add__
 
     def __eq__(self, other: object) -> bool:
-        if exact(other) == 0:
+        if as_fraction(other) == 0:
             return False
         raise Unfollowed(FASTER_THAN_POLYNOMIALS)
 
@@ -387,15 +387,15 @@ class Growing:
 
 
 def logarithm(x: Any, base: Any = math.e) -> Any:
-    """Return a logarithm whose argument or base depends on the state."""
+    """Return bounds on the logarithm of ``x`` to a base, one of which is a `Polynomial`, as a polynomial."""
     if type(base) is Polynomial:
         return (logarithm(x) if type(x) is Polynomial else math.log(x)) / logarithm(base)
-    natural = _positive(x).concave(math.log, lambda value: 1.0 / value)
+    natural = _require_positive(x).bound_concave(math.log, lambda value: 1.0 / value)
     return natural if base == math.e else natural / math.log(base)
 
 
-def _positive(x: Any) -> Any:
-    """Return a polynomial > 0, in a box in which its logarithm has one sign."""
+def _require_positive(x: Any) -> Any:
+    """Return polynomial ``x`` after the box is cut so that log(x) has one sign; ValueError unless x > 0."""
     if not x > 0:
         raise ValueError("math domain error")
     if is_integral(x.terms) and len(x.terms) > 1:
@@ -403,15 +403,15 @@ def _positive(x: Any) -> Any:
     return x
 
 
-def _logarithm_above_one(x: Any) -> Any:
-    """Return log(1 + x), which is positive if x is."""
+def _log1p(x: Any) -> Any:
+    """Return bounds on log(1 + x) of a polynomial, marked as positive if x is positive."""
     if not is_positive(x):
         return logarithm(1 + x)
-    return x.concave(math.log1p, lambda value: 1.0 / (1.0 + value), positive=True)
+    return x.bound_concave(math.log1p, lambda value: 1.0 / (1.0 + value), positive=True)
 
 
 def factorial(x: Any) -> Any:
-    """Return bounds on the factorial of a polynomial with whole values."""
+    """Return bounds on the factorial of a polynomial with integer values, or a `Growing` if it exceeds float64."""
     if not is_integral(x.terms):
         raise Unfollowed("a factorial of a number that may not be whole")
     if not x >= 0:
@@ -419,12 +419,12 @@ def factorial(x: Any) -> Any:
     low, high = x.run.bounds(x.terms)
     smallest = math.factorial(max(0, int(low)))
     if high <= MAX_FACTORIAL:
-        return x.within(Fraction(smallest), Fraction(math.factorial(int(high))))
-    return Growing(x.within(ZERO, Fraction(1, smallest), positive=True))
+        return x.in_interval(Fraction(smallest), Fraction(math.factorial(int(high))))
+    return Growing(x.in_interval(ZERO, Fraction(1, smallest), positive=True))
 
 
-def _power(base: float, exponent: float) -> tuple[float, float]:
-    """Return a power of two rounded numbers, base > 0, and a bound on its relative error."""
+def _power_with_error(base: float, exponent: float) -> tuple[float, float]:
+    """Return base ** exponent for rounded numbers, base > 0, and a bound on the relative error of the power."""
     value = base**exponent
     if value in (0.0, math.inf):
         return value, 0.0
@@ -432,12 +432,14 @@ def _power(base: float, exponent: float) -> tuple[float, float]:
     return value, max(MIN_POWER_ERROR, math.expm1(U * (size * (1.0 + abs(math.log(base))) + 8.0)))
 
 
-def _within_bounds(function: Callable[[float], float], *, positive: bool = False) -> Callable[[Any], Any]:
-    """Return a bounded monotonic function, for polynomials."""
+def _bound_monotonic(function: Callable[[float], float], *, positive: bool = False) -> Callable[[Any], Any]:
+    """Return a function that bounds a bounded monotonic function of a polynomial by its values at the limits."""
 
     def bound(x: Any) -> Any:
+        """Return a number in the interval of the function over all values of the polynomial ``x``."""
         low, high = sorted(Fraction(function(float(end))) for end in x.run.bounds(x.terms))
-        return x.within(low - abs(low) * FUNCTION_ROUNDING, high + abs(high) * FUNCTION_ROUNDING, positive=positive)
+        low, high = low - abs(low) * FUNCTION_ROUNDING, high + abs(high) * FUNCTION_ROUNDING
+        return x.in_interval(low, high, positive=positive)
 
     return bound
 
@@ -445,9 +447,9 @@ def _within_bounds(function: Callable[[float], float], *, positive: bool = False
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": lambda x: math.e**x, "exp2": lambda x: 2.0**x, "expm1": lambda x: math.e**x - 1, "pow": operator.pow,
     "log": logarithm, "log2": lambda x: logarithm(x, 2), "log10": lambda x: logarithm(x, 10),
-    "log1p": _logarithm_above_one, "sqrt": lambda x: x**0.5, "factorial": factorial, "fabs": abs,
-    "tanh": _within_bounds(math.tanh), "atan": _within_bounds(math.atan), "erf": _within_bounds(math.erf),
-    "erfc": _within_bounds(math.erfc, positive=True), "float": lambda x: x, "int": math.trunc,
+    "log1p": _log1p, "sqrt": lambda x: x**0.5, "factorial": factorial, "fabs": abs,
+    "tanh": _bound_monotonic(math.tanh), "atan": _bound_monotonic(math.atan), "erf": _bound_monotonic(math.erf),
+    "erfc": _bound_monotonic(math.erfc, positive=True), "float": lambda x: x, "int": math.trunc,
 }  # fmt: skip
 """Functions of polynomials, by the name of the function in `math` or Python."""
 UFUNCS: dict[Any, Callable[..., Any]] = {
@@ -491,8 +493,11 @@ UNSUPPORTED_TWO_OPERANDS = {
 SUPPORTED_BY_CONSTANTS = ("floordiv", "mod", "divmod")
 
 
-def _stop(operation: str) -> Callable[..., NoReturn]:
+def _make_unsupported(operation: str) -> Callable[..., NoReturn]:
+    """Return a method for an operation that stand-ins do not support: it raises Unfollowed, or requests a cut."""
+
     def stop(self: Any, *_: Any, **__: Any) -> NoReturn:
+        """Raise Unfollowed, or _Cut if the number has few values in the box."""
         if type(self) is Polynomial:
             self.run.isolate(self.terms)
         raise Unfollowed(operation)
@@ -502,21 +507,21 @@ def _stop(operation: str) -> Callable[..., NoReturn]:
 
 for _name, _operation in UNSUPPORTED.items():
     if _name != "__round__":
-        setattr(Polynomial, _name, _stop(_operation))
+        setattr(Polynomial, _name, _make_unsupported(_operation))
 for _name, _operation in UNSUPPORTED_TWO_OPERANDS.items():
     for _side in ("r",) if _name in SUPPORTED_BY_CONSTANTS else ("", "r"):
-        setattr(Polynomial, f"__{_side}{_name}__", _stop(_operation))
-setattr(Polynomial, "__invert__", _stop("~"))  # noqa: B010
+        setattr(Polynomial, f"__{_side}{_name}__", _make_unsupported(_operation))
+setattr(Polynomial, "__invert__", _make_unsupported("~"))  # noqa: B010
 UNSUPPORTED_OF_GROWING = (
     *UNSUPPORTED, "__lt__", "__le__", "__gt__", "__ge__", "__sub__", "__rsub__", "__neg__", "__abs__", "__bool__",
     "__pow__", "__rpow__", "__floordiv__", "__rfloordiv__", "__mod__", "__rmod__",
 )  # fmt: skip
 for _name in UNSUPPORTED_OF_GROWING:
-    setattr(Growing, _name, _stop(FASTER_THAN_POLYNOMIALS))
+    setattr(Growing, _name, _make_unsupported(FASTER_THAN_POLYNOMIALS))
 
 
-def exact(value: Any) -> Fraction | None:
-    """Return a finite real number as a fraction; None for all other values."""
+def as_fraction(value: Any) -> Fraction | None:
+    """Return a finite real number as a `Fraction` without rounding; None for any other object."""
     if type(value) in (int, bool, Fraction):
         return Fraction(value)
     scalar: Any = value.item() if isinstance(value, np.generic) else value
@@ -526,24 +531,25 @@ def exact(value: Any) -> Fraction | None:
     return None
 
 
-def _infinite(value: Any) -> float | None:
+def _as_infinity(value: Any) -> float | None:
+    """Return a float that is inf or -inf unchanged; None for any other object."""
     if isinstance(value, float) and math.isinf(value):
         return value
     return None
 
 
 def terms_of(value: Any, width: int) -> Terms | None:
-    """Return a polynomial or a number as its terms; None for all other values."""
+    """Return a polynomial or a number as terms, {powers of offsets: coefficient}; None for any other object."""
     if type(value) is Polynomial:
         return value.terms
-    number = exact(value)
+    number = as_fraction(value)
     if number is None:
         return None
     return {(0,) * width: (number, number)} if number else {}
 
 
 def add_terms(a: Terms, b: Terms, sign: int = 1) -> Terms:
-    """Return a + b, or a - b."""
+    """Return the terms of a + b, or of a - b if ``sign`` is -1."""
     total = dict(a)
     for m, (low, high) in b.items():
         if sign < 0:
@@ -554,17 +560,17 @@ def add_terms(a: Terms, b: Terms, sign: int = 1) -> Terms:
 
 
 def negate_terms(a: Terms) -> Terms:
-    """Return -a."""
+    """Return the terms of -a."""
     return {m: (-high, -low) for m, (low, high) in a.items()}
 
 
 def multiply_terms(a: Terms, b: Terms) -> Terms:
-    """Return a b."""
+    """Return the terms of the product of a and b."""
     product_terms: Terms = {}
     for m, interval in a.items():
         for k, other in b.items():
             monomial = tuple(i + j for i, j in zip(m, k, strict=True))
-            product = _interval_product(interval, other)
+            product = _multiply_intervals(interval, other)
             previous = product_terms.get(monomial)
             product_terms[monomial] = (
                 product if previous is None else (previous[0] + product[0], previous[1] + product[1])
@@ -572,7 +578,8 @@ def multiply_terms(a: Terms, b: Terms) -> Terms:
     return product_terms
 
 
-def _interval_product(a: Interval, b: Interval) -> Interval:
+def _multiply_intervals(a: Interval, b: Interval) -> Interval:
+    """Return the interval of all products of a number in ``a`` and a number in ``b``."""
     if a[0] == a[1] and b[0] == b[1]:
         product = a[0] * b[0]
         return product, product
@@ -580,22 +587,22 @@ def _interval_product(a: Interval, b: Interval) -> Interval:
     return min(products), max(products)
 
 
-def quotient(top: Terms, bottom: Terms) -> Terms:
-    """Return a / b, for b that is positive in all states.
+def divide_terms(top: Terms, bottom: Terms) -> Terms:
+    """Return terms that bound the quotient top / bottom, for a ``bottom`` that is positive in all states.
 
-    Terms with a monomial of b are bounded together, as a sum of fractions lies between the smallest and the
+    Terms with a monomial of the bottom b are bounded together, as a sum of fractions lies between the smallest and the
     largest ratio of its terms. Any other y^m / b is bounded by y^(m - k) / b_k.
 
     Raises
     ------
     Unfollowed
-        When coefficients of b may be negative, or b has no constant.
+        When coefficients of the bottom may be negative, or it has no constant.
     """
     if any(low < 0 for low, _ in bottom.values()):
         raise Unfollowed("division by a difference of components")
     if len(bottom) == 1 and not any(next(iter(bottom))):
         ((low, high),) = bottom.values()
-        return {m: _interval_product(interval, (1 / high, 1 / low)) for m, interval in top.items()}
+        return {m: _multiply_intervals(interval, (1 / high, 1 / low)) for m, interval in top.items()}
     certain = {m: low for m, (low, _) in bottom.items() if low > 0}
     shared = {m: interval for m, interval in top.items() if m in certain}
     lows = [interval[0] / (bottom[m][1] if interval[0] > 0 else certain[m]) for m, interval in shared.items()]
@@ -619,16 +626,16 @@ def quotient(top: Terms, bottom: Terms) -> Terms:
 
 
 def is_nonnegative(terms: Terms) -> bool:
-    """Whether no coefficient may be negative."""
+    """Return whether no coefficient of a polynomial's terms may be negative."""
     return all(low >= 0 for low, _ in terms.values())
 
 
 def is_positive(value: Any) -> bool:
-    """Whether a number is certainly positive in every state."""
+    """Return whether a number, or a stand-in for one, is certainly positive in every state of its box."""
     if type(value) is Growing:
         return True
     if type(value) is not Polynomial:
-        number = exact(value)
+        number = as_fraction(value)
         return number is not None and number > 0
     if value.positive:
         return True
@@ -637,5 +644,5 @@ def is_positive(value: Any) -> bool:
 
 
 def is_integral(terms: Terms) -> bool:
-    """Whether a polynomial is a whole number in every state."""
+    """Return whether a polynomial's terms have exact integer coefficients: it is an integer in every state."""
     return all(low == high and low.denominator == 1 for low, high in terms.values())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from markov.generators.plain import Edges
-from markov.generators.standins import Counted, Span, Traced, as_rate, current_value, shift
+from markov.generators.standins import Counted, Span, Traced, as_rate, component_change, current_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +33,9 @@ MAX_DEFERRED_SHARE, MIN_DEFERRED = 0.3, 64
 
 
 class Region(NamedTuple):
-    """A box of states, ``low`` to ``high`` in each component, with the same ``(changes, rate)``.
+    """A box of states, ``low`` to ``high`` in each component, that share the moves (component changes, rate).
 
-    A rate may be a `Curve`. Without moves (None) plain Python finds them, or reports their error.
+    A rate may be a `Curve`. Without moves (None) plain Python computes them, or reports their error.
     """
 
     low: tuple[int, ...]
@@ -44,7 +44,7 @@ class Region(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of states."""
+        """Number of states of the region."""
         return math.prod(b - a + 1 for a, b in zip(self.low, self.high, strict=True))
 
 
@@ -56,7 +56,7 @@ def find_regions(
     *,
     counts: bool = False,
 ) -> list[Region] | None:
-    """Return boxes that fill a space of whole numbers, in each of which the transitions are the same.
+    """Divide a space of integers into boxes in each of which the transitions are the same; return them as `Region`.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def find_regions(
     list or None
         None if more boxes are needed, or too many states would be left to plain Python.
     """
-    if not (space.whole and calls.takes_stand_ins):
+    if not (space.has_only_integers and calls.takes_stand_ins):
         return None
     max_regions = space.size // STATES_PER_REGION if max_regions is None else max_regions
     max_deferred = max(MAX_DEFERRED_SHARE * space.size, MIN_DEFERRED)
@@ -84,7 +84,7 @@ def find_regions(
     while heap:
         _, bounds = heappop(heap)  # the largest box: a component whose values are read shows soon
         spans = [Span(low, low, high) for low, high in bounds]
-        moves = _moves(calls, space, spans, read, counts=counts)
+        moves = _run_in_corner(calls, space, spans, read, counts=counts)
         values_read = [high - low + 1 for (low, high), s in zip(bounds, spans, strict=True) if s.read]
         region = Region(tuple(s.low for s in spans), tuple(s.high for s in spans), moves)
         regions.append(region)
@@ -99,27 +99,27 @@ def find_regions(
     return regions
 
 
-def _moves(
+def _run_in_corner(
     calls: Calls, space: Space, spans: list[Span], read: Callable[[Any], float], *, counts: bool
 ) -> list[tuple[tuple[int, ...], Any]] | None:
-    """Return the transitions out of the lowest state of the spans, and narrow these."""
+    """Return (component changes, rate) of the lowest state of ``spans``, narrowed to where they hold; None: unknown."""
     components: list[Any] = list(map(Traced, spans))
     if counts:
         ranges: list[Any] = [component.values for component in space.components]
         components = [Counted(span, k, values) for k, (span, values) in enumerate(zip(spans, ranges, strict=True))]
         read = as_rate
-    state = calls.with_names(space.assemble(components))
+    state = calls.name_fields(space.assemble(components))
     moves = []
     try:
         for target, rate in calls.rules(state, calls.q):
-            values = space.flat(space.checked(target))
+            values = space.flatten(space.as_tuple(target))
             if not all(type(v) in (Traced, Counted) or _is_integer(v, space.exact) for v in values):
                 return None
             rate = int(rate) if type(rate) is Traced else rate
             if isinstance(rate, (str, bytes)) or not 0.0 <= rate < math.inf:
                 return None
             if rate > 0.0:
-                moves.append((tuple(map(shift, values, spans)), read(rate)))
+                moves.append((tuple(map(component_change, values, spans)), read(rate)))
     except Exception:  # noqa: BLE001  # plain Python reports the error
         return None
     if not math.isfinite(sum(map(current_value, (rate for _, rate in moves)))):
@@ -129,12 +129,12 @@ def _moves(
 
 
 def _is_integer(value: Any, exact: bool) -> bool:
-    """Whether a component of a target is a whole number; ``exact``: an ``int``."""
+    """Return whether a target's component is an integer of any type; with ``exact``, whether it is an ``int``."""
     return type(value) is int or (not exact and bool(value == int(value)))
 
 
 def _narrow_to_targets(changes: tuple[int, ...], space: Space, spans: list[Span]) -> bool:
-    """Narrow spans to the states whose targets are all inside of the space, or all outside; return whether inside."""
+    """Narrow ``spans`` to states whose targets are all inside the space, or all outside; return whether inside."""
     for change, span, component in zip(changes, spans, space.components, strict=True):
         if not change:
             continue
@@ -150,7 +150,7 @@ def _narrow_to_targets(changes: tuple[int, ...], space: Space, spans: list[Span]
 
 
 def steps_of(region: Region, space: Space) -> list[tuple[int, float]]:
-    """Return by how much each transition changes a state's number, and its rate."""
+    """Return (change of the state's number, rate) for each move of a region."""
     return [
         (sum(by * weight for by, weight in zip(changes, space.weights, strict=True)), rate)
         for changes, rate in region.moves or ()
@@ -158,7 +158,7 @@ def steps_of(region: Region, space: Space) -> list[tuple[int, float]]:
 
 
 def numbers_of(region: Region, space: Space) -> NDArray[np.int64]:
-    """Return the numbers of the states of a region, ascending."""
+    """Return the numbers in the space of a region's states, ascending, shape (states,)."""
     numbers = np.zeros(1, dtype=np.int64)
     for low, high, first, size in zip(region.low, region.high, space.low, space.shape, strict=True):
         numbers = np.add.outer(numbers * size, np.arange(low - first, high - first + 1)).ravel()
@@ -166,7 +166,7 @@ def numbers_of(region: Region, space: Space) -> NDArray[np.int64]:
 
 
 def edges_by_regions(regions: list[Region], space: Space) -> Edges:
-    """Return the transitions of regions that fill a space."""
+    """Return the transitions of all states of regions that fill a space; states without moves are deferred."""
     none = np.zeros(0, dtype=np.int64)
     sources, targets, rates, deferred = [none], [none], [np.zeros(0)], [none]
     for region in regions:

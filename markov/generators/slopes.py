@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "DualNumber",
     "KinkError",
     "RateSlopes",
-    "Varying",
-    "flat_numbers",
+    "flatten_symbols",
     "plain_rates",
     "rate_slopes",
 ]
@@ -46,39 +46,42 @@ RATE_TOLERANCE = 1e-12
 """Relative difference from the rates of the chain: sums in another order."""
 
 
-def _comparison(ask: Any) -> Any:
+def _comparison(operation: Any) -> Any:
+    """Return a comparison method of `DualNumber` for an operator such as ``operator.lt``."""
+
     def compare(self: Any, other: Any) -> bool:
-        return bool(ask(*self._comparable(other)))
+        """Return the comparison of the two values; KinkError where it may change."""
+        return bool(operation(*self._values_to_compare(other)))
 
     return compare
 
 
 class Comparison(Enum):
-    """Reasons why rates have no derivative."""
+    """Reason why the rates of a model have no derivative: the rules compare two equal numbers."""
 
     EQUAL = "a number equal to them"
 
 
 class KinkError(ArithmeticError):
-    """A comparison of two equal numbers with different derivatives."""
+    """Raised when rules compare two equal numbers with different derivatives: the answer may change nearby."""
 
 
-class Varying:
-    """A number and its partial derivatives, in the arithmetic of the rules.
+class DualNumber:
+    """A number with its partial derivatives, which every arithmetic operation of the rules carries along.
 
     Parameters
     ----------
     value
         The number.
     slopes
-        Its derivatives that are not zero, by the index of the variable.
+        Derivatives of the number that are not zero, by the index of the variable.
 
     Raises
     ------
     KinkError
-        When it is compared with an equal number of other derivatives, at a kink.
+        When the number is compared with an equal one of other derivatives, at a kink.
     TypeError
-        When it is used as an integer, or in a function of a `float`.
+        When the number is used as an integer, or in a function of a `float`.
     """
 
     __slots__ = ("slopes", "value")
@@ -88,85 +91,88 @@ class Varying:
     def __init__(self, value: float, slopes: Mapping[int, float]) -> None:
         self.value, self.slopes = value, slopes
 
-    def _linear(self, value: float, slope_of_self: float, other: Any = None, slope_of_other: float = 0.0) -> Varying:
-        """Return a result from its derivatives by the two operands."""
+    def _chain_rule(
+        self, value: float, slope_of_self: float, other: Any = None, slope_of_other: float = 0.0
+    ) -> DualNumber:
+        """Return the result ``value`` of an operation, from its partial derivatives by this number and ``other``."""
         slopes = {k: slope_of_self * slope for k, slope in self.slopes.items()}
-        if isinstance(other, Varying):
+        if isinstance(other, DualNumber):
             for k, slope in other.slopes.items():
                 slopes[k] = slopes.get(k, 0.0) + slope_of_other * slope
-        return Varying(value, slopes)
+        return DualNumber(value, slopes)
 
-    def __add__(self, other: Any) -> Varying:
-        return self._linear(self.value + _value(other), 1.0, other, 1.0)
+    def __add__(self, other: Any) -> DualNumber:
+        return self._chain_rule(self.value + _value(other), 1.0, other, 1.0)
 
-    def __sub__(self, other: Any) -> Varying:
-        return self._linear(self.value - _value(other), 1.0, other, -1.0)
+    def __sub__(self, other: Any) -> DualNumber:
+        return self._chain_rule(self.value - _value(other), 1.0, other, -1.0)
 
-    def __rsub__(self, other: Any) -> Varying:
-        return self._linear(_value(other) - self.value, -1.0)
+    def __rsub__(self, other: Any) -> DualNumber:
+        return self._chain_rule(_value(other) - self.value, -1.0)
 
-    def __mul__(self, other: Any) -> Varying:
+    def __mul__(self, other: Any) -> DualNumber:
         by = _value(other)
-        return self._linear(self.value * by, by, other, self.value)
+        return self._chain_rule(self.value * by, by, other, self.value)
 
-    def __truediv__(self, other: Any) -> Varying:
+    def __truediv__(self, other: Any) -> DualNumber:
         by = _value(other)
-        return self._linear(self.value / by, 1.0 / by, other, -self.value / by**2)
+        return self._chain_rule(self.value / by, 1.0 / by, other, -self.value / by**2)
 
-    def __rtruediv__(self, other: Any) -> Varying:
+    def __rtruediv__(self, other: Any) -> DualNumber:
         above = _value(other)
-        return self._linear(above / self.value, -above / self.value**2)
+        return self._chain_rule(above / self.value, -above / self.value**2)
 
-    def __pow__(self, power: Any) -> Varying:
-        if isinstance(power, Varying):
+    def __pow__(self, power: Any) -> DualNumber:
+        if isinstance(power, DualNumber):
             return NotImplemented
         by = _value(power)
-        return self._linear(self.value**by, by * self.value ** (by - 1.0) if by else 0.0)
+        return self._chain_rule(self.value**by, by * self.value ** (by - 1.0) if by else 0.0)
 
     __radd__, __rmul__ = __add__, __mul__
     __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
     __eq__, __ne__ = _comparison(operator.eq), _comparison(operator.ne)
 
-    def __neg__(self) -> Varying:
-        return self._linear(-self.value, -1.0)
+    def __neg__(self) -> DualNumber:
+        return self._chain_rule(-self.value, -1.0)
 
-    def __pos__(self) -> Varying:
+    def __pos__(self) -> DualNumber:
         return self
 
-    def __abs__(self) -> Varying:
+    def __abs__(self) -> DualNumber:
         return self if self > 0.0 else -self
 
     def __bool__(self) -> bool:
         return bool(self != 0.0)
 
-    def _comparable(self, other: Any) -> tuple[float, float]:
-        """Return the two values for a comparison with the same answer after small changes."""
+    def _values_to_compare(self, other: Any) -> tuple[float, float]:
+        """Return the values of this number and ``other``; KinkError if they are equal but their derivatives differ."""
         value = _value(other)
         if self.value == value:
-            slopes = other.slopes if isinstance(other, Varying) else {}
+            slopes = other.slopes if isinstance(other, DualNumber) else {}
             if any(self.slopes.get(k, 0.0) != slopes.get(k, 0.0) for k in {*self.slopes, *slopes}):
                 raise KinkError(f"a comparison of {value} with its equal has no derivative")
         return self.value, value
 
 
 def _value(number: Any) -> Any:
-    return number.value if isinstance(number, Varying) else number
+    """Return the value of a `DualNumber`; a plain number is returned unchanged."""
+    return number.value if isinstance(number, DualNumber) else number
 
 
-class _Rates:
-    """A table of distinct rates with their derivatives; a call returns the index of a rate."""
+class _RateTable:
+    """Table of distinct rates with their derivatives; a call adds a rate and returns its index as a float."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
 
     def __call__(self, rate: Any) -> float:
-        varies = isinstance(rate, Varying)
+        varies = isinstance(rate, DualNumber)
         key = (rate.value, tuple(rate.slopes.items())) if varies else (float(rate), ())
         return float(self._numbers.setdefault(key, len(self._numbers)))
 
     def tables(self, width: int) -> tuple[Vector, sp.csr_matrix]:
-        """Return the values, shape (rates,), and the derivatives, shape (rates, width)."""
+        """Return the values of the rates, shape (rates,), and their derivatives, shape (rates, ``width``)."""
         values = np.array([float(value) for value, _ in self._numbers])
         parts = [(n, k, s) for n, (_, slopes) in enumerate(self._numbers) for k, s in slopes]
         columns = np.array(parts, dtype=np.float64).reshape(-1, 3).T
@@ -176,12 +182,12 @@ class _Rates:
 
 @dataclass(frozen=True)
 class RateSlopes:
-    """Transitions between states, and the derivatives of their rates by the symbols of the rules.
+    """Transitions of a chain, and the derivatives of their rates by the symbols (parameters) of the rules.
 
     Attributes
     ----------
     varied
-        Indices in `flat_numbers` of the symbols by which rates are differentiated.
+        Indices in `flatten_symbols` of the symbols by which rates are differentiated.
     sources, targets
         Indices of the states, shape (transitions,).
     kinds
@@ -199,8 +205,8 @@ class RateSlopes:
     slopes: sp.csr_matrix
     size: int
 
-    def along(self, change: Vector) -> sp.csr_matrix:
-        """Return Q', shape (size, size), from the derivatives of the symbols, shape (symbols,)."""
+    def generator_slope(self, change: Vector) -> sp.csr_matrix:
+        """Return Q', the generator's derivative, shape (size, size), from those of the symbols, shape (symbols,)."""
         rates = np.asarray(self.slopes @ change).ravel()[self.kinds]
         changes = (rates != 0.0) & (self.sources != self.targets)
         pairs = self.sources[changes], self.targets[changes]
@@ -208,8 +214,8 @@ class RateSlopes:
         moves = sp.csr_matrix((rates[changes], pairs), shape=shape)
         return (moves - sp.diags(np.asarray(moves.sum(axis=1)).ravel())).tocsr()
 
-    def spread(self, error: Vector) -> sp.csr_matrix:
-        """Return the error of Q', shape (size, size), from the errors of the derivatives."""
+    def slope_error(self, error: Vector) -> sp.csr_matrix:
+        """Return bounds on the errors of Q', shape (size, size), from those of the symbols' derivatives."""
         rates = np.asarray(abs(self.slopes) @ error).ravel()[self.kinds]
         changes = (rates != 0.0) & (self.sources != self.targets)
         shape = self.size, self.size
@@ -217,23 +223,23 @@ class RateSlopes:
         return (moves + sp.diags(np.asarray(moves.sum(axis=1)).ravel())).tocsr()
 
 
-def flat_numbers(q: Any) -> list[Any] | None:
-    """Return the values in the symbols of the rules, in order; None for any other object than nested tuples.
+def flatten_symbols(q: Any) -> list[Any] | None:
+    """Return all values in the nested tuples ``q``, in order; None if another object is among them.
 
     A symbol is a number, a string, None or a tuple of these: any other object may contain a number.
     """
     if isinstance(q, tuple):
-        parts = [flat_numbers(part) for part in q]
+        parts = [flatten_symbols(part) for part in q]
         return None if None in parts else [value for part in parts for value in part or ()]
     plain = q is None or isinstance(q, (bool, int, float, str, np.number))
     return [q] if plain else None
 
 
-def _rebuild(q: Any, values: Iterator[Any]) -> Any:
-    """Return the symbols with new values, in the order of `flat_numbers`."""
+def _rebuild_symbols(q: Any, values: Iterator[Any]) -> Any:
+    """Return nested tuples like ``q`` with other values, in the order of `flatten_symbols`."""
     if not isinstance(q, tuple):
         return next(values)
-    parts = [_rebuild(part, values) for part in q]
+    parts = [_rebuild_symbols(part, values) for part in q]
     make = getattr(type(q), "_make", None)
     return tuple(parts) if make is None else make(parts)
 
@@ -245,7 +251,7 @@ def rate_slopes(
     Q: sp.csr_matrix,
     varied: frozenset[int],
 ) -> RateSlopes | Comparison | None:
-    """Return the derivatives of the rates between states of a closed class by symbols of the rules.
+    """Return the derivatives, by symbols of the rules, of all rates between states of a closed class.
 
     Parameters
     ----------
@@ -256,7 +262,7 @@ def rate_slopes(
     Q
         The generator between them, shape (n, n).
     varied
-        Indices of the symbols in `flat_numbers`.
+        Indices of the symbols in `flatten_symbols`.
 
     Returns
     -------
@@ -266,14 +272,14 @@ def rate_slopes(
     """
     if hasattr(model.rules, "__self__"):
         return None  # a method may use the model itself
-    calls, read = Calls(model, space), _Rates()
+    calls, read = Calls(model, space), _RateTable()
     q = calls.q
-    symbols = flat_numbers(q)
+    symbols = flatten_symbols(q)
     if symbols is None:
         return None
-    calls.q = _rebuild(q, (Varying(x, {k: 1.0}) if k in varied else x for k, x in enumerate(symbols)))
+    calls.q = _rebuild_symbols(q, (DualNumber(x, {k: 1.0}) if k in varied else x for k, x in enumerate(symbols)))
     try:
-        edges = _edges(calls, space, numbers, read)
+        edges = _edges_with_rate_indices(calls, space, numbers, read)
     except KinkError:
         return Comparison.EQUAL
     except Exception:  # noqa: BLE001  # an operation that cannot be differentiated
@@ -288,13 +294,13 @@ def rate_slopes(
     rows = edges.rates[inside].astype(np.int64)
     values, slopes = read.tables(len(symbols))
     result = RateSlopes(varied, sources, targets, rows, slopes, len(numbers))
-    return result if _agree(result, values, Q) else None
+    return result if _rates_agree(result, values, Q) else None
 
 
 def plain_rates(
     model: ChainModel, space: Space, numbers: NDArray[np.int64], indices: NDArray[np.int64]
 ) -> sp.csr_matrix | None:
-    """Return the rates out of states of a closed class, by a call of the rules for each.
+    """Return the rates out of the states ``indices`` of a closed class as rows of a matrix, by plain Python.
 
     Parameters
     ----------
@@ -306,7 +312,7 @@ def plain_rates(
     Returns
     -------
     scipy.sparse.csr_matrix or None
-        Shape (m, n); None if they lead out of the class.
+        Shape (m, n); None if a transition leads out of the class.
     """
     edges = edges_by_python(Calls(model, space), space, numbers[indices])
     if not np.isin(edges.targets, numbers).all():
@@ -320,10 +326,10 @@ def plain_rates(
     return sp.csr_matrix((edges.rates[moves], pairs), shape=(len(indices), len(numbers)))
 
 
-def _edges(calls: Calls, space: Space, numbers: NDArray[np.int64], read: _Rates) -> Edges | None:
-    """Return the transitions out of states, with the index of each rate instead of the rate."""
+def _edges_with_rate_indices(calls: Calls, space: Space, numbers: NDArray[np.int64], read: _RateTable) -> Edges | None:
+    """Return the transitions out of the states ``numbers``, whose rates are indices in ``read``; None if too many."""
     regions = None
-    if space.whole and space.size <= MAX_SPACE_RATIO * len(numbers):
+    if space.has_only_integers and space.size <= MAX_SPACE_RATIO * len(numbers):
         regions = find_regions(calls, space, read=read)
     if regions is None:
         few = len(numbers) <= MAX_PYTHON_STATES
@@ -334,8 +340,8 @@ def _edges(calls: Calls, space: Space, numbers: NDArray[np.int64], read: _Rates)
     return Edges.concatenate([edges._replace(deferred=more.deferred), more])
 
 
-def _agree(result: RateSlopes, values: Vector, Q: sp.csr_matrix) -> bool:
-    """Whether the rates agree with the generator."""
+def _rates_agree(result: RateSlopes, values: Vector, Q: sp.csr_matrix) -> bool:
+    """Return whether the rates ``values`` of the transitions agree with the generator Q, relative to exit rates."""
     moves = result.sources != result.targets
     pairs = result.sources[moves], result.targets[moves]
     rates = sp.csr_matrix((values[result.kinds[moves]], pairs), shape=Q.shape)

@@ -34,11 +34,11 @@ __all__ = [
     "Traced",
     "as_rate",
     "asks_for_identity",
+    "component_change",
     "current_value",
     "functions_used_by",
     "is_user_module",
     "names_in",
-    "shift",
 ]
 
 
@@ -46,7 +46,7 @@ __all__ = [
 
 
 class Span:
-    """The values of a component for which every question of the rules has the same answer.
+    """Range of the values of one component for which all comparisons in the rules have the same answers.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Span:
     low, high
         First and last value with the same answers.
     read
-        Whether the rules used the value itself.
+        Whether the rules used the value itself, so that the range has this value only.
     """
 
     def __init__(self, value: int, low: int, high: int) -> None:
@@ -63,7 +63,7 @@ class Span:
         self.read = False
 
     def below(self, bound: float) -> bool:
-        """Return whether the value is < bound, and keep the values with the same answer."""
+        """Return whether the value is < ``bound``, and narrow the range to the values with the same answer."""
         if not math.isfinite(bound):
             return self.value < bound
         if self.value < bound:
@@ -73,14 +73,14 @@ class Span:
         return False
 
     def fix(self) -> int:
-        """Return the value, and keep no other."""
+        """Return the value, and narrow the range to this value only."""
         self.low = self.high = self.value
         self.read = True
         return self.value
 
 
 class Traced:
-    """Stand-in for a component of the state: its value plus an offset.
+    """Stand-in for an integer component of the state, plus an offset, whose comparisons narrow a `Span`.
 
     Comparisons with numbers, and sums with whole numbers, hold for a span of values.
     """
@@ -95,6 +95,7 @@ class Traced:
         return int
 
     def _shift_by(self, other: Any, sign: int) -> Any:
+        """Return this component + ``sign`` * ``other``: a stand-in if ``other`` is an integer, otherwise a number."""
         if isinstance(other, (int, np.integer)):
             return Traced(self.span, self.offset + sign * int(other))
         return int(self) + sign * (int(other) if isinstance(other, Traced) else other)
@@ -167,16 +168,20 @@ class Traced:
 
 
 def _is_real(other: Any) -> bool:
+    """Return whether a value is a real number; infinities and NaN are."""
     return type(other) in (int, float, bool) or isinstance(other, numbers.Real)
 
 
 def _is_ordered(other: Any) -> bool:
-    """Whether a number is either below another one or at least that: not for NaN, nor for other values."""
+    """Return whether a value can be compared with integers: a stand-in, or a real number except NaN."""
     return isinstance(other, Traced) or (_is_real(other) and not math.isnan(other))
 
 
-def _by_value(operation: Any, *, reverse: bool = False) -> Any:
+def _operation_on_values(operation: Any, *, reverse: bool = False) -> Any:
+    """Return a method of `Traced` that applies an operation to the operands' values, which fixes their spans."""
+
     def operate(self: Traced, *others: Any) -> Any:
+        """Return the result of the operation for the current values of the operands."""
         values = [int(self), *(int(o) if isinstance(o, Traced) else o for o in others)]
         return operation(*reversed(values) if reverse else values)
 
@@ -185,7 +190,7 @@ def _by_value(operation: Any, *, reverse: bool = False) -> Any:
 
 _TWO_OPERANDS = ["mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"]
 for _name in (*_TWO_OPERANDS, "neg", "pos", "abs", "invert"):
-    setattr(Traced, f"__{_name}__", _by_value(getattr(operator, f"__{_name}__")))
+    setattr(Traced, f"__{_name}__", _operation_on_values(getattr(operator, f"__{_name}__")))
 _BUILTINS: dict[str, Callable[..., Any]] = {
     "round": round,
     "floor": math.floor,
@@ -194,14 +199,14 @@ _BUILTINS: dict[str, Callable[..., Any]] = {
     "divmod": divmod,
 }
 for _name, _operation in _BUILTINS.items():
-    setattr(Traced, f"__{_name}__", _by_value(_operation))
-setattr(Traced, "__rdivmod__", _by_value(divmod, reverse=True))  # noqa: B010
+    setattr(Traced, f"__{_name}__", _operation_on_values(_operation))
+setattr(Traced, "__rdivmod__", _operation_on_values(divmod, reverse=True))  # noqa: B010
 for _name in (*_TWO_OPERANDS, "sub"):
-    setattr(Traced, f"__r{_name}__", _by_value(getattr(operator, f"__{_name}__"), reverse=True))
+    setattr(Traced, f"__r{_name}__", _operation_on_values(getattr(operator, f"__{_name}__"), reverse=True))
 
 
-def shift(target: Any, span: Span) -> int:
-    """Return by how much a transition changes the component of a span."""
+def component_change(target: Any, span: Span) -> int:
+    """Return target minus source of the component of ``span``, which is fixed unless the target is an offset of it."""
     if isinstance(target, Traced) and target.span is span:
         return target.offset
     return int(target) - span.fix()
@@ -216,12 +221,12 @@ NUMBERS = (int, float, np.int64, np.float64)
 
 
 class Curve:
-    """A number that the rules computed from one component.
+    """Stand-in for a number that rules computed from one component, as an array over the component's values.
 
     Parameters
     ----------
     span
-        The component.
+        Range of the component.
     component, first
         Index of the component, and its first value.
     values
@@ -239,16 +244,16 @@ class Curve:
 
     @property
     def current(self) -> Any:
-        """The number for the value of the span."""
+        """The number at the current value of the component."""
         return self.values[self.span.value - self.first].item()
 
     def read(self) -> Any:
-        """Return the number, and keep this value of the component only."""
+        """Return the number at the component's current value, and narrow the span to this value."""
         self.span.fix()
         return self.current
 
     def narrow(self, answers: NDArray[np.bool_]) -> bool:
-        """Return the answer for the value, and keep the values around it with the same answer."""
+        """Return the answer at the current value, and narrow the span to adjacent values with the same answer."""
         index, span = self.span.value - self.first, self.span
         answer = bool(answers[index])
         others = np.flatnonzero(answers != answer)
@@ -260,42 +265,43 @@ class Curve:
         return answer
 
     def _operand(self, other: Any) -> Any:
-        """Return the other operand for each value of the component; None if it has to be read."""
+        """Return ``other`` for each value of the component, an array or a number; None if it has to be read."""
         if type(other) in (Curve, Counted) and other.span is self.span:
             return as_curve(other).values
         if type(other) not in NUMBERS or not math.isfinite(other):
             return None
         return other if isinstance(other, float) or abs(other) < MAX_EXACT else None
 
-    def _by_value(self, operation: Callable[..., Any], other: Any, reverse: bool) -> Any:
-        pair = self.read(), read(other)
+    def _operate_on_values(self, operation: Callable[..., Any], other: Any, reverse: bool) -> Any:
+        """Return the result of an operation for the current values of this number and ``other``, which are fixed."""
+        pair = self.read(), read_value(other)
         return operation(*(reversed(pair) if reverse else pair))
 
     def combine(self, operation: Callable[..., Any], other: Any, *, reverse: bool = False) -> Any:
-        """Return a sum, difference, product or quotient."""
+        """Return this number +, -, * or / ``other`` as a `Curve`, or as a number if the operands must be read."""
         operand = self._operand(other)
         if operand is None:
-            return self._by_value(operation, other, reverse)
+            return self._operate_on_values(operation, other, reverse)
         if operation is operator.truediv:
             divisor = self if reverse else other
             zero = divisor == 0  # there plain Python raises: other values become another range
             if zero:
-                return self._by_value(operation, other, reverse)
+                return self._operate_on_values(operation, other, reverse)
         pair = (operand, self.values) if reverse else (self.values, operand)
         with np.errstate(all="ignore"):
             values = np.asarray(operation(*pair))
             rough = operation(*(np.asarray(part, dtype=np.float64) for part in pair))
         is_integer = values.dtype.kind == "i"
         if values.dtype not in (np.int64, np.float64) or (is_integer and not np.abs(rough).max() < MAX_EXACT):
-            return self._by_value(operation, other, reverse)
+            return self._operate_on_values(operation, other, reverse)
         return Curve(self.span, self.component, self.first, values)
 
     def compare(self, operation: Callable[..., Any], other: Any) -> Any:
-        """Return the answer for the value, and keep the values with the same answer."""
+        """Return the comparison with ``other`` at the current value, and narrow the span to the same answer."""
         operand = self._operand(other)
         infinite = type(other) is float and abs(other) == np.inf
         if operand is None and not infinite:
-            return self._by_value(operation, other, reverse=False)
+            return self._operate_on_values(operation, other, reverse=False)
         return self.narrow(operation(self.values, other if operand is None else operand))
 
     def __bool__(self) -> bool:
@@ -323,12 +329,12 @@ class Curve:
 
 
 class Counted(Traced):
-    """Stand-in for a component of the state, whose multiples, and sums with other numbers, are curves.
+    """Stand-in for an integer component whose multiples, and sums with non-integers, are `Curve` of all its values.
 
     Parameters
     ----------
     span
-        The component.
+        Range of the component.
     component, values
         Index of the component, and its possible values.
     offset
@@ -342,55 +348,65 @@ class Counted(Traced):
         self.component, self.values = component, values
 
     def _shift_by(self, other: Any, sign: int) -> Any:
+        """Return this component + ``sign`` * ``other``: a `Counted` if ``other`` is an integer, otherwise a `Curve`."""
         if issubclass(type(other), (int, np.integer)):
             return Counted(self.span, self.component, self.values, self.offset + sign * int(other))
         return as_curve(self).combine(operator.add if sign > 0 else operator.sub, other)
 
 
 def as_curve(value: Any) -> Curve:
-    """Return a component with an offset, or a curve, as a curve."""
+    """Return a `Counted` as a `Curve` of its values; a `Curve` is returned unchanged."""
     if type(value) is Curve:
         return value
     values = np.arange(value.values[0], value.values[-1] + 1, dtype=np.int64) + value.offset
     return Curve(value.span, value.component, value.values[0], values)
 
 
-def read(value: Any) -> Any:
-    """Return a number, or the value of a stand-in."""
+def read_value(value: Any) -> Any:
+    """Return the current value of a stand-in, and fix its span; any other object is returned unchanged."""
     if type(value) is Curve:
         return value.read()
     return int(value) if issubclass(type(value), Traced) else value
 
 
 def current_value(rate: Any) -> Any:
-    """Return the rate for the value of its component."""
+    """Return a `Curve` as its number at the current value of the component; any other rate unchanged."""
     return rate.current if type(rate) is Curve else rate
 
 
 def as_rate(rate: Any) -> Any:
-    """Return a rate as a curve or a number."""
+    """Return a rate as a `Curve` if it depends on a component, otherwise as a float."""
     if type(rate) is Counted:
         return as_curve(rate)
     return rate if type(rate) is Curve else float(rate)
 
 
-def _combination(operation: Callable[..., Any], *, reverse: bool = False) -> Any:
+def _arithmetic_method(operation: Callable[..., Any], *, reverse: bool = False) -> Any:
+    """Return a method of `Curve` and `Counted` that combines them with a number by an arithmetic operation."""
+
     def operate(self: Any, other: Any) -> Any:
+        """Return the result of the operation as a `Curve` or a number."""
         return as_curve(self).combine(operation, other, reverse=reverse)
 
     return operate
 
 
-def _comparison(operation: Callable[..., Any]) -> Any:
+def _comparison_method(operation: Callable[..., Any]) -> Any:
+    """Return a method of `Curve` for a comparison operator such as ``operator.lt``."""
+
     def operate(self: Curve, other: Any) -> Any:
+        """Return the comparison at the current value, and narrow the span to the values with the same answer."""
         return self.compare(operation, other)
 
     return operate
 
 
-def _by_read_values(operation: Callable[..., Any], *, reverse: bool = False) -> Any:
+def _reading_method(operation: Callable[..., Any], *, reverse: bool = False) -> Any:
+    """Return a method of `Curve` that applies an operation to the operands' current values, which are fixed."""
+
     def operate(self: Curve, *others: Any) -> Any:
-        values = [self.read(), *map(read, others)]
+        """Return the result of the operation for the current values of the operands."""
+        values = [self.read(), *map(read_value, others)]
         return operation(*reversed(values) if reverse else values)
 
     return operate
@@ -398,18 +414,18 @@ def _by_read_values(operation: Callable[..., Any], *, reverse: bool = False) -> 
 
 for _name in ("mul", "truediv", "add", "sub"):
     _operation = getattr(operator, _name)
-    setattr(Curve, f"__{_name}__", _combination(_operation))
-    setattr(Curve, f"__r{_name}__", _combination(_operation, reverse=True))
+    setattr(Curve, f"__{_name}__", _arithmetic_method(_operation))
+    setattr(Curve, f"__r{_name}__", _arithmetic_method(_operation, reverse=True))
 for _name in ("mul", "truediv"):
     setattr(Counted, f"__{_name}__", getattr(Curve, f"__{_name}__"))
     setattr(Counted, f"__r{_name}__", getattr(Curve, f"__r{_name}__"))
 Counted.__rsub__ = Curve.__rsub__  # type: ignore[attr-defined]
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Curve, f"__{_name}__", _comparison(getattr(operator, _name)))
+    setattr(Curve, f"__{_name}__", _comparison_method(getattr(operator, _name)))
 for _name in ("floordiv", "mod", "divmod", "pow", "and", "or", "xor", "lshift", "rshift"):
     _operation = divmod if _name == "divmod" else getattr(operator, f"__{_name}__")
-    setattr(Curve, f"__{_name}__", _by_read_values(_operation))
-    setattr(Curve, f"__r{_name}__", _by_read_values(_operation, reverse=True))
+    setattr(Curve, f"__{_name}__", _reading_method(_operation))
+    setattr(Curve, f"__r{_name}__", _reading_method(_operation, reverse=True))
 _ONE_OPERAND: dict[str, Callable[..., Any]] = {
     "neg": operator.neg,
     "pos": operator.pos,
@@ -421,7 +437,7 @@ _ONE_OPERAND: dict[str, Callable[..., Any]] = {
     "str": str,
 }
 for _name, _operation in _ONE_OPERAND.items():
-    setattr(Curve, f"__{_name}__", _by_read_values(_operation))
+    setattr(Curve, f"__{_name}__", _reading_method(_operation))
 
 
 # Identity and type of numbers
@@ -436,7 +452,7 @@ _IDLE = {"CACHE", "RESUME"}
 
 
 def asks_for_identity(rules: Callable[..., Any], q: Any = None) -> bool:
-    """Whether rules, or functions that they call, may compare numbers by ``is`` or ask for their ``type``.
+    """Return whether rules, or functions that they call, may compare numbers by ``is`` or ask for their ``type``.
 
     Comparisons with an object that is no number, such as None or a member of an Enum, are allowed.
     """
@@ -447,7 +463,7 @@ def asks_for_identity(rules: Callable[..., Any], q: Any = None) -> bool:
         if function is None or id(function) in visited:
             continue
         visited.add(id(function))
-        if any(_code_asks(code, function, is_rule) for code in _codes_in(function.__code__)):
+        if any(_code_asks_for_identity(code, function, is_rule) for code in _codes_in(function.__code__)):
             return True
         owners = (type(getattr(rules, "__self__", None)), type(q))
         stack += [(_python_function(value), False) for value in functions_used_by(function, owners)]
@@ -455,7 +471,7 @@ def asks_for_identity(rules: Callable[..., Any], q: Any = None) -> bool:
 
 
 def functions_used_by(function: types.FunctionType, owners: Iterable[type] = ()) -> Iterator[Any]:
-    """Yield functions that the names of a function refer to, in containers and modules of the user as well."""
+    """Yield the callables that names in a function's code refer to, those in the user's containers and modules too."""
     names = set(names_in(function.__code__))
     values = [value for name in names if (value := _look_up(function, name)) is not UNKNOWN]
     for value in values:
@@ -484,20 +500,20 @@ def _python_function(value: Any) -> types.FunctionType | None:
 
 
 def is_user_module(module: str) -> bool:
-    """Whether a module is part of neither Python nor NumPy and SciPy."""
+    """Return whether a module name belongs to neither Python's standard library nor NumPy or SciPy."""
     top = module.partition(".")[0]
     return top not in sys.stdlib_module_names and top not in {"numpy", "scipy"}
 
 
 @functools.lru_cache(maxsize=256)
 def names_in(code: types.CodeType) -> tuple[str, ...]:
-    """Return the names that a code object and those within refer to, except its variables."""
+    """Return the global, attribute and closure names in a code object and in the code objects nested in it."""
     inner = [names_in(c) for c in code.co_consts if isinstance(c, types.CodeType)]
     return tuple({*code.co_names, *code.co_freevars, *(name for names in inner for name in names)})
 
 
 def _look_up(function: types.FunctionType, name: str) -> Any:
-    """Return the object that a name refers to, which is not a local variable."""
+    """Return the object of a global, closure or built-in name of a function; `UNKNOWN` if there is none."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if name in cells:
         try:
@@ -511,13 +527,15 @@ def _look_up(function: types.FunctionType, name: str) -> Any:
 
 
 def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object and all code objects nested in it."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             yield from _codes_in(inner)
 
 
-def _code_asks(code: types.CodeType, function: types.FunctionType, is_rule: bool) -> bool:
+def _code_asks_for_identity(code: types.CodeType, function: types.FunctionType, is_rule: bool) -> bool:
+    """Return whether bytecode compares values that may be numbers by ``is``, or asks for a ``type`` but the state's."""
     steps = [step for step in dis.get_instructions(code) if step.opname not in _IDLE]
     for operands in _identity_comparisons(steps):
         values = [operand.value(functools.partial(_look_up, function)) for operand in operands]
@@ -534,7 +552,7 @@ def _code_asks(code: types.CodeType, function: types.FunctionType, is_rule: bool
 
 
 class _Operand(NamedTuple):
-    """A constant, or a name that is not a local variable, and the attributes that are read from it in turn.
+    """Operand of ``is`` in bytecode: a constant or a name that is not local, and the attributes read from it in turn.
 
     Attributes
     ----------
@@ -551,7 +569,7 @@ class _Operand(NamedTuple):
     attributes: tuple[str, ...] = ()
 
     def value(self, look_up: Callable[[str], Any]) -> Any:
-        """Return the object, or `UNKNOWN`; ``look_up`` returns that of a name, or `UNKNOWN`."""
+        """Return the object of the operand, or `UNKNOWN`; ``look_up`` returns the object of a name, or `UNKNOWN`."""
         value = self.constant if self.name is None else look_up(self.name)
         for attribute in self.attributes:
             value = UNKNOWN if value is UNKNOWN else getattr(value, attribute, UNKNOWN)
@@ -562,7 +580,7 @@ _COMPUTED = _Operand()
 
 
 def _identity_comparisons(steps: Sequence[dis.Instruction]) -> Iterator[tuple[_Operand, _Operand]]:
-    """Yield the left and the right operand of each ``is`` and ``is not``."""
+    """Yield (left operand, right operand) of every ``is`` and ``is not`` in bytecode instructions."""
     for k, step in enumerate(steps):
         if step.opname == "IS_OP":
             right, begin = _operand(steps, k)
@@ -570,7 +588,7 @@ def _identity_comparisons(steps: Sequence[dis.Instruction]) -> Iterator[tuple[_O
 
 
 def _operand(steps: Sequence[dis.Instruction], end: int) -> tuple[_Operand, int | None]:
-    """Return the operand pushed by the steps before ``end``, and the index of the first of these, None if unknown."""
+    """Return the operand that the instructions before ``end`` push, and the index of their first, None if unknown."""
     k = end - 1
     attributes: list[str] = []
     while k >= 0 and steps[k].opname == "LOAD_ATTR":
@@ -589,7 +607,7 @@ def _operand(steps: Sequence[dis.Instruction], end: int) -> tuple[_Operand, int 
 
 
 def _is_no_number(value: Any) -> bool:
-    """Whether a value is certainly neither a number, an array's scalar nor a type."""
+    """Return whether a value is certainly neither a number, a NumPy scalar nor a type."""
     return value is not UNKNOWN and not isinstance(value, (type, np.generic)) and type(value) not in NUMERIC
 
 

@@ -38,7 +38,7 @@ from markov.models.spaces import Space
 if TYPE_CHECKING:
     from markov.generators.plain import Calls
 
-__all__ = ["Layout", "Mode", "Move", "Part", "Run", "Substitution", "bounds", "parts_of"]
+__all__ = ["Layout", "Mode", "Move", "Part", "Run", "Substitution", "parts_of", "polynomial_bounds"]
 
 
 # Components
@@ -52,7 +52,7 @@ Move = tuple[Mode, tuple[Any, ...], Any]
 
 
 class Layout:
-    """Division of the states into components that may be unbounded and modes.
+    """Division of a model's state into integer components that may be unbounded, and a mode: all other components.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ class Layout:
         self, calls: Calls, states: Sequence[Any], promoted: frozenset[int], *, substitute: bool = False
     ) -> None:
         self.calls, self.states, self.substitute = calls, states, substitute
-        value = Substitution().value if substitute else lambda v: v
-        self._rules, self._q = value(calls.rules), value(calls.q)
+        replace = Substitution().substitute if substitute else lambda v: v
+        self._rules, self._q = replace(calls.rules), replace(calls.q)
         self.space = Space.of_states(calls.model.State, states)
         self.free = tuple(
             k
-            for k, column in enumerate(zip(*map(self.space.flat, states), strict=True))
+            for k, column in enumerate(zip(*map(self.space.flatten, states), strict=True))
             if k in promoted or (len(set(column)) > MAX_MODE_VALUES and all(type(v) is int for v in column))
         )
         self.width = len(self.space.components)
@@ -90,19 +90,21 @@ class Layout:
         self.names = tuple(self.space.names[k] for k in self.free)
 
     def split(self, state: Any) -> tuple[Mode, tuple[int, ...]]:
-        """Return the mode of a state and its other components."""
-        values = self.space.flat(state)
+        """Return (mode, components that may be unbounded) of a state."""
+        values = self.space.flatten(state)
         return tuple(values[k] for k in self.others), tuple(values[k] for k in self.free)
 
     def state(self, mode: Mode, components: Sequence[Any]) -> Any:
-        """Return the state of a mode and other components, as an argument of the rules."""
+        """Return the state with this mode and these other components, which may be polynomials, for the rules."""
         values: list[Any] = [None] * self.width
         for k, value in itertools.chain(zip(self.others, mode, strict=True), zip(self.free, components, strict=True)):
             values[k] = value
-        return self.calls.with_names(self.space.assemble(values))
+        return self.calls.name_fields(self.space.assemble(values))
 
     def moves(self, mode: Mode, components: Sequence[Any]) -> list[Move]:
-        """Return the transitions out of a state, whose components may be polynomials.
+        """Return (target mode, target components, rate) for each move out of a state, given by mode and components.
+
+        The components may be polynomials.
 
         Raises
         ------
@@ -120,7 +122,7 @@ class Layout:
                     continue
             elif not rate.may_be_positive():
                 continue
-            values = self.space.flat(self.space.checked(target))
+            values = self.space.flatten(self.space.as_tuple(target))
             target_mode = tuple(values[k] for k in self.others)
             if any(type(value) is Polynomial for value in target_mode):
                 raise Unfollowed("a component with few values is computed from one without an end")
@@ -146,21 +148,21 @@ Bound = Fraction | float
 
 
 class _Cut(BaseException):
-    """Request to cut the box at an offset."""
+    """Raised by a comparison in a run: the box has to be cut in two at an offset of one component."""
 
     def __init__(self, variable: int, at: int) -> None:
         self.variable, self.at = variable, at
 
 
 class _Split(BaseException):
-    """Request to split the box by the remainders of an offset."""
+    """Raised by ``%`` in a run: the box has to be split by the remainders of one component's offset."""
 
     def __init__(self, variable: int, divisor: int) -> None:
         self.variable, self.divisor = variable, divisor
 
 
 class Box(NamedTuple):
-    """States whose components are a corner plus multiples y >= 0 of steps.
+    """A box of states: each component is that of the corner plus an offset y >= 0 times a step.
 
     Attributes
     ----------
@@ -177,15 +179,13 @@ class Box(NamedTuple):
     steps: tuple[int, ...]
 
     def with_range(self, k: int, corner: int, side: int | None, step: int) -> Box:
-        """Return the box with another range of one component."""
+        """Return a copy of the box with another corner, side and step of component ``k``."""
+        corners, sides, steps = list(self.corner), list(self.sides), list(self.steps)
+        corners[k], sides[k], steps[k] = corner, side, step
+        return Box(tuple(corners), tuple(sides), tuple(steps))
 
-        def with_one(values: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
-            return (*values[:k], value, *values[k + 1 :])
-
-        return Box(with_one(self.corner, corner), with_one(self.sides, side), with_one(self.steps, step))
-
-    def halves(self, cut: _Cut) -> list[Box]:
-        """Return the states below a cut, and the others."""
+    def cut(self, cut: _Cut) -> list[Box]:
+        """Return two boxes: the states whose offset is below a cut, and those at or above it."""
         k, side, step = cut.variable, self.sides[cut.variable], self.steps[cut.variable]
         remaining = None if side is None else side - cut.at
         return [
@@ -193,8 +193,8 @@ class Box(NamedTuple):
             self.with_range(k, self.corner[k] + cut.at * step, remaining, step),
         ]
 
-    def remainders(self, split: _Split) -> list[Box]:
-        """Return the states with each remainder of one offset."""
+    def split(self, split: _Split) -> list[Box]:
+        """Return one box for each remainder of a component's offset by the divisor of a split."""
         k, side, step = split.variable, self.sides[split.variable], self.steps[split.variable]
         boxes = []
         for first in range(split.divisor if side is None else min(split.divisor, side + 1)):
@@ -205,7 +205,7 @@ class Box(NamedTuple):
 
 
 class Part(NamedTuple):
-    """States of a box for which all comparisons of the rules have the same answers.
+    """A box of states in which all comparisons of the rules have the same answers, and the result of their run.
 
     Attributes
     ----------
@@ -228,16 +228,16 @@ class Part(NamedTuple):
 
     @property
     def unbounded(self) -> tuple[int, ...]:
-        """Indices of the unbounded components."""
+        """Indices of the components without a largest offset in this part."""
         return tuple(k for k, side in enumerate(self.sides) if side is None)
 
     def state(self, offsets: Sequence[int]) -> tuple[int, ...]:
-        """Return the components at these y."""
+        """Return the components of the state with these offsets from the corner."""
         triples = zip(self.corner, offsets, self.steps, strict=True)
         return tuple(low + y * step for low, y, step in triples)
 
     def offsets(self, values: Sequence[int]) -> list[int] | None:
-        """Return the y of these components; None if they are not in the box."""
+        """Return the offsets from the corner of the state with these components; None if it is outside the part."""
         offsets = []
         for value, low, side, step in zip(values, *self[:3], strict=True):
             y, remainder = divmod(value - low, step)
@@ -248,7 +248,7 @@ class Part(NamedTuple):
 
 
 class Run:
-    """One run in a box, which decides comparisons of polynomials.
+    """One run of the rules on a box of states, which answers comparisons of polynomials in the offsets.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ class Run:
         self.facts: list[Terms] = []
 
     def components(self, box: Box) -> list[Any]:
-        """Return the components of the state: polynomials, or an ``int`` for a single value."""
+        """Return the components of the states of a box: polynomials, or an ``int`` for a single value."""
         components: list[Any] = []
         for k, (low, side, step) in enumerate(zip(*box, strict=True)):
             if side == 0:
@@ -279,11 +279,11 @@ class Run:
         return components
 
     def nonnegative(self, d: Terms, *, strict: bool = False) -> bool:
-        """Return whether d >= 0, or d > 0, in all states; raise _Cut if the answers differ."""
+        """Return whether polynomial ``d`` is >= 0 (``strict``: > 0) in all states; raise _Cut if answers differ."""
         if strict and is_integral(d):
             one = {(0,) * self.width: (Fraction(-1), Fraction(-1))}
             return self.nonnegative(add_terms(d, one))
-        low, high = bounds(d, self.sides)
+        low, high = polynomial_bounds(d, self.sides)
         if low > 0 or (low == 0 and not strict):
             return True
         if high < 0 or (high == 0 and strict):
@@ -293,11 +293,11 @@ class Run:
         return self._decide({m: a for m, (a, _) in d.items() if a}, strict)
 
     def bounds(self, d: Terms) -> tuple[Bound, Bound]:
-        """Return bounds on d in the box, which may be infinite."""
-        return bounds(d, self.sides)
+        """Return a lower and an upper bound on the polynomial ``d`` in the box; they may be infinite."""
+        return polynomial_bounds(d, self.sides)
 
     def remainder(self, d: Terms, divisor: int) -> int:
-        """Return the remainder of whole numbers, the same in all states; raise _Split if it differs."""
+        """Return the remainder of polynomial ``d`` by ``divisor`` if all states share it; otherwise raise _Split."""
         constant = (0,) * self.width
         for m, (a, _) in d.items():
             if m != constant and a % divisor:
@@ -305,7 +305,7 @@ class Run:
         return int(d.get(constant, (Fraction(0),))[0] % divisor)
 
     def isolate(self, d: Terms) -> None:
-        """Raise _Cut if the components of d have few values, until each of them has one."""
+        """Raise _Cut at the middle of a component of polynomial ``d``, if all its components have few values."""
         sides = {k: self.sides[k] for m in d for k, power in enumerate(m) if power}
         counts = {k: side for k, side in sides.items() if side is not None and side <= MAX_VALUES}
         if counts and len(counts) == len(sides):
@@ -313,6 +313,10 @@ class Run:
             raise _Cut(k, (side + 1) // 2)
 
     def _decide(self, d: dict[Monomial, Fraction], strict: bool) -> bool:
+        """Return whether a polynomial that has both signs is >= 0 (``strict``: > 0), or raise _Cut between the signs.
+
+        A linear polynomial in several components is not cut: both answers are followed, each with a fact.
+        """
         constant = d.get((0,) * self.width, Fraction(0))
         used = sorted({k for m in d for k, power in enumerate(m) if power})
         linear = all(sum(m) <= 1 for m in d)
@@ -333,14 +337,14 @@ class Run:
         return self._follow_both(d, strict)
 
     def _follow_both(self, d: dict[Monomial, Fraction], strict: bool) -> bool:
-        """Follow both answers, each with its inequality as a fact."""
+        """Return this run's answer to d >= 0 and add it to the facts; the other answer is left to another run."""
         yes: Terms = {m: (a, a) for m, a in d.items()}
         no = negate_terms(yes)
         if is_integral(yes) and not strict:  # d < 0 means -d >= 1
             no = add_terms(no, {(0,) * self.width: (Fraction(-1), Fraction(-1))})
-        if self._follows(yes):
+        if self._follows_from_facts(yes):
             return True
-        if self._follows(no) and (is_integral(yes) or strict):
+        if self._follows_from_facts(no) and (is_integral(yes) or strict):
             return False
         if self.answered == len(self.choices):
             self.choices.append(True)
@@ -349,14 +353,14 @@ class Run:
         self.facts.append(yes if answer else no)
         return answer
 
-    def _follows(self, d: Terms) -> bool:
-        """Whether d >= 0 follows from a fact, or from two."""
+    def _follows_from_facts(self, d: Terms) -> bool:
+        """Return whether d >= 0 follows from one fact of this run, or from the sum of two facts."""
         sums = [*self.facts, *(add_terms(a, b) for a, b in combinations(self.facts, 2))]
-        return any(bounds(add_terms(d, fact, -1), self.sides)[0] >= 0 for fact in sums)
+        return any(polynomial_bounds(add_terms(d, fact, -1), self.sides)[0] >= 0 for fact in sums)
 
 
-def bounds(d: Terms, sides: Sides) -> tuple[Bound, Bound]:
-    """Return bounds on a polynomial in a box."""
+def polynomial_bounds(d: Terms, sides: Sides) -> tuple[Bound, Bound]:
+    """Return a lower and an upper bound on a polynomial whose offsets lie between 0 and ``sides`` (None: infinity)."""
     low: Bound = Fraction(0)
     high: Bound = Fraction(0)
     for m, (a, b) in d.items():
@@ -373,6 +377,7 @@ def bounds(d: Terms, sides: Sides) -> tuple[Bound, Bound]:
 
 
 def _times(a: Fraction, b: Bound) -> Bound:
+    """Return the product of a fraction and a bound that may be infinite; zero times infinity is zero."""
     return Fraction(0) if a == 0 else a * b if isinstance(b, Fraction) else math.copysign(b, a)
 
 
@@ -382,7 +387,7 @@ def parts_of(
     sides: Sides,
     max_parts: int = MAX_PARTS,
 ) -> list[Part]:
-    """Return the parts of a box, with the result of a function of the components in each.
+    """Divide a box into parts in which a function has the same comparisons; return them with its results.
 
     Parameters
     ----------
@@ -390,7 +395,7 @@ def parts_of(
         Function of the components of a state, which may compare them.
     corner, sides
         The box.
-    most
+    max_parts
         Largest number of parts.
 
     Raises
@@ -405,15 +410,16 @@ def parts_of(
             raise Unfollowed(f"comparisons that cut the states into more than {max_parts} parts")
         box = stack.pop()
         try:
-            parts += _paths(evaluate, box)
+            parts += _run_all_paths(evaluate, box)
         except _Cut as cut:
-            stack += box.halves(cut)
+            stack += box.cut(cut)
         except _Split as split:
-            stack += box.remainders(split)
+            stack += box.split(split)
     return parts
 
 
-def _paths(evaluate: Callable[[list[Any]], Any], box: Box) -> list[Part]:
+def _run_all_paths(evaluate: Callable[[list[Any]], Any], box: Box) -> list[Part]:
+    """Return one part of a box, with its result, for each path of a function through comparisons with two answers."""
     parts = []
     choices: list[bool] = []
     while True:
@@ -445,7 +451,7 @@ METHODS = (types.FunctionType, staticmethod, classmethod, property, functools.ca
 
 
 class _Substitute:
-    """A function or type of plain numbers that takes polynomials as well."""
+    """Replacement of a function such as `math.exp` that takes polynomials as well as numbers."""
 
     def __init__(self, original: Any, followed: Callable[..., Any]) -> None:
         self.original, self.followed = original, followed
@@ -474,8 +480,8 @@ SUBSTITUTES = {
 SUBSTITUTES_BY_NAME = {name: SUBSTITUTES[id(getattr(builtins, name))] for name in ("float", "int")}
 
 
-class _Module:
-    """A module whose functions are replaced when they are read."""
+class _ModuleProxy:
+    """Proxy of a module that returns substituted copies of its functions when they are read."""
 
     def __init__(self, module: types.ModuleType, value: Callable[[Any], Any]) -> None:
         self._module, self._value = module, value
@@ -485,14 +491,14 @@ class _Module:
 
 
 class Substitution:
-    """Copies of functions and of the objects that they refer to, one of each."""
+    """Copies rules and all objects that they refer to, and replaces functions of `math` by functions of polynomials."""
 
     def __init__(self) -> None:
         self._copies: dict[int, Any] = {}
         self._originals: list[Any] = []  # alive, so that no other object gets their id
 
-    def value(self, original: Any) -> Any:
-        """Return a copy that calls the functions of polynomials; the object itself if there is nothing to replace."""
+    def substitute(self, original: Any) -> Any:
+        """Return a copy of an object that calls functions of polynomials; itself if it has nothing to replace."""
         key = id(original)
         if key in SUBSTITUTES:
             return SUBSTITUTES[key]
@@ -506,45 +512,47 @@ class Substitution:
         return self._copies[key]
 
     def _copy(self, original: Any) -> Any:
+        """Return a copy of a function, container, class or instance with substituted contents; others unchanged."""
         match original:
             case types.FunctionType():
-                return self._function(original)
+                return self._copy_function(original)
             case types.MethodType():
-                return types.MethodType(self.value(original.__func__), self.value(original.__self__))
+                return types.MethodType(self.substitute(original.__func__), self.substitute(original.__self__))
             case functools.partial():
-                keywords = {name: self.value(v) for name, v in original.keywords.items()}
-                return functools.partial(self.value(original.func), *map(self.value, original.args), **keywords)
+                keywords = {name: self.substitute(v) for name, v in original.keywords.items()}
+                arguments = map(self.substitute, original.args)
+                return functools.partial(self.substitute(original.func), *arguments, **keywords)
             case types.ModuleType():
-                return (
-                    _Module(original, self.value) if original is math or _is_user_code(original.__name__) else original
-                )
+                is_replaced = original is math or _is_user_code(original.__name__)
+                return _ModuleProxy(original, self.substitute) if is_replaced else original
             case staticmethod() | classmethod():
-                return type(original)(self.value(original.__func__))
+                return type(original)(self.substitute(original.__func__))
             case property():
-                return property(self.value(original.fget))
+                return property(self.substitute(original.fget))
             case functools.cached_property():
-                return property(self.value(original.func))
+                return property(self.substitute(original.func))
             case types.SimpleNamespace():
-                return types.SimpleNamespace(**{name: self.value(v) for name, v in vars(original).items()})
+                return types.SimpleNamespace(**{name: self.substitute(v) for name, v in vars(original).items()})
             case dict() | list() | tuple():
-                return self._container(original)
+                return self._copy_container(original)
         if isinstance(original, type):
-            return self._class(original)
+            return self._derive_class(original)
         if hasattr(original, "cache_info") and hasattr(original, "__wrapped__"):
-            return self.value(original.__wrapped__)
+            return self.substitute(original.__wrapped__)
         kind = type(original)
         if not _is_user_code(kind.__module__) or not hasattr(original, "__dict__"):
             return original
-        copy: Any = object.__new__(self._class(kind))
+        copy: Any = object.__new__(self._derive_class(kind))
         self._copies[id(original)] = copy
-        copy.__dict__.update({name: self.value(v) for name, v in vars(original).items()})
+        copy.__dict__.update({name: self.substitute(v) for name, v in vars(original).items()})
         slots = (name for base in kind.__mro__ for name in vars(base).get("__slots__", ()))
         for name in slots:
             if name != "__dict__" and hasattr(original, name):
-                object.__setattr__(copy, name, self.value(getattr(original, name)))
+                object.__setattr__(copy, name, self.substitute(getattr(original, name)))
         return copy
 
-    def _function(self, original: types.FunctionType) -> types.FunctionType:
+    def _copy_function(self, original: types.FunctionType) -> types.FunctionType:
+        """Return a copy of a function whose globals, closure and defaults are substituted."""
         scope = original.__globals__
         if _is_user_code(original.__module__):
             scope = dict(scope)
@@ -553,7 +561,7 @@ class Substitution:
         self._copies[id(original)] = copy
         for name in names_in(original.__code__) if scope is not original.__globals__ else ():
             if name in scope:
-                scope[name] = self.value(scope[name])
+                scope[name] = self.substitute(scope[name])
             elif name in SUBSTITUTES_BY_NAME:
                 scope[name] = SUBSTITUTES_BY_NAME[name]
         for cell, old in zip(cells, original.__closure__ or (), strict=True):
@@ -561,29 +569,30 @@ class Substitution:
                 content = old.cell_contents
             except ValueError:  # empty
                 continue
-            cell.cell_contents = content if isinstance(content, type) else self.value(content)
-        copy.__defaults__ = self.value(original.__defaults__)
-        copy.__kwdefaults__ = self.value(original.__kwdefaults__)
+            cell.cell_contents = content if isinstance(content, type) else self.substitute(content)
+        copy.__defaults__ = self.substitute(original.__defaults__)
+        copy.__kwdefaults__ = self.substitute(original.__kwdefaults__)
         copy.__dict__.update(original.__dict__)
         return copy
 
-    def _container(self, original: Any) -> Any:
+    def _copy_container(self, original: Any) -> Any:
+        """Return a copy of a dict, list or tuple with substituted entries; itself if none changes or it is large."""
         if len(original) > MAX_ENTRIES:
             return original
         if isinstance(original, dict):
-            pairs = {name: self.value(v) for name, v in original.items()}
+            pairs = {name: self.substitute(v) for name, v in original.items()}
             return original if all(pairs[name] is original[name] for name in pairs) else pairs
-        values = [self.value(v) for v in original]
+        values = [self.substitute(v) for v in original]
         if all(a is b for a, b in zip(values, original, strict=True)):
             return original
         return original._make(values) if hasattr(original, "_make") else type(original)(values)
 
-    def _class(self, original: type) -> type:
-        """Return a class derived from a class of the user, with copies of its methods."""
+    def _derive_class(self, original: type) -> type:
+        """Return a subclass of a class of the user with substituted copies of its methods; other classes unchanged."""
         if not _is_user_code(original.__module__) or issubclass(original, (tuple, enum.Enum, BaseException)):
             return original
         members = {
-            name: self.value(member)
+            name: self.substitute(member)
             for base in reversed(original.__mro__)
             if _is_user_code(base.__module__)
             for name, member in vars(base).items()
@@ -594,4 +603,5 @@ class Substitution:
 
 
 def _is_user_code(module: str | None) -> bool:
+    """Return whether a module name is unknown, or belongs to neither Python, NumPy, SciPy nor this toolkit."""
     return module is None or (is_user_module(module) and module.partition(".")[0] not in OWN_PACKAGES)

@@ -25,7 +25,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
-from markov.generators.polynomials import Polynomial, Unfollowed, exact
+from markov.generators.polynomials import Polynomial, Unfollowed, as_fraction
 from markov.infinite.bounds import LEAVES_SET, NOTHING, Height, bounded_mean, distance, sides_of
 from markov.infinite.lyapunov import Basis, Drift, find_lyapunov, user_basis
 from markov.infinite.members import NamedFunction
@@ -168,7 +168,7 @@ class InfiniteStationary(Stationary):
     def states_at(self, place: int) -> Any:
         """Return the state with index ``place`` in ``pi``, in the form that the rules take."""
         (state,) = self.chain.table.plain([place])
-        return self.infinite.hull.layout.calls.known(state)
+        return self.infinite.hull.layout.calls.as_state(state)
 
     @cached_property
     def _problem(self) -> Problem:
@@ -279,7 +279,7 @@ def stationary_of_infinite(
 
 def _number(value: Any) -> Any:
     """Return ``value`` if it is a number or a polynomial; raise Unfollowed for other values."""
-    if type(value) is Polynomial or exact(value) is not None:
+    if type(value) is Polynomial or as_fraction(value) is not None:
         return value
     raise Unfollowed(f"{type(value).__name__} where a number is expected")
 
@@ -340,7 +340,7 @@ class Problem(NamedTuple):
         """Return the problem with a first set, which includes all states where the drift was not verified."""
         calls, layout = lyapunov.hull.layout.calls, lyapunov.hull.layout
         ones = [1.0] * len(layout.free)
-        sets = Truncations(calls, [calls.known(infinite.model.start())], _size_function(lyapunov, ones), infinite.most)
+        sets = Truncations(calls, [calls.as_state(infinite.model.start())], _size_function(lyapunov, ones), infinite.most)
         include_inner(sets, lyapunov)
         level = 1.0
         while sets.reach(level) < FIRST_STATES:

@@ -24,9 +24,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.errors import RuleError
-from markov.generators.hulls import value
+from markov.generators.hulls import bounds_at
 from markov.generators.polynomials import Terms, Unfollowed, add_terms, multiply_terms, terms_of
-from markov.generators.unbounded import Part, bounds, parts_of
+from markov.generators.unbounded import Part, parts_of, polynomial_bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -353,7 +353,7 @@ def _lower_bound(hull: Hull, basis: Basis, coefficients: Sequence[Fraction]) -> 
             )
             if falls or not grows:
                 raise Unfollowed("lyapunov= is not proved to grow with every component without an end")
-            minimum = min(minimum, float(bounds(terms, part.sides)[0]))
+            minimum = min(minimum, float(polynomial_bounds(terms, part.sides)[0]))
     return float(coefficients[0]) * min(minimum, 0.0)
 
 
@@ -619,8 +619,8 @@ def compare_moves(layout: Layout, mode: Mode, part: Part, moves: list[Move]) -> 
         components = part.state(offsets)
         sums: dict[Any, tuple[Fraction, Fraction]] = {}
         for target_mode, targets, rate in moves:
-            low, high = value(terms_of(rate, width) or {}, offsets)
-            target = tuple(int(value(terms_of(t, width) or {}, offsets)[0]) for t in targets)
+            low, high = bounds_at(terms_of(rate, width) or {}, offsets)
+            target = tuple(int(bounds_at(terms_of(t, width) or {}, offsets)[0]) for t in targets)
             before = sums.get((target_mode, target), (ZERO, ZERO))
             sums[target_mode, target] = before[0] + low, before[1] + high
         rates: Rates = {key: (float(low), float(high)) for key, (low, high) in sums.items()}
@@ -662,5 +662,5 @@ def _sample(layout: Layout, part: Part) -> Iterator[list[int]]:
             sides = (reach if side is None else min(side, reach) for side in part.sides)
             samples.append([int(rng.integers(side + 1)) for side in sides])
     for offsets in samples:
-        if all(value(fact, offsets)[0] >= 0 for fact in part.facts):
+        if all(bounds_at(fact, offsets)[0] >= 0 for fact in part.facts):
             yield offsets

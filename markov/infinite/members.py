@@ -79,7 +79,7 @@ def membership(infinite: InfiniteChain, states: Any, name: str) -> Callable[[Any
 def _normal_state(infinite: InfiniteChain, state: Any) -> Any:
     """Return a state in the form that the rules take; None for another value or a state outside the chain's hull."""
     try:
-        normal = infinite.hull.layout.calls.known(state)
+        normal = infinite.hull.layout.calls.as_state(state)
     except (TypeError, ValueError):
         return None
     return normal if infinite.hull.contains(normal) else None
@@ -111,7 +111,7 @@ def start_of(infinite: InfiniteChain, start: Any) -> Any:
         For a state outside of the chain's hull.
     """
     if start is None:
-        return infinite.hull.layout.calls.known(infinite.model.start())
+        return infinite.hull.layout.calls.as_state(infinite.model.start())
     state = _normal_state(infinite, start)
     if state is None:
         expected = "must be one state that the start of the model may lead to"

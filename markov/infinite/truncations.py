@@ -210,7 +210,7 @@ class Truncations:
                 if rate > 0.0:
                     target_number = index.get(target)
                     if target_number is None:
-                        target = calls.known(target)
+                        target = calls.as_state(target)
                         target_number = index.setdefault(target, len(self.states))
                         if target_number == len(self.states):
                             self.states.append(target)
@@ -219,7 +219,7 @@ class Truncations:
                 elif rate != 0.0:
                     raise ValueError("a rate is negative or not a number")
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
-            refusal = calls.refusal_of(state, error)
+            refusal = calls.error_in_state(state, error)
             raise refusal from refusal.__cause__
         self._row_stops.append(len(self._rates))
         self._expanded.append(number)
@@ -288,7 +288,7 @@ class Truncations:
         states = [self.states[number] for number in self._expanded]
         space = Space.of_states(self.calls.model.State, states)
         codes = space.codes(states)
-        order = space.order_of(codes)
+        order = space.sort_order(codes)
         Q = Rows(row_stops, targets, rates).generator(None if order is None else rank_of(order))
         if order is not None:
             to = int(rank_of(order)[to])
@@ -309,7 +309,7 @@ class Truncations:
         states, size = [self.states[number] for number in numbers], len(numbers)
         space = Space.of_states(self.calls.model.State, states)
         codes = space.codes(states)
-        order = space.order_of(codes)
+        order = space.sort_order(codes)
         if order is not None:
             codes, numbers = codes[:, order], numbers[order]
         numbers = np.concatenate([numbers, entered])
@@ -336,13 +336,13 @@ def include_inner(sets: Truncations, lyapunov: Lyapunov) -> None:
     for parts in hull.parts.values():
         for part in parts:
             for move in part.result:
-                for k, change in enumerate(hull.changes(move, part)):
+                for k, change in enumerate(hull.component_changes(move, part)):
                     divisors[k] = math.gcd(divisors[k], change)
     start = layout.split(sets.states[0])[1]
     inner = []
     for mode, ranges in lyapunov.inner():
         for components in product(*ranges):
-            state = layout.calls.known(layout.state(mode, components))
+            state = layout.calls.as_state(layout.state(mode, components))
             triples = zip(layout.split(state)[1], start, divisors, strict=True)
             if all((a - b) % (divisor or 1) == 0 for a, b, divisor in triples):
                 inner.append(state)

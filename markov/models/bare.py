@@ -21,7 +21,7 @@ NO_MEASURES = "none; name them in explore(..., labels=lambda s: {'empty': s.n ==
 
 
 def has_no_measures(model: object) -> bool:
-    """Whether a model is a function without labels and rewards."""
+    """Return whether ``model`` is a `FunctionModel` that has neither labels nor rewards."""
     if not isinstance(model, FunctionModel):
         return False
     return model.__dict__.get("labels") is model.__dict__.get("rewards") is None
@@ -83,25 +83,25 @@ class FunctionModel(ChainModel):
             object.__setattr__(self, name, value)
 
     def space(self) -> Mapping[str, Any]:
-        """Return the declared space."""
+        """Return the values of each component that the model was made with as ``space``."""
         return self._values  # type: ignore[no-any-return]
 
     @property
     def has_space(self) -> bool:
-        """Whether a space is declared."""
+        """Whether the model was made with a ``space``."""
         return self._values is not None
 
     def start(self) -> Any:
-        """Return the declared start."""
+        """Return the state that the model was made with as ``start``, or None."""
         return self._start
 
     @property
     def name(self) -> str:
-        """The name of the function."""
+        """Name of the function of the rules, for messages."""
         return getattr(self.rules, "__qualname__", repr(self.rules)).rpartition(".")[2]
 
     def replace(self, **changes: Any) -> FunctionModel:
-        """Return a copy with changed parameters, if these have names."""
+        """Return a copy of the model with changed parameters; ValueError if the parameters have no names."""
         if not hasattr(self.params, "_replace"):
             raise ValueError(f"{self.name}: params = {self.params!r} have no names to replace")
         model = FunctionModel.__new__(FunctionModel)
@@ -110,7 +110,7 @@ class FunctionModel(ChainModel):
         return model
 
     def _arguments(self) -> dict[str, Any]:
-        """Return the arguments of the constructor."""
+        """Return the arguments, by name, with which the constructor makes an equal model."""
         measures = {name: self.__dict__.get(name) for name in ("labels", "rewards")}
         return {
             "function": self.rules, "start": self._start, "params": self.params,
@@ -137,31 +137,34 @@ class FunctionModel(ChainModel):
 
 
 def _build_model(arguments: Mapping[str, Any], estimates: tuple[str, ...] = ()) -> FunctionModel:
-    """Return a model from its pickled arguments."""
+    """Return a `FunctionModel` from its pickled arguments and the notes about estimated parameters."""
     return with_estimates(FunctionModel(**arguments), estimates)
 
 
-class _Named(type):
-    """Class of the classes of `named_state`, which are pickled by their names and fields."""
+class _NamedStateType(type):
+    """Metaclass of the classes that `named_state` makes: they are pickled by their name and fields."""
 
 
 def _reduce_class(kind: Any) -> tuple[Any, ...]:
+    """Return the pickled form of a class that `named_state` made: that function and its arguments."""
     return named_state, (kind.__name__, kind._fields)
 
 
-copyreg.pickle(_Named, _reduce_class)
+copyreg.pickle(_NamedStateType, _reduce_class)
 
 
 @cache
 def named_state(name: str, fields: tuple[str, ...]) -> Any:
-    """Return a NamedTuple class whose values can be read by their names in brackets as well."""
+    """Return a new NamedTuple class with these fields, which can be read as ``s.n`` or ``s["n"]``."""
     base = namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024
 
     def __getitem__(self: Any, key: Any) -> Any:
+        """Return the field with a name or an index."""
         return tuple.__getitem__(self, fields.index(key) if isinstance(key, str) else key)
 
     def keys(self: Any) -> tuple[str, ...]:
+        """Return the names of the fields, as a mapping does."""
         return self._fields  # type: ignore[no-any-return]
 
     methods = {"__slots__": (), "__getitem__": __getitem__, "keys": keys}
-    return _Named(name, (base,), methods)
+    return _NamedStateType(name, (base,), methods)

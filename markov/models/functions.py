@@ -21,6 +21,7 @@ import numpy as np
 from hopflow.errors import RuleError, location_of, rule_error
 from markov.computing.array_functions import States, call_for_states
 from markov.computing.arrays import NotOnArraysError, as_uniform, holds_arrays, unwrap
+from markov.models.spaces import format_state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,11 +34,11 @@ __all__ = [
     "PLAIN_STATES",
     "Mean",
     "elementwise",
+    "evaluate_condition",
+    "evaluate_mapping",
+    "evaluate_number",
     "is_inverted",
-    "members_of",
     "name_of",
-    "numbers_of",
-    "values_of",
 ]
 
 PLAIN_STATES = 10_000
@@ -56,33 +57,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """Return the name of a function for messages."""
+    """Return the name of a function, without the names of its scopes, for messages."""
     return str(getattr(function, "__qualname__", repr(function))).rpartition(".")[2]
 
 
 def elementwise(function: F) -> F:
-    """Mark labels or rewards of this library that hold for arrays of states as for one state.
+    """Decorate ``labels`` or ``rewards`` of this library that take arrays of states as well as one state.
 
-    They are called with all states at once. Tests compare them with plain Python in every state.
+    The method is called with all states at once. Tests compare it with plain Python in every state.
     """
     function.__elementwise__ = True  # type: ignore[attr-defined]
     return function
 
 
-def values_of(function: Callable[[Any, Any], Any], q: Any, table: StateTable, name: str) -> dict[str, Mean]:
-    """Return labels or rewards in each state, by name.
+def evaluate_mapping(function: Callable[[Any, Any], Any], q: Any, table: StateTable, name: str) -> dict[str, Mean]:
+    """Return {name: `Mean` of its values in all states} of a function that returns a mapping: labels or rewards.
 
     Parameters
     ----------
     function
-        Of the state and the parameters, as `ChainModel.function_of_state` returns it; returns a mapping of names to
-        values.
+        Function of the state and the parameters, as `ChainModel.function_of_state` returns it.
     q
         The parameters.
     table
         The states.
     name
-        For messages.
+        Name of the function in messages.
 
     Raises
     ------
@@ -93,55 +93,56 @@ def values_of(function: Callable[[Any, Any], Any], q: Any, table: StateTable, na
         return {key: as_mean(value, table.count) for key, value in function(table.arrays, q).items()}
 
     def call(state: Any) -> Mapping[str, Any]:
+        """Return the mapping for one state as a dict."""
         return dict(function(state, q))
 
     of_state = getattr(function, "of_state", None)
     target, parameters = (function, (q,)) if of_state is None else (of_state, ())
-    return _evaluate(Function(call, target, parameters, name, _number_or_mean, RETURN_NUMBERS), table)
+    return _evaluate(StateFunction(call, target, parameters, name, _number_or_mean, RETURN_NUMBERS), table)
 
 
-def members_of(function: Callable[..., Any], table: StateTable, name: str) -> NDArray[np.bool_]:
-    """Return whether a function of the state holds in each state, shape (states,).
+def evaluate_condition(function: Callable[..., Any], table: StateTable, name: str) -> NDArray[np.bool_]:
+    """Return a boolean array, shape (states,): whether a condition, a function of the state, holds in each state.
 
-    Its values are read as Python reads conditions: ``n % 2`` selects the odd numbers.
+    The values are read as Python reads conditions: ``n % 2`` selects the odd numbers.
 
     Raises
     ------
     RuleError
         When a value is no truth value and no number: a string, None, a state, a collection.
     """
-    subject = Function(lambda state: {"": function(state)}, function, None, name, _truth, RETURN_TRUTH)
+    subject = StateFunction(lambda state: {"": function(state)}, function, None, name, _truth, RETURN_TRUTH)
     values = _evaluate(subject, table)[""].of
     for value in np.unique(values[np.isin(values, INVERTED)]).tolist():
         if is_inverted(value, function):
             state = next(table.plain([int(np.argmax(values == value))]))
-            raise subject.refusal_of(state, f"is {value:g}", INSTEAD_OF_INVERTED)
+            raise subject.error_of_value(state, f"is {value:g}", INSTEAD_OF_INVERTED)
     if np.isnan(values).any():
         state = next(table.plain([int(np.argmax(np.isnan(values)))]))
-        raise subject.refusal_of(state, "NaN is no truth value", RETURN_TRUTH)
-    members: NDArray[np.bool_] = values != 0.0
-    return members
+        raise subject.error_of_value(state, "NaN is no truth value", RETURN_TRUTH)
+    holds: NDArray[np.bool_] = values != 0.0
+    return holds
 
 
-def numbers_of(function: Callable[..., Any], table: StateTable, name: str) -> Mean:
-    """Return the values of a function of the state, or the ratio that it stands for."""
-    subject = Function(lambda state: {"": function(state)}, function, None, name, _number_or_mean, RETURN_NUMBERS)
+def evaluate_number(function: Callable[..., Any], table: StateTable, name: str) -> Mean:
+    """Return the values in all states of a function that returns a number or a `Mean`, as one `Mean`."""
+    subject = StateFunction(lambda state: {"": function(state)}, function, None, name, _number_or_mean, RETURN_NUMBERS)
     return _evaluate(subject, table)[""]
 
 
-class Function(NamedTuple):
-    """A function of the state.
+class StateFunction(NamedTuple):
+    """A user's function of the state (labels, rewards, a condition), and how its values are converted and refused.
 
     Attributes
     ----------
     call
-        Returns its values in one state, by name.
+        Returns the values in one state, by name.
     source
         The user's function.
     parameters
         Arguments of the user's function after the state, if it returns a mapping; None if it returns one value.
     name
-        For messages.
+        Name of the function in messages.
     convert
         Converts a value in one state to a number or a `Mean`.
     remedy
@@ -155,36 +156,32 @@ class Function(NamedTuple):
     convert: Callable[[Any], float | Mean]
     remedy: str
 
-    def error_of(self, error: Exception, state: Any) -> RuleError:
-        """Return the error of a call, with the function, the state, the file and the line."""
+    def error_of_call(self, error: Exception, state: Any) -> RuleError:
+        """Return the RuleError for an exception that the function raised in ``state``, with file and line."""
         kinds = (AttributeError, TypeError, ValueError)
         remedy = ONE_STATE if type(error) in kinds else None
-        return rule_error(error, self.source, f"{self.name}: {_format_state(state)}", remedy)
+        return rule_error(error, self.source, f"{self.name}: {format_state(state)}", remedy)
 
-    def refusal_of(self, state: Any, message: str, hint: str) -> RuleError:
-        """Return the error for a value, with the function, the state and its file."""
-        return RuleError.at(location_of(self.source), f"{self.name}: {_format_state(state)}: {message}", hint)
-
-
-def _format_state(state: Any) -> str:
-    return str(state) if isinstance(state, tuple) else repr(state)
+    def error_of_value(self, state: Any, message: str, hint: str) -> RuleError:
+        """Return the RuleError for an invalid value that the function returned in ``state``."""
+        return RuleError.at(location_of(self.source), f"{self.name}: {format_state(state)}: {message}", hint)
 
 
 def _number_or_mean(value: Any) -> float | Mean:
-    """Return a label or reward of one state."""
+    """Return a label or reward of one state as a float, or as a `Mean` if it is an array or a `Mean`."""
     return as_mean(value, 1) if isinstance(value, (Mean, np.ndarray)) else number_of(value)
 
 
 def _truth(value: Any) -> float:
-    """Return a number that is zero if a value is false."""
+    """Return the value of a condition in one state as a float, which is zero if the condition is false."""
     try:
         return number_of(value)
     except OverflowError:  # a whole number that is no float
         return 1.0
 
 
-def _evaluate(function: Function, table: StateTable) -> dict[str, Mean]:
-    """Return the values in all states."""
+def _evaluate(function: StateFunction, table: StateTable) -> dict[str, Mean]:
+    """Return {name: `Mean`} of a function in all states: from arrays if they agree with plain Python, else by state."""
     if table.count <= PLAIN_STATES:
         values = evaluate_by_state(function, table, None)
         refuse_changing_values(function, table, values)
@@ -196,7 +193,7 @@ def _evaluate(function: Function, table: StateTable) -> dict[str, Mean]:
     if on_arrays is None or on_arrays.keys() != expected.keys():
         return evaluate_by_state(function, table, None)
     differs = (
-        first_difference(at_states(mean, np.asarray(sample)), expected[key], 0.0) is not None
+        first_difference(mean_at_states(mean, np.asarray(sample)), expected[key], 0.0) is not None
         for key, mean in on_arrays.items()
     )
     return evaluate_by_state(function, table, None) if any(differs) else on_arrays
@@ -205,8 +202,8 @@ def _evaluate(function: Function, table: StateTable) -> dict[str, Mean]:
 # Plain Python
 
 
-def evaluate_by_state(function: Function, table: StateTable, indices: Iterable[int] | None) -> dict[str, Mean]:
-    """Return the values by a call for each state, in all states or at these indices."""
+def evaluate_by_state(function: StateFunction, table: StateTable, indices: Iterable[int] | None) -> dict[str, Mean]:
+    """Return {name: `Mean`} of a function in the states at ``indices`` (None: all), by a call for each state."""
     rows = None if indices is None else np.asarray(indices)
     columns: dict[str, list[Any]] | None = None
     state: Any = None
@@ -226,13 +223,13 @@ def evaluate_by_state(function: Function, table: StateTable, indices: Iterable[i
             for key, value in values.items():
                 columns[key].append(value)
     except Exception as error:
-        raise function.error_of(error, state) from error
+        raise function.error_of_call(error, state) from error
     assert columns is not None, "a chain has states"
-    return {key: _as_arrays(function, table, rows, values) for key, values in columns.items()}
+    return {key: _mean_of_values(function, table, rows, values) for key, values in columns.items()}
 
 
-def _as_arrays(function: Function, table: StateTable, rows: NDArray[Any] | None, values: list[Any]) -> Mean:
-    """Return the values of one name as arrays."""
+def _mean_of_values(function: StateFunction, table: StateTable, rows: NDArray[Any] | None, values: list[Any]) -> Mean:
+    """Return the values of one name, one per state, as a `Mean` of arrays; RuleError for an invalid value."""
     if set(map(type, values)) <= {bool, float}:
         return Mean(np.array(values, dtype=np.float64))
     convert, numbers = function.convert, []
@@ -241,46 +238,46 @@ def _as_arrays(function: Function, table: StateTable, rows: NDArray[Any] | None,
             numbers.append(convert(value))  # their count is used below
         if not any(isinstance(value, Mean) for value in numbers):
             return Mean(np.array(numbers, dtype=np.float64))
-        return stack([v if isinstance(v, Mean) else as_mean(v, 1) for v in numbers])
+        return concatenate_means([v if isinstance(v, Mean) else as_mean(v, 1) for v in numbers])
     except Exception as error:
         x = min(len(numbers), len(values) - 1)
         state = next(table.plain([x if rows is None else int(rows[x])]))
-        raise function.refusal_of(state, str(error), function.remedy) from error
+        raise function.error_of_value(state, str(error), function.remedy) from error
 
 
 def refuse_changing_values(
-    function: Function, table: StateTable, values: dict[str, Mean], indices: list[int] | None = None
+    function: StateFunction, table: StateTable, values: dict[str, Mean], indices: list[int] | None = None
 ) -> None:
-    """Raise RuleError for a function with other values when it is called again.
+    """Call a function again in a sample of states; RuleError if it returns other values than ``values``.
 
     Parameters
     ----------
     function, table
         The function and the states.
     values
-        Its values in all states, or at these indices.
+        Values of the function in all states, or in those at ``indices``.
     indices
-        States in which it is called again; None: a sample.
+        Indices of the states in which the function is called again; None: a sample.
     """
     sample = table.sample() if indices is None else indices
     for _ in range(-(-MIN_REPEATED_CALLS // len(sample))):
         repeated = evaluate_by_state(function, table, sample)
         for key, mean in values.items():
             second = repeated.get(key, Mean(np.zeros(0)))
-            first = mean if indices is not None else at_states(mean, sample)
+            first = mean if indices is not None else mean_at_states(mean, sample)
             if (x := first_difference(first, second, 0.0)) is None:
                 continue
             state = next(table.plain([sample[x]]))
-            was, now = (text_of(m, x) for m in (first, second))
+            was, now = (format_numbers(m, x) for m in (first, second))
             label = f" {key!r}" if key else ""
-            raise function.refusal_of(state, f"gives{label} {was} and, called again, {now}", SAME)
+            raise function.error_of_value(state, f"gives{label} {was} and, called again, {now}", SAME)
 
 
 # Arrays of states
 
 
-def evaluate_on_arrays(function: Function, table: StateTable) -> dict[str, Mean] | None:
-    """Return the values in all states from runs on arrays; None if the function cannot run on them."""
+def evaluate_on_arrays(function: StateFunction, table: StateTable) -> dict[str, Mean] | None:
+    """Return {name: `Mean`} of a function in all states from runs on arrays; None if it cannot run on arrays."""
     groups = table.equal_groups(max(MIN_GROUPS, table.count // STATES_PER_GROUP))
     totals: dict[str, Mean] | None = None
     for rows in _chunks(groups or []):
@@ -307,13 +304,14 @@ def evaluate_on_arrays(function: Function, table: StateTable) -> dict[str, Mean]
 
 
 def _chunks(groups: list[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
+    """Yield the index arrays of groups of states in pieces of at most `CHUNK` indices."""
     for rows in groups:
         for begin in range(0, len(rows), CHUNK):
             yield rows[begin : begin + CHUNK]
 
 
 def _state_on_arrays(table: StateTable, rows: NDArray[np.int64]) -> Any:
-    """Return states that differ in whole numbers alone as the argument of a function."""
+    """Return the states ``rows``, which differ in integers only, as one state of arrays: a function's argument."""
     values = [
         code[rows] if isinstance(component.values, range) else component.values[int(code[rows[0]])]
         for component, code in zip(table.space.components, table.codes, strict=True)
@@ -322,8 +320,8 @@ def _state_on_arrays(table: StateTable, rows: NDArray[np.int64]) -> Any:
     return States(type(state), tuple(state)) if hasattr(state, "_fields") else state
 
 
-def _mean_on_arrays(value: Any, function: Function, count: int) -> Mean:
-    """Return the values of one name in the states of a run."""
+def _mean_on_arrays(value: Any, function: StateFunction, count: int) -> Mean:
+    """Return what a function returned for ``count`` states on arrays as a `Mean` of arrays over these states."""
     value = unwrap(value)
     if isinstance(value, Mean):
         parts = [_part_on_arrays(part, len(value.dims), count) for part in value.parts()]
@@ -344,11 +342,12 @@ def _part_on_arrays(part: Any, depth: int, count: int) -> NDArray[np.float64]:
         return part.astype(np.float64)
     if isinstance(part, np.ndarray) and part.ndim != depth:
         raise NotOnArraysError("an array of another shape")
-    spread: NDArray[np.float64] = as_mean(Mean(part, dims=tuple(map(str, range(depth)))), count).of
-    return spread
+    numbers: NDArray[np.float64] = as_mean(Mean(part, dims=tuple(map(str, range(depth)))), count).of
+    return numbers
 
 
 def _allocate(mean: Mean, count: int) -> Mean:
+    """Return a `Mean` like ``mean`` whose arrays are uninitialized and over ``count`` states."""
     of, *over = (np.empty((*part.shape[:-1], count)) for part in mean.parts())
     return mean._replace(of=of, over=over[0] if over else None)
 
@@ -361,14 +360,15 @@ INSTEAD_OF_INVERTED = "write not, or np.logical_not: ~ of a truth value is -1 or
 
 
 def is_inverted(value: Any, function: Any) -> bool:
-    """Whether the value of a condition in one state is that of an inverted truth value.
+    """Return whether the value of a condition in one state is that of ``~`` applied to a truth value.
 
-    It is -1 or -2, and the function, or one that it refers to by name, has a ``~``.
+    The value is -1 or -2, and the function, or one that it refers to by name, has a ``~``.
     """
     return value in INVERTED and _has_invert(function)
 
 
 def _has_invert(function: Any) -> bool:
+    """Return whether the bytecode of a function, or of one that it refers to by name, has the operator ``~``."""
     visited: set[int] = set()
     stack = [function]
     while stack:
@@ -385,6 +385,7 @@ def _has_invert(function: Any) -> bool:
 
 
 def _codes_in(code: CodeType) -> Iterator[CodeType]:
+    """Yield a code object and all code objects nested in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -392,7 +393,7 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
 
 
 def _look_up(function: FunctionType, name: str) -> Any:
-    """Return the object that a name refers to in a function; None if it is not assigned."""
+    """Return the object of a closure or global name of a function; None if there is none."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     try:
         return cells[name].cell_contents if name in cells else function.__globals__.get(name)
@@ -411,7 +412,7 @@ class Mean(NamedTuple):
     of
         The numbers, shape (..., states).
     over
-        Numbers of the mean to divide by, of the same shape; None: the mean itself.
+        Numbers of the mean to divide by, of the same shape; None: no division.
     dims, units
         Names of the leading dimensions; units of the measure.
 
@@ -430,7 +431,7 @@ class Mean(NamedTuple):
     units: str = ""
 
     def value(self, pi: NDArray[np.float64]) -> Any:
-        """Return the measure under a distribution, shape (states,); NaN where it is 0 / 0."""
+        """Return the measure under the distribution ``pi``, shape (states,); NaN where a ratio is 0 / 0."""
         above = self.sum_of(pi)
         if self.over is None:
             return above
@@ -438,17 +439,17 @@ class Mean(NamedTuple):
             return np.divide(above, self._replace(of=self.over).sum_of(pi))
 
     def sum_of(self, pi: NDArray[np.float64]) -> Any:
-        """Return the sum of the numbers weighted by a distribution or by part of one."""
+        """Return the sum over states of the numbers times ``pi``, a distribution or part of one, shape (states,)."""
         total = np.einsum("...x,x->...", self.of, pi)
         return total if total.ndim else float(total)
 
     def parts(self) -> tuple[Any, ...]:
-        """Return the numbers, and the numbers of the divisor if there is one."""
+        """Return the arrays of the measure: (numbers,), or (numbers, numbers of the divisor) for a ratio."""
         return (self.of,) if self.over is None else (self.of, self.over)
 
 
 def number_of(value: Any) -> float:
-    """Return a number or a truth value of one state as a float.
+    """Return a number or a truth value as a float; an array of shape () counts as a number.
 
     Raises
     ------
@@ -465,16 +466,17 @@ def number_of(value: Any) -> float:
 
 
 def as_mean(value: Any, count: int) -> Mean:
-    """Return a label, a reward or a `Mean` as a `Mean` of arrays over this many states.
+    """Return a label, a reward or a `Mean` as a `Mean` of float arrays over ``count`` states.
 
     Raises
     ------
     TypeError
-        Unless it consists of numbers and truth values.
+        Unless the value consists of numbers and truth values.
     """
     mean = value if isinstance(value, Mean) else Mean(value)
 
-    def spread(part: Any) -> NDArray[np.float64]:
+    def broadcast(part: Any) -> NDArray[np.float64]:
+        """Return numbers, uniform or one per state, as an array of shape (..., count)."""
         array = np.asarray(part)
         if array.dtype.kind not in "biuf":
             if array.ndim:
@@ -487,11 +489,11 @@ def as_mean(value: Any, count: int) -> Mean:
             raise TypeError(f"{part!r} has shape {array.shape}: one number per state is expected")
         return np.broadcast_to(array.astype(float), (*array.shape[:-1], count))
 
-    return mean._replace(of=spread(mean.of), over=None if mean.over is None else spread(mean.over))
+    return mean._replace(of=broadcast(mean.of), over=None if mean.over is None else broadcast(mean.over))
 
 
-def stack(means: list[Mean]) -> Mean:
-    """Return one `Mean` over the states of several, in order.
+def concatenate_means(means: list[Mean]) -> Mean:
+    """Return one `Mean` over the states of all ``means``, in order.
 
     Raises
     ------
@@ -508,14 +510,14 @@ def stack(means: list[Mean]) -> Mean:
     return first._replace(of=np.concatenate([m.of for m in means], axis=-1), over=over)
 
 
-def at_states(mean: Mean, indices: Any) -> Mean:
-    """Return the values in the states with these indices."""
+def mean_at_states(mean: Mean, indices: Any) -> Mean:
+    """Return a `Mean` of the numbers in the states at ``indices`` only."""
     over = None if mean.over is None else mean.over[..., indices]
     return mean._replace(of=mean.of[..., indices], over=over)
 
 
 def first_difference(one: Mean, other: Mean, rounding: float) -> int | None:
-    """Return the index of the first state in which two measures differ, or None."""
+    """Return the index of the first state in which the numbers of two `Mean` differ; None if they agree."""
     if (one.over is None) != (other.over is None) or one.dims != other.dims:
         return 0
     for a, b in zip(one.parts(), other.parts(), strict=True):
@@ -530,8 +532,8 @@ def first_difference(one: Mean, other: Mean, rounding: float) -> int | None:
     return None
 
 
-def text_of(mean: Mean, x: int) -> str:
-    """Return the values in one state for a message."""
+def format_numbers(mean: Mean, x: int) -> str:
+    """Return the numbers of a `Mean` in state ``x`` as a string for messages."""
     if mean.of.shape[-1] <= x:
         return "other names"
     return ", ".join(f"{value:.17g}" for value in np.ravel(mean.of[..., x]))

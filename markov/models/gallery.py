@@ -37,36 +37,36 @@ class BirthDeath(ChainModel):
     """
 
     class State(NamedTuple):
-        """Size of the population."""
+        """State of the chain: the size ``n`` of the population."""
 
         n: int
 
     class Params(NamedTuple):
-        """See the class."""
+        """Parameters of the chain: rates of births and deaths in 1/s."""
 
         births: tuple[float, ...] = (3.0, 2.0, 1.0)
         deaths: tuple[float, ...] = (1.0, 2.0, 3.0)
 
     def check(self) -> None:
-        """Check the rates."""
+        """Raise ValueError unless there are as many rates of births as of deaths, all > 0."""
         births, deaths = (number(k, getattr(self, k), above=0.0) for k in ("births", "deaths"))
         if births.ndim != 1 or births.shape != deaths.shape or not births.size:
             raise ValueError(f"births = {self.births!r}: must be rates, as many as deaths")
 
     def space(self) -> Mapping[str, range]:
-        """Return n = 0 .. number of births."""
+        """Return the values of the state: n = 0 .. number of births."""
         return {"n": range(len(self.births) + 1)}
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield a birth and a death."""
+        """Yield (target state, rate) of a birth and a death."""
         if s.n < len(q.births):
             yield s._replace(n=s.n + 1), q.births[s.n]
         if s.n > 0:
             yield s._replace(n=s.n - 1), q.deaths[s.n - 1]
 
     def exact(self) -> NDArray[np.float64]:
-        """Return pi in closed form."""
+        """Return the stationary distribution in closed form, shape (states,)."""
         ratios = np.divide(self.births, self.deaths)
         weights = np.concatenate([[1.0], np.cumprod(ratios)])
         return np.asarray(weights / weights.sum())
@@ -86,37 +86,37 @@ class MM1K(ChainModel):
     """
 
     class State(NamedTuple):
-        """Customers."""
+        """State of the chain: the number ``n`` of customers."""
 
         n: int
 
     class Params(NamedTuple):
-        """Rates in 1/s."""
+        """Parameters of the queue: rates in 1/s, and the largest number of customers."""
 
         arrival_rate: float = 7.0
         service_rate: float = 10.0
         capacity: int = 30
 
     def check(self) -> None:
-        """Check rates and capacity."""
+        """Raise ValueError for rates <= 0 or an invalid capacity."""
         one_number("arrival_rate", self.arrival_rate, above=0.0)
         one_number("service_rate", self.service_rate, above=0.0)
         integer("capacity", self.capacity, 1, 10**9)
 
     def space(self) -> Mapping[str, range]:
-        """Return n = 0 .. capacity."""
+        """Return the values of the state: n = 0 .. capacity."""
         return {"n": range(int(self.capacity) + 1)}
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield an arrival and a departure."""
+        """Yield (target state, rate) of an arrival and a departure."""
         if s.n < q.capacity:
             yield s._replace(n=s.n + 1), q.arrival_rate
         if s.n > 0:
             yield s._replace(n=s.n - 1), q.service_rate
 
     def exact(self) -> NDArray[np.float64]:
-        """Return pi in closed form."""
+        """Return the stationary distribution in closed form, shape (states,)."""
         weights = (self.arrival_rate / self.service_rate) ** np.arange(self.capacity + 1.0)
         return np.asarray(weights / weights.sum())
 
@@ -136,32 +136,32 @@ class JacksonTandem(ChainModel):
     """
 
     class State(NamedTuple):
-        """Customers at the first and at the second server."""
+        """State of the chain: customers at the first and at the second server."""
 
         n: int
         m: int
 
     class Params(NamedTuple):
-        """Rates in 1/s."""
+        """Parameters of the tandem: rates in 1/s, and the largest number of customers."""
 
         arrival_rate: float = 4.0
         service_rates: tuple[float, float] = (7.0, 5.0)
         capacity: int = 12
 
     def check(self) -> None:
-        """Check rates and capacity."""
+        """Raise ValueError for rates <= 0 or an invalid capacity."""
         one_number("arrival_rate", self.arrival_rate, above=0.0)
         if number("service_rates", self.service_rates, above=0.0).shape != (2,):
             raise ValueError(f"service_rates = {self.service_rates!r}: must be two rates")
         integer("capacity", self.capacity, 1, 10**9)
 
     def space(self) -> Mapping[str, range]:
-        """Return n, m = 0 .. capacity; states with n + m above it are transient."""
+        """Return the values of each component: n, m = 0 .. capacity; states with n + m > capacity are transient."""
         return dict.fromkeys("nm", range(int(self.capacity) + 1))
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield an arrival and the two services."""
+        """Yield (target state, rate) of an arrival and the two services."""
         if s.n + s.m < q.capacity:
             yield s._replace(n=s.n + 1), q.arrival_rate
         if s.n > 0 and s.m < q.capacity:
@@ -170,7 +170,7 @@ class JacksonTandem(ChainModel):
             yield s._replace(m=s.m - 1), q.service_rates[1]
 
     def exact(self) -> NDArray[np.float64]:
-        """Return pi in closed form over the product space."""
+        """Return the stationary distribution in closed form over the product space, shape (states,)."""
         s = self.states()
         first, second = (self.arrival_rate / rate for rate in self.service_rates)
         weights = np.where(s.n + s.m <= self.capacity, first**s.n * second**s.m, 0.0)
@@ -191,42 +191,42 @@ class Courtois(ChainModel):
     """
 
     class State(NamedTuple):
-        """The state's number."""
+        """State of the chain: its number ``x``, 0 to 7."""
 
         x: int
 
     class Params(NamedTuple):
-        """Scale of the transitions between groups."""
+        """Parameter of the chain: scale of the rates between groups of states."""
 
         coupling: float = 1.0
 
     class Symbols(NamedTuple):
-        """Rates from x to y in 1/s."""
+        """Parameters that the rules read: rates from state x to y in 1/s."""
 
         rates: tuple[tuple[float, ...], ...]
 
     def check(self) -> None:
-        """Check the coupling."""
+        """Raise ValueError for a coupling <= 0."""
         one_number("coupling", self.coupling, above=0.0)
 
     def symbols(self) -> Symbols:
-        """Return the rates."""
+        """Return the parameters that the rules read: the rates between all states in 1/s."""
         group = np.array([0, 0, 0, 1, 1, 2, 2, 2])
         scale = np.where(group[:, None] == group, 1.0, float(self.coupling))
-        return self.Symbols(tuple(map(tuple, (np.array(_COURTOIS) * scale).tolist())))
+        return self.Symbols(tuple(map(tuple, (np.array(_COURTOIS_RATES) * scale).tolist())))
 
     def space(self) -> Mapping[str, range]:
-        """Return x = 0 .. 7."""
+        """Return the values of the state: x = 0 .. 7."""
         return {"x": range(8)}
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield a transition to every other state."""
+        """Yield (target state, rate) for every state."""
         for y in range(8):
             yield s._replace(x=y), q.rates[s.x][y]
 
 
-_COURTOIS = (
+_COURTOIS_RATES = (
     (0.85, 0.0, 0.149, 0.0009, 0.0, 0.00005, 0.0, 0.00005),
     (0.1, 0.65, 0.249, 0.0, 0.0009, 0.00005, 0.0, 0.00005),
     (0.1, 0.8, 0.0996, 0.0003, 0.0, 0.0, 0.0001, 0.0),
@@ -257,7 +257,7 @@ class Cluster(ChainModel):
     """
 
     class State(NamedTuple):
-        """Workstations that work, switches and backbone that work (1) or not, and the repair."""
+        """State of the chain: working workstations, switches and backbone (1 works), the repair unit's task."""
 
         left: int
         right: int
@@ -267,52 +267,52 @@ class Cluster(ChainModel):
         busy: int
 
     class Params(NamedTuple):
-        """Workstations on each side."""
+        """Parameter of the chain: number of workstations on each side."""
 
         workstations: int = 4
 
     def check(self) -> None:
-        """Check the number of workstations."""
+        """Raise ValueError for an invalid number of workstations."""
         integer("workstations", self.workstations, 1, 10**6)
 
     def space(self) -> Mapping[str, range]:
-        """Return the values of each component."""
+        """Return the values of each component of the state."""
         sides = dict.fromkeys(("left", "right"), range(int(self.workstations) + 1))
         parts = dict.fromkeys(("left_switch", "right_switch", "backbone"), range(2))
         return {**sides, **parts, "busy": range(6)}
 
     def start(self) -> State:
-        """Return the state where everything works."""
+        """Return the initial state: everything works."""
         return self.State(int(self.workstations), int(self.workstations), 1, 1, 1, 0)
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield the failure of each part, the start of its repair (10 per hour), the repair's end."""
+        """Yield (target state, rate) of each part's failure, start of repair (10 per hour) and end of repair."""
         working = (s.left, s.right, s.left_switch, s.right_switch, s.backbone)
         installed = (q.workstations, q.workstations, 1, 1, 1)
         for n in range(5):
             if working[n] > 0:
-                yield _change_part(s, n, -1, s.busy), working[n] * _FAILING[n]
+                yield _change_part(s, n, -1, s.busy), working[n] * _FAILURE_RATES[n]
             if working[n] < installed[n] and s.busy == 0:
                 yield s._replace(busy=n + 1), 10.0
             if working[n] < installed[n] and s.busy == n + 1:
-                yield _change_part(s, n, 1, 0), _REPAIRING[n]
+                yield _change_part(s, n, 1, 0), _REPAIR_RATES[n]
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
-        """Return, over states ``s``, ``premium_steady``: whether one side's number of workstations is connected."""
+        """Return the reward ``premium_steady`` of states ``s``: whether enough working workstations are connected."""
         left, right = s.left * s.left_switch, s.right * s.right_switch
         joined = (s.left + s.right) * s.left_switch * s.backbone * s.right_switch
         enough = np.maximum(np.maximum(left, right), joined) >= self.workstations
         return {"premium_steady": np.asarray(enough, dtype=float)}
 
 
-_FAILING = (1 / 500, 1 / 500, 1 / 4000, 1 / 4000, 1 / 5000)
-_REPAIRING = (2.0, 2.0, 0.25, 0.25, 0.125)
+_FAILURE_RATES = (1 / 500, 1 / 500, 1 / 4000, 1 / 4000, 1 / 5000)
+_REPAIR_RATES = (2.0, 2.0, 0.25, 0.25, 0.125)
 
 
 def _change_part(s: Any, n: int, change: int, busy: int) -> Any:
-    """Return the state after a unit of part n is repaired (1) or fails (-1)."""
+    """Return state ``s`` of `Cluster` after a unit of part n is repaired (``change`` 1) or fails (-1)."""
     return s._replace(
         left=s.left + change * (n == 0),
         right=s.right + change * (n == 1),
@@ -339,7 +339,7 @@ class Kanban(ChainModel):
     """
 
     class State(NamedTuple):
-        """Parts in the machine, back, done, in cells 1 to 4."""
+        """State of the chain: parts in the machine (m), to be done again (b) and done (d) in cells 1 to 4."""
 
         m1: int
         b1: int
@@ -355,32 +355,32 @@ class Kanban(ChainModel):
         d4: int
 
     class Params(NamedTuple):
-        """Tickets of each cell."""
+        """Parameter of the chain: number of tickets of each cell."""
 
         tickets: int = 1
 
     def check(self) -> None:
-        """Check the number of tickets."""
+        """Raise ValueError for an invalid number of tickets."""
         integer("tickets", self.tickets, 1, 30)
 
     def space(self) -> Mapping[str, range]:
-        """Return 0 .. tickets for every place."""
+        """Return the values of each component: 0 .. tickets."""
         return dict.fromkeys(self.State._fields, range(int(self.tickets) + 1))
 
     def start(self) -> State:
-        """Return the empty system."""
+        """Return the initial state: an empty system."""
         return self.State(*(0,) * 12)
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield the transitions of the machines, and the moves between cells."""
+        """Yield (target state, rate) of the work of each machine and of the moves of parts between cells."""
         machine, back = (s.m1, s.m2, s.m3, s.m4), (s.b1, s.b2, s.b3, s.b4)
         done = (s.d1, s.d2, s.d3, s.d4)
         for n in range(4):
             if machine[n] > 0 and back[n] < q.tickets:
-                yield _change_cell(s, n, -1, 1, 0), _AGAIN[n]
+                yield _change_cell(s, n, -1, 1, 0), _REWORK_RATES[n]
             if machine[n] > 0 and done[n] < q.tickets:
-                yield _change_cell(s, n, -1, 0, 1), _WELL[n]
+                yield _change_cell(s, n, -1, 0, 1), _COMPLETION_RATES[n]
             if back[n] > 0 and machine[n] < q.tickets:
                 yield _change_cell(s, n, 1, -1, 0), 0.3
         if s.m1 + s.b1 + s.d1 < q.tickets:
@@ -394,16 +394,16 @@ class Kanban(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
-        """Return, over states ``s``, ``throughput``: the rate of new parts."""
+        """Return the reward ``throughput`` of states ``s``: the rate of new parts."""
         return {"throughput": np.asarray(s.m1 + s.b1 + s.d1 < self.tickets, dtype=float)}
 
 
-_AGAIN = (0.36, 0.42, 0.39, 0.33)
-_WELL = (0.84, 0.98, 0.91, 0.77)
+_REWORK_RATES = (0.36, 0.42, 0.39, 0.33)
+_COMPLETION_RATES = (0.84, 0.98, 0.91, 0.77)
 
 
 def _change_cell(s: Any, n: int, m: int, b: int, d: int) -> Any:
-    """Return the state after the parts in cell n have changed by m, b and d."""
+    """Return state ``s`` of `Kanban` after the parts m, b and d of cell n have changed by these numbers."""
     return s._replace(
         m1=s.m1 + m * (n == 0),
         b1=s.b1 + b * (n == 0),
@@ -434,33 +434,33 @@ class CoxTandem(ChainModel):
     """
 
     class State(NamedTuple):
-        """Customers at the first server, its phase, customers at the second."""
+        """State of the chain: customers at the first server, its phase, customers at the second server."""
 
         first: int
         phase: int
         second: int
 
     class Params(NamedTuple):
-        """Room of each queue."""
+        """Parameter of the chain: capacity of each queue."""
 
         capacity: int = 15
 
     def check(self) -> None:
-        """Check the capacity."""
+        """Raise ValueError for an invalid capacity."""
         integer("capacity", self.capacity, 1, 10**6)
 
     def space(self) -> Mapping[str, range]:
-        """Return 0 .. capacity for the queues, 1 and 2 for the phase."""
+        """Return the values of each component: 0 .. capacity for the queues, 1 and 2 for the phase."""
         queue = range(int(self.capacity) + 1)
         return {"first": queue, "phase": range(1, 3), "second": queue}
 
     def start(self) -> State:
-        """Return the empty system."""
+        """Return the initial state: an empty system."""
         return self.State(0, 1, 0)
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield an arrival, the phases of the first server and the second service."""
+        """Yield (target state, rate) of an arrival, the phases of the first server and the second service."""
         if s.first < q.capacity:
             yield s._replace(first=s.first + 1), 4.0 * q.capacity
         if s.first > 0 and s.phase == 1:
@@ -473,7 +473,7 @@ class CoxTandem(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
-        """Return, over states ``s``, ``customers``: their number in both queues."""
+        """Return the reward ``customers`` of states ``s``: their number in both queues."""
         return {"customers": np.asarray(s.first + s.second, dtype=float)}
 
 
@@ -491,33 +491,33 @@ class Polling(ChainModel):
     """
 
     class State(NamedTuple):
-        """Position of the server, whether it serves (1), and bit n of ``full``: whether station n waits."""
+        """State of the chain: station of the server, whether it serves (1), bit n of ``full``: station n waits."""
 
         at: int
         serving: int
         full: int
 
     class Params(NamedTuple):
-        """Number of stations."""
+        """Parameter of the chain: number of stations."""
 
         stations: int = 5
 
     def check(self) -> None:
-        """Check the number of stations."""
+        """Raise ValueError for an invalid number of stations."""
         integer("stations", self.stations, 1, 30)
 
     def space(self) -> Mapping[str, range]:
-        """Return the stations, 0 and 1, and all sets of stations."""
+        """Return the values of each component: all stations, 0 and 1, and all sets of stations."""
         n = int(self.stations)
         return {"at": range(n), "serving": range(2), "full": range(2**n)}
 
     def start(self) -> State:
-        """Return the empty system."""
+        """Return the initial state: an empty system."""
         return self.State(0, 0, 0)
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield arrivals at empty stations, and the transitions of the server."""
+        """Yield (target state, rate) of arrivals at empty stations and of the server's transitions."""
         customer = 1 << s.at
         for n in range(q.stations):
             if (s.full >> n) % 2 == 0:
@@ -531,6 +531,6 @@ class Polling(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
-        """Return, over states ``s``, ``s1``: whether the first station waits for the server."""
+        """Return the reward ``s1`` of states ``s``: whether the first station waits for the server."""
         waits = (s.full % 2 == 1) & ((s.at != 0) | (s.serving != 1))
         return {"s1": np.asarray(waits, dtype=float)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from hopflow.checks import dimensions, format_value
 from hopflow.labels import aligned
-from markov.models.functions import Mean, name_of, numbers_of, values_of
+from markov.models.functions import Mean, evaluate_mapping, evaluate_number, name_of
 from markov.models.state_tables import StateBlocks, StateTable
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MEASURE_KINDS", "Mean", "Measure", "chosen", "functionals", "measured", "measures_of", "unknown_measure"]
+__all__ = ["MEASURE_KINDS", "Mean", "Measure", "default_measures", "functionals", "measures_of", "resolve_measure", "unknown_measure"]
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""
@@ -27,38 +27,38 @@ MEASURE_KINDS = ("labels", "rewards")
 
 
 def unknown_measure(name: str, measures: Iterable[str]) -> KeyError:
-    """Return the error for a name that is no measure of a model."""
+    """Return the KeyError for a name that is none of a model's ``measures``, which the message lists."""
     return KeyError(f"measure = {name!r}: must be one of {', '.join(map(repr, measures)) or 'none'}")
 
 
 class Measurable(Protocol):
-    """Interface of a model for measures."""
+    """Interface of a model whose labels and rewards can be evaluated."""
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Name of the model in messages."""
         ...
 
     def symbols(self) -> Any:
-        """Return the parameters as labels and rewards see them."""
+        """Return the parameters that labels and rewards take as ``q``."""
         ...
 
     def function_of_state(self, kind: str, q: Any) -> Callable[[Any, Any], Any]:
-        """Return ``labels`` or ``rewards`` as a function of the state and the parameters."""
+        """Return ``labels`` or ``rewards``, by ``kind``, as a function of the state and the parameters ``q``."""
         ...
 
     def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Measure]:
-        """Return the measures of a distribution over states ``s``."""
+        """Return the measures, by name, of a distribution ``pi`` over the states ``s``."""
         ...
 
 
 def functionals(model: Measurable, states: Any) -> dict[str, Mean]:
-    """Return a model's labels and rewards as functions on the states, by name.
+    """Return {name: `Mean` of its values in all states} of a model's labels and rewards.
 
     Parameters
     ----------
     model
-        Its ``labels`` and ``rewards`` have the values of plain Python in each state.
+        The ``labels`` and ``rewards`` have the values of plain Python in each state.
     states
         A `StateTable`, or a ``State`` of arrays of shape (states,).
 
@@ -72,14 +72,14 @@ def functionals(model: Measurable, states: Any) -> dict[str, Mean]:
         return table.cached[id(model)]
     for kind in MEASURE_KINDS:
         function = model.function_of_state(kind, q := model.symbols())
-        values |= values_of(function, q, table, f"{model.name}.{kind}")
+        values |= evaluate_mapping(function, q, table, f"{model.name}.{kind}")
     if table.cached is not None:
         table.cached[id(model)] = values
     return values
 
 
-def chosen(measure: Any, model: Measurable | None, states: Any, over: NDArray[np.int64]) -> Mean:
-    """Return the function whose mean, or pair whose ratio of means, is a measure, checked.
+def resolve_measure(measure: Any, model: Measurable | None, states: Any, over: NDArray[np.int64]) -> Mean:
+    """Return a measure, specified by name, function or array, as a validated `Mean` over the states ``over``.
 
     Parameters
     ----------
@@ -110,12 +110,12 @@ def chosen(measure: Any, model: Measurable | None, states: Any, over: NDArray[np
             raise ValueError(f"measure = {measure!r}: {msg}")
         mean = by_name[measure]
     elif callable(measure):
-        mean = numbers_of(measure, table, f"measure = {name_of(measure)}")
+        mean = evaluate_number(measure, table, f"measure = {name_of(measure)}")
     else:
         pair = isinstance(measure, tuple) and len(measure) == 2 and dimensions(measure[0]) != ()
         mean = Mean(*measure) if pair else Mean(measure)
     of, above = (
-        None if part is None else _validate(_by_state(part, table), table.count, over, measure)
+        None if part is None else _validate_numbers(_in_order_of_states(part, table), table.count, over, measure)
         for part in (mean.of, mean.over)
     )
     assert of is not None
@@ -124,13 +124,13 @@ def chosen(measure: Any, model: Measurable | None, states: Any, over: NDArray[np
     return mean._replace(of=of, over=above)
 
 
-def _by_state(value: Any, table: StateTable) -> Any:
-    """Return an array in the order of the states, if its labels are states."""
+def _in_order_of_states(value: Any, table: StateTable) -> Any:
+    """Return an array sorted into the order of the states if its labels are states; otherwise unchanged."""
     return aligned("measure", value, table.plain()) if hasattr(value, "__array__") and np.ndim(value) else value
 
 
-def _validate(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> NDArray[np.float64]:
-    """Return numbers over the states of a mean, shape (..., over)."""
+def _validate_numbers(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> NDArray[np.float64]:
+    """Return an array over ``count`` states at the states ``over``; ValueError unless its numbers are finite."""
     try:
         f = np.asarray(value)
         if f.dtype.kind == "c":
@@ -148,14 +148,16 @@ def _validate(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> 
     return f[..., over]
 
 
-def measured(model: Measurable, pi: NDArray[np.float64], states: Any) -> dict[str, Measure]:
-    """Return the measures of a distribution, shape (states,), over states as for `functionals`."""
+def default_measures(model: Measurable, pi: NDArray[np.float64], states: Any) -> dict[str, Measure]:
+    """Return {name: (dims, value, attributes)} of a model's labels and rewards under distribution ``pi``."""
     if isinstance(states, StateBlocks):
         return _measure_blocks(model, pi, states)
-    return {name: (mean.dims, mean.value(pi), _units(mean)) for name, mean in functionals(model, states).items()}
+    means = functionals(model, states).items()
+    return {name: (mean.dims, mean.value(pi), _unit_attributes(mean)) for name, mean in means}
 
 
 def _measure_blocks(model: Measurable, pi: NDArray[np.float64], states: StateBlocks) -> dict[str, Measure]:
+    """Return the result of `default_measures` from sums over the blocks of a large chain."""
     sums: dict[str, tuple[Mean, list[Any]]] = {}
     begin = 0
     for block in states.blocks():
@@ -171,18 +173,19 @@ def _measure_blocks(model: Measurable, pi: NDArray[np.float64], states: StateBlo
             name: (
                 mean.dims,
                 total[0] if len(total) == 1 else np.divide(total[0], total[1]),
-                _units(mean),
+                _unit_attributes(mean),
             )
             for name, (mean, total) in sums.items()
         }
 
 
-def _units(mean: Mean) -> dict[str, str]:
+def _unit_attributes(mean: Mean) -> dict[str, str]:
+    """Return the attribute ``units`` of a measure as a dict, which is empty without units."""
     return {"units": mean.units} if mean.units else {}
 
 
 def measures_of(model: Measurable, pi: NDArray[np.float64], states: StateTable | StateBlocks) -> dict[str, Measure]:
-    """Return ``model.measures`` of a distribution over these states.
+    """Return the result of ``model.measures`` for a distribution ``pi`` over ``states``, by name.
 
     A model whose ``measures`` takes the distribution alone reads the states from ``self.states()``, which then returns
     these instead of the states of its space.

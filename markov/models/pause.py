@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["PauseChain", "PauseTandem"]
 
 UP, DOWN = 1, 2  # a link at its full rate, a paused one
-ROOM = 8  # the length of tuples of rates is a multiple of it
+RATES_PER_BLOCK = 8  # the length of tuples of rates is a multiple
 
 
 def check_control(p: Any, smallest: int, why: str) -> None:
-    """Check the parameters of every pause chain: thresholds, rates, the round-trip time.
+    """Raise ValueError for an invalid parameter ``p`` of a pause chain: thresholds, rates, the round-trip time.
 
     ``smallest`` is the largest threshold that the buffers allow, and ``why`` its origin.
     """
@@ -44,24 +44,24 @@ def check_control(p: Any, smallest: int, why: str) -> None:
     one_number("rtt", p.rtt, above=0.0, hint="in seconds")
 
 
-def with_room(rates: Any) -> tuple[float, ...]:
-    """Return the rates of the TCP states, filled up with zeros to a multiple of eight.
+def pad_rates(rates: Any) -> tuple[float, ...]:
+    """Return the rates of the TCP states as a tuple, padded with zeros to a multiple of eight.
 
     Kernels are compiled for the length of a tuple: up to eight states share a kernel. No rule reads a
     rate beyond the last state's.
     """
-    return tuple(map(float, rates)) + (0.0,) * (-len(rates) % ROOM)
+    return tuple(map(float, rates)) + (0.0,) * (-len(rates) % RATES_PER_BLOCK)
 
 
 def control_symbols(p: Any) -> dict[str, Any]:
-    """Return the shared parameters under the paper's symbols: T1, T2, mu1, mu2, nu, rates, N, 1/RTT."""
+    """Return parameters of a pause chain by the paper's symbols: T1, T2, mu1, mu2, nu, rates, N, recovery_rate."""
     return {
         "T1": int(p.high_threshold),
         "T2": int(p.high_threshold if p.low_threshold is None else p.low_threshold),
         "mu1": float(p.link_rate),
         "mu2": float(p.paused_rate),
         "nu": float(p.bottleneck_rate),
-        "rates": with_room(p.arrival_rates),
+        "rates": pad_rates(p.arrival_rates),
         "N": len(p.arrival_rates),
         "recovery_rate": 1.0 / float(p.rtt),
     }
@@ -125,7 +125,7 @@ class PauseTandem(ChainModel):
     """
 
     class State(NamedTuple):
-        """Packets in queue 1 and 2, up or down, TCP state."""
+        """State of the chain: packets in queue 1 and 2, queue 2 up or down, TCP state."""
 
         i: int
         j: int
@@ -133,7 +133,7 @@ class PauseTandem(ChainModel):
         a: int
 
     class Params(NamedTuple):
-        """See the class."""
+        """Parameters of the chain; the class describes each."""
 
         buffers: tuple[int, int] = (10, 20)
         high_threshold: int = 15
@@ -158,7 +158,7 @@ class PauseTandem(ChainModel):
     }
 
     class Symbols(NamedTuple):
-        """The paper's symbols, as the rules use them; ``rates`` has room for more than N."""
+        """Parameters as the rules read them, by the paper's symbols; ``rates`` is padded beyond N."""
 
         B1: int
         B2: int
@@ -174,7 +174,7 @@ class PauseTandem(ChainModel):
         both_at_T1: bool
 
     def check(self) -> None:
-        """Check every parameter before any work starts."""
+        """Raise ValueError for an invalid parameter; called when the model is made."""
         p = self.params
         if not isinstance(p.buffers, tuple) or len(p.buffers) != 2:
             raise ValueError(f"buffers = {p.buffers!r}: must be two numbers, (B1, B2)")
@@ -185,7 +185,7 @@ class PauseTandem(ChainModel):
         choice("pause_at_threshold", p.pause_at_threshold, ("exclusive", "both"))
 
     def symbols(self) -> Symbols:
-        """Return the parameters under the paper's symbols."""
+        """Return the parameters as the rules read them, by the paper's symbols."""
         p = self.params
         return self.Symbols(
             B1=int(p.buffers[0]),
@@ -196,7 +196,7 @@ class PauseTandem(ChainModel):
         )
 
     def space(self) -> Mapping[str, range]:
-        """Return i = 0..B1, j = 0..B2, k = 1 (up), 2 (down), a = 1..N."""
+        """Return the values of each component: i = 0..B1, j = 0..B2, k = 1 (up), 2 (down), a = 1..N."""
         first, second = self.params.buffers
         return {
             "i": range(int(first) + 1),
@@ -206,14 +206,14 @@ class PauseTandem(ChainModel):
         }
 
     def start(self) -> State:
-        """Return the empty system, not paused, at the highest TCP rate."""
+        """Return the initial state: empty queues, not paused, the highest TCP rate."""
         return self.State(0, 0, UP, 1)
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield the 13 rules of Sect. III.A; the comments give their numbers.
+        """Yield (target state, rate) by the 13 rules of Sect. III.A, whose numbers stand in comments.
 
-        In the order of the targets' numbers, in which the rows of a matrix are written.
+        The order is that of the targets' numbers, in which the rows of a matrix are written.
         """
         after_loss = min(2 * s.a, q.N)
         if s.i >= 1:
@@ -240,7 +240,7 @@ class PauseTandem(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, Mean]:
-        """Return the measures of Sect. III.B over states ``s``.
+        """Return the rewards of states ``s`` whose means are the measures of Sect. III.B, by name.
 
         Returns
         -------
@@ -278,9 +278,9 @@ class PauseTandem(ChainModel):
         }
 
     def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Measure]:
-        """Return the means of `rewards`, and ``throughput_expressions`` (packets/s).
+        """Return the means of `rewards` under distribution ``pi``, and ``throughput_expressions`` (packets/s).
 
-        These are the paper's three: lambda_effec,2, lambda_effec,1 (1 - P2) and nu P(j > 0).
+        The latter are the paper's three: lambda_effec,2, lambda_effec,1 (1 - P2) and nu P(j > 0).
         """
         measures = super().measures(pi, s)
         effective, lost = measures["effective_rate"][1], measures["loss_rate"][1]
@@ -344,14 +344,14 @@ class PauseChain(ChainModel):
     """
 
     class State(NamedTuple):
-        """Packets in each queue, state of each link between two queues, TCP state."""
+        """State of the chain: packets in each queue, each link between queues up or down, TCP state."""
 
         n: tuple[int, ...]
         k: tuple[int, ...]
         a: int
 
     class Params(NamedTuple):
-        """See the class."""
+        """Parameters of the chain; the class describes each."""
 
         hops: int = 2
         buffers: tuple[int, ...] | None = None
@@ -364,7 +364,7 @@ class PauseChain(ChainModel):
         rtt: float = 1.0
 
     class Symbols(NamedTuple):
-        """The paper's symbols, with the buffers of all queues."""
+        """Parameters as the rules read them, by the paper's symbols; B has the buffers of all queues."""
 
         hops: int
         B: tuple[int, ...]
@@ -378,7 +378,7 @@ class PauseChain(ChainModel):
         recovery_rate: float
 
     def check(self) -> None:
-        """Check every parameter before any work starts."""
+        """Raise ValueError for an invalid parameter; called when the model is made."""
         p = self.params
         hops = integer("hops", p.hops, 1, MAX_HOPS)
         buffers = self._buffers
@@ -390,10 +390,11 @@ class PauseChain(ChainModel):
 
     @property
     def _buffers(self) -> Any:
+        """Packets that each queue can hold: ``buffers``, or its default."""
         return (10, *(20,) * int(self.hops)) if self.buffers is None else self.buffers
 
     def symbols(self) -> Symbols:
-        """Return the parameters under the paper's symbols."""
+        """Return the parameters as the rules read them, by the paper's symbols."""
         p = self.params
         return self.Symbols(
             hops=int(p.hops),
@@ -402,7 +403,7 @@ class PauseChain(ChainModel):
         )
 
     def space(self) -> Mapping[str, Any]:
-        """Return n = 0..B of each queue, k = 1 (up), 2 (down) of each link, a = 1..N."""
+        """Return the values of each component: n = 0..B per queue, k = 1 (up), 2 (down) per link, a = 1..N."""
         q = self.symbols()
         return {
             "n": tuple(range(buffer + 1) for buffer in q.B),
@@ -411,13 +412,13 @@ class PauseChain(ChainModel):
         }
 
     def start(self) -> State:
-        """Return the empty system, not paused, at the highest TCP rate."""
+        """Return the initial state: empty queues, not paused, the highest TCP rate."""
         hops = int(self.params.hops)
         return self.State((0,) * (hops + 1), (UP,) * hops, 1)
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield arrivals, departures from each queue, and TCP's recovery."""
+        """Yield (target state, rate) of an arrival, a departure from each queue, and TCP's recovery."""
         after_loss = min(2 * s.a, q.N)
         if s.n[0] < q.B[0]:
             yield s._replace(n=add_at(s.n, 0, 1)), q.rates[s.a - 1]
@@ -444,7 +445,7 @@ class PauseChain(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, Mean]:
-        """Return the measures over states ``s``.
+        """Return the rewards of states ``s`` whose means are the measures, by name.
 
         Over ``queue``: ``mean_queue`` (packets), ``loss_rate`` (packets/s, at its entrance) and
         ``pause_fraction`` (of the time that it is paused, 0 for the last one); and ``throughput``

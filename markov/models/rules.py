@@ -36,7 +36,7 @@ from hopflow.deprecations import attribute_alias
 from hopflow.errors import RuleError, location_of
 from hopflow.parameters import Parametrized
 from markov.models.functions import elementwise
-from markov.models.measures import Measure, measured
+from markov.models.measures import Measure, default_measures
 from markov.models.spaces import NO_END, Space
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ MAX_CACHED_STATES = 50_000
 """Largest space whose values are cached."""
 
 
-class _Undeclared:
-    """Default of ``State``, which a subclass declares."""
+class _UndeclaredState:
+    """Descriptor in place of ``State`` in a model without one: it raises RuleError when an instance reads it."""
 
     def __get__(self, model: ChainModel | None, owner: type[Any]) -> Any:
         if model is None:
@@ -96,10 +96,10 @@ class ChainModel(Parametrized):
 
     SWEPT_BY = "markov.sweeps"
 
-    State: ClassVar[Any] = _Undeclared()
+    State: ClassVar[Any] = _UndeclaredState()
 
     def space(self) -> Mapping[str, Any]:
-        """Return the values of each component of the state, in the order of ``State``.
+        """Return {component: its values} for the state's components, in the order of ``State``.
 
         A range with step 1; a list of different values, such as texts or an Enum; or a tuple of
         ranges for a vector of components, which is a tuple in the state. A range may have no last
@@ -116,7 +116,7 @@ class ChainModel(Parametrized):
         return None
 
     def symbols(self) -> Any:
-        """Return the parameters as the rules see them (``q``); by default ``params``."""
+        """Return the parameters that the rules take as ``q``; by default ``params``."""
         return self.params
 
     @staticmethod
@@ -130,7 +130,7 @@ class ChainModel(Parametrized):
 
     @elementwise
     def labels(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return sets of states by name: whether each state ``s`` belongs to them.
+        """Return the labels of state ``s``, {name: truth value}: the sets of states to which it belongs.
 
         ``s`` is one state, as for `rules`, with plain Python values. A subclass may
         take the parameters as well, ``labels(self, s, q)``.
@@ -139,11 +139,11 @@ class ChainModel(Parametrized):
 
     @elementwise
     def rewards(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return rewards per second by name, as ``labels``: numbers, or a `markov.Mean`."""
+        """Return the rewards per second in state ``s``, {name: number or `markov.Mean`}; arguments as `labels`."""
         return {}
 
     def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Measure]:
-        """Return performance measures of a distribution.
+        """Return the performance measures, by name, of a distribution ``pi`` over the states.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class ChainModel(Parametrized):
             ``{name: (dims, values, attributes)}``, the units among the attributes: by default the
             probability of each label and the mean of each reward.
         """
-        return measured(self, pi, self.states() if s is None else s)
+        return default_measures(self, pi, self.states() if s is None else s)
 
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
         """Return the inputs that the error bound of an answer does not cover: fits and estimates of parameters.
@@ -171,7 +171,7 @@ class ChainModel(Parametrized):
         return estimates_in(self)
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with changed parameters, and the notes about estimated ones."""
+        """Return a copy of the model with changed parameters, and with its notes about estimated parameters."""
         return with_estimates(super().replace(**changes), estimates_in(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -180,7 +180,7 @@ class ChainModel(Parametrized):
 
     @property
     def name(self) -> str:
-        """The model's name in messages."""
+        """Name of the model in messages: that of its class."""
         return type(self).__name__
 
     @property
@@ -190,7 +190,7 @@ class ChainModel(Parametrized):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of values of each component."""
+        """Number of values of each component of the state."""
         return self._space.shape
 
     @property
@@ -205,6 +205,7 @@ class ChainModel(Parametrized):
 
     @property
     def _space(self) -> Space:
+        """The product space that the model declares, after validation."""
         return Space.of(self.State, self.space(), self.name)
 
     def states(self) -> Any:
@@ -213,13 +214,13 @@ class ChainModel(Parametrized):
         The last component varies fastest; the arrays may be shared, and are read-only.
         """
         space = self._space
-        if not space.plain:
-            return space.columns(space.unnumbered(np.arange(space.size)))
+        if not space.states_are_codes:
+            return space.columns(space.codes_of_numbers(np.arange(space.size)))
         bounds = tuple((c.low, c.low + c.count) for c in space.components)
         return self.State(*(_grids if space.size <= MAX_CACHED_STATES else _grids.__wrapped__)(bounds))
 
     def transitions(self, state: Any) -> list[tuple[Any, float]]:
-        """Return the transitions out of one state by running the rules as plain Python."""
+        """Return a list of (target state, rate in 1/s) for ``state``, by a call of the rules in plain Python."""
         rules = self.function_of_state("rules", q := self.symbols())
         return list(rules(self.State(*state), q))
 
@@ -245,18 +246,19 @@ def with_estimates(model: M, notes: tuple[str, ...]) -> M:
 
 
 def estimates_in(model: object) -> tuple[str, ...]:
-    """Return the notes of `with_estimates`."""
+    """Return the notes about estimated parameters that `with_estimates` attached to a model; empty without any."""
     notes: tuple[str, ...] = getattr(model, "__dict__", {}).get("_estimated", ())
     return notes
 
 
 def _build_with_estimates(parts: tuple[Any, ...], notes: tuple[str, ...]) -> Any:
+    """Return a model from its pickled form (constructor, arguments), with notes about estimated parameters."""
     build, args = parts
     return with_estimates(build(*args), notes)
 
 
 def scope_of_bound(model: object, measures: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """Return the row of a result's table about the scope of its error bound; none for chains without fits."""
+    """Return the table row that names the inputs an error bound does not cover, as a dict; empty without any."""
     inputs = model.unproved_inputs(measures or {}) if isinstance(model, ChainModel) else estimates_in(model)
     return {"bound covers": f"this chain; not {'; '.join(inputs)}"} if inputs else {}
 
@@ -283,7 +285,7 @@ def add_at(vector: tuple[Any, ...], place: int, amount: Any) -> tuple[Any, ...]:
 
 @functools.lru_cache(maxsize=16)
 def _grids(bounds: tuple[tuple[int, int], ...]) -> list[NDArray[np.int64]]:
-    """Return the values of each component over a product space."""
+    """Return one read-only array per component: its value in every state of a product of ranges, shape (states,)."""
     indices = np.indices([stop - start for start, stop in bounds]).reshape(len(bounds), -1)
     grids = [index + start for index, (start, _) in zip(indices, bounds, strict=True)]
     for grid in grids:

@@ -25,7 +25,7 @@ from hopflow.fork_safety import cached_property
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_END", "NUMBERED", "Component", "Space", "fields_of"]
+__all__ = ["NO_END", "NUMBERED", "Component", "Space", "fields_of", "format_state"]
 
 
 NO_END = 2**52
@@ -42,7 +42,7 @@ ALLOWED = (
 
 @dataclass(frozen=True)
 class Component:
-    """One number or label of the state.
+    """One component of a model's state: a name, and the values that it may have.
 
     Attributes
     ----------
@@ -57,17 +57,17 @@ class Component:
 
     @property
     def low(self) -> int:
-        """The smallest code: the first value of a range, 0 for a list of values."""
+        """The smallest code of the component: the first value of a range, 0 for a list of values."""
         return self.values.start if isinstance(self.values, range) else 0
 
     @property
     def count(self) -> int:
-        """Number of values, which may exceed the limit of ``len`` for a range."""
+        """Number of values of the component, which may exceed the limit of ``len`` for a range."""
         values = self.values
         return values.stop - values.start if isinstance(values, range) else len(values)
 
     def values_at(self, codes: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the values with these codes, an array of the same shape."""
+        """Return the component's values for an array of codes, an array of the same shape."""
         if isinstance(self.values, range):
             return codes
         if all(isinstance(value, str) for value in self.values):
@@ -79,7 +79,7 @@ class Component:
 
 
 class Space:
-    """The product of components, with the form and the numbers of its states.
+    """Product space of a state's components, which converts states between objects, codes and numbers.
 
     States are numbered with the last component varying fastest.
 
@@ -114,87 +114,87 @@ class Space:
 
     @classmethod
     def of(cls, make: Any, declared: Any, owner: str) -> Space:
-        """Return the space that a model with the name ``owner`` declares, checked.
+        """Return the space that the model named ``owner`` declares as {field: values}, after validation.
 
         Raises
         ------
         RuleError
-            Unless it is a mapping of the fields of ``State`` to values as in the class.
+            Unless the declaration maps the fields of ``State`` to values as in the class.
         """
         if not isinstance(declared, Mapping):
             msg = f"{owner}.space() returns {declared!r}: must be a dict of the fields of State"
             raise RuleError(msg)
         if all(type(values) is range for values in declared.values()):
             return _of_ranges(make, tuple(declared), tuple(declared.values()), owner)
-        return cls._of(make, declared, owner)
+        return cls._from_declaration(make, declared, owner)
 
     @classmethod
-    def _of(cls, make: Any, declared: Mapping[str, Any], owner: str) -> Space:
+    def _from_declaration(cls, make: Any, declared: Mapping[str, Any], owner: str) -> Space:
+        """Return the space of a declaration {field: values}; RuleError if fields or values are invalid."""
         if tuple(declared) != fields_of(make, owner):
             fields = ", ".join(make._fields)
             raise RuleError(f"{owner}.space() has {', '.join(declared)}: must be {fields}")
         for name, values in declared.items():
             parts = values if is_vector(values) else [values]
-            if not all(map(is_finite, parts)):
+            if not all(map(are_valid_values, parts)):
                 raise RuleError(f"{owner}.space(): {name} = {values!r}: must be {ALLOWED}")
         return cls(make, declared)
 
     @classmethod
     def of_single(cls, values: Any) -> Space:
-        """Return the space of states that are one value each, of any type."""
+        """Return the space whose states are the single values in ``values``, of any type."""
         return cls(_single, {"state": values})
 
     @classmethod
     def of_states(cls, make: Any, states: Sequence[Any]) -> Space:
-        """Return the smallest space that has these states.
+        """Return the smallest product space that contains the states in ``states``.
 
-        Whole numbers become a range; other values, and whole numbers beyond 62 bits, are numbered in the
-        order of their discovery. States that are not all tuples of the same length have one component,
+        Integers become a range; other values, and integers beyond 62 bits, are numbered in the order of
+        their discovery. States that are not all tuples of the same length have one component,
         called ``state``.
         """
         width = len(states[0]) if isinstance(states[0], tuple) else 0
         tuples = (isinstance(state, tuple) and len(state) == width for state in states)
         if make is None and not (width and all(tuples)):
-            return cls(_single, {"state": values_of(states)})
+            return cls(_single, {"state": declared_values(states)})
         names = getattr(make, "_fields", None) or tuple(f"state[{k}]" for k in range(width))
         columns = zip(*states, strict=True)
-        return cls(make, {name: values_of(c) for name, c in zip(names, columns, strict=True)})
+        return cls(make, {name: declared_values(c) for name, c in zip(names, columns, strict=True)})
 
     @property
     def is_single(self) -> bool:
-        """Whether a state is one value, not a tuple."""
+        """Whether a state of the space is a single value, not a tuple."""
         return self.make is _single
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the components."""
+        """Names of the components of a state."""
         return tuple(c.name for c in self.components)
 
     @cached_property
-    def whole(self) -> bool:
-        """Whether the values of every component are a range of whole numbers."""
+    def has_only_integers(self) -> bool:
+        """Whether the values of every component are a range of integers."""
         return all(isinstance(c.values, range) for c in self.components)
 
     @cached_property
     def has_codes(self) -> bool:
-        """Whether every code has 64 bits."""
+        """Whether the codes of all components fit into 64 bits."""
         bounds = zip(self.low, self.shape, strict=True)
         return all(-MAX_CODE < low <= low + count < MAX_CODE for low, count in bounds)
 
     @cached_property
-    def plain(self) -> bool:
-        """Whether every field is one such component: a state is the tuple of its codes."""
+    def states_are_codes(self) -> bool:
+        """Whether a state is the tuple of its codes: every field is one component with a range of integers."""
         single = all(width is None for width in self.widths) and self.make is not _single
-        return single and self.whole
+        return single and self.has_only_integers
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
-        """Increment of a state's number per unit of each component."""
-        tails = [math.prod(self.shape[k + 1 :]) for k in range(len(self.shape))]
-        return tuple(tails)
+        """Increment of a state's number per unit of each component's code."""
+        return tuple(math.prod(self.shape[k + 1 :]) for k in range(len(self.shape)))
 
-    def flat(self, state: Any) -> tuple[Any, ...]:
-        """Return the values of all components of a state."""
+    def flatten(self, state: Any) -> tuple[Any, ...]:
+        """Return the values of all components of a state as one tuple, in which vectors are unpacked."""
         if self.make is _single:
             return (state,)
         if all(width is None for width in self.widths):
@@ -205,40 +205,41 @@ class Space:
         return tuple(parts)
 
     def assemble(self, values: Sequence[Any]) -> Any:
-        """Return the state with these values of its components, vectors as tuples."""
-        if self.plain:
+        """Return the state whose components have these values, one for each component; vectors become tuples."""
+        if self.states_are_codes:
             return self.make(*values)
-        left = iter(values)
+        remaining = iter(values)
         return self.make(
-            *(next(left) if width is None else tuple(itertools.islice(left, width)) for width in self.widths)
+            *(next(remaining) if width is None else tuple(itertools.islice(remaining, width)) for width in self.widths)
         )
 
-    def canonical(self, state: Any) -> Any:
-        """Return a state with the values of the space: 2.0 becomes 2, a member of an IntEnum an int.
+    def canonical_state(self, state: Any) -> Any:
+        """Return a state with the values that the space lists: 2.0 becomes 2, a member of an IntEnum an int.
 
         Raises
         ------
         ValueError
-            When it is no state of this space, with the reason.
+            When ``state`` is no state of this space, with the reason.
         """
-        values = self.flat(self.checked(state))
+        values = self.flatten(self.as_tuple(state))
         if len(values) != len(self.components):
-            raise ValueError(_shape_of(state, self.widths))
+            lengths = ", ".join(str(width) for width in self.widths if width is not None)
+            raise ValueError(f"{state!r}: vectors of {lengths} values are expected")
         if self.exact and any(type(value) is not int for value in values):
             raise ValueError("a component is no int")
         return self.assemble([canonical_value(c, v) for c, v in zip(self.components, values, strict=True)])
 
-    def within(self, ranges: Sequence[range], *, exact: bool = False) -> Space:
-        """Return the space of the same fields with these values of its components."""
-        left = iter(ranges)
+    def with_ranges(self, ranges: Sequence[range], *, exact: bool = False) -> Space:
+        """Return a space of the same fields in which each component has the values of one of ``ranges``."""
+        remaining = iter(ranges)
         fields = {
-            name: next(left) if width is None else tuple(itertools.islice(left, width))
+            name: next(remaining) if width is None else tuple(itertools.islice(remaining, width))
             for name, width in zip(self.fields, self.widths, strict=True)
         }
         return Space(None if self.make is _tuple else self.make, fields, exact=exact)
 
-    def checked(self, state: Any) -> Any:
-        """Return a target as a tuple of the values of the fields; ValueError for any other object."""
+    def as_tuple(self, state: Any) -> Any:
+        """Return a target, a tuple or a mapping, as a tuple of field values; ValueError unless it has their form."""
         fields = self.fields
         if self.make is _single:
             return state
@@ -255,24 +256,25 @@ class Space:
                 raise ValueError(f"{value!r} must be a tuple of {count_of(width, 'value')}")
         return state
 
-    def from_columns(self, columns: Sequence[Sequence[Any]]) -> Iterator[Any]:
-        """Return states from the values of their components, a list over the states for each."""
+    def states_from_columns(self, columns: Sequence[Sequence[Any]]) -> Iterator[Any]:
+        """Return an iterator over states from columns: for each component, the list of its values in all states."""
         if self.make is _single:
             return iter(columns[0])
-        left = iter(columns)
+        remaining = iter(columns)
         fields = (
-            next(left) if width is None else zip(*itertools.islice(left, width), strict=True) for width in self.widths
+            next(remaining) if width is None else zip(*itertools.islice(remaining, width), strict=True)
+            for width in self.widths
         )
         rows = zip(*fields, strict=True)
         return rows if self.make is _tuple else itertools.starmap(self.make, rows)
 
-    def admits(self) -> Callable[[Any], bool]:
-        """Return a fast test for tuples that are states of this space without conversion."""
-        if not self.whole or self.make is _single:
+    def membership_test(self) -> Callable[[Any], bool]:
+        """Return a fast function that tells whether a tuple is a state of this space and needs no conversion."""
+        if not self.has_only_integers or self.make is _single:
             return lambda _state: False
-        names, left, tests = [], iter(range(len(self.components))), []
+        names, indices, tests = [], iter(range(len(self.components))), []
         for field, width in enumerate(self.widths):
-            inner = [f"v{next(left)}" for _ in range(width or 1)]
+            inner = [f"v{next(indices)}" for _ in range(width or 1)]
             names.append(inner[0] if width is None else f"({', '.join(inner)},)")
             if width is not None:
                 tests.append(f"type(state[{field}]) is tuple")
@@ -284,39 +286,39 @@ class Space:
     def codes(self, states: Sequence[Any]) -> NDArray[np.int64]:
         """Return the codes of states of this space, shape (components, len(states))."""
         count, width = len(states), len(self.components)
-        if self.whole:
-            rows = states if self.plain else map(self.flat, states)
+        if self.has_only_integers:
+            rows = states if self.states_are_codes else map(self.flatten, states)
             flat = np.fromiter(itertools.chain.from_iterable(rows), np.int64, count * width)
             return np.ascontiguousarray(flat.reshape(count, width).T)
-        columns = zip(*map(self.flat, states), strict=True)
+        columns = zip(*map(self.flatten, states), strict=True)
         return np.array([codes_of(c, v) for c, v in zip(self.components, columns, strict=True)])
 
     def numbers(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers of states in the product, from their codes; the space below 2^63."""
+        """Return the numbers of states in the product space from their codes, shape (states,), for sizes below 2^63."""
         numbers = np.zeros(codes.shape[1], dtype=np.int64)
         for code, low, size in zip(codes, self.low, self.shape, strict=True):
             numbers = numbers * size + (code - low)
         return numbers
 
-    def order_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return the order of states by their components, the last varying fastest; None if they are sorted."""
+    def sort_order(self, codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return the indices that sort states by their components, the last fastest; None if they are sorted."""
         if self.size >= NUMBERED:
             return np.lexsort(codes[::-1])
         numbers = self.numbers(codes)
         return None if np.all(numbers[1:] > numbers[:-1]) else np.argsort(numbers, kind="stable")
 
-    def unnumbered(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the codes of states by their numbers, shape (components, len(numbers))."""
-        rest, codes = numbers.astype(np.int64), []
+    def codes_of_numbers(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the codes of the states with these numbers in the space, shape (components, len(numbers))."""
+        quotient, codes = numbers.astype(np.int64), []
         for low, size in zip(reversed(self.low), reversed(self.shape), strict=True):
-            rest, code = np.divmod(rest, size)
+            quotient, code = np.divmod(quotient, size)
             codes.append(code + low)
         return np.array(codes[::-1], dtype=np.int64).reshape(len(codes), len(numbers))
 
     def columns(self, codes: NDArray[np.int64]) -> Any:
-        """Return states as one ``State`` of arrays, from their codes.
+        """Return states as one ``State`` of arrays, from their codes, shape (components, n).
 
-        Each field an array of shape (n,) of its values, a vector a tuple of them; read-only.
+        Each field is a read-only array of its values, shape (n,); a vector is a tuple of such arrays.
         """
         arrays = []
         for component, code in zip(self.components, codes, strict=True):
@@ -326,7 +328,7 @@ class Space:
         return self.assemble(arrays)
 
     def state(self, codes: Sequence[int] | NDArray[np.int64]) -> Any:
-        """Return one state by its codes, with plain Python values."""
+        """Return the state with the codes of its components, as a plain Python object."""
         return self.assemble(
             [
                 int(code) if isinstance(c.values, range) else c.values[int(code)]
@@ -335,33 +337,33 @@ class Space:
         )
 
     def states(self) -> Iterator[Any]:
-        """Return all states of the product, the last component varying fastest."""
+        """Return an iterator over all states of the product space, the last component varying fastest."""
         parts = itertools.product(*(c.values for c in self.components))
-        return itertools.starmap(self.make, parts) if self.plain else map(self.assemble, parts)
+        return itertools.starmap(self.make, parts) if self.states_are_codes else map(self.assemble, parts)
 
 
-def values_of(column: Sequence[Any]) -> Any:
-    """Return the distinct values of a field: a range, a tuple of ranges, or a list."""
+def declared_values(column: Sequence[Any]) -> Any:
+    """Return values of a field that include all entries of ``column``: a range, a tuple of ranges, or a list."""
     if _are_codes(column):
         return range(min(column), max(column) + 1)
     vectors = all(type(v) is tuple and _are_codes(v) for v in column)
     if vectors and len({len(value) for value in column}) == 1 and column[0]:
-        return tuple(map(values_of, zip(*column, strict=True)))
+        return tuple(map(declared_values, zip(*column, strict=True)))
     return list(dict.fromkeys(column))
 
 
 def _are_codes(values: Sequence[Any]) -> bool:
-    """Whether values are whole numbers that are codes of 64 bits."""
+    """Return whether all values are ``int`` and fit into the codes of a component."""
     return set(map(type, values)) == {int} and -MAX_CODE < min(values) <= max(values) < MAX_CODE
 
 
 def is_vector(values: Any) -> bool:
-    """Whether the values of a field are ranges, one for each entry of a vector."""
+    """Return whether the declared values of a field are those of a vector: a tuple or list of ranges."""
     return isinstance(values, (tuple, list)) and len(values) > 0 and all(isinstance(part, range) for part in values)
 
 
-def is_finite(values: Any) -> bool:
-    """Whether a component may have these values."""
+def are_valid_values(values: Any) -> bool:
+    """Return whether declared values are a range with step 1 or a list of distinct values, and not empty."""
     if isinstance(values, range):
         return values.step == 1 and values.stop > values.start
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, (Sequence, enum.EnumMeta)):
@@ -374,7 +376,7 @@ def is_finite(values: Any) -> bool:
 
 
 def canonical_value(component: Component, value: Any) -> Any:
-    """Return the component's value that equals a value."""
+    """Return the value of a component's list or range that equals ``value``; ValueError if none does."""
     if not isinstance(component.values, range):
         if value not in component.values:
             raise ValueError(f"{component.name} = {value!r}: the target is outside the space")
@@ -386,7 +388,7 @@ def canonical_value(component: Component, value: Any) -> Any:
 
 
 def codes_of(component: Component, values: Sequence[Any]) -> NDArray[np.int64]:
-    """Return the codes of values of a component, shape (len(values),)."""
+    """Return the codes of a component's values in several states, shape (len(values),)."""
     if isinstance(component.values, range):
         return np.fromiter(values, np.int64, len(values))
     index = {value: k for k, value in enumerate(component.values)}
@@ -395,7 +397,8 @@ def codes_of(component: Component, values: Sequence[Any]) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=64)
 def _of_ranges(make: Any, names: tuple[str, ...], ranges: tuple[range, ...], owner: str) -> Space:
-    return Space._of(make, dict(zip(names, ranges, strict=True)), owner)
+    """Return the space of fields with integer ranges; equal declarations share one cached `Space`."""
+    return Space._from_declaration(make, dict(zip(names, ranges, strict=True)), owner)
 
 
 def fields_of(make: Any, owner: str) -> tuple[str, ...]:
@@ -408,6 +411,7 @@ def fields_of(make: Any, owner: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _compile_test(text: str) -> Callable[[Any], bool]:
+    """Return the function ``admit`` that is defined by Python source ``text``."""
     scope: dict[str, Any] = {}
     exec(text, scope)  # noqa: S102  # of numbers only
     admit: Callable[[Any], bool] = scope["admit"]
@@ -415,13 +419,15 @@ def _compile_test(text: str) -> Callable[[Any], bool]:
 
 
 def _tuple(*values: Any) -> tuple[Any, ...]:
+    """Return the values as a tuple: the constructor of states without a NamedTuple class."""
     return values
 
 
 def _single(value: Any) -> Any:
+    """Return the value unchanged: the constructor of states that are a single value."""
     return value
 
 
-def _shape_of(state: Any, widths: Sequence[int | None]) -> str:
-    lengths = [str(width) for width in widths if width is not None]
-    return f"{state!r}: vectors of {', '.join(lengths)} values are expected"
+def format_state(state: Any) -> str:
+    """Return a state as a string for messages: ``str`` of a tuple, ``repr`` of any other object."""
+    return str(state) if isinstance(state, tuple) else repr(state)

@@ -26,7 +26,7 @@ SAMPLE = 120
 
 
 class StateTable:
-    """The states of a chain, or part of them, in order.
+    """The states of a chain, or part of them, in order, as arrays of codes.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class StateTable:
 
     Attributes
     ----------
-    known
+    cached
         Cache of labels and rewards of models by their ``id``, for one answer; None without a cache.
     """
 
@@ -77,6 +77,7 @@ class StateTable:
 
     @classmethod
     def _of_names(cls, names: Sequence[Any]) -> StateTable:
+        """Return the table of states that are the single values in ``names``, in order."""
         if isinstance(names, range) and names.step == 1:
             return cls(Space.of_single(names), np.arange(names.start, names.stop)[None])
         listed = list(names)
@@ -84,22 +85,23 @@ class StateTable:
 
     @property
     def count(self) -> int:
-        """Number of states."""
+        """Number of states in the table."""
         return int(self.codes.shape[1])
 
     @property
     def arrays(self) -> Any:
-        """The states as one ``State`` of arrays, from which `of` returns this table."""
+        """The states of the table as one ``State`` of arrays, from which `of` returns the same table."""
         columns = self.space.columns(self.codes)
         if isinstance(columns, tuple):
-            state = _class_with_table(type(columns))(*columns) if hasattr(columns, "_make") else _Listed(columns)
+            named = hasattr(columns, "_make")
+            state = _class_with_table(type(columns))(*columns) if named else _TupleWithTable(columns)
         else:
-            state = columns.view(_ListedArray)
+            state = columns.view(_ArrayWithTable)
         state._table = self
         return state
 
     def plain(self, indices: Sequence[int] | NDArray[Any] | None = None) -> Iterator[Any]:
-        """Yield the states, or the states at these indices, as arguments of rules."""
+        """Yield the states at ``indices`` (None: all) as plain Python objects, the arguments of rules."""
         count = self.count if indices is None else len(indices)
         for first in range(0, count, STATES_PER_PART):
             part = slice(first, first + STATES_PER_PART)
@@ -107,29 +109,30 @@ class StateTable:
             yield from self._states(codes)
 
     def _states(self, codes: NDArray[np.int64]) -> Iterator[Any]:
+        """Return an iterator over the states with these codes, shape (components, states), as plain Python objects."""
         values = [
             code.tolist()
             if isinstance(component.values, range)
             else list(map(component.values.__getitem__, code.tolist()))
             for component, code in zip(self.space.components, codes, strict=True)
         ]
-        return self.space.from_columns(values)
+        return self.space.states_from_columns(values)
 
     def part(self, indices: NDArray[Any] | slice) -> StateTable:
-        """Return a part of the states."""
+        """Return a table of the states at ``indices`` only."""
         return StateTable(self.space, self.codes[:, indices])
 
     def sample(self) -> list[int]:
-        """Return indices of a sample: extreme states, corners, and random states."""
+        """Return the indices of a sample of the states: extreme states, corners, and random ones."""
         if self.space.size < MAX_NUMBERED_STATES:
             return sample_of(self.space, self.codes)
         small = Space.of_single(range(self.count))
         return sample_of(small, np.arange(self.count)[None])
 
     def equal_groups(self, max_groups: int) -> list[NDArray[np.int64]] | None:
-        """Return the places of the states, in groups with equal values of all components but whole numbers.
+        """Return index arrays of groups of states that differ in integer components only.
 
-        None where that makes more than ``most`` parts.
+        None if there are more than ``max_groups`` groups.
         """
         listed = [
             (component.count, code)
@@ -162,8 +165,8 @@ class StateBlocks:
         Number of states.
     blocks
         Yields them as `StateTable`, in order.
-    whole
-        Returns all of them as one.
+    table
+        Returns the table of all states.
     """
 
     def __init__(
@@ -176,42 +179,42 @@ class StateBlocks:
 
     @property
     def table(self) -> StateTable:
-        """All states as one table."""
+        """The table of all states of the chain."""
         return self._table_of_all()
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field of all states."""
+        """Return a field of the ``State`` of arrays over all states."""
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self._table_of_all().arrays, name)
 
 
-class _Listed(tuple):  # type: ignore[type-arg]
-    """Arrays of states without names, with their table."""
+class _TupleWithTable(tuple):  # type: ignore[type-arg]
+    """States without a NamedTuple class as a tuple of arrays, with the table that they came from."""
 
     _table: StateTable
 
 
-class _ListedArray(np.ndarray):
-    """Values of states that are no tuples, with their table."""
+class _ArrayWithTable(np.ndarray):
+    """States that are single values as an array, with the table that they came from."""
 
     _table: StateTable
 
 
 @cache
 def _class_with_table(state: Any) -> Any:
-    """Return a class of states that can carry a table."""
+    """Return a subclass of a ``State`` class whose instances can have a table as attribute."""
     return type(state.__name__, (state,), {"__module__": state.__module__})
 
 
 def _is_columns(s: tuple[Any, ...]) -> bool:
-    """Whether a tuple is a ``State`` of arrays, not names of states."""
+    """Return whether a tuple is a ``State`` of arrays; False for a tuple of names of states."""
     parts = [part for field in s for part in (field if isinstance(field, tuple) else (field,))]
     return bool(parts) and all(isinstance(part, np.ndarray) for part in parts)
 
 
 def _encode(values: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
-    """Return the distinct values, and the code of each state."""
+    """Return the values of a component, a range or a list, and the code of each entry of its array."""
     if values.dtype.kind in "iu" and values.size:
         codes = values.astype(np.int64)
         return range(int(codes.min()), int(codes.max()) + 1), codes
@@ -221,7 +224,7 @@ def _encode(values: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
 
 
 def sample_of(space: Space, codes: NDArray[np.int64], count: int = SAMPLE) -> list[int]:
-    """Return indices of a sample: extreme states, corners, and ``count`` random states, at most 120."""
+    """Return sorted indices of a sample of states: extreme states, corners, and ``count`` random ones, at most 120."""
     n, count = codes.shape[1], min(count, SAMPLE)
     if n <= count:
         return list(range(n))

@@ -87,4 +87,4 @@ def stopping_rule_of(method: MatrixFree, done: int) -> StoppingRule:
 
 def is_numbered(model: ChainModel) -> bool:
     """Return whether a model declares a space in which all components are whole numbers."""
-    return model.has_space and Space.of(model.State, model.space(), model.name).whole
+    return model.has_space and Space.of(model.State, model.space(), model.name).has_only_integers

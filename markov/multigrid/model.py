@@ -14,7 +14,7 @@ from markov.chains import MarkovChain
 from markov.computing.compilation import bound_kernel
 from markov.computing.resources import available, check_room
 from markov.generators.building import build_chain
-from markov.generators.plain import Calls, by_source, difference, edges_by_python
+from markov.generators.plain import Calls, describe_difference, edges_by_python, rates_by_source
 from markov.generators.regions import find_regions
 from markov.models.spaces import Space
 from markov.models.state_tables import StateBlocks, StateTable
@@ -168,7 +168,7 @@ class GridStates:
             tail *= size
         strides = grid.strides[:-1] // (grid.shape[-1] * grid.width)  # rows from one to the next
         ahead[list(layout.axes[:-1])] = strides
-        digits = self.space.unnumbered(np.array([begin]))[:, 0] - np.array(self.space.low)
+        digits = self.space.codes_of_numbers(np.array([begin]))[:, 0] - np.array(self.space.low)
         numbers, indices = np.empty((2, count), dtype=np.int64)
         index = SlotIndex(
             along=layout.axes[-1],
@@ -321,7 +321,7 @@ class GridModel:
         if start is None:
             return None
         try:
-            canonical = calls.known(start)
+            canonical = calls.as_state(start)
         except (TypeError, ValueError) as error:
             message = f"{self.model.name}: start = {start!r}: {error}"
             raise RuleError.at(location_of(self.model.start), message) from None
@@ -375,23 +375,23 @@ class GridModel:
             cells = self.states.cells_at(sample).T.tolist()
             values = np.concatenate([rates.at_cell(cell)[0][entry[row == n]] for n, cell in enumerate(cells)])
         edges = numbers[row], targets, values
-        grid_edges = by_source(edges, numbers)
-        expected = by_source(edges_by_python(calls, self.space, numbers), numbers)
+        grid_edges = rates_by_source(edges, numbers)
+        expected = rates_by_source(edges_by_python(calls, self.space, numbers), numbers)
         for number in numbers.tolist():
-            if (mismatch := difference(grid_edges[number], expected[number])) is not None:
-                state = self.space.state(self.space.unnumbered(np.array([number]))[:, 0])
+            if (mismatch := describe_difference(grid_edges[number], expected[number])) is not None:
+                state = self.space.state(self.space.codes_of_numbers(np.array([number]))[:, 0])
                 raise Unsuitable(f"{state}: {mismatch}")
 
     def _refuse_undecided(self, calls: Calls) -> None:
         """Raise Unsuitable if a reached state has transitions that only plain Python can compute."""
         for numbers, _ in self.states.blocks():
-            codes = self.space.unnumbered(numbers)
+            codes = self.space.codes_of_numbers(numbers)
             for region in self._undecided:
                 low, high = np.array(region.low)[:, None], np.array(region.high)[:, None]
                 inside = ((codes >= low) & (codes <= high)).all(axis=0)
                 if inside.any():
                     state = self.space.state(codes[:, int(np.argmax(inside))])
-                    calls.transitions(calls.known(state))
+                    calls.transitions(calls.as_state(state))
                     raise Unsuitable(f"{state}: only plain Python can say what its transitions are")
 
 
@@ -444,7 +444,7 @@ class GridChain(MarkovChain):
         """Component values of the states, shape (components, size)."""
         nbytes = 8.0 * self.size * (2 + len(self.grid_model.space.components))
         check_room(f"{self.grid_model.model.name}: a list of {self.size} states", nbytes)
-        return self.grid_model.space.unnumbered(self._numbers)
+        return self.grid_model.space.codes_of_numbers(self._numbers)
 
     @cached_property
     def recurrent_classes(self) -> list[NDArray[np.int64]]:
@@ -469,7 +469,7 @@ class GridChain(MarkovChain):
         """Return the number of a state: its index in ``states``, in pi and in Q; KeyError for another state."""
         space = self.grid_model.space
         try:
-            number = int(space.numbers(space.codes([space.canonical(state)]))[0])
+            number = int(space.numbers(space.codes([space.canonical_state(state)]))[0])
         except ValueError:
             raise KeyError(state) from None
         index = int(np.searchsorted(self._numbers, number))
@@ -484,6 +484,6 @@ class GridChain(MarkovChain):
         def blocks() -> Iterator[StateTable]:
             for numbers, _ in self._grid_states.blocks():
                 if len(numbers):
-                    yield StateTable(space, space.unnumbered(numbers))
+                    yield StateTable(space, space.codes_of_numbers(numbers))
 
         return StateBlocks(self.size, blocks, lambda: self.table)

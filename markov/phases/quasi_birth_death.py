@@ -17,8 +17,8 @@ from hopflow.errors import RuleError, location_of
 from hopflow.labels import refuse_labels
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
 from markov.computing.graphs import breadth_first_order
-from markov.generators.plain import Calls, indices_to_repeat, refuse_changing
-from markov.generators.standins import Span, Traced, shift
+from markov.generators.plain import Calls, indices_to_repeat, refuse_changing_rules
+from markov.generators.standins import Span, Traced, component_change
 from markov.methods.gth import GTH
 from markov.methods.level_reduction import Rows
 from markov.models.rules import ChainModel
@@ -311,7 +311,7 @@ def find_level_runs(model: ChainModel, component: Any) -> tuple[list[LevelRun], 
         if predicted > MAX_BLOCK_BYTES:
             msg = f"at least {len(spans)} levels of {n} states differ: {predicted:.2g} bytes"
             raise ValueError(f"component = {component!r}: {msg}, must be at most {MAX_BLOCK_BYTES:.2g}")
-    refuse_changing(calls, (transitions.state(phase, spans[0][0].low) for phase in indices_to_repeat(n)))
+    refuse_changing_rules(calls, (transitions.state(phase, spans[0][0].low) for phase in indices_to_repeat(n)))
     states = transitions.reachable([edge for _, edges in spans for edge in edges])
     for phase in states.tolist():
         if phase in transitions.errors:
@@ -341,7 +341,7 @@ class _LevelTransitions:
         self.calls, self.space, self.axis = calls, space, axis
         others = {c.name: c.values for k, c in enumerate(space.components) if k != axis}
         self.phases = Space(None, others)
-        self.codes = self.phases.unnumbered(np.arange(self.phases.size))
+        self.codes = self.phases.codes_of_numbers(np.arange(self.phases.size))
         self.errors: dict[int, Exception] = {}
 
     def edges(self, span: Span) -> list[_Edge]:
@@ -363,7 +363,7 @@ class _LevelTransitions:
             code if isinstance(c.values, range) else c.values[code]
             for c, code in zip(self.phases.components, self.codes[:, phase].tolist(), strict=True)
         ]
-        return self.calls.with_names(self.space.assemble([*values[: self.axis], level, *values[self.axis :]]))
+        return self.calls.name_fields(self.space.assemble([*values[: self.axis], level, *values[self.axis :]]))
 
     def _edges_of_phase(self, phase: int, span: Span) -> list[_Edge]:
         """Return the transitions out of one phase, and narrow ``span`` to the levels that share them."""
@@ -374,14 +374,14 @@ class _LevelTransitions:
                 raise ValueError("a rate must be finite and >= 0")
             if float(rate) == 0.0:
                 continue
-            values = list(self.space.flat(self.space.checked(target)))
-            change = shift(values.pop(self.axis), span)
+            values = list(self.space.flatten(self.space.as_tuple(target)))
+            change = component_change(values.pop(self.axis), span)
             if span.value + change not in levels:
                 raise ValueError("the target is outside the space")
             if abs(change) > 1:
                 name = self.space.names[self.axis]
                 raise ValueError(f"a transition changes the component {name} by at most 1")
-            codes = self.phases.codes([self.phases.canonical(tuple(values))])
+            codes = self.phases.codes([self.phases.canonical_state(tuple(values))])
             edges.append(_Edge(phase, int(self.phases.numbers(codes)[0]), change, float(rate)))
         return edges
 
@@ -401,7 +401,7 @@ class _LevelTransitions:
             return np.arange(n)
         pairs = np.array([(edge.source, edge.target) for edge in edges]).reshape(-1, 2).T
         graph = sp.csr_matrix((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), shape=(n, n))
-        values = list(self.space.flat(self.space.canonical(start)))
+        values = list(self.space.flatten(self.space.canonical_state(start)))
         values.pop(self.axis)
         first = int(self.phases.numbers(self.phases.codes([tuple(values)]))[0])
         return np.sort(breadth_first_order(graph, first)).astype(np.int64)

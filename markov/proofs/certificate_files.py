@@ -34,7 +34,7 @@ import scipy.sparse as sp
 import hopflow
 from hopflow.whole_files import replacing
 from markov.computing.matrices import inner, row_numbers
-from markov.models.measures import chosen, functionals
+from markov.models.measures import functionals, resolve_measure
 from markov.proofs.certificates import solve_balance, solve_poisson
 from markov.proofs.checker import (
     LONG_RUN,
@@ -287,7 +287,7 @@ def functions_of(
     functions = {}
     named = measures if isinstance(measures, Mapping) else {name: name for name in measures}
     for name, measure in named.items():
-        mean = chosen(measure, chain.model, chain.table, states)
+        mean = resolve_measure(measure, chain.model, chain.table, states)
         if mean.over is not None or mean.of.ndim != 1:
             requirement = "must be one number for each state, no ratio and no vector"
             raise ValueError(f"measures = {name!r}: {requirement}")

@@ -14,7 +14,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.results import Status
 from markov.computing.rounding import U
 from markov.models.bare import NO_MEASURES, has_no_measures
-from markov.models.measures import chosen, measures_of
+from markov.models.measures import measures_of, resolve_measure
 from markov.proofs.certificate_files import listing_of, write_certificate
 from markov.proofs.certificates import Certificate
 from markov.proofs.exact_means import ExactMeans
@@ -227,7 +227,7 @@ class Stationary(Solved):
         """
         one_number("tolerance", tolerance, at_least=0.0)
         choice("exact", exact, (True, False))
-        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
+        mean = resolve_measure(measure, self.chain.model, self.chain.table, self._recurrent)
         if exact:
             return self._exact_means.bound_measure(mean)
         return bound_measure(self._certificate, mean, tolerance)
@@ -249,7 +249,7 @@ class Stationary(Solved):
         float or list of float
             In the measure's unit; NaN where Poisson's equation could not be solved.
         """
-        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
+        mean = resolve_measure(measure, self.chain.model, self.chain.table, self._recurrent)
         return input_error(self._certificate, mean)
 
     def variance(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:
@@ -277,7 +277,7 @@ class Stationary(Solved):
         >>> round(result.value, 12), result.error < 1e-14
         (0.09375, True)
         """
-        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
+        mean = resolve_measure(measure, self.chain.model, self.chain.table, self._recurrent)
         variances = asymptotic_variance(self._certificate, mean, TOLERANCE)
         return variances if mean.of.ndim > 1 else variances[0]
 
@@ -295,7 +295,7 @@ class Stationary(Solved):
             Shape (states,), in the reward's unit times s, pi-mean zero; NaN in states that are not
             recurrent.
         """
-        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
+        mean = resolve_measure(measure, self.chain.model, self.chain.table, self._recurrent)
         if mean.over is not None or mean.of.ndim != 1:
             raise ValueError(f"measure = {measure!r}: must be one number for each state")
         deviations = deviation(self._certificate, mean.of, TOLERANCE).values

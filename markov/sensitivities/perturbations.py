@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from markov.generators.slopes import Comparison, RateSlopes, flat_numbers, plain_rates, rate_slopes
+from markov.generators.slopes import Comparison, RateSlopes, flatten_symbols, plain_rates, rate_slopes
 from markov.models.functions import Mean
-from markov.models.measures import chosen
+from markov.models.measures import resolve_measure
 from markov.models.rules import ChainModel
 from markov.models.spaces import NUMBERED
 from markov.proofs.means import rows_of
@@ -176,7 +176,7 @@ class Perturbation:
         if (of, shift) not in self._rows:
             model = self.model_at(shift)
             model = model if hasattr(model, "labels") else self._chain_at(shift).model  # of a file
-            measure = chosen(of, model, self._chain.table, self._states)
+            measure = resolve_measure(of, model, self._chain.table, self._states)
             self._rows[of, shift] = [Mean(*numbers) for numbers in rows_of(measure)]
         return self._rows[of, shift]
 
@@ -203,8 +203,8 @@ class Perturbation:
 
         change, error = np.zeros(len(numbers)), np.zeros(len(numbers))
         change[needed], error[needed] = derivative(values, self._unit, side, self._scales)
-        slope = slopes.along(change)
-        return (slope, slopes.spread(error)) if self._agrees_with_rules(slope, SIGNS[side]) else None
+        slope = slopes.generator_slope(change)
+        return (slope, slopes.slope_error(error)) if self._agrees_with_rules(slope, SIGNS[side]) else None
 
     def _agrees_with_rules(self, change: sp.csr_matrix, signs: tuple[float, ...]) -> bool:
         """Return whether differences of the rates in a sample of states agree with the derivative ``change``.
@@ -237,7 +237,7 @@ class Perturbation:
     def _symbols_at(self, shift: float) -> Any:
         """Return the symbols of the model at ``shift`` as a flat list; None if it has none."""
         symbols = getattr(self.model_at(shift), "symbols", None)
-        return None if symbols is None else flat_numbers(symbols())
+        return None if symbols is None else flatten_symbols(symbols())
 
     def _space_changes(self, side: Side | None) -> bool:
         """Return whether a small change of the parameter moves the start or changes the state space."""

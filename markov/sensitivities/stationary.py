@@ -16,7 +16,7 @@ import numpy as np
 from markov.computing.rounding import U
 from markov.methods.choice import choose
 from markov.models.functions import Mean
-from markov.models.measures import chosen
+from markov.models.measures import resolve_measure
 from markov.proofs.certificates import Certificate
 from markov.proofs.means import bound_mean, bound_measure, deviation, rows_of
 from markov.selections import as_chain
@@ -100,7 +100,7 @@ def sensitivity_of(
     if chain.model is None:
         raise ValueError("parameter: the chain is given by its matrix and has no parameters")
     perturbation = Perturbation(chain, states, parameter, cache.setdefault("rates", {}))
-    mean = chosen(of, chain.model, chain.table, states)
+    mean = resolve_measure(of, chain.model, chain.table, states)
     rows = [Mean(*numbers) for numbers in rows_of(mean)]
     if perturbation.counted:
         result = _differences(solutions, perturbation, of, rows, side or "right")
@@ -205,7 +205,7 @@ def _measure_at(perturbation: Perturbation, of: str, shift: float) -> list[Bound
     method, _ = choose(Q, components)
     solution = method.solve(Q, components)
     proof = Certificate(Q, solution.pi, components, solution)
-    bounds = bound_measure(proof, chosen(of, chain.model, chain.table, states), DIFFERENCE_TOLERANCE)
+    bounds = bound_measure(proof, resolve_measure(of, chain.model, chain.table, states), DIFFERENCE_TOLERANCE)
     return bounds if isinstance(bounds, list) else [bounds]
 
 

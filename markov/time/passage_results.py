@@ -17,7 +17,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.results import Status, figure
 from hopflow.units import quantities
 from markov.computing.rounding import U
-from markov.models.measures import chosen
+from markov.models.measures import resolve_measure
 from markov.models.rules import scope_of_bound
 from markov.sensitivities.perturbations import Perturbation
 from markov.sensitivities.results import Sensitivity
@@ -96,7 +96,7 @@ def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> 
     elif of == "probability":
         values, errors = moments.probability, moments.probability_error
     else:
-        measure = chosen(of, chain.model, chain.table, states)
+        measure = resolve_measure(of, chain.model, chain.table, states)
         values, errors = moments.rewards(np.asarray(measure.of, dtype=np.float64))
 
     def at(side_: Side | None) -> list[Sensitivity]:
@@ -227,7 +227,7 @@ class Passage(TimeResult):
         ValueError
             For another name or shape.
         """
-        mean = chosen(rewards, self.chain.model, self.chain.table, np.arange(self.chain.size))
+        mean = resolve_measure(rewards, self.chain.model, self.chain.table, np.arange(self.chain.size))
         if mean.over is not None or np.ndim(mean.of) != 1:
             raise ValueError(f"rewards = {rewards!r}: must be one number for each state")
         return self.moments.reward(np.asarray(mean.of, dtype=np.float64), self.start)

@@ -31,8 +31,8 @@ from markov import (
 )
 from markov.errors import RuleError
 from markov.models import functions
-from markov.models.functions import members_of
-from markov.models.measures import functionals, measured
+from markov.models.functions import evaluate_condition
+from markov.models.measures import default_measures, functionals
 from markov.models.spaces import Space
 from markov.models.state_tables import StateBlocks, StateTable
 from markov.selections import distribution, select_states
@@ -88,7 +88,7 @@ def check_measures(kind: Kind, chain: MarkovChain, step: int) -> None:
     """Compare sets, labels, rewards and ratios with plain Python, state by state."""
     for text, function in kind.functions(step).items():
         wanted = expected(kind, chain, function)
-        assert members_of(function, chain.table, text).tolist() == (wanted != 0.0).tolist(), text
+        assert evaluate_condition(function, chain.table, text).tolist() == (wanted != 0.0).tolist(), text
         found = functionals(Watched(function), chain.table)
         assert nearly(found["label"].of, wanted), text
         assert nearly(found["reward"].of, 2.0 + 3.0 * wanted), text
@@ -319,7 +319,7 @@ def test_large_chains(kind: Kind) -> None:
     listed = list(table.plain())
     for text, function in kind.functions(40).items():
         wanted = np.array([float(function(s)) for s in listed])
-        assert members_of(function, table, text).tolist() == (wanted != 0.0).tolist(), text
+        assert evaluate_condition(function, table, text).tolist() == (wanted != 0.0).tolist(), text
 
 
 @pytest.mark.slow
@@ -341,7 +341,7 @@ def test_blocks_of_states(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = StateBlocks(chain.size, lambda: (chain.table.part(part) for part in parts), lambda: chain.table)
     for text, function in kind.functions(13).items():
         wanted = expected(kind, chain, function)
-        found = measured(Watched(function), pi, blocks)
+        found = default_measures(Watched(function), pi, blocks)
         assert found["label"][1] == pytest.approx(float(pi @ wanted), rel=1e-12, abs=1e-15), text
         assert found["ratio"][1] == pytest.approx(float(pi @ wanted) / 2.0, rel=1e-12), text
 

@@ -47,7 +47,7 @@ def edges_of_states(model: ChainModel, numbers: Any) -> dict[tuple[int, int], fl
     space = space_of(model)
     found: dict[tuple[int, int], float] = {}
     for number in numbers:
-        state = model.State(*space.state(space.unnumbered(np.array([number]))[:, 0]))
+        state = model.State(*space.state(space.codes_of_numbers(np.array([number]))[:, 0]))
         for target, rate in model.rules(state, model.symbols()):
             pair = int(number), int(space.numbers(space.codes([target]))[0])
             if rate > 0.0:
@@ -73,9 +73,9 @@ def on_arrays():
         model = FunctionModel(rules, None, params or {}, space=given)
         space = Space.of(model.State, model.space(), model.name)
         calls = Calls(model, space)
-        found = ArrayRules(calls, space).transitions(np.arange(space.size))
-        assert found.invalid.tolist() == list(bad)  # whose transitions plain Python is to name
-        good = np.setdiff1d(np.arange(space.size), found.invalid)
+        found = ArrayRules(calls, space).edges(np.arange(space.size))
+        assert found.deferred.tolist() == list(bad)  # whose transitions plain Python is to name
+        good = np.setdiff1d(np.arange(space.size), found.deferred)
         expected = edges_by_python(calls, space, good)
         order = np.argsort(found.sources, kind="stable")
         assert found.sources[order].tolist() == expected.sources.tolist()

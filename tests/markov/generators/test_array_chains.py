@@ -100,9 +100,9 @@ def test_rates_are_put_where_they_belong():
 
 def test_other_transitions_do_not_fit():
     pattern = EdgePattern(edges((0, 1, 1.0), (1, 0, 1.0)), SPACE, None, 0)
-    assert pattern.fits(edges((0, 1, 3.0), (1, 0, 1.0)))
-    assert not pattern.fits(edges((1, 0, 1.0), (0, 1, 3.0)))
-    assert not pattern.fits(edges((0, 1, 3.0), (1, 0, 1.0))._replace(deferred=np.array([4])))
+    assert pattern.matches(edges((0, 1, 3.0), (1, 0, 1.0)))
+    assert not pattern.matches(edges((1, 0, 1.0), (0, 1, 3.0)))
+    assert not pattern.matches(edges((0, 1, 3.0), (1, 0, 1.0))._replace(deferred=np.array([4])))
 
 
 def test_a_state_that_counts_and_is_left_to_python():
@@ -217,9 +217,9 @@ def ready_of_batches(model):
 
 def test_vectors_and_values_that_are_no_numbers():
     calls, space = ready_of_batches(Stations())
-    found = ArrayRules(calls, space).transitions(np.arange(space.size))
+    found = ArrayRules(calls, space).edges(np.arange(space.size))
     expected = edges_by_python(calls, space, np.arange(space.size))
-    assert not len(found.invalid)
+    assert not len(found.deferred)
     rows = sorted(zip(found.sources, found.targets, found.rates, strict=True))
     assert rows == sorted(zip(expected.sources, expected.targets, expected.rates, strict=True))
 

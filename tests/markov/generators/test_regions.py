@@ -80,7 +80,7 @@ def test_regions_fill_the_space(model):
         covered[box] += 1
         for corner in itertools.islice(itertools.product(*(sorted({a, b}) for a, b in ends)), 40):
             seen = [
-                (tuple(t - c for t, c in zip(space.flat(target), corner, strict=True)), rate)
+                (tuple(t - c for t, c in zip(space.flatten(target), corner, strict=True)), rate)
                 for target, rate in model.transitions(space.assemble(corner))
                 if rate > 0.0
             ]
@@ -451,13 +451,13 @@ def test_rules_that_cannot_be_followed_have_a_box_that_grows(monkeypatch):
     monkeypatch.setattr(ChainBuilder, "growth_states", ())
     monkeypatch.setattr("markov.generators.array_chains.COMPLETE_SPACE_STATES", 0)
     grown = []
-    again = GrowingBoxBuilder._with_invalid
+    again = GrowingBoxBuilder._complete_by_python
 
     def counted(ways, found):
         grown.append(ways.space.shape)
         return again(ways, found)
 
-    monkeypatch.setattr(GrowingBoxBuilder, "_with_invalid", counted)
+    monkeypatch.setattr(GrowingBoxBuilder, "_complete_by_python", counted)
     found, plain = both((looked_up, {"x": 0, "y": 0}, {"table": TABLE}))
     assert found.chain.how == "the rules on arrays of states"
     assert found == plain
@@ -530,10 +530,12 @@ def test_a_float_that_equals_an_int_is_left_to_plain_python():
 @pytest.mark.usefixtures("boxes_early")
 def test_rules_that_leave_the_box_are_left_to_plain_python(monkeypatch):
     """The box is not believed: one that is too small is noticed."""
-    over = BoxBuilder.over.__func__
+    over = BoxBuilder.on_box.__func__
     small = [range(60), range(70)]
     monkeypatch.setattr(
-        BoxBuilder, "over", classmethod(lambda cls, builder, box: over(cls, builder, box.within(small, exact=True)))
+        BoxBuilder,
+        "on_box",
+        classmethod(lambda cls, builder, box: over(cls, builder, box.with_ranges(small, exact=True))),
     )
     found, plain = both(CASES["grid"])
     assert found.chain.how == plain.chain.how == PLAIN

@@ -15,7 +15,7 @@ import pytest
 from markov import ChainModel, explore, stationary
 from markov.errors import RuleError, TooLargeError
 from markov.exploration import InfiniteChain
-from markov.generators.hulls import hull_of, value
+from markov.generators.hulls import bounds_at, hull_of
 from markov.generators.plain import Calls, Enumeration
 from markov.generators.polynomials import Unfollowed, terms_of
 from markov.generators.unbounded import parts_of
@@ -56,10 +56,10 @@ def test_every_part_bounds_the_plain_value(name):
             found = 0
             for part in parts:
                 offsets = part.offsets((a, b))
-                if offsets is None or any(value(fact, offsets)[0] < 0 for fact in part.facts):
+                if offsets is None or any(bounds_at(fact, offsets)[0] < 0 for fact in part.facts):
                     continue
                 found += 1
-                low, high = value(terms_of(part.result, 2), offsets)
+                low, high = bounds_at(terms_of(part.result, 2), offsets)
                 assert low - Fraction(1, 10**9) <= formula(a, b) <= high + Fraction(1, 10**9)
             assert found == 1
 
@@ -69,7 +69,7 @@ def test_powers_of_a_base_near_one_are_in_their_interval(base: float) -> None:
     """One over the base is rounded, which the exponent multiplies."""
     exponent = 100_000
     (part,) = parts_of(lambda places: 1.0 / base ** (places[0] + exponent), (0,), (None,))
-    _, high = value(terms_of(part.result, 1), part.offsets((0,)))
+    _, high = bounds_at(terms_of(part.result, 1), part.offsets((0,)))
     with localcontext(prec=50):
         exact = Fraction(Decimal(base) ** -exponent)
     assert exact <= high <= exact * (1 + 3 * exponent * Fraction(1, 2**53))

@@ -97,7 +97,7 @@ def test_start_decides_between_closed_classes():
 @pytest.mark.parametrize("reachable", [True, False])
 def test_arrays_give_the_chain_of_plain_python(reachable):
     builder = ChainBuilder(Started(capacity=300), reachable, 10**6)
-    plain, found = builder.by_python(), builder.by_arrays()
+    plain, found = builder.build_by_python(), builder.build_on_arrays()
     assert found.how == "the rules on arrays of states"
     assert plain.how == "the rules as they stand"
     np.testing.assert_array_equal(found.codes, plain.codes)
@@ -116,7 +116,7 @@ def tree(s, q):
 
 def search(model, start, **options):
     calls = Calls(model, space_of(model))
-    return Enumeration(calls, [calls.known(state) for state in start], **options)
+    return Enumeration(calls, [calls.as_state(state) for state in start], **options)
 
 
 def test_a_search_may_be_continued():

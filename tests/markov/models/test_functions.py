@@ -31,16 +31,16 @@ from markov import (
 from markov.errors import RuleError
 from markov.models import functions
 from markov.models.functions import (
-    Function,
+    StateFunction,
     as_mean,
+    concatenate_means,
     evaluate_by_state,
+    evaluate_condition,
+    evaluate_mapping,
     evaluate_on_arrays,
     is_inverted,
-    members_of,
     number_of,
     refuse_changing_values,
-    stack,
-    values_of,
 )
 from markov.models.spaces import Space
 from markov.models.state_tables import StateTable
@@ -62,7 +62,7 @@ class Disk(NamedTuple):
 
 
 SPACE_EVALUATION = Space(Disk, {"n": range(90), "m": range(90), "mode": Mode})
-LARGE = StateTable(SPACE_EVALUATION, SPACE_EVALUATION.unnumbered(np.arange(SPACE_EVALUATION.size)))
+LARGE = StateTable(SPACE_EVALUATION, SPACE_EVALUATION.codes_of_numbers(np.arange(SPACE_EVALUATION.size)))
 
 
 def walk(n: int, q: Any) -> Any:
@@ -92,7 +92,7 @@ def test_sets_are_what_python_says(condition: Any, mean: float) -> None:
 def test_an_enumeration_in_a_loop() -> None:
     """One lambda, one code object, and another value each time."""
     for mode in Mode:
-        found = values_of(lambda s, _q, m=mode: {"at": s.mode is m}, None, LARGE, "labels")
+        found = evaluate_mapping(lambda s, _q, m=mode: {"at": s.mode is m}, None, LARGE, "labels")
         assert found["at"].of.tolist() == [s.mode is mode for s in LARGE.plain()]
 
 
@@ -109,14 +109,14 @@ def test_a_rare_state_of_a_large_chain_is_not_missed() -> None:
         lambda s: np.logical_and(s.n == 41, s.m == 57) and s.mode is Mode.SEEK,
         lambda s: np.sum([s.n == 41, s.m == 57, s.mode is Mode.SEEK]) == 3,
     ):
-        members = np.flatnonzero(members_of(condition, LARGE, "to"))
+        members = np.flatnonzero(evaluate_condition(condition, LARGE, "to"))
         assert list(LARGE.plain(members)) == [rare]
 
 
 def test_whole_numbers_of_any_size() -> None:
-    found = members_of(lambda s: s.n**40 % 3 == 1 and s.n, LARGE, "to")
+    found = evaluate_condition(lambda s: s.n**40 % 3 == 1 and s.n, LARGE, "to")
     assert found.tolist() == [bool(s.n**40 % 3 == 1 and s.n) for s in LARGE.plain()]
-    assert members_of(lambda s: 10**400, LARGE.part(slice(3)), "to").all()
+    assert evaluate_condition(lambda s: 10**400, LARGE.part(slice(3)), "to").all()
 
 
 def test_a_function_for_arrays_only_is_refused_with_what_to_write() -> None:
@@ -137,8 +137,8 @@ def test_measures_of_the_library_hold_for_each_state(model: ChainModel) -> None:
     """They are called with all states at once, without a comparison."""
     table = MarkovChain(model).table
     assert getattr(type(model).rewards, "__elementwise__", False)
-    at_once = values_of(model.function_of_state("rewards", None), None, table, "rewards")
-    one_by_one = values_of(lambda s, _q: model.rewards(s), None, table, "rewards")
+    at_once = evaluate_mapping(model.function_of_state("rewards", None), None, table, "rewards")
+    one_by_one = evaluate_mapping(lambda s, _q: model.rewards(s), None, table, "rewards")
     assert at_once.keys() == one_by_one.keys()
     for name, mean in at_once.items():
         for part, other in zip(mean.parts(), one_by_one[name].parts(), strict=True):
@@ -172,7 +172,7 @@ class State(NamedTuple):
 
 
 SPACE = Space(State, {"n": range(52), "m": range(40), "kind": ["a", "b"]})
-TABLE = StateTable(SPACE, SPACE.unnumbered(np.arange(SPACE.size)))
+TABLE = StateTable(SPACE, SPACE.codes_of_numbers(np.arange(SPACE.size)))
 LISTED = list(TABLE.plain())
 RATES = np.array([0.5, 2.0, 7.25])
 NAMES = {3: 1, 5: 2}
@@ -194,7 +194,7 @@ def described(s: Any) -> float:
 
 
 def on_arrays(function: Callable[[Any], Any], parameters: Any = None) -> Any:
-    return evaluate_on_arrays(Function(function, function, parameters, "", number_of, ""), TABLE)
+    return evaluate_on_arrays(StateFunction(function, function, parameters, "", number_of, ""), TABLE)
 
 
 @for_each([
@@ -265,12 +265,12 @@ def test_other_names_in_other_states_are_left_to_plain_python() -> None:
 def test_values_that_differ_from_plain_python_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     right = evaluate_on_arrays
 
-    def wrong(function: Function, table: StateTable) -> Any:
+    def wrong(function: StateFunction, table: StateTable) -> Any:
         return {key: mean._replace(of=mean.of + 1.0) for key, mean in right(function, table).items()}
 
     monkeypatch.setattr(functions, "PLAIN_STATES", 0)
     monkeypatch.setattr(functions, "evaluate_on_arrays", wrong)
-    assert functions.numbers_of(lambda s: s.n, TABLE, "reward").of.tolist() == [s.n for s in LISTED]
+    assert functions.evaluate_number(lambda s: s.n, TABLE, "reward").of.tolist() == [s.n for s in LISTED]
 
 
 # A function called with one state after the other.
@@ -278,11 +278,11 @@ def test_values_that_differ_from_plain_python_are_not_taken(monkeypatch: pytest.
 TABLE_PLAIN_EVALUATION = StateTable.of(["up", "down", "broken"])
 
 
-def function(call: Any) -> Function:
+def function(call: Any) -> StateFunction:
     def value(given: Any) -> Any:
         return as_mean(given, 1) if isinstance(given, Mean) else number_of(given)
 
-    return Function(call, call, None, "model.labels", value, "return a number")
+    return StateFunction(call, call, None, "model.labels", value, "return a number")
 
 
 def test_values_are_in_the_order_of_the_states() -> None:
@@ -387,13 +387,13 @@ def test_one_number_stands_for_all_states() -> None:
 
 def test_rows_of_states_are_stacked_where_they_are_of_one_kind() -> None:
     rows = [as_mean(Mean(float(k), over=1.0 + k), 1) for k in range(3)]
-    found = stack(rows)
+    found = concatenate_means(rows)
     assert found.of.tolist() == [0.0, 1.0, 2.0]
     assert found.over.tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(TypeError, match=r"in some states only"):
-        stack([rows[0], as_mean(1.0, 1)])
+        concatenate_means([rows[0], as_mean(1.0, 1)])
     with pytest.raises(TypeError, match=r"in some states only"):
-        stack([as_mean(1.0, 1), as_mean(Mean((1, 2), dims=("queue",)), 1)])
+        concatenate_means([as_mean(1.0, 1), as_mean(Mean((1, 2), dims=("queue",)), 1)])
 
 
 def test_a_ratio_of_zeros_is_not_a_number() -> None:

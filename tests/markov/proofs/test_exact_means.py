@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from markov import GTH, Kanban, MarkovChain, Multilevel, explore, stationary
-from markov.models.measures import chosen
+from markov.models.measures import resolve_measure
 from markov.proofs.bounded import ExactBounded
 from markov.proofs.checker import check
 from tests.markov.conftest import Queue
@@ -85,7 +85,7 @@ def test_kanban_with_one_ticket_against_fractions(method):
     model = explore(Kanban(tickets=1))
     exact = stationary(model, exact=True)
     chain = exact.chain
-    f = chosen("throughput", chain.model, chain.table, np.arange(chain.size)).of
+    f = resolve_measure("throughput", chain.model, chain.table, np.arange(chain.size)).of
     found = stationary(model, method).bound("throughput", exact=True)
     assert found.error < 1e-28
     assert mean_of(f, exact.exact) in found

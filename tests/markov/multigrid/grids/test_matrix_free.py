@@ -246,7 +246,7 @@ def test_states_and_classes_are_those_of_the_search(model, plain):
     places = grid_of(model).states
     chain = explore(model, compiled=False).chain
     numbers = np.concatenate([found for found, _ in places.blocks()])
-    assert np.array_equal(model._space.unnumbered(numbers), chain._codes)
+    assert np.array_equal(model._space.codes_of_numbers(numbers), chain._codes)
     assert places.size == chain.size
     assert places.transitions == chain.transitions
     recurrent = np.concatenate([found for found, _ in places.blocks(RECURRENT)])
