@@ -543,7 +543,7 @@ class GrowingBoxBuilder(BoxBuilder):
         return cls.on_box(builder, space.with_ranges(ranges, exact=True))
 
     def _complete_by_python(self, chain: ArrayChain) -> Built | None:
-        """Return the chain over a larger box, which has the targets of the invalid state; None if arrays cannot."""
+        """Return the chain over a larger box, with the targets of the state that left it; None if arrays cannot."""
         assert chain.invalid is not None
         code = self.space.codes_of_numbers(np.array([chain.invalid]))[:, 0]
         state = self.calls.name_fields(self.space.state(code))

@@ -25,7 +25,9 @@ Range = tuple[int, float]
 
 
 class Hull:
-    """A set of states that no rule leaves: a range of the components in each mode, a set of values of the others.
+    """A set of states that no rule leaves: for each value of the few-valued components, a range of all others.
+
+    A mode is a tuple of values of the components with few values.
 
     Parameters
     ----------

@@ -97,7 +97,8 @@ class Polynomial:
         self.run, self.terms, self.positive = run, dict(terms), positive
 
     @property  # type: ignore[misc]
-    def __class__(self) -> Any:  # for isinstance
+    def __class__(self) -> Any:
+        """Type ``int``, so that ``isinstance(x, int)`` holds for the stand-in."""
         return int
 
     # Arithmetic
@@ -148,6 +149,7 @@ class Polynomial:
         return self._from_terms(divide_terms(top, bottom), positive)
 
     def __pow__(self, power: Any) -> Any:
+        """Return the power with a constant exponent, within bounds if that is a fraction."""
         exponent = as_fraction(power)
         if exponent is None:
             raise Unfollowed("a power whose exponent depends on the state as well")
@@ -232,6 +234,7 @@ class Polynomial:
         return self._from_terms(terms, positive)
 
     def __mod__(self, divisor: Any) -> int:
+        """Return the remainder by a small integer, which all states of the box share (the run splits the box)."""
         if type(divisor) is not int or not 1 <= divisor <= MAX_DIVISOR:
             raise Unfollowed(f"% by another number than 1 to {MAX_DIVISOR}")
         return self.run.remainder(self._require_integral().terms, divisor)
@@ -324,11 +327,13 @@ class Polynomial:
         return terms
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        """Return a NumPy function of polynomials and scalars; Unfollowed if there is none for polynomials."""
         if method != "__call__" or ufunc not in UFUNCS or any(np.ndim(v) for v in inputs if type(v) is not Polynomial):
             raise Unfollowed(f"numpy.{ufunc.__name__}")
         return UFUNCS[ufunc](*(v.item() if isinstance(v, NUMPY) else v for v in inputs))
 
     def __getattr__(self, name: str) -> NoReturn:
+        """Raise Unfollowed for an attribute of numbers that polynomials do not have."""
         if name.startswith("__"):
             raise AttributeError(name)
         raise Unfollowed(f".{name}")
@@ -346,9 +351,11 @@ class Growing:
         self.reciprocal = reciprocal
 
     def __rtruediv__(self, other: Any) -> Any:
+        """Return ``other`` divided by this number, as ``other`` times the bound on the reciprocal."""
         return other * self.reciprocal
 
     def __mul__(self, other: Any) -> Any:
+        """Return the product with a positive number as a `Growing`; Unfollowed for other numbers."""
         if type(other) is Growing:
             return Growing(self.reciprocal * other.reciprocal)
         if not is_positive(other):
@@ -358,11 +365,13 @@ class Growing:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
+        """Return the quotient by a positive number as a `Growing`; Unfollowed for other numbers."""
         if not is_positive(other):
             raise Unfollowed(FASTER_THAN_POLYNOMIALS)
         return Growing(self.reciprocal * other)
 
     def __add__(self, other: Any) -> Any:
+        """Return the sum with a nonnegative number as a `Growing`; Unfollowed for other numbers."""
         width = self.reciprocal.run.width
         terms = {} if type(other) is Growing else terms_of(other, width)
         if terms is None or not is_nonnegative(terms):
@@ -373,11 +382,13 @@ class Growing:
     __radd__ = __add__
 
     def __eq__(self, other: object) -> bool:
+        """Return False for zero; Unfollowed for every other number."""
         if as_fraction(other) == 0:
             return False
         raise Unfollowed(FASTER_THAN_POLYNOMIALS)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        """Return a NumPy operator applied to this number and scalars; Unfollowed for other functions of NumPy."""
         if method != "__call__" or ufunc not in OPERATORS_OF_UFUNCS:
             raise Unfollowed(FASTER_THAN_POLYNOMIALS)
         return OPERATORS_OF_UFUNCS[ufunc](*(v.item() if isinstance(v, NUMPY) else v for v in inputs))

@@ -140,6 +140,7 @@ class DualNumber:
         return self
 
     def __abs__(self) -> DualNumber:
+        """Return the absolute value; KinkError at zero, where it has no derivative."""
         return self if self > 0.0 else -self
 
     def __bool__(self) -> bool:
@@ -167,6 +168,7 @@ class _RateTable:
         self._numbers: dict[Any, int] = {}
 
     def __call__(self, rate: Any) -> float:
+        """Return the index of a rate, a number or a `DualNumber`, in the table; a new rate is added."""
         varies = isinstance(rate, DualNumber)
         key = (rate.value, tuple(rate.slopes.items())) if varies else (float(rate), ())
         return float(self._numbers.setdefault(key, len(self._numbers)))

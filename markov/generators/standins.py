@@ -91,7 +91,8 @@ class Traced:
         self.span, self.offset = span, offset
 
     @property  # type: ignore[misc]
-    def __class__(self) -> Any:  # for isinstance
+    def __class__(self) -> Any:
+        """Type ``int``, so that ``isinstance(x, int)`` holds for the stand-in."""
         return int
 
     def _shift_by(self, other: Any, sign: int) -> Any:
@@ -140,6 +141,7 @@ class Traced:
         return self <= other and self >= other
 
     def __int__(self) -> int:
+        """Return the current value plus the offset, and narrow the span to this value."""
         return self.span.fix() + self.offset
 
     __index__ = __hash__ = __int__
@@ -156,11 +158,13 @@ class Traced:
         return format(int(self), form)
 
     def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the current value as an ``int``."""
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(int(self), name)
 
     def __array__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return the current value as an array of shape ()."""
         return np.array(int(self))
 
     def __bool__(self) -> bool:
@@ -239,7 +243,8 @@ class Curve:
         self.span, self.component, self.first, self.values = span, component, first, values
 
     @property  # type: ignore[misc]
-    def __class__(self) -> Any:  # for isinstance
+    def __class__(self) -> Any:
+        """Type ``int`` or ``float`` of the number, for ``isinstance``."""
         return int if self.values.dtype.kind == "i" else float
 
     @property
@@ -305,6 +310,7 @@ class Curve:
         return self.narrow(operation(self.values, other if operand is None else operand))
 
     def __bool__(self) -> bool:
+        """Return whether the number is not zero, and narrow the span to the values with the same answer."""
         return self.narrow(self.values != 0)
 
     def __hash__(self) -> int:
@@ -314,11 +320,13 @@ class Curve:
         return operator.index(self.read())
 
     def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the number at the current value of the component."""
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.read(), name)
 
     def __array__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return the number at the current value of the component as an array of shape ()."""
         return np.array(self.read())
 
     def __format__(self, form: str) -> str:

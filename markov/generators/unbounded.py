@@ -457,16 +457,20 @@ class _Substitute:
         self.original, self.followed = original, followed
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function for polynomials if an argument is one, otherwise the original function."""
         is_followed = any(type(value) in (Polynomial, Growing) for value in arguments)
         return (self.followed if is_followed else self.original)(*arguments, **options)
 
     def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the original function or type."""
         return getattr(self.original, name)
 
     def __instancecheck__(self, value: Any) -> bool:
+        """Return whether a value is an instance of the original type."""
         return isinstance(value, self.original)
 
     def __or__(self, other: Any) -> Any:
+        """Return the union of the original type with another one, as in ``int | float``."""
         return self.original | other
 
     __ror__ = __or__
@@ -483,11 +487,12 @@ SUBSTITUTES_BY_NAME = {name: SUBSTITUTES[id(getattr(builtins, name))] for name i
 class _ModuleProxy:
     """Proxy of a module that returns substituted copies of its functions when they are read."""
 
-    def __init__(self, module: types.ModuleType, value: Callable[[Any], Any]) -> None:
-        self._module, self._value = module, value
+    def __init__(self, module: types.ModuleType, substitute: Callable[[Any], Any]) -> None:
+        self._module, self._substitute = module, substitute
 
     def __getattr__(self, name: str) -> Any:
-        return self._value(getattr(self._module, name))
+        """Return the substituted copy of a member of the module."""
+        return self._substitute(getattr(self._module, name))
 
 
 class Substitution:

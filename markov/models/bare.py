@@ -126,12 +126,13 @@ class FunctionModel(ChainModel):
         return hash((FunctionModel, self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Return the pickled form of the model: its constructor's arguments, functions by name or by code."""
         arguments = {name: portable(value) for name, value in self._arguments().items()}
         notes = estimates_in(self)
         return _build_model, (arguments, notes) if notes else (arguments,)
 
     def __repr__(self) -> str:
-        """Name the function and its parameters."""
+        """Return the name of the function and its parameters, as in a call."""
         params = self.params._asdict() if hasattr(self.params, "_asdict") else {}
         return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in params.items())})"
 

@@ -54,6 +54,7 @@ class _UndeclaredState:
     """Descriptor in place of ``State`` in a model without one: it raises RuleError when an instance reads it."""
 
     def __get__(self, model: ChainModel | None, owner: type[Any]) -> Any:
+        """Return this descriptor when the class reads ``State``; RuleError when an instance does."""
         if model is None:
             return self
         msg = "write class State(NamedTuple) with the components of a state, rules(s, q), and start() or space()"
@@ -175,6 +176,7 @@ class ChainModel(Parametrized):
         return with_estimates(super().replace(**changes), estimates_in(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Return the pickled form of the model, with the notes about estimated parameters."""
         plain, notes = super().__reduce__(), estimates_in(self)
         return (_build_with_estimates, (plain, notes)) if notes else plain
 
