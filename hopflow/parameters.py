@@ -37,7 +37,18 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 
-from hopflow.checks import MAX_EXACT_INTEGER, choice, format_value, integer, number, one_number, unwrap_scalar
+from hopflow.checks import (
+    MAX_EXACT_INTEGER,
+    choice,
+    count_of,
+    dimensions,
+    format_value,
+    integer,
+    number,
+    one_number,
+    plain_number,
+    unwrap_scalar,
+)
 from hopflow.labels import refuse_labels
 from hopflow.results import table_html
 from hopflow.units import (
@@ -78,7 +89,7 @@ REQUIRED: Any = inspect.Parameter.empty
 
 
 class Declaration(NamedTuple):
-    """Default, unit, source and range of a parameter; see `param`."""
+    """Default, unit, source and range of a parameter, see `param`, and the type with which it is annotated."""
 
     default: Any = REQUIRED
     unit: str = "1"
@@ -89,13 +100,42 @@ class Declaration(NamedTuple):
     at_most: float | None = None
     choices: tuple[Any, ...] | None = None
     hint: str = ""
+    annotation: str = ""
 
     def check(self, name: str, value: Any) -> None:
-        """Raise ValueError for a value out of range; None is allowed where it is the default."""
+        """Raise ValueError for a value out of range; None is allowed where it is the default.
+
+        A parameter that is annotated as ``int`` is a whole number, and one that is annotated as a tuple has as many
+        numbers as its annotation.
+        """
         if self.choices is not None:
             choice(name, value, self.choices)
         elif self.has_range and not (value is None and self.default is None):
-            self._check_range(one_number, name, value)
+            self._check_numbers(name, value)
+
+    def _check_numbers(self, name: str, value: Any) -> Any:
+        """Return a number, or an array or tuple of numbers, after the check of type and range."""
+        if self.annotation.startswith("tuple["):
+            return self._check_tuple(name, value)
+        if any(word in self.annotation for word in ARRAY_TYPES):
+            return self._check_range(number, name, value)
+        if self.annotation.startswith(WHOLE_NUMBER_TYPES):
+            return integer(name, value, *self._whole_range, why=self.hint)
+        return self._check_range(one_number, name, value)
+
+    def _check_tuple(self, name: str, value: Any) -> tuple[Any, ...]:
+        """Return numbers as a tuple after the check of their count, types and range."""
+        types = self.annotation[len("tuple[") : self.annotation.index("]")].split(", ")
+        of_integers, count = types[0] == "int", None if types[-1] == "..." else len(types)
+        shape = dimensions(value) if of_integers else self._check_range(number, name, value).shape
+        if shape is None or len(shape) != 1 or count not in (None, *shape):
+            expected = "several numbers" if count is None else count_of(count, "number")
+            hint = f" ({self.hint})" if self.hint else ""
+            raise ValueError(f"{name} = {format_value(value)}: must be {expected}{hint}")
+        if not of_integers:
+            return tuple(map(plain_number, value))
+        bounds = self._whole_range
+        return tuple(integer(f"{name}[{n}]", entry, *bounds, why=self.hint) for n, entry in enumerate(value))
 
     def _check_range(self, check: Callable[..., Any], name: str, value: Any) -> Any:
         unit = BARE.get(cast("Dimension", self.unit), self.unit)
@@ -104,18 +144,18 @@ class Declaration(NamedTuple):
             name, value, above=self.above, at_least=self.at_least, below=self.below, at_most=self.at_most, hint=hint
         )
 
-    def convert(self, name: str, value: Any, annotation: str, packet_size: float | None = None) -> Any:
-        """Return an argument in SI units, after the check of its range.
+    def convert(self, name: str, value: Any, packet_size: float | None = None) -> Any:
+        """Return an argument in SI units, after the check of its type and range.
+
+        The annotation ``int`` demands a whole number, ``float`` one number, a tuple as many numbers, an array type
+        numbers of any shape. Values of other types are returned as they are, after the conversion of units.
 
         Parameters
         ----------
         name
             Name of the parameter.
         value
-            Its argument; None is allowed where it is the default.
-        annotation
-            Type of the parameter as written. ``int`` demands a whole number, ``float`` one number, an array type
-            numbers of any shape. Values of other types are returned as they are, after the conversion of units.
+            Argument of the parameter; None is allowed where it is the default.
         packet_size
             Bytes of a packet of rates in bits and amounts in bytes; None: the default size.
         """
@@ -126,13 +166,15 @@ class Declaration(NamedTuple):
         if self.unit in BARE:
             size = PACKET_SIZE if packet_size is None else packet_size
             value = in_units(name, value, cast("Dimension", self.unit), size)
-        if any(word in annotation for word in ARRAY_TYPES):
-            return self._check_range(number, name, value)
-        if annotation.startswith(("int", "WholeWithUnit")) and not isinstance(value, PacketUnits):
-            return integer(name, value, *self._whole_range, why=self.hint)
-        if not annotation.startswith(NUMBER_TYPES):
+        if not self.has_numbers:
             return value
-        checked = self._check_range(one_number, name, value)
+        if isinstance(value, PacketUnits) and self.annotation.startswith(WHOLE_NUMBER_TYPES):
+            # whole in packets of a scenario's size, to which it is converted later
+            self._check_range(one_number, name, value)
+            return value
+        checked = self._check_numbers(name, value)
+        if type(checked) is not float:
+            return checked
         value = unwrap_scalar(value)
         return value if isinstance(value, (int, float)) else checked
 
@@ -151,12 +193,17 @@ class Declaration(NamedTuple):
             return self
         ranged = self if self.has_range or self.choices is not None else base
         unit = base.unit if self.unit == "1" else self.unit
-        return ranged._replace(default=self.default, unit=unit, source=self.source)
+        return ranged._replace(default=self.default, unit=unit, source=self.source, annotation=self.annotation)
 
     def with_default(self, default: Any) -> Declaration:
         """Return the declaration with another default, whose source is unknown."""
         same = default is self.default or _key(_freeze(default)) == _key(_freeze(self.default))
         return self if same else self._replace(default=default, source="")
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether the parameter is annotated as a number, an array or a tuple of numbers."""
+        return self.annotation.startswith(NUMBER_TYPES) or any(word in self.annotation for word in ARRAY_TYPES)
 
     @property
     def has_range(self) -> bool:
@@ -178,8 +225,10 @@ class Declaration(NamedTuple):
 
 ARRAY_TYPES = ("ArrayLike", "NDArray", "Sequence", "WithUnits")
 """Annotations of parameters that take several numbers contain one of these words."""
-NUMBER_TYPES = ("float", "int", "WithUnit", "WholeWithUnit")
-"""Annotations of parameters that take one number begin with one of these words."""
+WHOLE_NUMBER_TYPES = ("int", "WholeWithUnit")
+"""Annotations of parameters that take one whole number begin with one of these words."""
+NUMBER_TYPES = ("float", "WithUnit", *WHOLE_NUMBER_TYPES, "tuple[float", "tuple[int")
+"""Annotations of parameters that take one number, or a tuple of numbers, begin with one of these words."""
 
 
 def param(
@@ -211,7 +260,8 @@ def param(
     source
         Source of the default: document, section, and the number as printed there.
     above, at_least, below, at_most
-        Bounds of one number; without any of them the parameter is not checked.
+        Bounds of a number, or of each number of a tuple; without any of them the parameter is not checked. An ``int``
+        must be a whole number.
     choices
         All allowed values.
     hint
@@ -268,18 +318,16 @@ def validate_parameters(target: C) -> C:
         raise TypeError(f"{kind.__name__}: must be a dataclass or a function")
     function = kind.__init__ if of_class else kind
     signature = inspect.signature(function)
-    annotations: dict[str, str] = {}
     declarations: dict[str, Declaration] = {}
     parameters: list[inspect.Parameter] = []
     for name, parameter in signature.parameters.items():
         if isinstance(declaration := parameter.default, Declaration):
-            annotations[name] = text = str(getattr(parameter.annotation, "__name__", parameter.annotation))
-            is_number = text.startswith(NUMBER_TYPES) or any(word in text for word in ARRAY_TYPES)
-            if declaration.has_range and not is_number:
+            declaration = declaration._replace(annotation=_type_text(parameter.annotation))
+            if declaration.has_range and not declaration.has_numbers:
                 expected = f"a range needs a type that begins with {', '.join(NUMBER_TYPES)}, or an array type"
-                raise TypeError(f"{kind.__name__}: {name}: {text}: {expected}")
+                raise TypeError(f"{kind.__name__}: {name}: {declaration.annotation}: {expected}")
             if declaration.default is not REQUIRED:
-                default = declaration.convert(name, declaration.default, annotations[name])
+                default = declaration.convert(name, declaration.default)
                 declaration = declaration._replace(default=default)
             declarations[name] = declaration
             parameter = parameter.replace(default=declaration.default)
@@ -295,31 +343,38 @@ def validate_parameters(target: C) -> C:
         for entry in parameters
         if entry.kind is entry.KEYWORD_ONLY and entry.default is not REQUIRED
     }
-    dimensions = {name: declaration.unit for name, declaration in declarations.items() if declaration.unit in BARE}
-    signature = with_strings(signature, dimensions)
+    units = {name: declaration.unit for name, declaration in declarations.items() if declaration.unit in BARE}
+    signature = with_strings(signature, units)
 
     if of_class:
+        fields = tuple(declarations)
         declarations = {**getattr(kind, "__declarations__", {}), **declarations}
-        _check_fields(kind, declarations, annotations)
+        _check_fields(kind, declarations, fields)
         kind.__init__.__signature__ = signature
     else:
 
         def converter(name: str) -> Callable[[Any, float | None], Any]:
-            return lambda value, size: declarations[name].convert(name, value, annotations[name], size)
+            return lambda value, size: declarations[name].convert(name, value, size)
 
         call = convert_arguments(kind.__name__, function, {name: converter(name) for name in declarations})
         call.__signature__ = signature
-    call.__quantities__ = {**getattr(kind, "__quantities__", {}), **dimensions}
+    call.__quantities__ = {**getattr(kind, "__quantities__", {}), **units}
     call.__declarations__ = declarations
     return cast("C", call)
 
 
-def _check_fields(kind: Any, declarations: Mapping[str, Declaration], annotations: Mapping[str, str]) -> None:
+def _type_text(annotation: Any) -> str:
+    """Return the annotation of a parameter, a type or a string of it, as text."""
+    text = getattr(annotation, "__forward_arg__", annotation)
+    return text.__name__ if isinstance(text, type) else str(text)
+
+
+def _check_fields(kind: Any, declarations: Mapping[str, Declaration], names: Collection[str]) -> None:
     """Let a dataclass convert and check its declared fields before its ``__post_init__``, in derived classes too."""
 
     def convert(self: Any, name: str, value: Any, packet_size: float | None) -> Any:
         declaration = type(self).__declarations__[name]  # of a derived class, where it declares the field again
-        return declaration.convert(name, value, annotations[name], packet_size)
+        return declaration.convert(name, value, packet_size)
 
     if not hasattr(kind, "__post_init__"):  # then the constructor does not call it
         assign_fields = kind.__init__
@@ -330,7 +385,7 @@ def _check_fields(kind: Any, declarations: Mapping[str, Declaration], annotation
             self.__post_init__()
 
         kind.__init__ = construct
-    convert_fields(kind, annotations, convert)
+    convert_fields(kind, names, convert)
     for field in dataclasses.fields(kind):
         if isinstance(field.default, Declaration):
             default = declarations[field.name].default
@@ -473,7 +528,12 @@ def _in_units(name: str, value: Any, dimension: Dimension, declared: object = "i
 def _take_declarations(params: Any) -> dict[str, Declaration]:
     """Return the declarations among the defaults of a NamedTuple, and replace them by their defaults."""
     defaults_or_declarations = params._field_defaults
-    declarations = {name: value for name, value in defaults_or_declarations.items() if isinstance(value, Declaration)}
+    annotations = getattr(params, "__annotations__", {})
+    declarations = {
+        name: value._replace(annotation=_type_text(annotations.get(name, "")))
+        for name, value in defaults_or_declarations.items()
+        if isinstance(value, Declaration)
+    }
     if declarations:
         defaults = {
             name: declarations[name].default if name in declarations else default

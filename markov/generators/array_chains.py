@@ -257,7 +257,7 @@ class _EdgeCollector:
         return int(new) - old, bool(low <= new < high)
 
     def edges(self) -> Edges:
-        """Return the collected transitions, without those of states that have an invalid one, as `Edges`."""
+        """Return the collected transitions, as `Edges`; states with an invalid one are deferred."""
         none = np.zeros(0, dtype=np.int64)
         invalid = np.unique(np.concatenate([none, *self.invalid]))
         if not self.sources:

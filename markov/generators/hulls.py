@@ -277,7 +277,7 @@ def bounds_at(terms: Terms, offsets: Sequence[int]) -> tuple[Fraction, Fraction]
 
 
 def _narrow_ranges(fact: Terms, inside: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return the offset ranges in which a linear polynomial can be >= 0; those of ``inside`` if it is not linear."""
+    """Return the offset ranges in which a linear polynomial can be >= 0; ``inside`` if it is not linear."""
     if any(sum(m) > 1 for m in fact):
         return inside
     narrowed = list(inside)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import integer, number, one_number
 from hopflow.functions import where
+from hopflow.parameters import param
 from markov.models.functions import elementwise
 from markov.models.rules import ChainModel
 
@@ -44,13 +44,12 @@ class BirthDeath(ChainModel):
     class Params(NamedTuple):
         """Parameters of the chain: rates of births and deaths in 1/s."""
 
-        births: tuple[float, ...] = (3.0, 2.0, 1.0)
-        deaths: tuple[float, ...] = (1.0, 2.0, 3.0)
+        births: tuple[float, ...] = param((3.0, 2.0, 1.0), "1/s", above=0.0)
+        deaths: tuple[float, ...] = param((1.0, 2.0, 3.0), "1/s", above=0.0)
 
     def check(self) -> None:
-        """Raise ValueError unless there are as many rates of births as of deaths, all > 0."""
-        births, deaths = (number(k, getattr(self, k), above=0.0) for k in ("births", "deaths"))
-        if births.ndim != 1 or births.shape != deaths.shape or not births.size:
+        """Raise ValueError unless there are as many rates of births as of deaths."""
+        if len(self.births) != len(self.deaths) or not self.births:
             raise ValueError(f"births = {self.births!r}: must be rates, as many as deaths")
 
     def space(self) -> Mapping[str, range]:
@@ -93,15 +92,9 @@ class MM1K(ChainModel):
     class Params(NamedTuple):
         """Parameters of the queue: rates in 1/s, and the largest number of customers."""
 
-        arrival_rate: float = 7.0
-        service_rate: float = 10.0
-        capacity: int = 30
-
-    def check(self) -> None:
-        """Raise ValueError for rates <= 0 or an invalid capacity."""
-        one_number("arrival_rate", self.arrival_rate, above=0.0)
-        one_number("service_rate", self.service_rate, above=0.0)
-        integer("capacity", self.capacity, 1, 10**9)
+        arrival_rate: float = param(7.0, "1/s", above=0.0)
+        service_rate: float = param(10.0, "1/s", above=0.0)
+        capacity: int = param(30, "customers", at_least=1, at_most=10**9)
 
     def space(self) -> Mapping[str, range]:
         """Return the values of the state: n = 0 .. capacity."""
@@ -144,16 +137,9 @@ class JacksonTandem(ChainModel):
     class Params(NamedTuple):
         """Parameters of the tandem: rates in 1/s, and the largest number of customers."""
 
-        arrival_rate: float = 4.0
-        service_rates: tuple[float, float] = (7.0, 5.0)
-        capacity: int = 12
-
-    def check(self) -> None:
-        """Raise ValueError for rates <= 0 or an invalid capacity."""
-        one_number("arrival_rate", self.arrival_rate, above=0.0)
-        if number("service_rates", self.service_rates, above=0.0).shape != (2,):
-            raise ValueError(f"service_rates = {self.service_rates!r}: must be two rates")
-        integer("capacity", self.capacity, 1, 10**9)
+        arrival_rate: float = param(4.0, "1/s", above=0.0)
+        service_rates: tuple[float, float] = param((7.0, 5.0), "1/s", above=0.0)
+        capacity: int = param(12, "customers", at_least=1, at_most=10**9)
 
     def space(self) -> Mapping[str, range]:
         """Return the values of each component: n, m = 0 .. capacity; states with n + m > capacity are transient."""
@@ -198,16 +184,12 @@ class Courtois(ChainModel):
     class Params(NamedTuple):
         """Parameter of the chain: scale of the rates between groups of states."""
 
-        coupling: float = 1.0
+        coupling: float = param(1.0, above=0.0)
 
     class Symbols(NamedTuple):
         """Parameters that the rules read: rates from state x to y in 1/s."""
 
         rates: tuple[tuple[float, ...], ...]
-
-    def check(self) -> None:
-        """Raise ValueError for a coupling <= 0."""
-        one_number("coupling", self.coupling, above=0.0)
 
     def symbols(self) -> Symbols:
         """Return the parameters that the rules read: the rates between all states in 1/s."""
@@ -269,11 +251,7 @@ class Cluster(ChainModel):
     class Params(NamedTuple):
         """Parameter of the chain: number of workstations on each side."""
 
-        workstations: int = 4
-
-    def check(self) -> None:
-        """Raise ValueError for an invalid number of workstations."""
-        integer("workstations", self.workstations, 1, 10**6)
+        workstations: int = param(4, at_least=1, at_most=10**6)
 
     def space(self) -> Mapping[str, range]:
         """Return the values of each component of the state."""
@@ -357,11 +335,7 @@ class Kanban(ChainModel):
     class Params(NamedTuple):
         """Parameter of the chain: number of tickets of each cell."""
 
-        tickets: int = 1
-
-    def check(self) -> None:
-        """Raise ValueError for an invalid number of tickets."""
-        integer("tickets", self.tickets, 1, 30)
+        tickets: int = param(1, at_least=1, at_most=30)
 
     def space(self) -> Mapping[str, range]:
         """Return the values of each component: 0 .. tickets."""
@@ -443,11 +417,7 @@ class CoxTandem(ChainModel):
     class Params(NamedTuple):
         """Parameter of the chain: capacity of each queue."""
 
-        capacity: int = 15
-
-    def check(self) -> None:
-        """Raise ValueError for an invalid capacity."""
-        integer("capacity", self.capacity, 1, 10**6)
+        capacity: int = param(15, "customers", at_least=1, at_most=10**6)
 
     def space(self) -> Mapping[str, range]:
         """Return the values of each component: 0 .. capacity for the queues, 1 and 2 for the phase."""
@@ -500,11 +470,7 @@ class Polling(ChainModel):
     class Params(NamedTuple):
         """Parameter of the chain: number of stations."""
 
-        stations: int = 5
-
-    def check(self) -> None:
-        """Raise ValueError for an invalid number of stations."""
-        integer("stations", self.stations, 1, 30)
+        stations: int = param(5, at_least=1, at_most=30)
 
     def space(self) -> Mapping[str, range]:
         """Return the values of each component: all stations, 0 and 1, and all sets of stations."""

@@ -7,12 +7,12 @@ Source: R. Malhotra, R. van Haalen, M. Mandjes, R. Nunez-Queija, Modeling the in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, integer, number, one_number
-from hopflow.units import Dimension, quantities
+from hopflow.checks import integer
+from hopflow.parameters import param
 from markov.models.functions import Mean, elementwise
 from markov.models.measures import Measure
 from markov.models.rules import ChainModel, add_at
@@ -25,23 +25,29 @@ __all__ = ["PauseChain", "PauseTandem"]
 UP, DOWN = 1, 2  # a link at its full rate, a paused one
 RATES_PER_BLOCK = 8  # the length of tuples of rates is a multiple
 
+# Declarations of the parameters that both models have
 
-def check_control(p: Any, smallest: int, why: str) -> None:
-    """Raise ValueError for an invalid parameter ``p`` of a pause chain: thresholds, rates, the round-trip time.
+HIGH_THRESHOLD: int = param(15, "amount")
+LOW_THRESHOLD: int | None = param(None, "amount")
+LINK_RATE: float = param(100.0, "rate", above=0.0)
+PAUSED_RATE: float = param(2.0, "rate", at_least=0.0)
+BOTTLENECK_RATE: float = param(15.0, "rate", above=0.0)
+ARRIVAL_RATES: tuple[float, ...] = param((25.0, 1.0), "rate", at_least=0.0)
+RTT: float = param(1.0, "time", above=0.0)
+MAX_BUFFER = 10**9
 
-    ``smallest`` is the largest threshold that the buffers allow, and ``why`` its origin.
+
+def check_control(p: Any, largest: int, why: str) -> None:
+    """Raise ValueError for thresholds ``p`` of a pause chain above ``largest`` packets, or arrival rates all zero.
+
+    ``why`` names the buffer that limits the thresholds.
     """
-    high = integer("high_threshold", p.high_threshold, 1, smallest, why=why)
+    high = integer("high_threshold", p.high_threshold, 1, largest, why=why)
     if p.low_threshold is not None:
         integer("low_threshold", p.low_threshold, 1, high, why="at most the high threshold")
-    one_number("link_rate", p.link_rate, above=0.0)
-    one_number("paused_rate", p.paused_rate, at_least=0.0)
-    one_number("bottleneck_rate", p.bottleneck_rate, above=0.0)
-    rates = number("arrival_rates", p.arrival_rates, at_least=0.0)
-    if rates.ndim != 1 or not np.any(rates > 0):
+    if not any(rate > 0 for rate in p.arrival_rates):
         msg = "must be one rate per TCP state, at least one of them > 0"
         raise ValueError(f"arrival_rates = {p.arrival_rates!r}: {msg}")
-    one_number("rtt", p.rtt, above=0.0, hint="in seconds")
 
 
 def pad_rates(rates: Any) -> tuple[float, ...]:
@@ -135,27 +141,16 @@ class PauseTandem(ChainModel):
     class Params(NamedTuple):
         """Parameters of the chain; the class describes each."""
 
-        buffers: tuple[int, int] = (10, 20)
-        high_threshold: int = 15
-        low_threshold: int | None = None
-        link_rate: float = 100.0
-        paused_rate: float = 2.0
-        bottleneck_rate: float = 15.0
-        arrival_rates: tuple[float, ...] = (25.0, 1.0)
-        rtt: float = 1.0
-        recovery: str = "always"
-        pause_at_threshold: str = "exclusive"
-
-    UNITS: ClassVar[Mapping[str, Dimension]] = {
-        "buffers": "amount",
-        "high_threshold": "amount",
-        "low_threshold": "amount",
-        "link_rate": "rate",
-        "paused_rate": "rate",
-        "bottleneck_rate": "rate",
-        "arrival_rates": "rate",
-        "rtt": "time",
-    }
+        buffers: tuple[int, int] = param((10, 20), "amount", at_least=1, at_most=MAX_BUFFER, hint="B1, B2")
+        high_threshold: int = HIGH_THRESHOLD
+        low_threshold: int | None = LOW_THRESHOLD
+        link_rate: float = LINK_RATE
+        paused_rate: float = PAUSED_RATE
+        bottleneck_rate: float = BOTTLENECK_RATE
+        arrival_rates: tuple[float, ...] = ARRIVAL_RATES
+        rtt: float = RTT
+        recovery: str = param("always", choices=("always", "up"))
+        pause_at_threshold: str = param("exclusive", choices=("exclusive", "both"))
 
     class Symbols(NamedTuple):
         """Parameters as the rules read them, by the paper's symbols; ``rates`` is padded beyond N."""
@@ -174,15 +169,8 @@ class PauseTandem(ChainModel):
         both_at_T1: bool
 
     def check(self) -> None:
-        """Raise ValueError for an invalid parameter; called when the model is made."""
-        p = self.params
-        if not isinstance(p.buffers, tuple) or len(p.buffers) != 2:
-            raise ValueError(f"buffers = {p.buffers!r}: must be two numbers, (B1, B2)")
-        for name, buffer in zip(("buffers[0]", "buffers[1]"), p.buffers, strict=True):
-            integer(name, buffer, 1, 10**9)
-        check_control(p, p.buffers[1], "B2 = buffers[1]")
-        choice("recovery", p.recovery, ("always", "up"))
-        choice("pause_at_threshold", p.pause_at_threshold, ("exclusive", "both"))
+        """Raise ValueError for thresholds above the second buffer, or arrival rates that are all zero."""
+        check_control(self.params, self.params.buffers[1], "B2 = buffers[1]")
 
     def symbols(self) -> Symbols:
         """Return the parameters as the rules read them, by the paper's symbols."""
@@ -292,19 +280,6 @@ class PauseTandem(ChainModel):
         return measures
 
 
-MAX_HOPS = 100
-
-
-@quantities(
-    buffers="amount",
-    high_threshold="amount",
-    low_threshold="amount",
-    link_rate="rate",
-    paused_rate="rate",
-    bottleneck_rate="rate",
-    arrival_rates="rate",
-    rtt="time",
-)
 class PauseChain(ChainModel):
     """Queues in series, each but the first pausing its predecessor; TCP reacts to any loss.
 
@@ -353,15 +328,15 @@ class PauseChain(ChainModel):
     class Params(NamedTuple):
         """Parameters of the chain; the class describes each."""
 
-        hops: int = 2
-        buffers: tuple[int, ...] | None = None
-        high_threshold: int = 15
-        low_threshold: int | None = None
-        link_rate: float = 100.0
-        paused_rate: float = 2.0
-        bottleneck_rate: float = 15.0
-        arrival_rates: tuple[float, ...] = (25.0, 1.0)
-        rtt: float = 1.0
+        hops: int = param(2, at_least=1, at_most=100)
+        buffers: tuple[int, ...] | None = param(None, "amount", at_least=1, at_most=MAX_BUFFER)
+        high_threshold: int = HIGH_THRESHOLD
+        low_threshold: int | None = LOW_THRESHOLD
+        link_rate: float = LINK_RATE
+        paused_rate: float = PAUSED_RATE
+        bottleneck_rate: float = BOTTLENECK_RATE
+        arrival_rates: tuple[float, ...] = ARRIVAL_RATES
+        rtt: float = RTT
 
     class Symbols(NamedTuple):
         """Parameters as the rules read them, by the paper's symbols; B has the buffers of all queues."""
@@ -378,15 +353,11 @@ class PauseChain(ChainModel):
         recovery_rate: float
 
     def check(self) -> None:
-        """Raise ValueError for an invalid parameter; called when the model is made."""
-        p = self.params
-        hops = integer("hops", p.hops, 1, MAX_HOPS)
-        buffers = self._buffers
-        if not isinstance(buffers, tuple) or len(buffers) != hops + 1:
-            raise ValueError(f"buffers = {p.buffers!r}: must be {hops + 1} numbers, one per queue")
-        for index, buffer in enumerate(buffers):
-            integer(f"buffers[{index}]", buffer, 1, 10**9)
-        check_control(p, min(buffers[1:]), "the smallest buffer")
+        """Raise ValueError unless there is a buffer per queue, into which the thresholds fit, and an arrival rate."""
+        queues, buffers = int(self.hops) + 1, self._buffers
+        if len(buffers) != queues:
+            raise ValueError(f"buffers = {self.buffers!r}: must be {queues} numbers, one per queue")
+        check_control(self.params, min(buffers[1:]), "the smallest buffer")
 
     @property
     def _buffers(self) -> Any:

@@ -202,6 +202,75 @@ def test_a_range_needs_numbers() -> None:
         def ranged(x: list[str] = param(above=0.0)) -> None: ...
 
 
+class Counts(Parametrized):
+    class Params(NamedTuple):
+        count: int = param(2, at_least=1, hint="of servers")
+        limit: int | None = param(None, at_least=0, below=8)
+        pair: tuple[int, int] = param((1, 2), "amount", at_least=1, hint="B1, B2")
+        rates: tuple[float, ...] = param((1.0,), "rate", above=0.0)
+
+
+class Derived(Counts):
+    class Params(NamedTuple):
+        count: int = 3
+        rates: tuple[float, ...] = param((2.0, 3.0))
+
+
+REFUSED_COUNTS = [
+    ({"count": number(1.5)}, "count = 1.5: must be a whole number >= 1 (of servers)"),
+    ({"count": 0}, "count = 0: must be a whole number >= 1 (of servers)"),
+    ({"count": True}, "count = True: must be a whole number >= 1"),
+    ({"count": None}, "count = None: must be a whole number >= 1"),
+    ({"limit": number(7.5)}, "limit = 7.5: must be a whole number in 0..7"),
+    ({"limit": 8}, "limit = 8: must be a whole number in 0..7"),
+    ({"pair": (1, 0)}, "pair[1] = 0: must be a whole number >= 1 (B1, B2)"),
+    ({"pair": (number(1.5), 2)}, "pair[0] = 1.5: must be a whole number >= 1 (B1, B2)"),
+    ({"pair": (1,)}, "pair = (1,): must be 2 numbers (B1, B2)"),
+    ({"pair": 1}, "pair = 1: must be 2 numbers (B1, B2)"),
+    ({"pair": ("1 kB", 2)}, "pair[0] = 0.6666666666666666: must be a whole number >= 1 (B1, B2)"),
+    ({"rates": (1.0, 0.0)}, "rates = 0: must be a finite number > 0; in packets/s"),
+    ({"rates": 1.0}, "rates = 1.0: must be several numbers"),
+    ({"rates": ((1.0, 2.0),)}, "rates = ((1.0, 2.0),): must be several numbers"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED_COUNTS, ids=map(str, range(len(REFUSED_COUNTS))))
+def test_an_object_takes_whole_numbers_and_tuples_as_annotated(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Counts(**options)
+
+
+def test_a_derived_class_inherits_ranges_and_types() -> None:
+    for options, message in REFUSED_COUNTS[0], REFUSED_COUNTS[-3], REFUSED_COUNTS[-1]:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            Derived(**options)
+
+
+def test_checked_numbers_of_an_object_stay_as_they_are() -> None:
+    whole: Any = 4.0
+    counts = Counts(count=whole, pair=[np.int64(3), "3 kB"], rates=np.array([0.5, 2.0]))
+    assert repr(counts) == "Counts(count=4.0, pair=(3, 2), rates=(0.5, 2.0))"
+    assert Counts().limit is None
+    assert (Derived().count, Derived().rates) == (3, (2.0, 3.0))
+    assert Derived.declared["rates"].range_text == "> 0"
+
+
+@validate_parameters
+def columns(widths: tuple[float, ...] = param(above=0.0), counts: tuple[int, int] = param((1, 2), at_least=1)) -> Any:
+    return widths, counts
+
+
+def test_arguments_may_be_tuples() -> None:
+    assert columns([1, np.float64(2.5)], np.array([3, 4])) == ((1, 2.5), (3, 4))
+    assert [type(value) for value in (*columns(np.array([0.5]))[0], *columns((1.0,))[1])] == [float, int, int]
+    with pytest.raises(ValueError, match=r"widths = -1: must be a finite number > 0"):
+        columns((1.0, -1.0))
+    with pytest.raises(ValueError, match=r"counts = \(1, 2, 3\): must be 2 numbers"):
+        columns((1.0,), (1, 2, 3))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"counts\[0\] = 1.5: must be a whole number >= 1"):
+        columns((1.0,), (number(1.5), 2))
+
+
 class Window(Parametrized):
     class Params(NamedTuple):
         size: float = param(above=0.0)
