@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, one_number
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.computing.resources import InfiniteStatesError, available, rates_in_range, watch_residuals
@@ -43,14 +43,15 @@ MATRIX_BYTES_PER_STATE = 500.0  # for a bound with a matrix
 MAX_STATES_WITHOUT_COMPONENTS = 1500  # chains of at most this size are eliminated, which needs no components
 
 
+@validate_parameters
 def stationary(
     chain: Any,
     method: Method | None = None,
     *,
-    proof: Proof = True,
+    proof: Proof = param(True, choices=(True, False, "tight")),
     on_failure: OnFailure = "raise",
-    exact: bool = False,
-    tolerance: float | None = None,
+    exact: bool = param(False, choices=(True, False)),
+    tolerance: float | None = param(None, above=0.0, below=1.0),
     lyapunov: Callable[[Any], Any] | None = None,
 ) -> Stationary:
     """Return the stationary distribution of a chain with exactly one, with a proved error bound.
@@ -96,8 +97,7 @@ def stationary(
     >>> answer.pi, str(answer.status), answer.error_bound < 1e-15
     (array([0.75, 0.25]), 'converged', True)
     """
-    _validate_options(method, proof)
-    choice("exact", exact, (True, False))
+    _require_method(method)
     if isinstance(chain, InfiniteChain):
         infinite = _InfiniteOptions(tolerance, lyapunov)
         return infinite.solve(chain, method, proof, exact, on_failure)
@@ -148,9 +148,7 @@ class _InfiniteOptions(NamedTuple):
         if exact or not proof:
             message = "states are infinitely many, and cut by a proved bound in float64"
             raise ValueError(f"exact = {exact!r}, proof = {proof!r}: {chain.model.name}: {message}")
-        tolerance = INFINITE_CHAIN_TOLERANCE
-        if self.tolerance is not None:
-            tolerance = one_number("tolerance", self.tolerance, above=0.0, below=1.0)
+        tolerance = INFINITE_CHAIN_TOLERANCE if self.tolerance is None else self.tolerance
         from markov.infinite.answers import stationary_of_infinite
 
         return stationary_of_infinite(chain, method, self.lyapunov, tolerance, on_failure)
@@ -190,11 +188,12 @@ def _rounding_gap(rounded: float, value: Fraction) -> tuple[float, float, int]:
     return math.nextafter(gap, math.inf), math.nextafter(relative, math.inf), 1 if top > 0 else -1
 
 
+@validate_parameters
 def stationary_by_class(
     chain: Any,
     method: Method | None = None,
     *,
-    proof: Proof = True,
+    proof: Proof = param(True, choices=(True, False, "tight")),
     on_failure: OnFailure = "raise",
 ) -> list[Stationary]:
     """Return a list with one stationary distribution per recurrent class.
@@ -206,17 +205,16 @@ def stationary_by_class(
     >>> [answer.pi.tolist() for answer in answers]
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    _validate_options(method, proof)
+    _require_method(method)
     chain = _chain_of(chain)
     numbers = range(len(chain.recurrent_classes))
     return [_solve(chain, number, method, proof, on_failure) for number in numbers]
 
 
-def _validate_options(method: Method | None, proof: Proof) -> None:
-    """Raise ValueError for a method that is no method object, or an unknown value of ``proof``."""
+def _require_method(method: Method | None) -> None:
+    """Raise ValueError unless ``method`` is a method object, such as ``GTH()``, or None."""
     if method is not None and (isinstance(method, type) or not hasattr(method, "solve")):
         raise ValueError(f"method = {method!r}: must be a method object such as GTH(), or None")
-    choice("proof", proof, (True, False, "tight"))
 
 
 def _chain_of(chain: Any) -> MarkovChain:

@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice
 from hopflow.errors import RuleError, RuleWarning, format_location, location_of
+from hopflow.parameters import param, validate_parameters
 from markov.computing.graphs import reachable_from
 from markov.computing.matrices import from_edges, rank_of
 from markov.computing.resources import (
@@ -110,7 +110,13 @@ class Built(NamedTuple):
     led_to: bool = False
 
 
-def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = True) -> sp.csr_matrix:
+@validate_parameters
+def generator(
+    model: ChainModel,
+    *,
+    reachable: bool = param(True, choices=(True, False)),
+    compiled: bool = param(True, choices=(True, False)),
+) -> sp.csr_matrix:
     """Return the generator matrix Q of a model, shape (states, states), rates in 1/s.
 
     Parameters
@@ -146,8 +152,6 @@ def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = Tru
     """
     if not isinstance(model, ChainModel):
         raise RuleError(f"model = {model!r}: a ChainModel is expected; a matrix is one already")
-    choice("reachable", reachable, (True, False))
-    choice("compiled", compiled, (True, False))
     return build_chain(model, reachable=reachable, by=None if compiled else "python").Q
 
 

@@ -208,7 +208,7 @@ class RateSlopes:
     size: int
 
     def generator_slope(self, change: Vector) -> sp.csr_matrix:
-        """Return Q', the generator's derivative, shape (size, size), from the symbols' derivatives, shape (symbols,)."""
+        """Return Q', the generator's derivative, shape (size, size), from the derivatives of the symbols."""
         rates = np.asarray(self.slopes @ change).ravel()[self.kinds]
         changes = (rates != 0.0) & (self.sources != self.targets)
         pairs = self.sources[changes], self.targets[changes]
@@ -217,7 +217,7 @@ class RateSlopes:
         return (moves - sp.diags(np.asarray(moves.sum(axis=1)).ravel())).tocsr()
 
     def slope_error(self, error: Vector) -> sp.csr_matrix:
-        """Return bounds on the errors of Q', shape (size, size), from bounds on the symbols' errors, shape (symbols,)."""
+        """Return bounds on the errors of Q', shape (size, size), from those on the symbols' derivatives."""
         rates = np.asarray(abs(self.slopes) @ error).ravel()[self.kinds]
         changes = (rates != 0.0) & (self.sources != self.targets)
         shape = self.size, self.size

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from hopflow.checks import choice, format_value, one_number
+from hopflow.checks import format_value
 from hopflow.fork_safety import cached_property
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import Status
 from markov.computing.rounding import U
 from markov.models.bare import NO_MEASURES, has_no_measures
@@ -179,8 +180,13 @@ class Stationary(Solved):
         self, measure: Averaged, *, tolerance: float = ..., exact: Literal[True]
     ) -> ExactBounded | list[ExactBounded]: ...
 
+    @validate_parameters
     def bound(
-        self, measure: Averaged, *, tolerance: float = 2e-13, exact: bool = False
+        self,
+        measure: Averaged,
+        *,
+        tolerance: float = param(2e-13, at_least=0.0),
+        exact: bool = param(False, choices=(True, False)),
     ) -> Bounded | list[Bounded] | ExactBounded | list[ExactBounded]:
         """Return a measure's mean with an error bound, more accurate than the sum over ``pi``.
 
@@ -225,8 +231,6 @@ class Stationary(Solved):
         >>> answer.bound([1.0, 0.0], exact=True)
         3/4 +- 0
         """
-        one_number("tolerance", tolerance, at_least=0.0)
-        choice("exact", exact, (True, False))
         mean = resolve_measure(measure, self.chain.model, self.chain.table, self._recurrent)
         if exact:
             return self._exact_means.bound_measure(mean)
@@ -351,13 +355,14 @@ class Stationary(Solved):
         listing = listing_of(self.chain, self._recurrent, proof.Q, measures, model, constants)
         write_certificate(path, proof, listing)
 
+    @validate_parameters
     def sensitivity(
         self,
         parameter: str,
         of: str,
-        tolerance: float = 1e-8,
+        tolerance: float = param(1e-8, above=0.0, below=1.0),
         *,
-        side: Literal["left", "right"] | None = None,
+        side: Literal["left", "right"] | None = param(None, choices=(None, "left", "right")),
     ) -> Sensitivity | list[Sensitivity]:
         """Return the derivative and the elasticity of a stationary measure by a parameter of the model.
 
@@ -367,7 +372,7 @@ class Stationary(Solved):
         Parameters
         ----------
         parameter
-            Its name; of a parameter with several entries ``"arrival_rates[0]"``.
+            Name of the parameter; of a parameter with several entries ``"arrival_rates[0]"``.
         of
             Name of a label or reward of the model.
         tolerance
@@ -398,8 +403,6 @@ class Stationary(Solved):
         (True, True)
         """
         solved = Solutions(self.chain, self._certificate, self._recurrent, self._deviations)
-        tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
-        choice("side", side, (None, "left", "right"))
         return sensitivity_of(solved, parameter, of, tolerance, side)
 
     @cached_property
