@@ -156,10 +156,10 @@ class Space:
         width = len(states[0]) if isinstance(states[0], tuple) else 0
         tuples = (isinstance(state, tuple) and len(state) == width for state in states)
         if make is None and not (width and all(tuples)):
-            return cls(_single, {"state": declared_values(states)})
+            return cls(_single, {"state": column_values(states)})
         names = getattr(make, "_fields", None) or tuple(f"state[{k}]" for k in range(width))
         columns = zip(*states, strict=True)
-        return cls(make, {name: declared_values(c) for name, c in zip(names, columns, strict=True)})
+        return cls(make, {name: column_values(c) for name, c in zip(names, columns, strict=True)})
 
     @property
     def is_single(self) -> bool:
@@ -342,13 +342,13 @@ class Space:
         return itertools.starmap(self.make, parts) if self.states_are_codes else map(self.assemble, parts)
 
 
-def declared_values(column: Sequence[Any]) -> Any:
+def column_values(column: Sequence[Any]) -> Any:
     """Return values of a field that include all entries of ``column``: a range, a tuple of ranges, or a list."""
     if _are_codes(column):
         return range(min(column), max(column) + 1)
     vectors = all(type(v) is tuple and _are_codes(v) for v in column)
     if vectors and len({len(value) for value in column}) == 1 and column[0]:
-        return tuple(map(declared_values, zip(*column, strict=True)))
+        return tuple(map(column_values, zip(*column, strict=True)))
     return list(dict.fromkeys(column))
 
 

@@ -204,7 +204,7 @@ def test_a_range_needs_numbers() -> None:
 
 class Counts(Parametrized):
     class Params(NamedTuple):
-        count: int = param(2, at_least=1, hint="of servers")
+        servers: int = param(2, at_least=1, hint="of one queue")
         limit: int | None = param(None, at_least=0, below=8)
         pair: tuple[int, int] = param((1, 2), "amount", at_least=1, hint="B1, B2")
         rates: tuple[float, ...] = param((1.0,), "rate", above=0.0)
@@ -212,15 +212,15 @@ class Counts(Parametrized):
 
 class Derived(Counts):
     class Params(NamedTuple):
-        count: int = 3
+        servers: int = 3
         rates: tuple[float, ...] = param((2.0, 3.0))
 
 
 REFUSED_COUNTS = [
-    ({"count": number(1.5)}, "count = 1.5: must be a whole number >= 1 (of servers)"),
-    ({"count": 0}, "count = 0: must be a whole number >= 1 (of servers)"),
-    ({"count": True}, "count = True: must be a whole number >= 1"),
-    ({"count": None}, "count = None: must be a whole number >= 1"),
+    ({"servers": number(1.5)}, "servers = 1.5: must be a whole number >= 1 (of one queue)"),
+    ({"servers": 0}, "servers = 0: must be a whole number >= 1 (of one queue)"),
+    ({"servers": True}, "servers = True: must be a whole number >= 1"),
+    ({"servers": None}, "servers = None: must be a whole number >= 1"),
     ({"limit": number(7.5)}, "limit = 7.5: must be a whole number in 0..7"),
     ({"limit": 8}, "limit = 8: must be a whole number in 0..7"),
     ({"pair": (1, 0)}, "pair[1] = 0: must be a whole number >= 1 (B1, B2)"),
@@ -248,10 +248,10 @@ def test_a_derived_class_inherits_ranges_and_types() -> None:
 
 def test_checked_numbers_of_an_object_stay_as_they_are() -> None:
     whole: Any = 4.0
-    counts = Counts(count=whole, pair=[np.int64(3), "3 kB"], rates=np.array([0.5, 2.0]))
-    assert repr(counts) == "Counts(count=4.0, pair=(3, 2), rates=(0.5, 2.0))"
+    counts = Counts(servers=whole, pair=[np.int64(3), "3 kB"], rates=np.array([0.5, 2.0]))
+    assert repr(counts) == "Counts(servers=4.0, pair=(3, 2), rates=(0.5, 2.0))"
     assert Counts().limit is None
-    assert (Derived().count, Derived().rates) == (3, (2.0, 3.0))
+    assert (Derived().servers, Derived().rates) == (3, (2.0, 3.0))
     assert Derived.declared["rates"].range_text == "> 0"
 
 
@@ -261,8 +261,9 @@ def columns(widths: tuple[float, ...] = param(above=0.0), counts: tuple[int, int
 
 
 def test_arguments_may_be_tuples() -> None:
-    assert columns([1, np.float64(2.5)], np.array([3, 4])) == ((1, 2.5), (3, 4))
-    assert [type(value) for value in (*columns(np.array([0.5]))[0], *columns((1.0,))[1])] == [float, int, int]
+    numbers: Any = np.array([0.5]), [1, np.float64(2.5)], np.array([3, 4])
+    assert columns(numbers[1], numbers[2]) == ((1, 2.5), (3, 4))
+    assert [type(value) for value in (*columns(numbers[0])[0], *columns((1.0,))[1])] == [float, int, int]
     with pytest.raises(ValueError, match=r"widths = -1: must be a finite number > 0"):
         columns((1.0, -1.0))
     with pytest.raises(ValueError, match=r"counts = \(1, 2, 3\): must be 2 numbers"):
