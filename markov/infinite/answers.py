@@ -340,7 +340,9 @@ class Problem(NamedTuple):
         """Return the problem with a first set, which includes all states where the drift was not verified."""
         calls, layout = lyapunov.hull.layout.calls, lyapunov.hull.layout
         ones = [1.0] * len(layout.free)
-        sets = Truncations(calls, [calls.as_state(infinite.model.start())], _size_function(lyapunov, ones), infinite.most)
+        sets = Truncations(
+            calls, [calls.as_state(infinite.model.start())], _size_function(lyapunov, ones), infinite.most
+        )
         include_inner(sets, lyapunov)
         level = 1.0
         while sets.reach(level) < FIRST_STATES:

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MEASURE_KINDS", "Mean", "Measure", "default_measures", "functionals", "measures_of", "resolve_measure", "unknown_measure"]
+__all__ = [
+    "MEASURE_KINDS",
+    "Mean",
+    "Measure",
+    "default_measures",
+    "functionals",
+    "measures_of",
+    "resolve_measure",
+    "unknown_measure",
+]
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""

@@ -1,6 +1,6 @@
 """Cycles of multigrid: their order, when they end, and how iterates are combined.
 
-All levels and all equations have one W-cycle, `cycle`. It calls ``descend``, which sweeps a level and restricts it to
+All levels and all equations have one W-cycle, `w_cycle`. It calls ``descend``, which sweeps a level and restricts it to
 the next, ``solve_coarsest``, and ``ascend``, which corrects a level by the next and sweeps it:
 
 1. Levels with matrices are concatenated in the same arrays. The cycle is compiled with the functions of
@@ -31,9 +31,9 @@ __all__ = [
     "Schedule",
     "StoppingRule",
     "best_shares",
-    "cycle",
     "cycle_on_grid",
     "visits",
+    "w_cycle",
 ]
 
 MAX_STAGNANT_CYCLES = 30
@@ -149,7 +149,7 @@ def visits(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[1], np.where(sizes[:-1] > MIN_COARSENING_FOR_W * sizes[1:], 2, 1)])
 
 
-def cycle(schedule, levels):  # type: ignore[no-untyped-def]
+def w_cycle(schedule, levels):  # type: ignore[no-untyped-def]
     """Run one W-cycle over all levels, from the first level and back, in place (a template of kernels)."""
     remaining = schedule.remaining
     last = len(schedule.repeats) - 1
@@ -212,4 +212,4 @@ def cycle_on_grid(levels: Sequence[Any], solve: Callable[[], None], sweeps: Sequ
     """
     repeats = visits(np.array([level.grid.size for level in levels])).tolist()
     schedule = Schedule((), [0] * len(levels), repeats, sweeps)
-    cycle(schedule, GridLevels(levels, solve))  # type: ignore[no-untyped-call]
+    w_cycle(schedule, GridLevels(levels, solve))  # type: ignore[no-untyped-call]

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
-from markov.multigrid.cycle import Schedule, cycle, visits
+from markov.multigrid.cycle import Schedule, visits, w_cycle
 from markov.multigrid.kernels import aggregation_kernels
 from markov.multigrid.kernels import aggregation_kernels as kernels
 from markov.multigrid.kernels.aggregation_kernels import Aggregates, Pattern
@@ -74,7 +74,7 @@ class Hierarchy(NamedTuple):
     def make_cycle(self, sweeps: int) -> Callable[[], None]:
         """Return a call that runs one cycle on x in place, ``sweeps`` sweeps before and after each correction."""
         schedule = Schedule(self.first, np.empty_like(self.first), self.repeats, sweeps)
-        return bound_kernel(cycle, schedule, self.flows, helpers=kernels.HELPERS)
+        return bound_kernel(w_cycle, schedule, self.flows, helpers=kernels.HELPERS)
 
     @property
     def flows(self) -> kernels.Flows:

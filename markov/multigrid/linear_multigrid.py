@@ -18,7 +18,7 @@ from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import row_numbers
 from markov.computing.resources import Counter
 from markov.elimination.patterns import eliminate_block
-from markov.multigrid.cycle import Schedule, StoppingRule, cycle
+from markov.multigrid.cycle import Schedule, StoppingRule, w_cycle
 from markov.multigrid.kernels import linear_kernels as kernels
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class LinearMultigrid:
         self._sweeps = sweeps
         schedule = Schedule(self.levels.first, self._remaining, self.levels.repeats, sweeps)
         levels = self._finest, self._coarser
-        self._run = bound_kernel(cycle, schedule, levels, helpers=kernels.HELPERS)
+        self._run = bound_kernel(w_cycle, schedule, levels, helpers=kernels.HELPERS)
 
     def solve(
         self, right: Vector, is_accurate: Callable[[Vector], bool], weights: Vector, uncombined_cycles: int = 0

@@ -275,7 +275,7 @@ def eliminate(low, high, flows):
 
 
 HELPERS = sweep, restrict, eliminate, descend, solve_coarsest, ascend
-"""Functions of `markov.multigrid.cycle.cycle`, in the order of their definition."""
+"""Functions of `markov.multigrid.cycle.w_cycle`, in the order of their definition."""
 
 
 def compare(flow, residual, flows, residuals, products):

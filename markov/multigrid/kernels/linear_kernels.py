@@ -239,7 +239,7 @@ def restrict_after_zero(low, high, coarse):
 
 FIRST_LEVEL = sweep_first_from_zero, restrict_first_after_zero, sweep_first, restrict_first
 HELPERS = *FIRST_LEVEL, sweep_from_zero, restrict_after_zero, sweep, restrict, descend, solve_coarsest, ascend
-"""Functions of `markov.multigrid.cycle.cycle`, in the order of their definition."""
+"""Functions of `markov.multigrid.cycle.w_cycle`, in the order of their definition."""
 
 
 def find_upper_entries(low, high, indptr, indices, middles):

@@ -56,6 +56,16 @@ def test_the_ack_of_recover_ends_recovery(snd_una: float, recovering: float) -> 
     assert (new.recovering, new.grow) == (recovering, 1.0 - recovering)
 
 
+@pytest.mark.parametrize("recovery", [RenoRecovery, NewRenoRecovery, SackRecovery])
+@pytest.mark.parametrize(("snd_max", "resend"), [(30.0, 10.0), (10.0, -1.0)])
+def test_without_outstanding_data_no_ack_is_a_duplicate(
+    recovery: type[LossRecovery], snd_max: float, resend: float
+) -> None:
+    """RFC 5681, 2: the receiver answers packets that came twice; the third of these ACKs had packet 10 sent, which does not exist."""
+    s = recovering_sender(recovery, recover=5.0, dupacks=3.0, snd_una=10.0, snd_nxt=snd_max, snd_max=snd_max)
+    assert recovery.on_duplicate_ack(s, recovery_event(acked=0.0)).resend == resend
+
+
 # What recoveries take from ns-2: the first packet of a connection, and ``recover`` after recovery.
 
 
