@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.queueing.coupled import PI2, DualPI2
 from dfcmodel.network.queueing.disciplines import PACKETS_ALONE, Discipline, manager_of, numeric_fields
 from hopflow.checks import integer
 
@@ -249,7 +252,42 @@ def flow_hash(seeds: Any, flows: Any, is_ack: Any) -> NDArray[np.float64]:
 
 
 def may_mark(discipline: Discipline) -> bool:
-    """Return whether a discipline may mark packets: its manager, unless that says otherwise, or a program."""
+    """Return whether a discipline may mark packets of senders that answer each mark.
+
+    PI2 and DualPI2 always mark these (RFC 9332), a manager with ``ecn`` where that is set. Functions of this package mark
+    where they set ``mark``; those of users may do so in any way.
+
+    >>> from dfcmodel import INT, RED, CoDel, DualPI2
+    >>> [may_mark(rule) for rule in (DualPI2(), RED(ecn=True), RED(), CoDel(), INT())]
+    [True, True, False, False, False]
+    """
     manager = manager_of(discipline)
-    by_manager = manager is not None and getattr(manager, "ecn", True)
-    return by_manager or isinstance(discipline, SwitchProgram)
+    if isinstance(manager, PI2) or isinstance(discipline, DualPI2):
+        return True
+    if isinstance(discipline, SwitchProgram):
+        program = type(discipline)
+        return _sets_mark(program.on_enqueue) or _sets_mark(program.on_dequeue)
+    return manager is not None and bool(getattr(manager, "ecn", True)) and _sets_mark(type(manager).on_step)
+
+
+@functools.lru_cache(maxsize=1024)
+def _sets_mark(function: Any) -> bool:
+    """Return whether a function of a discipline, or one that it calls, may set ``mark``."""
+    remaining, visited = [function], set[Any]()
+    while remaining:
+        function = remaining.pop()
+        visited.add(function)
+        code = getattr(function, "__code__", None)
+        if code is None or not function.__module__.startswith("dfcmodel."):
+            return True
+        codes = [code, *(constant for constant in code.co_consts if isinstance(constant, CodeType))]
+        # keywords of calls are tuples among the constants
+        if any(
+            constant == "mark" or (isinstance(constant, tuple) and "mark" in constant)
+            for c in codes
+            for constant in c.co_consts
+        ):
+            return True
+        called = (function.__globals__.get(name) for c in codes for name in c.co_names)
+        remaining += [each for each in called if isinstance(each, FunctionType) and each not in visited]
+    return False

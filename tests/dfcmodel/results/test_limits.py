@@ -9,7 +9,8 @@ import pytest
 
 import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
-from responsefn import DCQCN, DCTCP, HPCC, FixedRate, NewReno
+from dfcmodel.network.queueing.programs import may_mark
+from responsefn import DCQCN, DCTCP, HPCC, FixedRate, NewReno, Prague
 
 
 def _all_reduce(source, discipline, routes: str) -> dfc.Scenario:
@@ -86,6 +87,43 @@ def test_a_rule_that_answers_marks_says_where_nothing_marks(source, method) -> N
         limits = dfc.simulate(_to_one(source, discipline), method).limits
         said = [each for each in limits if each.startswith("no marks: no link marks packets of flows a, b")]
         assert len(said) == silent
+
+
+QUEUES = [
+    *(dfc.FIFO(), dfc.Fair(), dfc.CoDel(), dfc.PIE(), dfc.RED(20, 60, 0.1), dfc.RED(20, 60, 0.1, ecn=True)),
+    *(
+        dfc.StepMarking(20),
+        dfc.RampMarking(10, 40, 0.5),
+        dfc.PFC(xoff=400, xon=200, counts="switch", manager=dfc.StepMarking(20)),
+    ),
+    *(dfc.PI2(), dfc.PI2(ecn=True), dfc.DualPI2(), dfc.DualPI2(ecn=True), dfc.FlowQueueCoDel(), dfc.CAKE(), dfc.AFD()),
+    *(dfc.WeightedFair(), dfc.DeficitRoundRobin(), dfc.ShortestRemaining(), dfc.INT(), dfc.Trimming()),
+]
+
+
+@pytest.mark.parametrize("discipline", QUEUES, ids=str)
+def test_queues_without_marks_are_those_in_which_no_packet_is_marked(discipline, monkeypatch) -> None:
+    """Prague over a queue: what the run says of marks is what its packets have, counted whatever the queue is."""
+    links = [dfc.Link("a", "s", 1e5, 1e-4, 2000), dfc.Link("s", "d", 2e4, 1e-3, 2000, discipline)]
+    flow = dfc.Flow("f", ("a", "s", "d"), Prague())
+    scenario = dfc.Scenario("marks", links, [flow], duration=1.0)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1))
+    monkeypatch.setattr("dfcmodel.packets.simulation.may_mark", lambda discipline: True)
+    marks = dfc.simulate(scenario, dfc.Packets(seed=1)).marks
+    is_unmarked = any(limit.startswith("no marks: no link marks packets of flow f") for limit in run.limits)
+    assert is_unmarked == (marks.sum() == 0)
+    assert (run.marks is None) == is_unmarked
+    assert is_unmarked or np.array_equal(run.marks, marks)
+
+
+class OwnProgram(dfc.SwitchProgram):
+    @staticmethod
+    def on_enqueue(s, q, e):
+        return type(s)(0.0, 1.0, 0.0)
+
+
+def test_a_program_of_a_user_may_mark_in_any_way() -> None:
+    assert may_mark(OwnProgram())
 
 
 @pytest.mark.parametrize(
