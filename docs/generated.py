@@ -727,8 +727,8 @@ def _switch_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         units="Speed in Mb/s, at least 1000; cable with its unit; others in bytes.", limits=limits,
     )  # fmt: skip
     used = {
-        "BUFFER_PROFILE": ("size", "xon", "xoff", "headroom_type"), "BUFFER_PG": ("profile",),
-        "PORT_QOS_MAP": ("pfc_enable", "pfc_to_pg_map"),
+        "BUFFER_PROFILE": ("size", "xon", "xoff", "pool", "headroom_type"), "BUFFER_PG": ("profile",), "BUFFER_POOL": ("xoff",),
+        "PORT_QOS_MAP": ("pfc_enable", "pfc_to_pg_map"), config_databases.LOSSLESS_PARAMETERS: (config_databases.RATIO,),
     }  # fmt: skip
     yield _reader(
         "Headroom tables: SONiC's configuration and templates", lossless.read_table,

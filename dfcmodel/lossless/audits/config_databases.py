@@ -2,8 +2,9 @@
 
 A row is a class of a port: rate and cable are the port's (tables ``PORT`` and ``CABLE_LENGTH``), xoff is that of the profile
 of its priority group (``BUFFER_PG``, ``BUFFER_PROFILE``). A class with PFC (``PORT_QOS_MAP``) whose group has no xoff is a row without
-headroom. Where the pool of the profile has an xoff (``BUFFER_POOL``), this is the headroom that all groups of the pool share. All other
-tables are skipped.
+headroom. Where the pool of the profile has an xoff (``BUFFER_POOL``), this is the headroom that all groups of the pool share. Without
+one, and in the dynamic buffer model, ``over_subscribe_ratio`` (``DEFAULT_LOSSLESS_BUFFER_PARAMETER``) divides the sum of their xoff. All
+other tables are skipped.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dfcmodel.lossless.audits.profiles import (
     check_fields,
     named_port,
     numbers_of,
+    optional_number,
     pool_name,
     rate_of,
     shared_headroom,
@@ -43,8 +45,12 @@ QOS_FIELDS = (
 """Fields of SONiC's table PORT_QOS_MAP. Only pfc_enable and pfc_to_pg_map are used."""
 POOL_FIELDS = ("type", "mode", "size", "xoff", "percentage")
 """Fields of SONiC's table BUFFER_POOL. Only xoff is used: the bytes of headroom that the pool's groups share."""
+LOSSLESS_PARAMETERS = "DEFAULT_LOSSLESS_BUFFER_PARAMETER"
+"""SONiC's table of the dynamic buffer model. Only over_subscribe_ratio is used."""
+RATIO = "over_subscribe_ratio"
 FIELDS = {
     "BUFFER_POOL": (*POOL_FIELDS, "NULL"),
+    LOSSLESS_PARAMETERS: ("default_dynamic_th", RATIO, "NULL"),
     "BUFFER_PROFILE": (*PROFILE_FIELDS, "NULL"),
     "BUFFER_PG": ("profile", "NULL"),
     "PORT_QOS_MAP": (*QOS_FIELDS, "NULL"),
@@ -64,7 +70,9 @@ def read_configuration(text: str) -> Found:
     data = parse_json(text)
     data = _nested(data) if isinstance(data, dict) else {}
     if "BUFFER_PROFILE" not in data:
-        raise ValueError("must have a table BUFFER_PROFILE")
+        parts = [name for name, tables in data.items() if isinstance(tables, dict) and "BUFFER_PROFILE" in tables]
+        several = f"; the file is of several chips ({', '.join(parts)}): give the tables of one" if parts else ""
+        raise ValueError(f"must have a table BUFFER_PROFILE{several}")
     others = {re.split("[|:]", name[:80], maxsplit=1)[0] for name in data.keys() - set(TABLES)}
     if len(others) > MAX_TABLES:
         raise ValueError(f"{len(others):,} tables: must be at most {MAX_TABLES:,}")
@@ -133,6 +141,13 @@ class _Configuration:
         # without a model in the file, a profile of dynamic headroom says that the switch computes what is NULL
         computes = any(fields.get("headroom_type") == "dynamic" for fields in tables["BUFFER_PROFILE"].values())
         self.dynamic = localhost.get("buffer_model", "dynamic" if computes else None) == "dynamic"
+        self.ratio = 0
+        for name, fields in tables[LOSSLESS_PARAMETERS].items():
+            place = f"{LOSSLESS_PARAMETERS}, {name}"
+            ratio = optional_number(place, RATIO, fields.get(RATIO))
+            if localhost.get("buffer_model", "dynamic") == "dynamic":  # other models do not read the table
+                self.ratio = max(self.ratio, ratio)
+        self.divided = self._divided_headroom()
 
     def _cables(self) -> dict[str, float]:
         """Return the length in m of each port's cable."""
@@ -204,10 +219,37 @@ class _Configuration:
                 rows.append(self._with_pool(DraftRow(name, rate, cable, *numbers_of(name, fields), name), fields))
         return rows, skipped
 
+    def _divided_headroom(self) -> dict[str, int]:
+        """Return the bytes of headroom of the pools whose size the switch computes by the over-subscription ratio.
+
+        It divides the sum of what the classes of active ports take from the pool. Empty where a part of the sum is not in
+        the file.
+        """
+        totals: dict[str, int] = {}
+        for (port, _), reference in self.groups.items() if self.ratio else ():
+            name, profile = self.profiles.get(bare_name(reference), (bare_name(reference), {}))
+            if self.tables["PORT"].get(port, {}).get("admin_status") == "down" or self.cables.get(port) == 0.0:
+                continue
+            if name == "NULL" or profile.get("headroom_type") == "dynamic":
+                return {}
+            pool = pool_name(str(profile.get("pool", "")))
+            totals[pool] = totals.get(pool, 0) + _drawn(name, profile)
+        return {pool: -(-total // self.ratio) for pool, total in totals.items() if total}
+
     def _with_pool(self, row: DraftRow, profile: Fields) -> DraftRow:
         """Return a row with the pool of headroom of its profile, if that has one."""
         pool = pool_name(str(profile.get("pool", "")))
-        return row._replace(pool=pool, pool_size=self.shared[pool]) if pool in self.shared else row
+        if pool in self.shared:
+            return row._replace(pool=pool, pool_size=self.shared[pool])
+        if not self.ratio or not _drawn(row.profile, profile):
+            return row
+        if pool in self.divided:
+            divided = f"{pool} has the sum of its classes divided by {RATIO} = {self.ratio}"
+            return row._replace(pool=pool, pool_size=self.divided[pool], remarks=(*row.remarks, divided))
+        shared = (
+            f"{RATIO} = {self.ratio}: shares headroom whose size the switch computes, and may find less than its xoff"
+        )
+        return row._replace(remarks=(*row.remarks, shared))
 
     def _add(
         self, port: str, group: int, has_pfc: bool, rows: list[DraftRow], skipped: list[tuple[str, str]]
@@ -229,7 +271,7 @@ class _Configuration:
             row = self._with_pool(row._replace(xoff=xoff, xon=xon, size=size), fields)
         if row.xoff > 0:
             if self.paused is not None and not has_pfc:
-                row = row._replace(remarks=("PFC is not enabled for this class",))
+                row = row._replace(remarks=(*row.remarks, "PFC is not enabled for this class"))
             rows.append(row)
             return
         null = bare == "NULL"
@@ -250,6 +292,14 @@ class _Configuration:
             rows.append(row._replace(no_headroom=why))
         elif bare not in self.profiles:
             skipped.append((place, why))
+
+
+def _drawn(name: str, profile: Fields) -> int:
+    """Return the bytes that a class takes from the headroom of its pool: what its size does not reserve of xon and xoff."""
+    if "xoff" not in profile:
+        return 0
+    xoff, xon, size = numbers_of(name, profile)
+    return max(0, xoff + (xon or 0) - (size or 0))
 
 
 def _classes(place: str, text: str) -> list[int]:

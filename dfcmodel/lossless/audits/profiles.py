@@ -22,6 +22,7 @@ __all__ = [
     "fill",
     "named_port",
     "numbers_of",
+    "optional_number",
     "pool_name",
     "rate_of",
     "shared_headroom",
@@ -126,7 +127,12 @@ def whole_number(place: str, name: str, value: Any) -> int:
 
 def shared_headroom(place: str, xoff: Any) -> int:
     """Return the bytes of headroom that the classes of a pool share, by its xoff; 0: each has its own."""
-    return 0 if xoff in (None, "") else whole_number(place, "xoff", xoff)
+    return optional_number(place, "xoff", xoff)
+
+
+def optional_number(place: str, name: str, value: Any) -> int:
+    """Return a whole number from a file, 0 where it has none."""
+    return 0 if value in (None, "") else whole_number(place, name, value)
 
 
 def rate_of(place: str, speed: Any) -> float:

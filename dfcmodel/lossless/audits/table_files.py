@@ -75,8 +75,9 @@ def read_table(
     ``CABLE_LENGTH``, and the xoff of the profile that its group has in ``BUFFER_PG`` and ``BUFFER_PROFILE``. A class with
     PFC (``pfc_enable`` in ``PORT_QOS_MAP``, groups by ``pfc_to_pg_map``) and without xoff is a row without headroom. A profile
     that no port uses is a row by its name. In a file without the table ``PORT`` or ``CABLE_LENGTH`` the profile's name
-    stands in, with a remark; a port that is missing in the table is refused, unless ``rate`` or ``cable`` is given. ``DEVICE_METADATA`` says whether the switch computes headroom (``buffer_model``). Other tables are skipped, as are
-    other fields of these, except in ``BUFFER_PG``, ``BUFFER_PROFILE`` and ``PORT_QOS_MAP``, which refuse unknown fields. Dumps of the
+    stands in, with a remark; a port that is missing in the table is refused, unless ``rate`` or ``cable`` is given. ``DEVICE_METADATA`` says whether the switch computes headroom (``buffer_model``), and
+    ``DEFAULT_LOSSLESS_BUFFER_PARAMETER`` by which ratio it divides that of a pool. Other tables are skipped, as are
+    other fields of these, except in tables of buffers and ``PORT_QOS_MAP``, which refuse unknown fields. Dumps of the
     database are read as well, with keys such as ``BUFFER_PG|Ethernet0|3-4`` or ``BUFFER_PG_TABLE:Ethernet0:3-4``.
 
     *template*: profiles whose numbers are constants of the file. Others are ``skipped``, with the reason: profiles within

@@ -101,6 +101,68 @@ def test_classes_that_share_a_pool_have_no_more_than_it() -> None:
     assert reason.startswith("lossless has 20,480 B in all: 0.55 of the 37,500 B on the cable")
 
 
+def divided(ratio: str | None, **changes: dict) -> list[tuple[RowVerdict, str, int | None]]:
+    """Return the verdicts on four ports as those of `pooled`, where the switch divides the sum of xoff by a ratio."""
+    names = [f"Ethernet{4 * n}" for n in range(4)]
+    data = {
+        "DEVICE_METADATA": {"localhost": {"buffer_model": "dynamic"}},
+        "PORT": {key: {"speed": "100000"} for key in names},
+        "CABLE_LENGTH": {"AZURE": dict.fromkeys(names, "300m")},
+        "BUFFER_POOL": {"lossless": {"mode": "dynamic", "type": "ingress"}},
+        "BUFFER_PROFILE": {"used": {"pool": "lossless", "xon": "19456", "xoff": "165888", "size": "19456"}},
+        "BUFFER_PG": {f"{name}|3": {"profile": "used"} for name in names},
+        "DEFAULT_LOSSLESS_BUFFER_PARAMETER": {
+            "AZURE": {"default_dynamic_th": "0"} | ({"over_subscribe_ratio": ratio} if ratio else {})
+        },
+    }
+    for table, objects in changes.items():
+        data[table] = data[table] | objects
+    audit = audit_headroom(read_table(io.StringIO(json.dumps(data))))
+    return [(each.verdict, "; ".join((each.reason, *each.remarks)), each.row.pool_size) for each in audit.rows]
+
+
+def test_the_switch_divides_the_headroom_of_a_pool_by_its_ratio() -> None:
+    """Four classes that need 81,088 B each have 663,552 B of xoff: a half of that is enough, a third is not."""
+    for without in (None, "0"):
+        assert {(verdict, size) for verdict, _, size in divided(without)} == {(RowVerdict.FULL_SIZE, None)}
+    assert {(verdict, size) for verdict, _, size in divided("2")} == {(RowVerdict.FULL_SIZE, 331776)}
+    verdict, reason, size = divided("3")[0]
+    assert (verdict, size) == (RowVerdict.SHARED_POOL, 221184)
+    assert "lossless has the sum of its classes divided by over_subscribe_ratio = 3" in reason
+    sized = {"lossless": {"mode": "dynamic", "type": "ingress", "xoff": "400000"}}
+    assert {size for *_, size in divided("3", BUFFER_POOL=sized)} == {400000}  # the xoff of the pool counts
+    static = {"localhost": {"buffer_model": "traditional"}}
+    assert {size for *_, size in divided("3", DEVICE_METADATA=static)} == {None}  # this model does not read the ratio
+    own = {"used": {"pool": "lossless", "xon": "19456", "xoff": "165888", "size": "185344"}}
+    assert {size for *_, size in divided("3", BUFFER_PROFILE=own)} == {None}  # each class has its own
+    half = {"used": {"pool": "lossless", "xon": "19456", "xoff": "165888", "size": "102400"}}
+    assert {size for *_, size in divided("4", BUFFER_PROFILE=half)} == {185344 - 102400}
+    down = {"Ethernet12": {"speed": "100000", "admin_status": "down"}}
+    assert {size for *_, size in divided("3", PORT=down)} == {165888}
+
+
+def test_a_pool_that_the_switch_computes_is_named() -> None:
+    """Of the fourth class the file has no xoff, so that the sum is not known."""
+    computed = {"Ethernet12|3": {"profile": "NULL"}}
+    rows = divided("3", BUFFER_PG=computed)
+    assert [(verdict, size) for verdict, _, size in rows] == [(RowVerdict.FULL_SIZE, None)] * 3
+    assert all(
+        "over_subscribe_ratio = 3: shares headroom whose size the switch computes" in reason for _, reason, _ in rows
+    )
+
+
+def test_the_ratio_is_a_whole_number_and_chips_are_audited_one_by_one() -> None:
+    with pytest.raises(
+        ValueError,
+        match=r"DEFAULT_LOSSLESS_BUFFER_PARAMETER, AZURE: over_subscribe_ratio = '2\.5': must be a whole number",
+    ):
+        divided("2.5")
+    with pytest.raises(ValueError, match=r"the file is of several chips \(asic0, asic1\): give the tables of one"):
+        read_table(
+            io.StringIO(json.dumps({"localhost": {}, "asic0": {"BUFFER_PROFILE": {}}, "asic1": {"BUFFER_PROFILE": {}}}))
+        )
+
+
 def test_classes_of_a_pool_are_covered_together_if_it_has_the_sum_of_their_needs() -> None:
     assert [verdict for verdict, _ in pooled(str(3 * 81088), 3)] == [RowVerdict.FULL_SIZE] * 3
     rows = pooled(str(3 * 81088 - 1), 3)
