@@ -73,6 +73,8 @@ ETHERTYPES = {1: 12, 113: 14, 276: 0}
 """Offset of the payload's type in a link header."""
 IPV4, IPV6, PPPOE, VLANS = 0x0800, 0x86DD, 0x8864, (0x8100, 0x88A8, 0x9100)
 PPP = {0x0021: IPV4, 0x0057: IPV6}
+MIN_ETHERTYPE, SNAP = 0x0600, b"\xaa\xaa\x03\0\0\0"
+"""Smallest type of Ethernet, below which it is a length, and the header in front of the type then (RFC 1042)."""
 TCP, FRAGMENT, AUTHENTICATION = 6, 44, 51
 EXTENSIONS = (0, 43, FRAGMENT, AUTHENTICATION, 60, 135)
 """Extension headers of IPv6 (RFC 8200, 4)."""
@@ -88,6 +90,13 @@ UNMEASURED_COPY_TIME = 1e-3
 """The same in s for frames without identification before the first round trip is measured."""
 COPIED_SHIFT = 0.01
 """Fraction of a round trip by which a copy of an ACK must be later to replace it, as recorded nearer to the sender."""
+NEAR_RECEIVER_SHARE, NEAR_RECEIVER_TIME = 0.5, 1e-3
+"""Fraction of the handshake's round trip, and s, by which those of data are shorter in a capture near the receiver.
+
+The first packet of a connection may wait for an address (ARP), about 1 ms.
+"""
+MAX_LISTED = 3
+"""Connections that a warning names."""
 MIN_REPEATED, REPEATED_SHARE = 10, 0.25
 """Segments without identification that are repeated unchanged: more than these are frames recorded twice."""
 
@@ -137,11 +146,33 @@ class _Segment(NamedTuple):
 
 @dataclass
 class _Handshake:
-    """The SYNs of a connection: sequence of the first, and the MSS and use of timestamps that each host announced."""
+    """The SYNs of a connection: sequence of the first, and the MSS and use of timestamps that each host announced.
+
+    ``round_trip`` is the time in s from the SYN to the ACK of its host: that of the whole path, at any point of it. NaN
+    where the file does not have the three frames, has one of them twice, or data come with the ACK.
+    """
 
     sequence: int | None = None
     sizes: dict[Address, int] = field(default_factory=dict)
     stamps: dict[Address, bool] = field(default_factory=dict)
+    host: Address | None = None
+    began: float = math.nan
+    frames: int = 0
+    round_trip: float = math.nan
+
+    def add_time(self, segment: _Segment) -> None:
+        """Process a segment that is no copy: the next frame of the handshake, or another one that ends it."""
+        kind = segment.flags & (SYN | ACK)
+        if self.frames == 3 or (kind == ACK and (self.frames < 2 or segment.source != self.host)):
+            return
+        if kind != (SYN, SYN | ACK, ACK)[self.frames] or (kind == ACK and segment.length):
+            self.frames = 3
+            return
+        self.frames += 1
+        if kind == SYN:
+            self.host, self.began = segment.source, segment.time
+        elif kind == ACK:
+            self.round_trip = segment.time - self.began
 
 
 @dataclass
@@ -346,6 +377,11 @@ class _Direction:
             self.window_is_closed = not segment.window
             self.window_was_open = self.window_was_open or segment.window > 0
 
+    def is_near_receiver(self) -> bool:
+        """Return whether round trips are those of a part of the path alone, by the handshake."""
+        missing = self.handshake.round_trip - float(np.mean(self.rtts))
+        return missing > max(NEAR_RECEIVER_SHARE * self.handshake.round_trip, NEAR_RECEIVER_TIME)
+
     def delay(self, frame: _Frame, time: float) -> None:
         """Let the round trips that an ACK gave end at its last copy, which was recorded nearest to the sender."""
         delay = time - frame.time
@@ -430,9 +466,9 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
 
     Times count from the first packet of the file, and are right to 1 ns for 97 days, whatever the unit of its clock.
 
-    Supported are TCP over IPv4 and IPv6, on Ethernet (with VLAN tags and PPPoE), Linux cooked captures, loopback and
-    raw IP, up to 4 GiB uncompressed. An IP length of 0, as offloads leave it, is the frame's. Other packets, tunnels
-    included, and blocks of pcapng without packets are skipped.
+    Supported are TCP over IPv4 and IPv6, on Ethernet (with VLAN tags, PPPoE and SNAP), Linux cooked captures, loopback
+    and raw IP, up to 4 GiB uncompressed. An IP length of 0, as offloads leave it, is the frame's. Other packets,
+    tunnels included, and blocks of pcapng without packets are skipped.
 
     Parameters
     ----------
@@ -453,7 +489,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     -----
     UserWarning
         For a file that ends within a packet: the packets before it are read. For directions that are left out because
-        each ACK of their data may be of a retransmission.
+        each ACK of their data may be of a retransmission. For directions whose round trips are less than half of that
+        of their handshake, as in a capture near the receiver.
 
     Raises
     ------
@@ -496,6 +533,7 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
             if is_certain:
                 reverse.delay(frame, segment.time)
             continue
+        direction.handshake.add_time(segment)
         if segment.length:
             has_identification = segment.identification > 0 and not direction.frames.constant
             direction.send(segment, has_identification=has_identification)
@@ -539,6 +577,15 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
             f"source = {str(path)!r}: must hold a TCP connection with "
             f"{count_of(min_packets, 'packet')} of data and ACKs{others}"
         )
+    near_receiver = [
+        f"{name} ({np.mean(flow.rtts):.3g} s, handshake {flow.handshake.round_trip:.3g} s)"
+        for name, flow, _ in measured_flows
+        if flow.is_near_receiver()
+    ]
+    if near_receiver:
+        listed, more = ", ".join(near_receiver[:MAX_LISTED]), len(near_receiver) - MAX_LISTED
+        reason = "rtt is far less than that of the handshake, as in a capture near the receiver, and p too large"
+        warnings.warn(f"{path}: {listed}{f' and {more} more' if more > 0 else ''}: {reason}", stacklevel=3)
     if omitted:
         reason = "every ACK of their data may be of a retransmission, so that they have no round trip"
         warnings.warn(f"{path}: left out: {', '.join(omitted)}: {reason}", stacklevel=3)
@@ -613,6 +660,8 @@ def _payload(link: int, data: bytes) -> tuple[int, int]:
     kind = int.from_bytes(data[ETHERTYPES[link] : ETHERTYPES[link] + 2])
     while kind in VLANS:
         kind, offset = int.from_bytes(data[offset + 2 : offset + 4]), offset + 4
+    if kind < MIN_ETHERTYPE and data[offset : offset + 6] == SNAP:
+        kind, offset = int.from_bytes(data[offset + 6 : offset + 8]), offset + 8
     if kind == PPPOE:
         # a protocol below 256 may be compressed to one byte, which is odd (RFC 1661, 6.5)
         size = 1 if data[offset + 6] & 1 else 2
@@ -644,7 +693,7 @@ def _segment(time: float, data: bytes, length: int, kind: int, start: int) -> _S
             words = {FRAGMENT: 8, AUTHENTICATION: 4 * (units + 2)}.get(protocol, 8 * (units + 1))
             protocol, offset = following, offset + words
     else:
-        return f"type 0x{kind:04x}"
+        return "IEEE 802.2 without a type" if 0 < kind < MIN_ETHERTYPE else f"type 0x{kind:04x}"
     if protocol != TCP:
         return f"IP protocol {protocol}"
     if pieces:

@@ -197,6 +197,7 @@ def ethernet(kind: int, payload: bytes, tags: bytes = b"") -> bytes:
 
 HOP_BY_HOP = b"\x3c\0" + bytes(6)
 DESTINATION = b"\x06\1" + bytes(14)
+SNAP = b"\xaa\xaa\x03\0\0\0"
 JUMBO = b"\x06\0\xc2\4" + struct.pack(">I", 20 + 8 + MSS)
 
 
@@ -215,6 +216,9 @@ JUMBO = b"\x06\0\xc2\4" + struct.pack(">I", 20 + 8 + MSS)
     ("PPPoE with one byte of protocol", pcap(transfer_of(lambda tcp: ethernet(0x8864, b"\x11\0\0\1\0\0\x57" + ipv6(tcp))), 1)),
     ("PPPoE with one byte of protocol, IPv4", pcap(transfer_of(lambda tcp: ethernet(0x8864, b"\x11\0\0\1\0\0\x21" + ipv4(tcp))), 1)),
     ("PPPoE", pcap(transfer_of(lambda tcp: ethernet(0x8864, b"\x11\0\0\1\0\0\0\x57" + ipv6(tcp))), 1)),
+    ("SNAP", pcap(transfer_of(lambda tcp: ethernet(8 + len(ipv4(tcp)), SNAP + b"\x08\0" + ipv4(tcp))), 1)),
+    ("SNAP in a VLAN", pcap(transfer_of(lambda tcp: ethernet(8 + len(ipv6(tcp)), SNAP + b"\x86\xdd" + ipv6(tcp), b"\x81\0\0\2")), 1)),
+    ("cooked, SNAP", pcap(transfer_of(lambda tcp: bytes(14) + b"\0\4" + SNAP + b"\x08\0" + ipv4(tcp)), 113)),
     ("cooked", pcap(transfer_of(lambda tcp: bytes(14) + b"\x08\0" + ipv4(tcp)), 113)),
     ("cooked 2", pcap(transfer_of(lambda tcp: b"\x86\xdd" + bytes(18) + ipv6(tcp)), 276)),
     ("loopback", pcap(transfer_of(lambda tcp: b"\2\0\0\0" + ipv4(tcp)), 0)),
@@ -261,6 +265,40 @@ def test_addresses_that_are_used_again_are_another_connection() -> None:
     assert _read(content)[3].tolist() == [21.0, 21.0]
     flow = "10.0.0.1:1000 > 10.0.0.2:80"
     assert _samples(content).names == (flow, f"{flow}, connection 2")
+
+
+LARGEST = b"\2\4" + struct.pack(">H", 1460)
+ACKED = segment(1000, 1, 0)
+SHAKES = {
+    "SYN": segment(999, 0, 0, 2, LARGEST),
+    "SYN, ACK": segment(0, 1000, 0, 18, LARGEST),
+    "ACK": ACKED[2:4] + ACKED[:2] + ACKED[4:],
+}
+"""Frames of a handshake in front of `transfer_of`, by their flags."""
+
+
+@pytest.mark.parametrize(
+    ("handshake", "is_named"),
+    [
+        ([(0.5, "SYN"), (0.6, "SYN, ACK"), (0.6, "ACK")], True),
+        ([(0.5, "SYN"), (0.5, "SYN, ACK"), (0.6, "ACK")], True),  # at the other host
+        ([(0.5, "SYN"), (0.56, "SYN, ACK"), (0.57, "ACK")], False),
+        ([(0.5, "SYN"), (0.9, "SYN"), (0.94, "SYN, ACK"), (0.94, "ACK")], False),
+        ([(0.5, "SYN"), (0.54, "SYN, ACK"), (0.9, "SYN, ACK"), (0.9, "ACK")], False),
+        ([(0.5, "SYN"), (0.9, "ACK")], False),
+        ([(0.5, "SYN"), (0.54, "SYN, ACK")], False),  # the first data come after half a second
+        ([(0.8, "SYN, ACK"), (0.9, "ACK")], False),
+    ],
+)
+def test_round_trips_far_below_that_of_the_handshake_are_named(handshake: Any, is_named: bool) -> None:
+    """Data have round trips of 40 ms: near the receiver where the handshake takes more than 80 ms, without a frame twice."""
+    content = pcap([*((time, ipv4(SHAKES[flags])) for time, flags in handshake), *transfer_of(ipv4)])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rtt = _samples(content).rtt.item()
+    assert rtt == pytest.approx(0.04)
+    text = "10.0.0.1:1000 > 10.0.0.2:80 (0.04 s, handshake 0.1 s): rtt is far less than that of the handshake"
+    assert [text in str(warning.message) for warning in caught] == [True] * is_named
 
 
 def test_a_direction_of_which_each_ack_may_be_of_a_retransmission_is_named() -> None:
