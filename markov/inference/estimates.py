@@ -92,6 +92,8 @@ class Estimate(Result):
         Number of Newton steps.
     seconds
         Wall-clock time, in s.
+    advice
+        Of an inaccurate result: how far each parameter went from its first value, and what to do; otherwise empty.
 
     Examples
     --------
@@ -117,6 +119,7 @@ class Estimate(Result):
     status: Status
     steps: int
     seconds: float
+    advice: str = ""
 
     @property
     def model(self) -> Any:
@@ -187,7 +190,7 @@ class Estimate(Result):
         """Return the rows of a printed summary: status, chain, estimates with errors and intervals, and cost."""
         errors, limits = self.standard_errors, self.intervals()
         return {
-            "status": self.status,
+            "status": f"{self.status}{self.advice and f': {self.advice}'}",
             "chain": repr(self.model),
             "observations": self.observations,
             **{
@@ -297,6 +300,7 @@ def estimate(model: Any, data: Any, parameters: Sequence[str], *, on_failure: On
         status=Status.CONVERGED if determined else Status.INACCURATE,
         steps=optimum.steps,
         seconds=watch.seconds(),
+        advice="" if determined else search.advice_at(values),
     )
     return deliver(result, on_failure)
 
@@ -365,6 +369,15 @@ class _Search:
         if not same_states(self._first, chain):
             raise ValueError(f"parameters = {self._names!r}: the states change with them")
         return chain
+
+    def advice_at(self, values: Vector) -> str:
+        """Return what to do where the search stopped at these values without a maximum that the data determine."""
+        moves = zip(self._names, self._start.tolist(), values.tolist(), strict=True)
+        went = ", ".join(f"{name} from {first:.4g} to {last:.4g}" for name, first, last in moves)
+        reason = (
+            "the likelihood may rise without end as parameters grow or vanish, or depend on a combination of them alone"
+        )
+        return f"the search went with {went}: {reason}; set one of them, or give more observations"
 
     def likelihood_at(self, values: Vector) -> LogLikelihood:
         """Return the log-likelihood and its gradient at these values of the parameters."""

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from hopflow import ms
 from markov import ObservedPath, Panel, estimate, explore, paths, read_prism, stationary
+from markov.errors import ConvergenceError
 from markov.inference import estimates
 from markov.inference.estimates import ChangedError, RateRows
 from markov.inference.likelihoods import ImpossibleError, log_likelihood, relevant_states
@@ -216,6 +217,17 @@ def test_what_data_do_not_determine_is_reported():
     assert not found.status.ok
     assert math.isnan(found.standard_errors["a"])
     assert found.values["a"] + found.values["b"] == pytest.approx(0.5, rel=1e-6)
+    assert found.summary()["status"] == f"{found.status}: {found.advice}"
+    assert found.advice.startswith("the search went with a from 1 to 0.25, b from 1 to 0.25: the likelihood may rise")
+
+
+def test_a_rate_that_is_never_seen_to_act_vanishes_and_the_error_says_so():
+    """A machine that was never seen to fail: the likelihood rises as the rate falls to 0."""
+    machine = explore(lambda up, q: [(not up, q.fail if up else 1.0)], start=True, params={"fail": 0.1})
+    with pytest.raises(
+        ConvergenceError, match=r"fail from 0\.1 to \S+e-\d+: the likelihood may rise without end as parameters"
+    ):
+        estimate(machine, Panel([0.0, 1.0, 2.0], [True] * 3), ["fail"])
 
 
 def test_bad_input_is_named():
