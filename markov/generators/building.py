@@ -211,6 +211,14 @@ def _refuse_infinite_levels(model: ChainModel, reachable: bool, max_states: int)
         )
 
 
+def _whole_numbers(values: Sequence[Any]) -> range:
+    """Return the range of the whole numbers among the values of a component, which may have names beside them."""
+    if isinstance(values, range):
+        return values
+    numbers = [value for value in values if type(value) is int]
+    return range(min(numbers), max(numbers) + 1) if numbers else range(0)
+
+
 class ChainBuilder:
     """Builds the states and the generator of a model, by plain Python or by rules on arrays of states.
 
@@ -370,7 +378,7 @@ class ChainBuilder:
             if search.run(count - search.done):
                 return
             components = Space.of_states(self.model.State, search.states[: search.done]).components
-            ranges = {c.name: c.values for c in components if isinstance(c.values, range)}
+            ranges = {c.name: numbers for c in components if (numbers := _whole_numbers(c.values))}
             growing = [name for name, values in ranges.items() if before.get(name, values) != values]
             before = ranges
         if before and growing:

@@ -308,6 +308,22 @@ def test_a_component_that_grows_is_named_where_the_rules_are_not_followed():
         explore(rules, start={"mode": 0, "jobs": 0})
 
 
+def test_numbers_among_named_states_that_grow_are_refused_in_seconds():
+    """A queue that is emptied by breakdowns, of which "down" is a state beside the numbers of jobs."""
+
+    def rules(s):
+        if s == "down":
+            yield 0, 1.0
+            return
+        yield s + 1, 2.0
+        if s > 0:
+            yield s - 1, 3.0
+            yield "down", 0.5
+
+    with pytest.raises(TooLargeError, match=r"200000 states were found, in which state is 0 to 199998 and still grows"):
+        explore(rules, start=0)
+
+
 # Closed sets of states, and whether a start leads to infinitely many.
 
 
