@@ -367,7 +367,7 @@ class ChainBuilder:
         if hull.is_infinite:
             raise InfiniteStatesError(self.model.name, hull, self.max_states)
         if hull.unbounded:
-            self._refuse_growth(search, "a rate is not proved to be positive in all states")
+            self._refuse_growth(search, "no move, and no cycle of moves, is proved to be possible again and again")
         return hull
 
     def _refuse_growth(self, search: Enumeration, reason: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,8 @@ MAX_MODE_VALUES = 24
 """Values of a component of a mode; with more, the component is a range."""
 MAX_STEPS = 24
 """Steps by which an upper limit grows before it counts as infinite, and a lower one before the search is refused."""
+MAX_CYCLE_STARTS, MAX_CYCLE_STATES = 8, 400
+"""States from which a cycle of moves through several modes is searched, and states that one search visits."""
 Range = tuple[int, float]
 
 
@@ -176,7 +178,7 @@ class Hull:
         """Whether infinitely many states can be reached for certain; False if that is not proved.
 
         Either all states have a move that increases the sum of the unbounded components, or the start leads to a state
-        with a move that is possible again in each of its targets, along an infinite ray.
+        with a move, or a cycle of moves through several modes, that is possible again and again along an infinite ray.
         """
         return self.unbounded and (self._always_grows() or self._has_ray())
 
@@ -191,15 +193,46 @@ class Hull:
         return True
 
     def _has_ray(self) -> bool:
-        """Return whether a searched state has a move that is possible again however often it is repeated."""
-        for state in reversed(self.layout.states):
-            mode, values = self.layout.split(state)
-            for part in self.parts[mode]:
-                offsets = part.offsets(values)
-                if offsets is None or any(bounds_at(fact, offsets)[0] < 0 for fact in part.facts):
-                    continue
-                if any(_repeats_forever(move, mode, part, offsets) for move in part.result):
+        starts = [self.layout.split(state) for state in reversed(self.layout.states)]
+        for mode, values in starts:
+            for move, part, offsets in self._moves_from(mode, values):
+                shift = _constant_shift(move, part)
+                if move[0] == mode and shift is not None and _is_open_along(move, part, offsets, shift):
                     return True
+        return any(self._has_cycle(mode, values) for mode, values in starts[:MAX_CYCLE_STARTS])
+
+    def _moves_from(self, mode: Mode, values: Sequence[int]) -> Iterator[tuple[Move, Part, Sequence[int]]]:
+        """Yield the moves from a state, each with its part and the state's offsets in it."""
+        for part in self.parts[mode]:
+            offsets = part.offsets(values)
+            if offsets is not None and all(bounds_at(fact, offsets)[0] >= 0 for fact in part.facts):
+                for move in part.result:
+                    yield move, part, offsets
+
+    def _has_cycle(self, start_mode: Mode, start: Sequence[int]) -> bool:
+        """Return whether moves through other modes lead back to a mode, further along a ray on which they repeat.
+
+        Phases of arrivals are such modes. Each move must be possible, with the same change, at all states of its part
+        along the change of the whole cycle.
+        """
+        stack: list[tuple[Mode, tuple[Fraction, ...], tuple[tuple[Move, Part, Sequence[int]], ...], frozenset[Mode]]]
+        stack = [(start_mode, tuple(map(Fraction, start)), (), frozenset())]
+        for _ in range(MAX_CYCLE_STATES):
+            if not stack:
+                return False
+            mode, values, path, modes = stack.pop()
+            for move, part, offsets in self._moves_from(mode, [int(v) for v in values]):
+                shift = _constant_shift(move, part)
+                if shift is None or move[0] not in self.parts:
+                    continue
+                next_values = tuple(v + by for v, by in zip(values, shift, strict=True))
+                steps = (*path, (move, part, offsets))
+                if move[0] == start_mode:
+                    total = [v - first for v, first in zip(next_values, start, strict=True)]
+                    if all(_is_open_along(*step, total) for step in steps):
+                        return True
+                elif move[0] not in modes:
+                    stack.append((move[0], next_values, steps, modes | {move[0]}))
         return False
 
 
@@ -330,10 +363,9 @@ def _increases_sum(move: Move, part: Part) -> bool:
     return bool(is_positive(move[2]) and shift is not None and sum(shift) > 0)
 
 
-def _repeats_forever(move: Move, mode: Mode, part: Part, offsets: Sequence[int]) -> bool:
-    """Return whether a move out of the state with these offsets is possible again after any number of repetitions."""
-    shift = _constant_shift(move, part)
-    if move[0] != mode or shift is None or not any(shift) or min(shift) < 0:
+def _is_open_along(move: Move, part: Part, offsets: Sequence[int], shift: Sequence[Fraction]) -> bool:
+    """Whether a move from a state is possible in all states that follow by adding a change, again and again."""
+    if not any(shift) or min(shift) < 0:
         return False
     if any(by and side is not None for by, side in zip(shift, part.sides, strict=True)):
         return False

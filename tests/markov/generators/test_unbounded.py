@@ -324,6 +324,56 @@ def test_numbers_among_named_states_that_grow_are_refused_in_seconds():
         explore(rules, start=0)
 
 
+def _erlang_arrivals(s, q):
+    """Two phases per arrival: no single move adds a job in the phase that the chain begins in."""
+    if s.phase == 0:
+        yield s._replace(phase=1), q.arrival
+    elif s.jobs < q.room:
+        yield s._replace(phase=0, jobs=s.jobs + 1), q.arrival
+    if s.jobs > 0:
+        yield s._replace(jobs=s.jobs - 1), 1.0
+
+
+def test_states_that_grow_by_a_cycle_of_moves_are_infinitely_many():
+    """E2/M/1: the distribution that arrivals find is geometric, with the root of Lindley's equation."""
+
+    def rules(s, q):
+        if s.phase == 0:
+            yield s._replace(phase=1), q.arrival
+        else:
+            yield s._replace(phase=0, jobs=s.jobs + 1), q.arrival
+        if s.jobs > 0:
+            yield s._replace(jobs=s.jobs - 1), 1.0
+
+    chain = explore(rules, start={"jobs": 0, "phase": 0}, params={"arrival": 1.2}, rewards=lambda s: {"jobs": s.jobs})
+    assert isinstance(chain, InfiniteChain)
+    sigma = 0.5
+    for _ in range(1000):
+        sigma = (1.2 / (1.2 + 1.0 - sigma)) ** 2
+    mean = stationary(chain).bound("jobs")
+    assert abs(mean.value - 0.6 / (1.0 - sigma)) <= mean.error < 1e-5
+
+
+@pytest.mark.parametrize("room", [1, 60])
+def test_a_cycle_that_ends_is_not_taken_for_one_without_an_end(room):
+    chain = explore(_erlang_arrivals, start={"jobs": 0, "phase": 0}, params={"arrival": 1.2, "room": room})
+    assert chain.chain.size == 2 * (room + 1)
+
+
+def test_a_cycle_whose_last_move_fades_proves_nothing():
+    """The rate of the second move falls with the jobs, and is 0 from 30,000 on."""
+
+    def rules(s):
+        if s.phase == 0:
+            yield s._replace(phase=1), 1.0
+        else:
+            yield s._replace(phase=0, jobs=s.jobs + 1), max(0, 30_000 - s.jobs)
+        if s.jobs > 0:
+            yield s._replace(jobs=s.jobs - 1), 1.0
+
+    assert explore(rules, start={"jobs": 0, "phase": 0}).chain.size == 2 * 30_001
+
+
 # Closed sets of states, and whether a start leads to infinitely many.
 
 
