@@ -225,7 +225,7 @@ def test_a_rate_that_is_never_seen_to_act_vanishes_and_the_error_says_so():
     """A machine that was never seen to fail: the likelihood rises as the rate falls to 0."""
     machine = explore(lambda up, q: [(not up, q.fail if up else 1.0)], start=True, params={"fail": 0.1})
     with pytest.raises(
-        ConvergenceError, match=r"fail from 0\.1 to \S+e-\d+: the likelihood may rise without end as parameters"
+        ConvergenceError, match=r"fail from 0\.1 to \S+e-\d+: the likelihood may rise without limit as parameters"
     ):
         estimate(machine, Panel([0.0, 1.0, 2.0], [True] * 3), ["fail"])
 
