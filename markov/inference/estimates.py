@@ -375,7 +375,7 @@ class _Search:
         moves = zip(self._names, self._start.tolist(), values.tolist(), strict=True)
         went = ", ".join(f"{name} from {first:.4g} to {last:.4g}" for name, first, last in moves)
         reason = (
-            "the likelihood may rise without limit as parameters grow or vanish, or depend on a combination of them alone"
+            "the likelihood may rise without limit as parameters grow or vanish, or depend on their combination alone"
         )
         return f"the search went with {went}: {reason}; set one of them, or give more observations"
 
