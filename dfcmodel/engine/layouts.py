@@ -97,20 +97,28 @@ class Layout:
         firsts = [scenario.path_index(scenario.flows[f])[0] for f in self.shaped]
         return [scenario.links[n] for n in (*self.order, *firsts)]
 
-    def ways(self, first: int, end: int) -> set[tuple[int, float]]:
-        """Return the different lags and weights of some queues."""
-        own = slice(first, end)
-        return set(zip(self.lag[own].tolist(), self.weight[own].tolist(), strict=True))
+    @property
+    def lags_and_weights(self) -> list[tuple[int, float]]:
+        """Lag and weight of each queue, (C,)."""
+        return list(zip(self.lag.tolist(), self.weight.tolist(), strict=True))
 
-    def round_trip(self, f: int) -> float:
-        """Return the steps from a flow's host to its receiver and back, where nothing is queued."""
-        own = [f, *self.path[self.path_at[f] : self.path_at[f + 1]]]
-        return float(self.ack_lag[f] + np.sum(self.lag[own] + 1.0 - self.weight[own]))
+    def sums_over_paths(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum of a value of queues, shape (C,), over the host and the path of each flow, (F,)."""
+        lengths = np.diff(self.path_at)
+        sums = np.zeros(len(lengths), dtype=values.dtype)
+        for length in np.unique(lengths).tolist():
+            flows = np.flatnonzero(lengths == length)
+            queues = self.path[self.path_at[flows][:, np.newaxis] + np.arange(length)]
+            sums[flows] = values[np.column_stack([flows, queues])].sum(axis=1)
+        return sums
 
-    def forward(self, f: int) -> int:
-        """Return the steps from a flow's host to its receiver."""
-        own = self.path[self.path_at[f] : self.path_at[f + 1]]
-        return int(self.lag[f] + self.lag[own].sum() + len(own) + 1)
+    def round_trips(self) -> NDArray[np.float64]:
+        """Return the steps from each flow's host to its receiver and back, where nothing is queued, (F,)."""
+        return np.asarray(self.ack_lag + self.sums_over_paths(self.lag + 1.0 - self.weight))
+
+    def forward(self) -> Ints:
+        """Return the steps from each flow's host to its receiver, (F,)."""
+        return np.asarray(self.sums_over_paths(self.lag) + np.diff(self.path_at) + 1)
 
     def hops(self, scenario: Scenario) -> list[tuple[int, int, int, int]]:
         """Return flow, place of the link, queue, and the link before (-1 - flow: its host) of hops that have a queue."""
@@ -129,14 +137,14 @@ class Layout:
         ``shared`` says which links have one buffer for all flows; lags of ``traced`` queues change.
         """
         rows: list[list[int]] = []
+        pairs = self.lags_and_weights
         for (first, end), together in zip(self.queues[: self.per_flow_links].tolist(), shared, strict=False):
             flows = end - first if together else 1
             for c in range(first, end, flows):
-                ways = self.ways(c, c + flows)
-                alike = len(ways) == 1 and traced.isdisjoint(range(c, c + flows))
-                one_lag_flows = flows if flows <= 2 and alike else 0
+                has_one_lag = len(set(pairs[c : c + flows])) == 1 and traced.isdisjoint(range(c, c + flows))
+                one_lag_flows = flows if flows <= 2 and has_one_lag else 0
                 last = rows[-1] if rows else [0, 0, 0, 1, 0]
-                if one_lag_flows and last[4] == one_lag_flows and ways == self.ways(last[0], last[0] + 1):
+                if one_lag_flows and last[4] == one_lag_flows and pairs[c] == pairs[last[0]]:
                     last[1] = c + flows
                 else:
                     rows.append([c, c + flows, flows, 1, one_lag_flows])
@@ -217,21 +225,24 @@ def passes_at_once(scenario: Scenario, n: int) -> bool:
 
 def _numbers(scenario: Scenario, order: list[int], queue_types: list[int]) -> tuple[Any, ...]:
     """Return the queue of each flow and link, the queues of each link, the bands and where they begin."""
-    on_link: list[list[int]] = [[] for _ in scenario.links]
-    for f, flow in enumerate(scenario.flows):
-        for n in scenario.path_index(flow):
-            on_link[n].append(f)
+    before: list[dict[int, int]] = [{} for _ in scenario.links]  # of each flow the link over which it comes
+    for f, route in enumerate(scenario.routes):
+        for previous, n in itertools.pairwise((-1 - f, *route)):
+            before[n][f] = previous
     queue: dict[tuple[int, int], int] = {}
     queues: list[tuple[int, int]] = []
     bands: list[tuple[int, int, int, int]] = []
     bands_at = [0]
     C = len(scenario.flows)
+    priorities = list(scenario.table.columns["priority"])
     for i, n in enumerate(order):
-        rank = {f: _rank(scenario, n, f) for f in on_link[n]}
-        group = {f: _group(queue_types[n], scenario, n, f) for f in on_link[n]}
-        flows = sorted(on_link[n], key=lambda f: (rank[f], group[f], _before(scenario, n, f)))
+        rule: Any = scenario.links[n].discipline
+        bands_of = {
+            f: (priorities[f] if rule.ranked else 0, _group(queue_types[n], rule, priorities[f], f, previous))
+            for f, previous in before[n].items()
+        }
+        flows = sorted(bands_of, key=lambda f: (bands_of[f], before[n][f]))
         queues.append((C, C + len(flows)))
-        bands_of = {f: (rank[f], group[f]) for f in flows}
         for (order_rank, _), together in itertools.groupby(flows, bands_of.__getitem__):
             begin = C
             for f in together:
@@ -257,13 +268,16 @@ def _ways(
     up, lag = np.arange(C), np.zeros(C)
     down, flow_of, link_of = np.full(C, -1), np.arange(C), np.full(C, -1)
     path, path_at, hop_queues, ack_lag = [], [0], [], []
-    for f, flow in enumerate(scenario.flows):
-        hops = scenario.path_index(flow)
-        at_once = scenario.enters_at_once(flow)
-        reached, there_and_back = _reached(at_once, hops, delays, halves)
+    distances: dict[Any, tuple[list[float], float]] = {}  # most flows have links of few kinds
+    for f, (hops, at_once) in enumerate(zip(scenario.routes, scenario.at_once.tolist(), strict=True)):
+        legs = [(delays[n], halves[n]) for n in ((() if at_once else hops[:1]) + hops)]
+        key = at_once, *legs
+        if key not in distances:
+            distances[key] = _reached(legs)
+        reached, there_and_back = distances[key]
         reached = _apart(reached, [place[n] if (f, n) in queue else -1 for n in hops])
         there_and_back = max(there_and_back, reached[-1] + 1.0)
-        returns = float(there_and_back - reached[-1])
+        returns = there_and_back - reached[-1]
         ack_lag.append(max(1, math.floor(returns + ROUNDING)))
         at, begin = f, 0.0
         for n, now in zip(hops, reached[-1 - len(hops) :], strict=False):
@@ -291,25 +305,24 @@ def _ways(
     }
 
 
-def _reached(at_once: bool, hops: tuple[int, ...], delays: list[float], halves: list[float]) -> tuple[Any, float]:
+def _reached(legs: list[tuple[float, float]]) -> tuple[list[float], float]:
     """Return the steps from a host to each hop of a path and to its end, and those there and back.
 
+    ``legs`` are delays and half packet times of the access link, if there is one, and of the links of the path.
     Parts of steps are kept, except for transmission times on links that send several packets per step:
     their sum up to each place is rounded to whole steps. Interpolation would mix packets of two steps
     there, and take bursts of a few packets apart.
     """
-    legs = [*([] if at_once else hops[:1]), *hops]
-    own = np.array([delays[n] for n in legs])
-    times = np.array([halves[n] for n in legs])
+    own, times = np.array(legs).T
     short = np.where(times <= SHORT, times, 0.0)
     kept = np.cumsum([0.0, *(own + times - short)])
     rounded = np.cumsum([0.0, *short])
     returns = float(np.sum(own + times - short))
     both = np.round(rounded[-1] + np.sum(short))
-    return kept + np.round(rounded), float(kept[-1] + returns + both)
+    return (kept + np.round(rounded)).tolist(), float(kept[-1] + returns + both)
 
 
-def _apart(reached: Any, places: list[int]) -> Any:
+def _apart(reached: list[float], places: list[int]) -> list[float]:
     """Return when a flow reaches its hops and its receiver, with the steps between them that the engine needs.
 
     Links are served in the order of their ``places`` (-1: no queue). What leaves one may come in the same step to a
@@ -326,24 +339,13 @@ def _apart(reached: Any, places: list[int]) -> Any:
     return found
 
 
-def _rank(scenario: Scenario, n: int, f: int) -> int:
-    """Return the order of a flow at a link: its priority there."""
-    return scenario.flows[f].priority if scenario.links[n].discipline.ranked else 0
+def _group(kind: int, rule: Any, priority: int, f: int, previous: int) -> tuple[int, ...]:
+    """Return the key of the FIFO queue of a flow at a link among those of its rank, in their order.
 
-
-def _group(kind: int, scenario: Scenario, n: int, f: int) -> tuple[int, ...]:
-    """Return what tells the FIFO queue of a flow at a link from others of its rank, in their order."""
-    rule: Any = scenario.links[n].discipline
+    ``rule`` is the discipline of the link, ``previous`` the link over which the flow comes.
+    """
     if rule.queue_per == "class":
-        priority = scenario.flows[f].priority
         return int(priority not in rule.classes), priority
     if kind == FAIR_SHARES:
         return (f,)
-    return (_before(scenario, n, f),) if kind == PER_INPUT else (0,)
-
-
-def _before(scenario: Scenario, n: int, f: int) -> int:
-    """Return the link over which a flow comes to link n, -1 - f from its host."""
-    hops = scenario.path_index(scenario.flows[f])
-    at = hops.index(n)
-    return hops[at - 1] if at else -1 - f
+    return (previous,) if kind == PER_INPUT else (0,)

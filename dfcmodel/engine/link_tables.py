@@ -70,13 +70,13 @@ def queue_records(scenario: Scenario, layout: Layout, links: Any, h: float, quan
     queues["peak"] = np.inf
     queues["origin"][:-1], queues["lag"][:-1] = layout.up, layout.lag
     queues["flow"][:-1], queues["link"][:-1] = layout.flow_of, layout.link_of
-    for f, flow in enumerate(scenario.flows):
-        pace = scenario.path(flow)[0].rate * h
-        queues["service"][f] = math.inf if scenario.enters_at_once(flow) else math.floor(pace / quantum) * quantum
+    paces = scenario.by_link(lambda link: link.rate)[scenario.routes.first] * h
+    paces = np.where(scenario.at_once, np.inf, np.floor(paces / quantum) * quantum)
+    queues["service"][: len(paces)] = paces
     queues["weight"][:-1] = layout.weight
-    for i, (first, end) in enumerate(layout.queues.tolist()):
-        lags = {(queue["lag"], queue["weight"]) for queue in queues[first:end]}
-        links["lag"][i], links["weight"][i] = next(iter(lags)) if len(lags) == 1 else (-1, 1.0)
+    pairs = layout.lags_and_weights
+    lags = [set(pairs[first:end]) for first, end in layout.queues.tolist()]
+    links["lag"], links["weight"] = zip(*(next(iter(own)) if len(own) == 1 else (-1, 1.0) for own in lags), strict=True)
     for i, link in enumerate(layout.links(scenario)):
         own = queues[slice(*layout.queues[i])]
         own["link_rate"] = link.rate * h

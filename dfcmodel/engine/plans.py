@@ -163,7 +163,7 @@ def compile_scenario(
         reserve_rooms(scenario, layout, links, feedback.pauses, h, quantum)
     rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
-        starts = np.array([flow.start for flow in scenario.flows], dtype=float)
+        starts = scenario.table.numbers("start")
     starts = starts + scenario.handshake_times()
     flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), h, fluid)
     _begin_waits_and_losses(flows, packet_jitter / h, rng)
@@ -211,7 +211,7 @@ def _draw_losers(links: Any, fluid: Fluid, rng: Any) -> None:
 
 def _let_lags_differ(layout: Layout, links: Any, traced: set[int]) -> None:
     """Let links whose flows share send each at its lag where those of some queues change."""
-    for i, (first, end) in enumerate(layout.queues.tolist()):
+    for i, (first, end) in enumerate(layout.queues.tolist() if traced else ()):
         if not traced.isdisjoint(range(first, end)):
             links["lag"][i], links["weight"][i] = -1, 1.0
 
@@ -237,11 +237,10 @@ def _transport(scenario: Scenario, layout: Layout, h: float, held: float, tables
     Traces lengthen a way by at most ``held`` s in all; ``tables`` are the emission logs, the holes and the rates over time.
     """
     F, (log, holes, schedule) = len(scenario.flows), tables
-    longer = math.ceil(held / h)
-    trips = [int(layout.ack_lag[f]) + layout.forward(f) + longer for f in range(F)]
+    longest = int((layout.ack_lag + layout.forward()).max()) + math.ceil(held / h)
     return Transport(
         acks=np.zeros((power_of_two(int(layout.ack_lag.max()) + 1), F), dtype=ACK),
-        emitted=np.zeros((emission_memory(scenario, max(trips), h), F)),
+        emitted=np.zeros((emission_memory(scenario, longest, h), F)),
         log=log,
         holes=holes,
         schedule=schedule,
@@ -326,11 +325,9 @@ def whole_steps(name: str, time: float, h: float) -> int:
 
 def finest_quantum(scenario: Scenario, end: float) -> float:
     """Return the finest power of two, at most 2^-26, for which all sums are exact in float64."""
-    most = 1.0
-    for flow in scenario.flows:
-        first = scenario.path(flow)[0].rate
-        peak = flow.max_window / scenario.base_rtt(flow)
-        if isinstance(flow.source, (CBR, OnOff)):
-            peak = flow.source.rate
-        most = max(most, 2.0 * len(scenario.flows) * max(first, min(peak, 8 * first)) * end)
-    return 2.0 ** -min(FINEST, 51 - math.ceil(math.log2(most)))
+    table = scenario.table
+    first = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
+    rates = table.each("source", lambda source: source.rate if isinstance(source, (CBR, OnOff)) else math.nan)
+    peaks = np.where(np.isnan(rates), table.numbers("max_window") / scenario.base_rtts(), rates)
+    packets = 2.0 * len(table) * np.maximum(first, np.minimum(peaks, 8 * first)) * end
+    return 2.0 ** -min(FINEST, 51 - math.ceil(math.log2(max(1.0, float(packets.max())))))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -93,66 +93,90 @@ def flow_records(
     A flow that starts when a part of its first step is over sends that part of its first window in
     the next one.
     """
-    flows = np.zeros(len(scenario.flows), dtype=FLOW)
-    logs = holes = 0
-    for f, (flow, start) in enumerate(zip(scenario.flows, starts, strict=True)):
-        row = flows[f]
-        row["start"] = math.floor(start)
-        row["flow_size"] = flow.size
-        row["deadline"] = np.inf
-        row["finished"] = row["first_loss"] = np.nan
-        row["path_first"], row["path_end"] = layout.path_at[f : f + 2]
-        row["exit"] = layout.path[row["path_end"] - 1] if row["path_end"] > row["path_first"] else f
-        row["ack_lag"] = layout.ack_lag[f]
+    table = scenario.table
+    line_rates = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
+    paths = line_rates, layout.round_trips(), scenario.slowest_rates, _room_behind_first_links(scenario)
+    first, group = table.alike("source", "max_window", "initial_window", "ssthresh", "delayed_acks", *paths)
+    rows = np.zeros(len(first), dtype=FLOW)
+    for row, f in zip(rows, first.tolist(), strict=True):
+        flow = scenario.flows[f]
+        path = _Path(*(float(values[f]) for values in paths))
         if isinstance(flow.source, RateRule):
-            _set_rate(row, flow.source, scenario.path(flow)[0].rate, rules)
-        if not isinstance(flow.source, WindowRule):
-            continue
-        if fluid.recovery is None:
-            check_recovery(f"recovery of {flow.source!r}", flow.source.recovery)
-        row["source"] = WINDOW
-        row["timed_seq"] = row["recover"] = -1.0
-        row["backoff"] = 1.0
-        row["rto"] = scenario.min_rto if fluid.timeouts else np.inf
-        row["acks_each"] = acks_per_packet(flow)
-        row["offset"] = np.nan
-        row["max_window"] = flow.max_window
-        row["single_acks"] = _needs_single_acks(flow, flow.source.in_fluid(), scenario, layout.round_trip(f), h)
-        row["rule"] = rules.index(signature_of(flow.source))
-        row["recovery"] = RECOVERY[fluid.recovery or flow.source.recovery]
-        row["lost_in_pipe"] = fluid.pipe == "fall1996"
-        cells = 1 << math.ceil(math.log2(2 + 2 * flow.max_window))
-        entries = min(4096, max(64, cells))
-        row["log_at"], row["log_mask"] = logs, entries - 1
-        row["holes_at"], row["holes_mask"] = holes, cells - 1
-        logs, holes = logs + entries, holes + cells
-        source = flow.source.in_fluid()
-        begin = _set_state(row, source, first_state(flow, layout.round_trip(f) * h))
-        row["inflation"] = (1.0 - start % 1.0) * min(begin[0], flow.max_window) - begin[0]
-    return flows, np.zeros(logs, dtype=STRETCH), np.zeros(holes, dtype=HOLE)
+            _set_rate(row, flow.source, path.line_rate, rules)
+        elif isinstance(flow.source, WindowRule):
+            _set_window(row, flow, path, rules, (h, float(scenario.min_rto)), fluid)
+    flows = rows[group]
+    flows["start"], flows["flow_size"] = np.floor(starts), table.numbers("size")
+    flows["deadline"], flows["finished"], flows["first_loss"] = np.inf, np.nan, np.nan
+    begin, end = layout.path_at[:-1], layout.path_at[1:]
+    flows["path_first"], flows["path_end"], flows["ack_lag"] = begin, end, layout.ack_lag
+    flows["exit"] = np.arange(len(flows))
+    flows["exit"][end > begin] = layout.path[end[end > begin] - 1]
+    window = np.flatnonzero(flows["source"] == WINDOW)
+    first_window = flows["cwnd"][window]
+    part = 1.0 - starts[window] % 1.0
+    flows["inflation"][window] = part * np.minimum(first_window, flows["max_window"][window]) - first_window
+    cells = flows["holes_mask"][window] + 1
+    entries = np.minimum(4096, np.maximum(64, cells))
+    flows["log_mask"][window] = entries - 1
+    flows["log_at"][window], flows["holes_at"][window] = np.cumsum(entries) - entries, np.cumsum(cells) - cells
+    return flows, np.zeros(int(entries.sum()), dtype=STRETCH), np.zeros(int(cells.sum()), dtype=HOLE)
 
 
-def _needs_single_acks(flow: Flow, rule: WindowRule, scenario: Scenario, steps: float, h: float) -> bool:
-    """Return whether a flow's rule must see each ACK, within the windows that its path has room for.
+class _Path(NamedTuple):
+    """The path of a flow: rate of its first link, steps of a round trip, its slowest rate, and packets that it can queue."""
 
-    ``steps``: of ``h`` seconds, in a round trip.
-    """
-    path = scenario.path(flow)
-    rate = min(link.rate for link in path)
-    room = rate * steps * h + sum(scenario.buffer_of(n) for n in scenario.path_index(flow)[1:])
-    largest = float(min(flow.max_window, room))
-    return acts_on_single_acks(rule, steps * h, rate, largest, float(steps))
+    line_rate: float
+    round_trip: float
+    slowest_rate: float
+    room: float
 
 
-def _set_state(row: Any, rule: Any, state: Any) -> list[float]:
-    """Write the first state of a rule and its parameters into a flow's record; return the state."""
+def _room_behind_first_links(scenario: Scenario) -> Floats:
+    """Return the packets for which the links of each path but the first have room, (F,)."""
+    buffers = [scenario.buffer_of(n) for n in range(len(scenario.links))]
+    return np.array([sum(buffers[n] for n in route[1:]) for route in scenario.routes])
+
+
+def _set_window(
+    row: Any,
+    flow: Flow,
+    path: _Path,
+    rules: tuple[RuleSignature, ...],
+    times: tuple[float, float],
+    fluid: Fluid,
+) -> None:
+    """Write the state of a window-controlled sender into its record; ``times``: the step and the smallest timeout, s."""
+    source: Any = flow.source
+    h, min_rto = times
+    if fluid.recovery is None:
+        check_recovery(f"recovery of {source!r}", source.recovery)
+    rule = source.in_fluid()
+    row["source"] = WINDOW
+    row["timed_seq"] = row["recover"] = -1.0
+    row["backoff"] = 1.0
+    row["rto"] = min_rto if fluid.timeouts else np.inf
+    row["acks_each"] = acks_per_packet(flow)
+    row["offset"] = np.nan
+    row["max_window"] = flow.max_window
+    # the rule must see each ACK, within the windows for which the path has room
+    largest = float(min(flow.max_window, path.slowest_rate * path.round_trip * h + path.room))
+    row["single_acks"] = acts_on_single_acks(rule, path.round_trip * h, path.slowest_rate, largest, path.round_trip)
+    row["rule"] = rules.index(signature_of(source))
+    row["recovery"] = RECOVERY[fluid.recovery or source.recovery]
+    row["lost_in_pipe"] = fluid.pipe == "fall1996"
+    row["holes_mask"] = (1 << math.ceil(math.log2(2 + 2 * flow.max_window))) - 1
+    _set_state(row, rule, first_state(flow, path.round_trip * h))
+
+
+def _set_state(row: Any, rule: Any, state: Any) -> None:
+    """Write the first state of a rule and its parameters into a flow's record."""
     begin = [float(value) for value in state]
     for name, value in zip(("cwnd", "ssthresh"), begin, strict=False):
         row[name] = value
     row["rule_state"][: max(0, len(begin) - 2)] = begin[2:]
     values = list(numbers_of(rule).values())
     row["parameters"][: len(values)] = values
-    return begin
 
 
 def _set_rate(row: Any, rule: Any, line_rate: float, rules: tuple[RuleSignature, ...]) -> None:
@@ -165,13 +189,9 @@ def _set_rate(row: Any, rule: Any, line_rate: float, rules: tuple[RuleSignature,
 
 def emission_memory(scenario: Scenario, base: int, h: float) -> int:
     """Return for how many steps emissions are remembered: four times what full buffers hold up."""
-    full = 0.0
-    for flow in scenario.flows:
-        path = scenario.path(flow)
-        waits = sum(scenario.room_of(n) for n in scenario.path_index(flow))
-        if isinstance(flow.source, WindowRule):
-            waits = min(flow.max_window, waits)
-        full = max(full, waits / min(link.rate for link in path))
+    rooms = [scenario.room_of(n) for n in range(len(scenario.links))]
+    windows = np.where(scenario.table.of_kind(WindowRule), scenario.table.numbers("max_window"), np.inf)
+    full = float((np.minimum(windows, scenario.on_path(rooms)) / scenario.slowest_rates).max())
     steps = max(2 * base, min(LONGEST_MEMORY, base + 4 * full / h))
     return 1 << math.ceil(math.log2(steps + 2))
 

@@ -5,6 +5,7 @@ The state has drops by cause and what is in the network; after pauses also what 
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +21,10 @@ from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from dfcmodel.network.endpoints.notifications import notifications_of
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.run_tables import BUFFER_FULL, BY_MANAGER, DROPPED, EXCESS, WAITING
-from dfcmodel.results.at_nodes import Deferred
+from dfcmodel.results.at_nodes import AtNodes, Deferred
 from dfcmodel.results.pauses import PAUSED, intervals_of
 from dfcmodel.results.trajectories import Trajectory
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +40,7 @@ __all__ = ["times_of_pauses", "trajectory"]
 
 
 def trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: int, packet_jitter: float) -> Trajectory:
-    """Return what was recorded of a run that has ended.
+    """Return the records of a run that has ended; most of its arrays are computed when they are first read.
 
     Parameters
     ----------
@@ -59,21 +61,14 @@ def trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: i
     if len(plan.feedback.pauses):
         paused = intervals_of(times_of_pauses(plan, record.switches), steps * plan.step)
         excess, remaining = _most_excess(plan), _remaining_packets(plan, record.sent_before)
-    by_rate = (flows["source"] == RATE_RULE)[:, np.newaxis]
-    in_transit, delivered, window, backlog, round_trip, loss_count = np.moveaxis(record.flows, 0, -1).swapaxes(0, 1)
+    view = _Samples(plan, record, steps)
+    arrays: dict[str, Any] = {name: Deferred(getattr(view, name)) for name in DEFERRED}
     return Trajectory(
         scenario=plan.scenario,
         step=plan.step,
         time=plan.step * np.minimum(every * np.arange(1.0, len(record.flows) + 1.0), steps),
-        in_transit=in_transit * _propagating(plan)[:, np.newaxis],
-        delivered=delivered.copy(),
-        window=np.where(by_rate, 0.0, window),
-        rate=np.where(by_rate, window, np.nan),
-        backlog=backlog.copy(),
-        round_trip=np.where(round_trip > 0.0, round_trip, np.nan),
         timeouts=flows["timeouts"].copy(),
         loss_events=flows["loss_events"].copy(),
-        cumulative_loss_events=loss_count.astype(np.int64),
         notifications=notifications,
         imbalance=_imbalance(plan, inside),
         seconds=record.seconds,
@@ -81,111 +76,196 @@ def trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: i
         finished=flows["finished"].copy(),
         started=starts,
         paused=paused,
-        recoveries=tuple(RECOVERY_NAMES[int(flow["recovery"])] if flow["source"] == WINDOW else "" for flow in flows),
-        dropped=_dropped_packets(plan),
         excess=excess,
         remaining=remaining,
         emitted=flows["emitted"].copy(),
         inside=inside + _acks_under_way(plan, steps),
         packet_jitter=packet_jitter,
-        **_at_nodes(plan, record, steps),
+        **arrays,
     )
 
 
-def _propagating(plan: Plan) -> Floats:
-    """Return the part of the way from a flow's first queue that is propagation; shape (F,).
+DEFERRED = (
+    "in_transit", "delivered", "window", "rate", "backlog", "round_trip", "cumulative_loss_events", "lost", "queued",
+    "peak_queue", "carried", "mean_queue", "dropped", "recoveries",
+)  # fmt: skip
+"""Arrays of a trajectory that `_Samples` computes."""
 
-    The rest are transmission times, and what the way back leaves of a whole step.
+
+class _Samples:
+    """Records of a run in the samples and at the nodes of its trajectory; each method returns one of its arrays.
+
+    Arrays of all flows, nodes and samples are large: losses of 128 flows of a dumbbell over 3 s would be 400 MB. Most
+    readers need few of them.
     """
-    scenario, layout = plan.scenario, plan.layout
-    parts = np.ones(len(scenario.flows))
-    for f, flow in enumerate(scenario.flows):
-        own = layout.path[layout.path_at[f] : layout.path_at[f + 1]]
-        way = plan.step * float(np.sum(layout.lag[own] + 1.0 - layout.weight[own]))
-        delay = sum(scenario.links[n].delay for n in scenario.path_index(flow))
-        if abs(way / delay - 1.0) > 1e-9:
-            parts[f] = delay / way
-    return parts
 
+    def __init__(self, plan: Plan, record: Records, steps: int) -> None:
+        network = plan.network
+        self.scenario, self.layout, self.step, self.steps = plan.scenario, plan.layout, plan.step, steps
+        self.recorded, self.queued_packets, self.lost_packets = record.flows, record.queued, record.lost
+        self.drops, self.wire = network.drops, network.wire
+        self.queues, self.link_peaks = network.queues, network.links["peak"]
+        self.sources, self.repairs = network.flows["source"].copy(), network.flows["recovery"].copy()
 
-def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Any]:
-    """Return what was recorded at the sending nodes, fields of `Trajectory`."""
-    scenario, queues, layout = plan.scenario, plan.network.queues, plan.layout
-    nodes = {node: n for n, node in enumerate(scenario.senders)}
-    F, N, T = len(scenario.flows), len(nodes), len(record.queued)
-    wire = plan.network.wire
-    found = {
-        "queued": np.zeros((N, T)),
-        "lost": np.zeros((F, N, T)),
-        "peak_queue": np.zeros(N),
-        "carried": np.zeros((F, N)),
-        "mean_queue": np.zeros((F, N)),
-    }
-    for f, flow in enumerate(scenario.flows):
-        last, ahead = f, 0  # a link that never queues carries its arrivals over the last queue's
-        for n, c in zip(scenario.path_index(flow), layout.hop_queues[f], strict=True):
-            node = nodes[scenario.links[n].source]
-            last, ahead = (c, queues["lag"][c]) if c >= 0 else (last, ahead)
-            found["carried"][f, node] = wire[(steps - 1 + ahead) % len(wire), last]
-            ahead -= round(layout.delays[n])
+    def _of_flows(self, column: int) -> Floats:
+        """Return a column of what the loop recorded of flows, (F, T)."""
+        return self.recorded[:, :, column].T
+
+    @property
+    def _by_rate(self) -> Any:
+        return (self.sources == RATE_RULE)[:, np.newaxis]
+
+    def in_transit(self) -> Floats:
+        return self._of_flows(0) * self._propagating()[:, np.newaxis]
+
+    def delivered(self) -> Floats:
+        return self._of_flows(1).copy()
+
+    def window(self) -> Floats:
+        return np.where(self._by_rate, 0.0, self._of_flows(2))
+
+    def rate(self) -> Floats:
+        return np.where(self._by_rate, self._of_flows(2), np.nan)
+
+    def backlog(self) -> Floats:
+        return self._of_flows(3).copy()
+
+    def round_trip(self) -> Floats:
+        times = self._of_flows(4)
+        return np.where(times > 0.0, times, np.nan)
+
+    def cumulative_loss_events(self) -> NDArray[np.int64]:
+        return self._of_flows(5).astype(np.int64)
+
+    def recoveries(self) -> tuple[str, ...]:
+        pairs = zip(self.sources.tolist(), self.repairs.tolist(), strict=True)
+        return tuple(RECOVERY_NAMES[repair] if source == WINDOW else "" for source, repair in pairs)
+
+    def _propagating(self) -> Floats:
+        """Return the part of the way from a flow's first queue that is propagation; shape (F,).
+
+        The rest are transmission times, and what the way back leaves of a whole step.
+        """
+        layout, delays = self.layout, [link.delay for link in self.scenario.links]
+        parts = np.ones(len(self.sources))
+        lengths = layout.lag + 1.0 - layout.weight
+        for f, route in enumerate(self.scenario.routes):
+            way = self.step * float(np.sum(lengths[layout.path[layout.path_at[f] : layout.path_at[f + 1]]]))
+            delay = sum(delays[n] for n in route)
+            if abs(way / delay - 1.0) > 1e-9:
+                parts[f] = delay / way
+        return parts
+
+    @cached_property
+    def _hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Flow, sending node and queue of each hop, -1 where a link never queues, (H,) each."""
+        routes = self.scenario.routes
+        place = {node: n for n, node in enumerate(self.scenario.senders)}
+        node_of_link = np.array([place[link.source] for link in self.scenario.links])
+        queues = np.fromiter(itertools.chain.from_iterable(self.layout.hop_queues), np.int64, len(routes.places))
+        return routes.flow, node_of_link[routes.places], queues
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.sources), len(self.scenario.senders)
+
+    def carried(self) -> AtNodes:
+        """Return what each node sent: what comes over the way from its queue.
+
+        A link that never queues carries what has come from the last queue before, that of the host at first, so many steps
+        ago as the links between take.
+        """
+        flow, node, queue = self._hops
+        routes = self.scenario.routes
+        delays = np.round(self.layout.delays).astype(np.int64)[routes.places]
+        before = np.cumsum(delays) - delays
+        hop = np.arange(len(queue))
+        last = np.maximum.accumulate(np.where(queue >= 0, hop, routes.begin[flow]))
+        has_queue = queue[last] >= 0
+        source = np.where(has_queue, queue[last], flow)
+        ahead = np.where(has_queue, self.queues["lag"][source], 0) - (before - before[last])
+        values = self.wire[(self.steps - 1 + ahead) % len(self.wire), source]
+        return AtNodes(flow, node, values, self._shape)
+
+    def mean_queue(self) -> AtNodes:
+        return self._at_queues(slice(None), self.queues["mean_area"][self._queues] / self.steps)
+
+    def lost(self) -> AtNodes:
+        losing = np.flatnonzero(self.lost_packets.any(axis=0)[self._queues])
+        values = np.ascontiguousarray(self.lost_packets[:, self._queues[losing]].T)
+        return self._at_queues(losing, values, len(values.T))
+
+    @property
+    def _queues(self) -> NDArray[np.int64]:
+        """The queues of the hops that have one."""
+        queue = self._hops[2]
+        return queue[queue >= 0]
+
+    def _at_queues(self, chosen: Any, values: Floats, *samples: int) -> AtNodes:
+        """Return values of some of the hops with a queue."""
+        flow, node, queue = self._hops
+        return AtNodes(flow[queue >= 0][chosen], node[queue >= 0][chosen], values, (*self._shape, *samples))
+
+    def queued(self) -> Floats:
+        _, node, queue = self._hops
+        packets = np.zeros((self._shape[1], len(self.queued_packets)))
+        for n, c in zip(node.tolist(), queue.tolist(), strict=True):
             if c >= 0:
-                found["queued"][node] += record.queued[:, c]
-                found["lost"][f, node] += record.lost[:, c]
-                found["mean_queue"][f, node] = queues["mean_area"][c] / steps
-    for i, n in enumerate(layout.order):
-        own = queues["peak"][slice(*layout.queues[i])]
-        most = max(plan.network.links["peak"][i], np.where(np.isfinite(own), own, 0.0).max())
-        node = nodes[scenario.links[n].source]
-        found["peak_queue"][node] = max(found["peak_queue"][node], most)
-    return found
+                packets[n] += self.queued_packets[:, c]
+        return packets
+
+    def peak_queue(self) -> Floats:
+        layout, links = self.layout, self.scenario.links
+        place = {node: n for n, node in enumerate(self.scenario.senders)}
+        peaks = np.zeros(len(place))
+        for i, n in enumerate(layout.order):
+            own = self.queues["peak"][slice(*layout.queues[i])]
+            peak = max(self.link_peaks[i], np.where(np.isfinite(own), own, 0.0).max())
+            node = place[links[n].source]
+            peaks[node] = max(peaks[node], peak)
+        return peaks
+
+    def dropped(self) -> Any:
+        """Return the drops of the run, of `DROPPED`."""
+        hops = self.layout.hops(self.scenario)
+        queue = np.array([c for _, _, c, _ in hops], dtype=np.int64)
+        by_manager = self.drops[MANAGED, queue]
+        by_cause: Any = np.stack([self.queues["lost"][queue] - by_manager, by_manager])
+        first = self.drops[[FIRST_FULL, FIRST_MANAGED]][:, queue]
+        rows = [
+            (*hops[h][:2], (BUFFER_FULL, BY_MANAGER)[cause], 0, float(by_cause[cause, h]), float(first[cause, h]))
+            for h, cause in np.argwhere(by_cause.T > 0.0).tolist()
+        ]
+        return np.array(rows, dtype=DROPPED)
 
 
 def _imbalance(plan: Plan, packets_inside: Floats) -> Floats:
     """Return packets emitted less those delivered, lost, queued, in transit or waiting; relative, (F,)."""
-    flows, queues = plan.network.flows, plan.network.queues
-    found = np.zeros(len(flows))
-    for f, (flow, inside) in enumerate(zip(flows, packets_inside, strict=True)):
-        path = [f, *plan.layout.path[flow["path_first"] : flow["path_end"]]]
-        known = flow["delivered"] + queues["lost"][path].sum() + inside
-        found[f] = abs(flow["emitted"] - known) / max(flow["emitted"], 1.0)
-    return found
-
-
-def _dropped_packets(plan: Plan) -> Any:
-    """Return the drops of a run, of `DROPPED`."""
-    lost, drops = plan.network.queues["lost"], plan.network.drops
-    rows = []
-    for f, n, c, _ in plan.layout.hops(plan.scenario):
-        by_manager = float(drops[MANAGED, c])
-        for cause, packets, first in (
-            (BUFFER_FULL, float(lost[c]) - by_manager, drops[FIRST_FULL, c]),
-            (BY_MANAGER, by_manager, drops[FIRST_MANAGED, c]),
-        ):
-            if packets > 0.0:
-                rows.append((f, n, cause, 0, packets, float(first)))
-    return np.array(rows, dtype=DROPPED)
+    flows = plan.network.flows
+    lost = plan.layout.sums_over_paths(plan.network.queues["lost"])
+    missing = np.abs(flows["emitted"] - (flows["delivered"] + lost + packets_inside))
+    return np.asarray(missing / np.maximum(flows["emitted"], 1.0))
 
 
 def _packets_inside(plan: Plan, steps: int) -> Floats:
     """Return the packets of each flow that its sender has sent and that neither arrived nor were lost, (F,)."""
     flows, queues, _, wire, *_ = plan.network
     arrived = wire[(steps - 1) % len(wire)]  # what has come over the way from each queue
-    found = np.zeros(len(flows))
-    for f, flow in enumerate(flows):
-        path = [f, *plan.layout.path[flow["path_first"] : flow["path_end"]]]
-        inside = flow["emitted"] - queues["sent"][f]
-        inside += (queues["sent"][path] - arrived[path]).sum() + queues["backlog"][path[1:]].sum()
-        found[f] = inside
-    return found
+    under_way = plan.layout.sums_over_paths(queues["sent"][:-1] - arrived)
+    waiting = queues["backlog"].copy()
+    waiting[: len(flows)] = 0.0
+    inside = flows["emitted"] - queues["sent"][: len(flows)]
+    return np.asarray(inside + (under_way + plan.layout.sums_over_paths(waiting)))
 
 
 def _acks_under_way(plan: Plan, steps: int) -> Floats:
     """Return the ACKs on their way to each sender at the end of a run, (F,)."""
     acks, lags = plan.transport.acks["acks"], plan.network.flows["ack_lag"]
-    found = np.zeros(len(lags))
-    for f, lag in enumerate(lags.tolist()):
-        found[f] = acks[np.arange(steps, steps + lag) % len(acks), f].sum()
-    return found
+    sums = np.zeros(len(lags))
+    for lag in np.unique(lags).tolist():
+        own = np.flatnonzero(lags == lag)
+        sums[own] = acks[np.arange(steps, steps + lag) % len(acks)][:, own].T.copy().sum(axis=1)
+    return sums
 
 
 def _most_excess(plan: Plan) -> Any:

@@ -73,7 +73,7 @@ def _variable(name: str, values: Any) -> tuple[tuple[str, ...], Any, dict[str, s
 
 ON_FIRST_READ = (
     "in_transit", "delivered", "window", "backlog", "round_trip", "queued", "peak_queue", "queued_bytes", "peak_bytes",
-    "recoveries", "paused", "dropped", "notifications", "cumulative_loss_events",
+    "recoveries", "rate", "paused", "dropped", "notifications", "cumulative_loss_events",
 )  # fmt: skip
 """Arrays that a run may compute when they are first read; those in columns may be, too."""
 

@@ -162,7 +162,7 @@ class TcpEnds(AckedEnds):
         self.sender = SENDERS[recovery](
             Window(
                 self.source,
-                plan.layout.round_trip(f) * self.h,
+                float(plan.layout.round_trips()[f]) * self.h,
                 self.most,
                 single=bool(record["single_acks"]),
             ),
@@ -172,7 +172,7 @@ class TcpEnds(AckedEnds):
             self.quantum,
             acks_each=float(record["acks_each"]),
         )
-        begin = first_state(plan.scenario.flows[f], plan.layout.round_trip(f) * self.h)
+        begin = first_state(plan.scenario.flows[f], float(plan.layout.round_trips()[f]) * self.h)
         self.sender.window.state = begin
         self.sender.inflation = float(record["inflation"])  # holds back a part of the first window
         if isinstance(self.sender, SackSender):
