@@ -191,7 +191,7 @@ class _Samples:
         return self._at_queues(slice(None), self.queues["mean_area"][self._queues] / self.steps)
 
     def lost(self) -> AtNodes:
-        losing = np.flatnonzero(self.lost_packets.any(axis=0)[self._queues])
+        losing = np.flatnonzero(np.asarray(self.lost_packets.any(axis=0))[self._queues])
         values = np.ascontiguousarray(self.lost_packets[:, self._queues[losing]].T)
         return self._at_queues(losing, values, len(values.T))
 

@@ -31,6 +31,7 @@ __all__ = [
     "distinct_rows",
     "encoded",
     "nodes_of",
+    "place_table",
     "places_of",
     "present",
 ]
@@ -345,15 +346,24 @@ def places_of(known: NDArray[Any], asked: NDArray[Any]) -> Integers:
     """
     span = int(known.max(initial=-1)) + 1
     if span <= DENSE * len(asked) + 2**16:
-        table = np.full(span + 1, -1, dtype=np.int64)
-        table[known] = np.arange(len(known))
-        return np.asarray(table[np.minimum(asked, span)])
+        return place_table(known, span + 1)[np.minimum(asked, span)].astype(np.int64)
     if (known[1:] > known[:-1]).all():
         found = np.minimum(known.searchsorted(asked), len(known) - 1)
     else:
         order = np.argsort(known)
         found = order[np.minimum(known.searchsorted(asked, sorter=order), len(known) - 1)]
     return np.where(known[found] == asked, found, -1)
+
+
+def place_table(known: NDArray[Any], span: int) -> NDArray[np.int32]:
+    """Return the place of each key from 0 to ``span`` - 1 among some of them, which differ; -1: it is not among them, (span,).
+
+    >>> place_table(np.array([3, 1]), 5).tolist()
+    [-1, 1, -1, 0, -1]
+    """
+    table = np.full(span, -1, dtype=np.int32)
+    table[known] = np.arange(len(known))
+    return table
 
 
 def distinct_rows(*columns: NDArray[Any]) -> NDArray[np.bool_]:

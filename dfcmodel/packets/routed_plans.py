@@ -200,12 +200,12 @@ class RoutedPlan:
     @kept
     def hop_rate(self) -> float:
         """Return the hops of packets per second if all flows send, with an equal share of each link."""
-        times, hops = self.transmission[:, 0], self.hops
-        of_data = ~hops.is_ack
-        port, flow = hops.port[of_data], hops.flow[of_data]
-        longest = np.zeros(len(self.starts))  # s per packet of a flow at the link where its share is least
-        np.maximum.at(longest, flow, times[port] * np.bincount(port)[port])
-        counts = np.bincount(hops.flow, minlength=len(longest))
+        routes = self.forward
+        used = np.flatnonzero(routes.counts)
+        shares = self.transmission[:, 0] * np.bincount(routes.places, minlength=len(self.ports))  # s per packet
+        longest = np.zeros(len(routes))  # of a flow at the link where its share is least
+        longest[used] = np.maximum.reduceat(shares[routes.places], routes.begin[used])
+        counts = routes.counts + self.backward.counts
         sends = longest > 0.0
         return float((counts[sends] / longest[sends]).sum())
 
@@ -214,10 +214,10 @@ class RoutedPlan:
         """Samples of a part of a run: `HOPS_OF_PART` hops at the `hop_rate`."""
         return max(1, int(HOPS_OF_PART / max(self.hop_rate * self.sample, 1.0)))
 
-    def release(self) -> None:
-        """Give up what follows from the plan and is computed again where it is read."""
-        for name in vars(self).keys() - self.__dataclass_fields__.keys():
-            del self.__dict__[name]
+    def release(self, *names: str) -> None:
+        """Free properties, all by default, which are computed again where they are read."""
+        for name in names or vars(self).keys() - self.__dataclass_fields__.keys():
+            self.__dict__.pop(name, None)
 
     @cached_property
     def idle(self) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.columns import column_of, places_of
+from dfcmodel.network.columns import DENSE, column_of, place_table, places_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import FOLLOW, FOLLOWER, OF_RATE, RULE
 from dfcmodel.packets.layouts.followers import lay_out_followers
@@ -30,6 +30,8 @@ MOST_SLOTS = 1024
 """Windows in the longest latency from port to port."""
 SPARE = 1 << 14
 """Packets for which there is room at first, besides two of each flow."""
+HOPS_OF_BLOCK = 1 << 18
+"""Hops whose ingresses are looked up at once."""
 
 
 class Windows(NamedTuple):
@@ -76,11 +78,14 @@ def lay_out_fabric(
     """Return the arrays of a plan by their names in the kernel; there is room for ``spare`` times as many packets as usual."""
     F, slots = len(plan.forward), windows.slots
     port, (flow, rate, rule) = _ports(plan), _flows(plan, signatures)
-    rows, hop = plan.hops.row, np.zeros(len(plan.hops.port) + 2 * F, layout.HOP)
-    hop["port"][rows], hop["ingress"] = plan.hops.port, -1
-    turn = flow["way"] + plan.forward.counts
-    hop["port"][turn] = layout.RECEIVER
-    hop["port"][turn + plan.backward.counts + 1] = -2 - plan.forward.first
+    hop = np.zeros(len(plan.hops.port) + 2 * F, layout.HOP)
+    receiver = flow["way"] + plan.forward.counts
+    sender = receiver + plan.backward.counts + 1
+    crosses_port = np.ones(len(hop), dtype=np.bool_)
+    crosses_port[receiver] = crosses_port[sender] = False
+    hop["port"][crosses_port], hop["ingress"] = plan.hops.port, -1
+    hop["port"][receiver] = layout.RECEIVER
+    hop["port"][sender] = -2 - plan.forward.first
     size, called = spare * (2 * F + SPARE), lay_out_called(plan)
     coming = np.zeros(slots, layout.WINDOW)
     coming["port"] = coming["retired"] = -1
@@ -94,7 +99,7 @@ def lay_out_fabric(
         "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
         "clock": np.array([windows.per_sample / plan.sample, 0.0, plan.scenario.min_rto, 0.0, 0.0, windows.ahead]),
     }  # fmt: skip
-    arrays |= _ingresses(plan, hop["ingress"], rows)
+    arrays |= _ingresses(plan, hop["ingress"], crosses_port)
     if plan.scenario.table.waits.any():
         arrays |= lay_out_followers(plan)
     _start(plan, arrays)
@@ -153,8 +158,11 @@ def _flows(plan: Plan, signatures: tuple[RuleSignature, ...]) -> tuple[NDArray[A
     return flow, rates[group[changing]], rules[group[changing]]
 
 
-def _ingresses(plan: Plan, of_hops: NDArray[Any], places: NDArray[np.int64]) -> dict[str, Any]:
-    """Return what ports count, or those of a switch together, and their rooms; set which one counts each hop in its place of ``of_hops``."""
+def _ingresses(plan: Plan, of_hops: NDArray[Any], crosses_port: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return what ports count, or those of a switch together, and their rooms; write which one counts each hop to ``of_hops``.
+
+    ``crosses_port``: which rows are hops over ports, in their order.
+    """
     table, hops, P = plan.ingresses, plan.hops, len(plan.ports)
     asks, is_shared = plan.counters, plan.counts_together
     known, at = asks[table.port] * P + table.before, np.arange(len(table.port))
@@ -173,10 +181,19 @@ def _ingresses(plan: Plan, of_hops: NDArray[Any], places: NDArray[np.int64]) -> 
         ("resume", np.where(shared, math.inf, -math.inf)),
     ):  # fmt: skip
         used[name] = values
-    turns = hops.turns(P)
-    if is_shared.any():
-        turns += (asks[hops.port] - hops.port) * P
-    of_hops[places] = np.where(plan.counted, places_of(known, turns), -1)
+    # In blocks, as temporary arrays of all hops would be a third of the memory of a run with 10^6 of them.
+    pairs = P * P
+    table_of_pairs = place_table(known, pairs) if pairs <= DENSE * len(hops.port) + 2**16 else None
+    number = np.full(len(hops.port), -1, dtype=np.int32)
+    for begin in range(0, len(number), HOPS_OF_BLOCK):
+        part = slice(begin, begin + HOPS_OF_BLOCK)
+        port = hops.port[part]
+        keys = asks[port] * P
+        previous = max(begin, 1) - 1
+        keys[previous - begin + 1 :] += hops.port[previous : begin + len(port) - 1]
+        places = places_of(known, keys) if table_of_pairs is None else table_of_pairs[keys]
+        number[part] = np.where(plan.counted[part], places, -1)
+    of_hops[crosses_port] = number
     return {"ingress": rows, "room": room}
 
 

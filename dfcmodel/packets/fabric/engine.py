@@ -115,6 +115,7 @@ def begin_fabric(plan: Plan, spare: int = 1, longer: int = 1) -> FabricRun | Non
     records = Records(plan, is_lossless=True)
     arrays |= records.rows()
     arrays["carried"] = np.zeros((plan.samples, len(arrays["hop"])), dtype=np.int32)
+    plan.release("hops", "counted")  # columns of all hops, which the loop does not read
     return FabricRun(plan, arrays, records, windows.per_sample)
 
 
