@@ -8,8 +8,8 @@ fabric has 32 leaves of 32 hosts and 32 spines; there a host sends 2 MB. All-to-
 254 KB to each other one; flows to one leaf take the spines in turn. Hosts are network interfaces under PFC.
 
 Times are those of a whole run; a packet-hop is what the compiled loop takes, without the set-up that is stated beside it.
-The last row is an all-to-all of 512 hosts with one packet per pair, from the links to the trajectory, in a process of
-its own.
+The last rows are an all-to-all of 512 hosts with one packet per pair, without and with ACKs, from the links to the
+trajectory, each in a process of its own.
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ class Shape(NamedTuple):
 SMALL, LARGE = Shape(8, 16, 16), Shape(32, 32, 32)
 SHAPES = {"incast": SMALL, "permutation": SMALL, "all-to-all": Shape(4, 16, 16)}
 COLLECTIVE = Shape(32, 16, 16)
+COLLECTIVE_SENDERS = {"line rate": "", "line rate with ACKs": ", with ACKs"}
+"""Senders of the all-to-all of 512 hosts, and what its task adds for each."""
 COLLECTIVE_TARGETS = 1.5, 350.0
 """CPU seconds and MB of the process, for an all-to-all of 512 hosts with one packet per pair."""
 
@@ -158,15 +160,15 @@ def rows() -> list[Row]:
     cases = [(traffic, name, SHAPES[traffic]) for traffic in PACKETS for name in SENDERS]
     cases += [("permutation", "line rate", LARGE)]
     found = [_measure(*case) for case in tqdm(cases, desc="fabrics", leave=False)]
-    return [*found, _collective()]
+    return [*found, *map(_collective, COLLECTIVE_SENDERS)]
 
 
-def collective() -> dict[str, float]:
-    """Run an all-to-all of 512 hosts with one packet per pair; return CPU seconds, peak memory in MB and flows.
+def collective(name: str) -> dict[str, float]:
+    """Run an all-to-all of 512 hosts with one packet per pair by a sender; return CPU seconds, peak memory in MB and flows.
 
     CPU seconds are those from the links to the status of the run, once all kernels are loaded.
     """
-    end, sender = 1e-3, SENDERS["line rate"]
+    end, sender = 1e-3, SENDERS[name]
     method = sender.method
     simulate(fabric("incast", sender, Shape(1, 1, 2)), method, duration=end, sample=end)
     before, began = memory("VmHWM"), time.process_time()
@@ -185,9 +187,9 @@ def collective() -> dict[str, float]:
     }
 
 
-def _collective() -> Row:
-    """Return CPU seconds and memory of the all-to-all of 512 hosts, each time in a process of its own."""
-    code = "import json; from benchmarks.fabrics import collective; print(json.dumps(collective()))"
+def _collective(name: str) -> Row:
+    """Return CPU seconds and memory of the all-to-all of 512 hosts by a sender, each time in a process of its own."""
+    code = f"import json; from benchmarks.fabrics import collective; print(json.dumps(collective({name!r})))"
     found = []
     for _ in range(3):
         done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
@@ -200,6 +202,7 @@ def _collective() -> Row:
         f"{found[0]['before']:.0f} before; targets {most:g} s and {memory:g} MB: {verdict}"
     )
     task = f"all-to-all of {COLLECTIVE.hosts} hosts under PFC, one packet for each of {found[0]['flows']:,.0f} flows"
+    task += COLLECTIVE_SENDERS[name]
     return Row(task, "Packets", statistics.median(times), min(times), max(times), 1.0, note)
 
 

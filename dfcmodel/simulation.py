@@ -299,7 +299,7 @@ def _simulate_fluid(
     steps = max(1, round(end / h))
     record = driver.advance(plan, steps, every)
     run = trajectory(plan, record, starts, steps, every, packet_jitter)
-    return run if plan.scenario is scenario else replace(run, scenario=scenario)
+    return run if plan.scenario is scenario else with_fields(run, scenario=scenario)
 
 
 def _simulate_packets(

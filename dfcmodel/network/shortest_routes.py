@@ -126,6 +126,8 @@ class ShortestRoutes:
 
     def _distances(self, roots: Integers) -> NDArray[np.int32]:
         """Return the links from each node to each root, -1 where there is no way, shape (roots, nodes)."""
+        # `scipy.sparse.csgraph.shortest_path` returns the same, in 2 ms instead of 5 for 32 roots and 1,088 nodes. Its import
+        # takes 0.15 s, and no run needs it for anything else.
         N = len(self.nodes)
         into: list[list[int]] = [[] for _ in range(N)]
         for tail, head in zip(self.tail.tolist(), self.head.tolist(), strict=True):

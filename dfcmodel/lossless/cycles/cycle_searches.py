@@ -1,6 +1,9 @@
 """Minimal cycles of a directed graph: a shortest one through each vertex, by breadth-first search.
 
 All of them cannot be listed: their number grows exponentially with their length.
+
+The search is not `scipy.sparse.csgraph.breadth_first_order`, which visits all vertices: this one ends at the first arc back
+to its vertex, and cycles of fabrics are short.
 """
 
 from __future__ import annotations
