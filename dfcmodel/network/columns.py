@@ -350,7 +350,7 @@ def places_of(known: NDArray[Any], asked: NDArray[Any]) -> Integers:
     """
     span = int(known.max(initial=-1)) + 1
     if span <= DENSE * len(asked) + 2**16:
-        return place_table(known, span + 1)[np.minimum(asked, span)].astype(np.int64)
+        return np.asarray(place_table(known, span + 1)[np.minimum(asked, span)], dtype=np.int64)
     if (known[1:] > known[:-1]).all():
         found = np.minimum(known.searchsorted(asked), len(known) - 1)
     else:
