@@ -122,14 +122,14 @@ class Layout:
 
     def hops(self, scenario: Scenario) -> list[tuple[int, int, int, int]]:
         """Return flow, place of the link, queue, and the link before (-1 - flow: its host) of hops that have a queue."""
-        found = []
+        hops = []
         for f, (flow, queues) in enumerate(zip(scenario.flows, self.hop_queues, strict=True)):
             before = -1 - f
             for n, c in zip(scenario.path_index(flow), queues, strict=True):
                 if c >= 0:
-                    found.append((f, n, c, before))
+                    hops.append((f, n, c, before))
                 before = n
-        return found
+        return hops
 
     def blocks(self, shared: list[bool], traced: set[int]) -> Any:
         """Return the blocks of queues that are served at rates of their own, see `records.BLOCK`.
@@ -163,19 +163,19 @@ def layout_of(
     """
     check_disciplines(scenario)
     can_queue, queue_types = queueing(scenario)
-    own = [n for n, kind in enumerate(queue_types) if can_queue[n] and kind == PER_FLOW_RATE]
-    share = [n for n, kind in enumerate(queue_types) if can_queue[n] and kind != PER_FLOW_RATE]
+    per_flow = [n for n, kind in enumerate(queue_types) if can_queue[n] and kind == PER_FLOW_RATE]
+    sharing = [n for n, kind in enumerate(queue_types) if can_queue[n] and kind != PER_FLOW_RATE]
     order = [
-        *own,
-        *sorted(share, key=lambda n: max(scenario.feeders(n)) >= 0),
+        *per_flow,
+        *sorted(sharing, key=lambda n: max(scenario.feeders(n)) >= 0),
     ]  # hosts' links first
     halves = transmissions or [0.0] * len(delays)
     shaped = [f for f, flow in enumerate(scenario.flows) if flow.host == "shaped"]
     queue, queues, bands, bands_at = _numbers(scenario, order, queue_types)
     queues += [(f, f + 1) for f in shaped]
     bands_at += [len(bands)] * len(shaped)
-    place = {n: i for i, n in enumerate(order)}
-    place.update({-1 - f: len(order) + s for s, f in enumerate(shaped)})
+    index = {n: i for i, n in enumerate(order)}
+    index.update({-1 - f: len(order) + s for s, f in enumerate(shaped)})
     return Layout(
         delays=tuple(a + b for a, b in zip(delays, halves, strict=True)),
         order=tuple(order),
@@ -185,7 +185,7 @@ def layout_of(
         queues=np.array(queues, dtype=np.int64).reshape(-1, 2),
         bands=np.array(bands, dtype=np.int64).reshape(-1, 4),
         bands_at=np.array(bands_at),
-        **_ways(scenario, queue, place, delays, halves),
+        **_delays_between(scenario, queue, index, delays, halves),
     )
 
 
@@ -225,7 +225,7 @@ def passes_at_once(scenario: Scenario, n: int) -> bool:
 
 def _numbers(scenario: Scenario, order: list[int], queue_types: list[int]) -> tuple[Any, ...]:
     """Return the queue of each flow and link, the queues of each link, the bands and where they begin."""
-    before: list[dict[int, int]] = [{} for _ in scenario.links]  # of each flow the link over which it comes
+    before: list[dict[int, int]] = [{} for _ in scenario.links]  # link over which each flow arrives
     for f, route in enumerate(scenario.routes):
         for previous, n in itertools.pairwise((-1 - f, *route)):
             before[n][f] = previous
@@ -253,16 +253,16 @@ def _numbers(scenario: Scenario, order: list[int], queue_types: list[int]) -> tu
     return queue, queues, bands, bands_at
 
 
-def _ways(
+def _delays_between(
     scenario: Scenario,
     queue: dict[tuple[int, int], int],
-    place: dict[int, int],
+    index: dict[int, int],
     delays: list[float],
     halves: list[float],
 ) -> dict[str, Any]:
-    """Return the ways of the flows from queue to queue, fields of `Layout`.
+    """Return the steps of the flows from queue to queue, fields of `Layout`.
 
-    Of the way back what is not a whole step is put before the receiver.
+    The part of a step that the way back has is put before the receiver.
     """
     C = len(scenario.flows) + len(queue)
     up, lag = np.arange(C), np.zeros(C)
@@ -273,23 +273,23 @@ def _ways(
         legs = [(delays[n], halves[n]) for n in ((() if at_once else hops[:1]) + hops)]
         key = at_once, *legs
         if key not in distances:
-            distances[key] = _reached(legs)
-        reached, there_and_back = distances[key]
-        reached = _apart(reached, [place[n] if (f, n) in queue else -1 for n in hops])
-        there_and_back = max(there_and_back, reached[-1] + 1.0)
-        returns = there_and_back - reached[-1]
+            distances[key] = _arrival_steps(legs)
+        arrivals, there_and_back = distances[key]
+        arrivals = _with_steps_between(arrivals, [index[n] if (f, n) in queue else -1 for n in hops])
+        there_and_back = max(there_and_back, arrivals[-1] + 1.0)
+        returns = there_and_back - arrivals[-1]
         ack_lag.append(max(1, math.floor(returns + ROUNDING)))
-        at, begin = f, 0.0
-        for n, now in zip(hops, reached[-1 - len(hops) :], strict=False):
+        source, begin = f, 0.0
+        for n, now in zip(hops, arrivals[-1 - len(hops) :], strict=False):
             if (f, n) in queue:
                 c = queue[f, n]
-                up[c], lag[at], down[at], at, begin = at, now - begin, c, c, now
-                flow_of[c], link_of[c] = f, place[n]
+                up[c], lag[source], down[source], source, begin = source, now - begin, c, c, now
+                flow_of[c], link_of[c] = f, index[n]
                 path.append(c)
-        lag[at] = reached[-1] - begin + max(0.0, returns - ack_lag[-1])
+        lag[source] = arrivals[-1] - begin + max(0.0, returns - ack_lag[-1])
         path_at.append(len(path))
         hop_queues.append(tuple(queue.get((f, n), -1) for n in hops))
-        link_of[f] = place.get(-1 - f, -1)
+        link_of[f] = index.get(-1 - f, -1)
     whole_lag, part = whole_and_part(lag)
     return {
         "up": up,
@@ -305,38 +305,38 @@ def _ways(
     }
 
 
-def _reached(legs: list[tuple[float, float]]) -> tuple[list[float], float]:
+def _arrival_steps(legs: list[tuple[float, float]]) -> tuple[list[float], float]:
     """Return the steps from a host to each hop of a path and to its end, and those there and back.
 
     ``legs`` are delays and half packet times of the access link, if there is one, and of the links of the path.
-    Parts of steps are kept, except for transmission times on links that send several packets per step:
-    their sum up to each place is rounded to whole steps. Interpolation would mix packets of two steps
-    there, and take bursts of a few packets apart.
+    Parts of steps are not rounded, except for transmission times on links that send several packets per step:
+    their sum up to each link is rounded to whole steps. Interpolation would mix packets of two steps
+    at these links, and take bursts of a few packets apart.
     """
-    own, times = np.array(legs).T
+    delays, times = np.array(legs).T
     short = np.where(times <= SHORT, times, 0.0)
-    kept = np.cumsum([0.0, *(own + times - short)])
+    exact = np.cumsum([0.0, *(delays + times - short)])
     rounded = np.cumsum([0.0, *short])
-    returns = float(np.sum(own + times - short))
+    returns = float(np.sum(delays + times - short))
     both = np.round(rounded[-1] + np.sum(short))
-    return (kept + np.round(rounded)).tolist(), float(kept[-1] + returns + both)
+    return (exact + np.round(rounded)).tolist(), float(exact[-1] + returns + both)
 
 
-def _apart(reached: list[float], places: list[int]) -> list[float]:
+def _with_steps_between(arrivals: list[float], order: list[int]) -> list[float]:
     """Return when a flow reaches its hops and its receiver, with the steps between them that the engine needs.
 
-    Links are served in the order of their ``places`` (-1: no queue). What leaves one may come in the same step to a
+    Links are served in the order of their positions ``order`` (-1: no queue). What leaves one may come in the same step to a
     later one; to an earlier one, and to the receiver, it takes a step. What that adds the way back has less.
     """
-    found = reached.copy()
-    first = len(found) - 1 - len(places)
-    last, here = -1, first  # the last queue, and where it is
-    for n, place in enumerate([*places, -1], first):
-        least = found[here] + (1.0 if place <= last else 0.0)
-        if place >= 0 or n == len(found) - 1:
-            found[n] = max(found[n], least)
-            last, here = place, n
-    return found
+    steps = arrivals.copy()
+    first = len(steps) - 1 - len(order)
+    last, reached = -1, first  # position and hop of the last queue
+    for n, position in enumerate([*order, -1], first):
+        earliest = steps[reached] + (1.0 if position <= last else 0.0)
+        if position >= 0 or n == len(steps) - 1:
+            steps[n] = max(steps[n], earliest)
+            last, reached = position, n
+    return steps
 
 
 def _group(kind: int, rule: Any, priority: int, f: int, previous: int) -> tuple[int, ...]:

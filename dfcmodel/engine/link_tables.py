@@ -76,16 +76,17 @@ def queue_records(scenario: Scenario, layout: Layout, links: Any, h: float, quan
     queues["weight"][:-1] = layout.weight
     pairs = layout.lags_and_weights
     lags = [set(pairs[first:end]) for first, end in layout.queues.tolist()]
-    links["lag"], links["weight"] = zip(*(next(iter(own)) if len(own) == 1 else (-1, 1.0) for own in lags), strict=True)
+    common = [lag.pop() if len(lag) == 1 else (-1, 1.0) for lag in lags]
+    links["lag"], links["weight"] = np.transpose(common)
     for i, link in enumerate(layout.links(scenario)):
-        own = queues[slice(*layout.queues[i])]
-        own["link_rate"] = link.rate * h
+        rows = queues[slice(*layout.queues[i])]
+        rows["link_rate"] = link.rate * h
         if dfc := dfc_of(link.discipline):
-            own["intensity"] = dfc.intensity
-            own["gain"] = dfc.diffusion / link.delay * h
+            rows["intensity"] = dfc.intensity
+            rows["gain"] = dfc.diffusion / link.delay * h
         if i < layout.per_flow_links:
-            own["service"] = 0.0 if dfc else links["rate"][i]
-            own["peak"][0 if link.shared else slice(None)] = 0.0
+            rows["service"] = 0.0 if dfc else links["rate"][i]
+            rows["peak"][0 if link.shared else slice(None)] = 0.0
     return queues
 
 
@@ -94,11 +95,11 @@ def order_rows(links: Any, layout: Layout, quantum: float, steps: float) -> int:
 
     Interfaces of hosts have room without bound.
     """
-    longest = 1.0
+    steps_to_empty = 1.0
     for link, _ in zip(links, layout.order, strict=False):
         buffers = 1.0 if link["shared"] else float(link["end"] - link["first"])
-        longest = max(longest, buffers * link["limit"] / max(link["rate"], quantum))
-    return power_of_two(math.ceil(min(longest, steps, MAX_ROWS)) + SPARE_ROWS)
+        steps_to_empty = max(steps_to_empty, buffers * link["limit"] / max(link["rate"], quantum))
+    return power_of_two(math.ceil(min(steps_to_empty, steps, MAX_ROWS)) + SPARE_ROWS)
 
 
 def manager_records(scenario: Scenario, layout: Layout, links: Any) -> tuple[Signature, ...]:
@@ -131,13 +132,13 @@ def _managed_bands(scenario: Scenario, layout: Layout, i: int) -> tuple[int, int
     if only is None:
         return first, end
     flows = [layout.flow_of[layout.bands[b, 2]] for b in range(first, end)]
-    own = [b for b, f in enumerate(flows, first) if scenario.flows[f].priority == only]
-    return (own[0], own[0] + 1) if own else (first, first)
+    managed = [b for b, f in enumerate(flows, first) if scenario.flows[f].priority == only]
+    return (managed[0], managed[0] + 1) if managed else (first, first)
 
 
-def power_of_two(least: int) -> int:
-    """Return the least power of two that is not less."""
-    return 1 << math.ceil(math.log2(least))
+def power_of_two(minimum: int) -> int:
+    """Return the smallest power of two that is not below a number."""
+    return 1 << math.ceil(math.log2(minimum))
 
 
 def feedback(scenario: Scenario, layout: Layout, h: float, rng: np.random.Generator) -> dict[str, Any]:
@@ -152,11 +153,11 @@ def feedback(scenario: Scenario, layout: Layout, h: float, rng: np.random.Genera
     dfc = [link.discipline.diffuses for link in links]
     by_input = any(link.discipline.queue_per == "input" for link in links)
     per_flow = [dfc[i] and not (by_input and i < L) for i in range(len(links))]
-    places = [*layout.order, *(scenario.path_index(scenario.flows[f])[0] for f in layout.shaped)]
+    link_numbers = [*layout.order, *(scenario.path_index(scenario.flows[f])[0] for f in layout.shaped)]
     periods: dict[int, list[list[int]]] = {}
     for i, link in enumerate(links):
         if law := dfc_of(link.discipline):
-            period = max(1, round(layout.delays[places[i]]))
+            period = max(1, round(layout.delays[link_numbers[i]]))
             slots = periods.setdefault(period, [[] for _ in range(period)])
             node = link.target if i < L else link.source
             random = law.phases == "random"
@@ -173,16 +174,16 @@ def feedback(scenario: Scenario, layout: Layout, h: float, rng: np.random.Genera
             hear = [_queues(layout, i) for i in slot if per_flow[i]]
             send = [entry for i in slot for entry in _senders_to(layout, per_flow, i)]
             inputs = [i for i in slot if not per_flow[i]]
-            told = [entry for i in slot if by_input for entry in _inputs_of(layout, dfc, i)]
+            messages = [entry for i in slot if by_input for entry in _inputs_of(layout, dfc, i)]
             rows.append(
                 (
                     *_add(hearing, hear), *_add(sending, send),
                     len(input_hearing), len(input_hearing) + len(inputs),
-                    len(input_sending), len(input_sending) + len(told),
+                    len(input_sending), len(input_sending) + len(messages),
                 )
             )  # fmt: skip
             input_hearing += inputs
-            input_sending += told
+            input_sending += messages
     return {
         "clocks": np.array(clocks, dtype=CLOCK),
         "slots": np.array(rows, dtype=SLOT),
@@ -204,16 +205,16 @@ def _add(table: list[tuple[int, ...]], entries: list[tuple[int, ...]]) -> tuple[
 def _inputs_of(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int, int]]:
     """Return who tells link i, or a host that imitates one, about the queues that it feeds."""
     who = i if i < len(layout.order) else -1 - layout.shaped[i - len(layout.order)]
-    found = set()
+    senders = set()
     for c in range(*layout.queues[i]):
         d = int(layout.down[c])
         if d < 0 or not dfc[layout.link_of[d]]:
-            found.add((who, -1, c))
+            senders.add((who, -1, c))
             continue
-        at = slice(*layout.bands_at[layout.link_of[d] :][:2])
-        inside = (layout.bands[at, 2] <= d) & (d < layout.bands[at, 3])
-        found.add((who, at.start + int(np.argmax(inside)), 0))
-    return sorted(found)
+        bands = slice(*layout.bands_at[layout.link_of[d] :][:2])
+        inside = (layout.bands[bands, 2] <= d) & (d < layout.bands[bands, 3])
+        senders.add((who, bands.start + int(np.argmax(inside)), 0))
+    return sorted(senders)
 
 
 def _queues(layout: Layout, i: int) -> tuple[int, ...]:
@@ -225,18 +226,18 @@ def _queues(layout: Layout, i: int) -> tuple[int, ...]:
 def _senders_to(layout: Layout, per_flow: list[bool], i: int) -> list[tuple[int, ...]]:
     """Return the links that send feedback to link i, as its slot's entries."""
     fed = [int(d) for d in layout.down[slice(*layout.queues[i])] if d >= 0]
-    found: list[tuple[int, ...]] = []
+    senders: list[tuple[int, ...]] = []
     for j in sorted({int(layout.link_of[d]) for d in fed}):
-        own = [d for d in fed if layout.link_of[d] == j]
+        queues = [d for d in fed if layout.link_of[d] == j]
         if not per_flow[j]:
             continue
         flows, first, last = _queues(layout, j)
         nobody = len(layout.up)
-        hear = [min(own), max(own) + 1]
+        hear = [min(queues), max(queues) + 1]
         if flows < SEVERAL_FLOWS:
-            hear = [int(layout.up[d]) if d in own else nobody for d in (first, last)]
-        found.append((flows, first, last, *hear))
-    return found
+            hear = [int(layout.up[d]) if d in queues else nobody for d in (first, last)]
+        senders.append((flows, first, last, *hear))
+    return senders
 
 
 class Way(NamedTuple):
@@ -258,7 +259,7 @@ def traced_ways(scenario: Scenario, layout: Layout) -> list[Way]:
     ValueError
         Where two traces act on one flow at a link.
     """
-    found: dict[int, Way] = {}
+    ways: dict[int, Way] = {}
     names = scenario.link_table.names
     for element in scenario.elements:
         if not isinstance(element, DelayTrace):
@@ -269,14 +270,14 @@ def traced_ways(scenario: Scenario, layout: Layout) -> list[Way]:
             if n not in hops or (element.flows and flow.name not in element.flows):
                 continue
             c = int(layout.up[layout.hop_queues[f][hops.index(n)]])
-            if c in found:
+            if c in ways:
                 msg = f"a second one acts on flow {flow.name!r}; use method=Packets()"
                 raise ValueError(f"elements: DelayTrace at {element.link}: {msg}")
-            found[c] = Way(c, float(layout.lag[c] + 1.0 - layout.weight[c]), element)
-    return list(found.values())
+            ways[c] = Way(c, float(layout.lag[c] + 1.0 - layout.weight[c]), element)
+    return list(ways.values())
 
 
 def largest_holds(scenario: Scenario) -> list[float]:
     """Return the longest times for which the traces hold a packet, s, and 0."""
-    traces = (each for each in scenario.elements if isinstance(each, DelayTrace))
-    return [0.0, *(each.largest_hold for each in traces)]
+    traces = (element for element in scenario.elements if isinstance(element, DelayTrace))
+    return [0.0, *(element.largest_hold for element in traces)]

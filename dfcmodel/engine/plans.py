@@ -309,8 +309,8 @@ def _in_steps(link: Link, h: float) -> float:
 
 def _transmission(link: Link, fluid: Fluid) -> float:
     """Return what store-and-forward adds to a link's delay, in s; links with DFC keep that of the law."""
-    kept = link.discipline.diffuses or not fluid.store_and_forward
-    return 0.0 if kept else 0.5 / link.rate
+    keeps_delay = link.discipline.diffuses or not fluid.store_and_forward
+    return 0.0 if keeps_delay else 0.5 / link.rate
 
 
 def whole_steps(name: str, time: float, h: float) -> int:

@@ -74,10 +74,10 @@ LONGEST_MEMORY = 2**16
 
 
 def in_steps(times: Any, h: float) -> Any:
-    """Return times in steps: whole ones where only rounding makes a difference."""
+    """Return times in steps: whole numbers where only rounding makes a difference."""
     steps = np.asarray(times, dtype=float) / h
-    whole = np.round(steps)
-    return np.where(np.abs(steps - whole) < SAME_STEP, whole, steps)
+    nearest = np.round(steps)
+    return np.where(np.abs(steps - nearest) < SAME_STEP, nearest, steps)
 
 
 def flow_records(
@@ -209,7 +209,7 @@ def switching_times(scenario: Scenario, begin: Floats, end: float, rng: np.rando
                 now += rng.exponential(mean) if flow.source.random else mean
                 on = not on
                 switched.append(now)
-            switched = _stopped(switched, flow.stop)
+            switched = _end_at_stop(switched, flow.stop)
         times.append(switched)
     return times
 
@@ -226,10 +226,10 @@ def schedules(scenario: Scenario, flows: Any, switched: list[list[float]], h: fl
     return np.array(rows, dtype=RATE)
 
 
-def _stopped(switched: list[float], stop: float) -> list[float]:
+def _end_at_stop(switched: list[float], stop: float) -> list[float]:
     """Return the times at which a source is switched on, off, on, ..., s, with off from ``stop`` on."""
-    kept = [time for time in switched if time < stop]
-    return [*kept, stop] if len(kept) % 2 and stop < math.inf else kept
+    before = [time for time in switched if time < stop]
+    return [*before, stop] if len(before) % 2 and stop < math.inf else before
 
 
 def _in_rows(switched: Floats, pace: float, quantum: float) -> list[tuple[float, float]]:
@@ -243,7 +243,7 @@ def _in_rows(switched: Floats, pace: float, quantum: float) -> list[tuple[float,
             amounts[first + 1.0] = rate
         if first < last < np.inf:
             amounts[last] = rate * (end - last)
-    return [(step, math.floor(each / quantum) * quantum) for step, each in sorted(amounts.items())]
+    return [(step, math.floor(amount / quantum) * quantum) for step, amount in sorted(amounts.items())]
 
 
 def source_events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = True) -> Any:

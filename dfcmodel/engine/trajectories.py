@@ -142,26 +142,26 @@ class _Samples:
         return tuple(RECOVERY_NAMES[repair] if source == WINDOW else "" for source, repair in pairs)
 
     def _propagating(self) -> Floats:
-        """Return the part of the way from a flow's first queue that is propagation; shape (F,).
+        """Return the part of the time from a flow's first queue that is propagation; shape (F,).
 
-        The rest are transmission times, and what the way back leaves of a whole step.
+        The remainder are transmission times, and the part of a step that the return path has.
         """
         layout, delays = self.layout, [link.delay for link in self.scenario.links]
         parts = np.ones(len(self.sources))
         lengths = layout.lag + 1.0 - layout.weight
         for f, route in enumerate(self.scenario.routes):
-            way = self.step * float(np.sum(lengths[layout.path[layout.path_at[f] : layout.path_at[f + 1]]]))
+            time = self.step * float(np.sum(lengths[layout.path[layout.path_at[f] : layout.path_at[f + 1]]]))
             delay = sum(delays[n] for n in route)
-            if abs(way / delay - 1.0) > 1e-9:
-                parts[f] = delay / way
+            if abs(time / delay - 1.0) > 1e-9:
+                parts[f] = delay / time
         return parts
 
     @cached_property
     def _hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Flow, sending node and queue of each hop, -1 where a link never queues, (H,) each."""
         routes = self.scenario.routes
-        place = {node: n for n, node in enumerate(self.scenario.senders)}
-        node_of_link = np.array([place[link.source] for link in self.scenario.links])
+        index = {node: n for n, node in enumerate(self.scenario.senders)}
+        node_of_link = np.array([index[link.source] for link in self.scenario.links])
         queues = np.fromiter(itertools.chain.from_iterable(self.layout.hop_queues), np.int64, len(routes.places))
         return routes.flow, node_of_link[routes.places], queues
 
@@ -170,10 +170,10 @@ class _Samples:
         return len(self.sources), len(self.scenario.senders)
 
     def carried(self) -> AtNodes:
-        """Return what each node sent: what comes over the way from its queue.
+        """Return the packets that each node sent: those that arrive from its queue a lag later.
 
-        A link that never queues carries what has come from the last queue before, that of the host at first, so many steps
-        ago as the links between take.
+        A link that never queues carries the packets of the queue before it, at first that of the host, after the delays of
+        the links between.
         """
         flow, node, queue = self._hops
         routes = self.scenario.routes
@@ -216,12 +216,12 @@ class _Samples:
 
     def peak_queue(self) -> Floats:
         layout, links = self.layout, self.scenario.links
-        place = {node: n for n, node in enumerate(self.scenario.senders)}
-        peaks = np.zeros(len(place))
+        index = {node: n for n, node in enumerate(self.scenario.senders)}
+        peaks = np.zeros(len(index))
         for i, n in enumerate(layout.order):
-            own = self.queues["peak"][slice(*layout.queues[i])]
-            peak = max(self.link_peaks[i], np.where(np.isfinite(own), own, 0.0).max())
-            node = place[links[n].source]
+            peaks_of_link = self.queues["peak"][slice(*layout.queues[i])]
+            peak = max(self.link_peaks[i], np.where(np.isfinite(peaks_of_link), peaks_of_link, 0.0).max())
+            node = index[links[n].source]
             peaks[node] = max(peaks[node], peak)
         return peaks
 
@@ -250,7 +250,7 @@ def _imbalance(plan: Plan, packets_inside: Floats) -> Floats:
 def _packets_inside(plan: Plan, steps: int) -> Floats:
     """Return the packets of each flow that its sender has sent and that neither arrived nor were lost, (F,)."""
     flows, queues, _, wire, *_ = plan.network
-    arrived = wire[(steps - 1) % len(wire)]  # what has come over the way from each queue
+    arrived = wire[(steps - 1) % len(wire)]  # packets that have crossed the link after each queue
     under_way = plan.layout.sums_over_paths(queues["sent"][:-1] - arrived)
     waiting = queues["backlog"].copy()
     waiting[: len(flows)] = 0.0
@@ -263,8 +263,8 @@ def _acks_under_way(plan: Plan, steps: int) -> Floats:
     acks, lags = plan.transport.acks["acks"], plan.network.flows["ack_lag"]
     sums = np.zeros(len(lags))
     for lag in np.unique(lags).tolist():
-        own = np.flatnonzero(lags == lag)
-        sums[own] = acks[np.arange(steps, steps + lag) % len(acks)][:, own].T.copy().sum(axis=1)
+        members = np.flatnonzero(lags == lag)
+        sums[members] = acks[np.arange(steps, steps + lag) % len(acks)][:, members].T.copy().sum(axis=1)
     return sums
 
 
