@@ -246,7 +246,7 @@ class Records:
         span = np.where(self.plan.ports.link >= 0, self.plan.delays, 0.0)[hops.port]
         span[hops.is_ack] = 0.0
         begins = np.flatnonzero(hops.begins & ~hops.is_ack)
-        times = np.add.reduceat(counts[:, hops.row] * span, begins, axis=1)
+        times = np.add.reduceat(counts[:, self.plan.crosses_port] * span, begins, axis=1)
         found = np.zeros((self.plan.samples + 1, len(self.plan.forward)))
         found[:-1, hops.flow[begins]] = times
         return found

@@ -237,6 +237,13 @@ class RoutedPlan:
         """Rows of hops at the ends of the flows."""
         return ends_of(self.forward.counts, self.backward.counts)
 
+    @property
+    def crosses_port(self) -> NDArray[np.bool_]:
+        """Whether each row of hops crosses a port: it is not that of a receiver or a sender, (H + 2 F,)."""
+        crosses = np.ones(len(self.forward.places) + len(self.backward.places) + 2 * len(self.starts), dtype=np.bool_)
+        crosses[self.ends.receiver] = crosses[self.ends.sender] = False
+        return crosses
+
     @cached_property
     def stops(self) -> Floats:
         """When the flows end sending, s, (F,): not before they start; inf: never."""

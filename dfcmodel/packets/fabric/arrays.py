@@ -78,14 +78,11 @@ def lay_out_fabric(
     """Return the arrays of a plan by their names in the kernel; there is room for ``spare`` times as many packets as usual."""
     F, slots = len(plan.forward), windows.slots
     port, (flow, rate, rule) = _ports(plan), _flows(plan, signatures)
-    hop = np.zeros(len(plan.hops.port) + 2 * F, layout.HOP)
-    receiver = flow["way"] + plan.forward.counts
-    sender = receiver + plan.backward.counts + 1
-    crosses_port = np.ones(len(hop), dtype=np.bool_)
-    crosses_port[receiver] = crosses_port[sender] = False
+    crosses_port = plan.crosses_port
+    hop = np.zeros(len(crosses_port), layout.HOP)
     hop["port"][crosses_port], hop["ingress"] = plan.hops.port, -1
-    hop["port"][receiver] = layout.RECEIVER
-    hop["port"][sender] = -2 - plan.forward.first
+    hop["port"][plan.ends.receiver] = layout.RECEIVER
+    hop["port"][plan.ends.sender] = -2 - plan.forward.first
     size, called = spare * (2 * F + SPARE), lay_out_called(plan)
     coming = np.zeros(slots, layout.WINDOW)
     coming["port"] = coming["retired"] = -1
