@@ -100,7 +100,7 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
 
 @validate_parameters
 def mixing_time(model: Any, within: float = param(0.01, above=0.0, below=1.0), *, start: Any = None) -> Bounded:
-    """Return the time after which the distance to the stationary distribution is below ``within``, as an interval.
+    """Return the time from which on the distance to the stationary distribution is at most ``within``, as an interval.
 
     Parameters
     ----------
@@ -114,8 +114,8 @@ def mixing_time(model: Any, within: float = param(0.01, above=0.0, below=1.0), *
     Returns
     -------
     Bounded
-        The time in s (or the unit of the rates), with bounds between which the distance falls
-        below ``within``. They include the errors of both distributions.
+        The time in s (or the unit of the rates), 0 if the start is as near already, with bounds between which the
+        distance falls to ``within``. They include the errors of both distributions.
 
     Raises
     ------

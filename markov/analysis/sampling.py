@@ -80,7 +80,13 @@ class Paths(Result):
 
     @quantities(times="time")
     def at(self, times: ArrayLike) -> NDArray[np.int64]:
-        """Return the state numbers of all paths at given times in s, shape (runs, times)."""
+        """Return the state numbers of all paths at times in s, shape (runs, times); at a jump the state after it.
+
+        Raises
+        ------
+        ValueError
+            For a time below 0 or above ``duration``; both limits are allowed.
+        """
         moments = np.atleast_1d(np.asarray(times, dtype=np.float64))
         if not ((moments >= 0.0) & (moments <= self.duration)).all():
             raise ValueError(f"times = {times!r}: must be between 0 and {self.duration:g} s")

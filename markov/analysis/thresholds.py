@@ -376,7 +376,7 @@ def _thresholds_to_try(thresholds: Any, buffer: int, ceiling: int) -> list[int]:
     )
 
     def in_packets(threshold: Any) -> Any:
-        """Return a threshold, a number, a size or a percentage of the buffer, in whole packets."""
+        """Return a percentage of ``buffer``, or a size in bytes, in packets, rounded down; plain numbers unchanged."""
         if isinstance(threshold, str) and threshold.strip().endswith("%"):  # of the buffer
             return math.floor(round(quantity("thresholds", threshold, "share") * buffer, 9))
         return _whole_packets(in_units("thresholds", threshold, "amount"))
