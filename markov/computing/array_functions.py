@@ -1249,7 +1249,7 @@ def _is_hashable(function: Any) -> bool:
 
 
 def _native(function: Any) -> Callable[..., Any]:
-    """Return a function that may be called with uniform values as it is; refuse others, which may have side effects."""
+    """Return a function that is listed as free of side effects, unchanged; raise NotOnArraysError for any other."""
     if isinstance(function, type):
         is_named_tuple = issubclass(function, tuple) and hasattr(function, "_fields")
         if is_named_tuple or function in UNIFORM_FUNCTIONS or issubclass(function, enum.Enum):

@@ -6,7 +6,8 @@ number per state. NumPy's truth values are arrays of uint8, since sums of them a
 Sums, differences, products, quotients and comparisons follow IEEE 754 in both. Powers and functions of `math` are
 computed by Python, once for each value that occurs. Whole numbers stay below 2^53: products and shifts are checked,
 sums where they are assigned (`check_limit`), and an expression has at most 128 terms
-(`markov.computing.array_functions`). Division by zero, and every other operation that raises in Python, is refused.
+(`markov.computing.array_functions`). Division by zero, and every other operation that raises in Python, is refused:
+to refuse is to raise `NotOnArraysError`, after which the caller runs plain Python in each state.
 """
 
 from __future__ import annotations
