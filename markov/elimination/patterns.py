@@ -169,7 +169,7 @@ def eliminate_band(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
 
 
 def eliminate_down_to(rates: NDArray[np.float64], low: int) -> None:
-    """Eliminate the states from the last one down to ``low`` from a dense matrix of rates, in place.
+    """Eliminate the states from the last one down to ``low``, included, from a dense matrix of rates, in place.
 
     Afterwards each column is divided by the exit rate of its state, each row has the rates to lower states, the
     diagonal has the exit rates, and the square of the states below ``low`` has the censored rates. The diagonal is
@@ -191,7 +191,7 @@ def _eliminate(
     block: int,
     seconds: float,
 ) -> None:
-    """Eliminate the states from the last one down to ``lowest`` from stored rates, in place and in blocks."""
+    """Eliminate the states from the last one down to ``lowest``, included, from stored rates, in place, in blocks."""
     n = len(first)
     dense, workspace = square_view(rates, row_stride, n), np.empty(2 * n)
     for high in range(n, lowest, -block):
@@ -314,7 +314,10 @@ MAX_UNBLOCKED_STATES = 8  # states that are eliminated one by one
 
 
 def square_view(rates: Vector, row_stride: int, n: int) -> NDArray[np.float64]:
-    """Return a view of stored rates as a square matrix with the rate from i to j at (i, j), shape (n, n)."""
+    """Return a view of stored rates as a square matrix with the rate from i to j at (i, j), shape (n, n).
+
+    In band storage, entries (i, j) outside of the band are entries of other rows: callers neither read nor write them.
+    """
     return np.ndarray((n, n), buffer=rates, strides=(row_stride * rates.itemsize, rates.itemsize))
 
 
