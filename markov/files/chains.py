@@ -126,7 +126,10 @@ class ListedStates(ByValue):
         raise ValueError(f"constants: {self.name} has none, but {', '.join(changes)} is given")
 
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the indices of states from the codes of their components, shape (components, ...)."""
+        """Return the indices of states from the codes of their components, shape (components, ...).
+
+        KeyError for a state that is not listed.
+        """
         if np.array_equal(codes, self.codes):
             return np.arange(codes.shape[1])
         rows = codes.reshape(len(codes), -1).T.tolist()

@@ -689,7 +689,7 @@ def _name_listed_values(instance: Instance, listed: ListedStates) -> None:
     assert (np.diff(numbers) > 0).all()
 
     def value_of(values: NDArray[Any]) -> Value:
-        """Return the typed expression with these values in the states, shape (states,)."""
+        """Return the typed expression of integers or truth values by listed state, in their order, shape (states,)."""
 
         def run(c: Batch) -> NDArray[Any]:
             assert c.states is not None

@@ -180,7 +180,7 @@ class Cursor:
         return self.file, self.token.line
 
     def peek(self, ahead: int = 1) -> Token:
-        """Return the token ``ahead`` places behind the next token, without consuming any."""
+        """Return the token ``ahead`` positions after the next token, at most the last, without consuming any."""
         return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
 
     def take(self) -> Token:

@@ -539,7 +539,7 @@ class _Parser(ExpressionParser):
         return part
 
     def _read_actions(self, end: str) -> tuple[str, ...]:
-        """Read names of actions up to the closing sign ``end`` and return them."""
+        """Read names of actions and the closing sign ``end``; return the names."""
         actions = []
         while not self.cursor.accept(end):
             actions.append(self.cursor.expect_kind("name", "an action").text)
@@ -547,7 +547,7 @@ class _Parser(ExpressionParser):
         return tuple(actions)
 
     def _read_renaming(self) -> dict[str, str]:
-        """Read ``old <- new, ...`` up to the closing brace and return the mapping."""
+        """Read ``old <- new, ...`` and the closing brace; return the mapping from old to new names."""
         cursor, renaming = self.cursor, {}
         while not cursor.accept("}"):
             old = cursor.expect_kind("name", "an action").text

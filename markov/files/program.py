@@ -294,7 +294,7 @@ class Range:
         return (self.high - self.low) // self.step + 1
 
     def in_steps(self, differences: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return differences of the variable's values in units of its step."""
+        """Return differences of the variable's values, which are multiples of its step, in units of this step."""
         return differences if self.step == 1 else differences // self.step
 
     @property
@@ -308,7 +308,10 @@ class Range:
         return self.low - self.step >= self.limits[0] or self.high + self.step <= self.limits[1]
 
     def within(self, below: float, above: float) -> Range:
-        """Return the range from ``below`` under to ``above`` over the initial value, cut at the file's bounds."""
+        """Return the range from ``below`` under to ``above`` over the initial value, cut at the file's bounds.
+
+        Both distances are rounded down to whole steps. An infinite distance stands for `FIRST_WINDOW`.
+        """
         below, above = (FIRST_WINDOW if math.isinf(distance) else distance for distance in (below, above))
         below = min(below, self.start - self.limits[0]) // self.step * self.step
         above = min(above, self.limits[1] - self.start) // self.step * self.step
@@ -322,7 +325,10 @@ class Range:
         return replace(self, low=low - int(below), high=high + int(above))
 
     def with_step(self, step: int) -> Range:
-        """Return the range with another step, which divides all changes of the variable."""
+        """Return the range with another step, with its limits cut to whole steps from the initial value.
+
+        The caller takes a step that divides all changes of the variable.
+        """
         with_step = replace(self, step=step)
         return with_step.within(self.start - self.low, self.high - self.start)
 
@@ -360,7 +366,7 @@ class Instance:
 
     @property
     def span(self) -> int:
-        """One more than the largest number of a state in the product space."""
+        """Upper bound, exclusive, on the numbers of states: the size of a table by number, with unused bit patterns."""
         return self.weights[0] * self.ranges[0].count if self.ranges else 1
 
     @property

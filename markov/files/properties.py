@@ -175,7 +175,10 @@ class Evaluation(Scope):
         self._open_names.append(name)
 
     def _definition(self, name: str) -> Any:
-        """Return a name's tree in the properties file; None for unknown names and for labels of the model."""
+        """Return the tree of a label or property of the properties file.
+
+        None for "deadlock" and "init", for names of labels of the model, which take precedence, and for unknown names.
+        """
         if name in ("deadlock", "init") or self.model_labels(name) is not None:
             return None
         return self.definitions.labels.get(name, self.definitions.properties.get(name))

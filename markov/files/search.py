@@ -93,7 +93,10 @@ class StateSpace:
     gains: NDArray[np.float64]
 
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the indices of states from the values of their variables, shape (variables, ...)."""
+        """Return the indices of reachable states from the values of their variables, shape (variables, ...).
+
+        Other states are the caller's error: they raise KeyError, or get the index of another state.
+        """
         assert self.batch.states is not None
         if self.instance.is_numbered:
             numbers = self.instance.numbers(codes)

@@ -56,12 +56,12 @@ class Layout(NamedTuple):
 
     @property
     def masks(self) -> list[int]:
-        """The largest value of each bit field, as a mask shifted to the lowest bit."""
+        """Mask of each bit field, shifted to the lowest bit: 2^bits - 1, which may exceed the field's largest value."""
         return [(1 << (count - 1).bit_length()) - 1 for count in self.counts]
 
     @property
     def span(self) -> int:
-        """One more than the largest number of a state."""
+        """Upper bound, exclusive, on the numbers of states: the size of a table by number, with unused bit patterns."""
         return self.counts[0] << self.shifts[0] if self.counts else 1
 
 

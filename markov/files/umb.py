@@ -102,7 +102,7 @@ class Archive:
         return FileError((self.path.name, None), reason)
 
     def section(self, *keys: str) -> dict[str, Any]:
-        """Return the object at nested keys of the index; an empty dict if it is missing."""
+        """Return the object at nested keys of the index, empty if it is missing; FileError for another type."""
         section = self.index
         for key in keys:
             inner: Any = section.get(key, {})
@@ -112,7 +112,7 @@ class Archive:
         return section
 
     def count(self, key: str) -> int:
-        """Return an integer of the index's ``transition-system``; FileError unless it is from 0 to 2^62."""
+        """Return an integer of the index's ``transition-system``; FileError unless it is >= 0 and < 2^62."""
         value = self.section("transition-system").get(key)
         if type(value) is not int or not 0 <= value < 2**62:
             raise self.error(f"index.json: {key} = {value!r}: must be a whole number, 0 to 2^62")
@@ -440,7 +440,8 @@ MAX_KEY_LENGTH = 60  # of a label or reward in names of files; its alias is the 
 def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
     """Write a chain as UMB: exit rates and probabilities as doubles, or as rationals that give back the rates exactly.
 
-    Absorbing states return to themselves at rate 1, as in the files of PRISM: each choice has a branch.
+    Absorbing states get a self-loop at rate 1, as in the files of PRISM: each choice has a branch. Other self-loops are
+    not written.
     """
     rates = sp.csr_matrix(off_diagonal(chain.Q))
     absorbing = np.diff(rates.indptr) == 0
