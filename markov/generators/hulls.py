@@ -113,7 +113,7 @@ class Hull:
             self.parts[mode] = [part for part in self.parts[mode] if self._offset_ranges(mode, part)]
 
     def _falling_component(self, mode: Mode, ranges: Sequence[Range]) -> str:
-        """Return the name of the first component whose range in ``ranges`` begins below its range in the hull."""
+        """Return the name of the first component whose range begins below its range in the hull; there must be one."""
         pairs = zip(self.layout.names, ranges, self.low[mode], strict=True)
         return next(name for name, (a, _), b in pairs if a < b)
 

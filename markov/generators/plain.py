@@ -104,7 +104,10 @@ class Calls:
 
     @cached_property
     def takes_stand_ins(self) -> bool:
-        """Whether the rules may run on stand-ins for integers: they never ask for the identity or type of numbers."""
+        """Whether the rules may run on stand-ins for integers: they use neither ``is`` on numbers nor ``type``.
+
+        `isinstance` is allowed: stand-ins answer it.
+        """
         return not asks_for_identity(self.model.rules, self.q)
 
     def transitions(self, state: Any) -> list[tuple[Any, float]]:

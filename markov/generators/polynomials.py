@@ -435,7 +435,10 @@ def factorial(x: Any) -> Any:
 
 
 def _power_with_error(base: float, exponent: float) -> tuple[float, float]:
-    """Return base ** exponent for rounded numbers, base > 0, and a bound on the relative error of the power."""
+    """Return base ** exponent, base > 0, and a bound on its relative error, for rounding of base and exponent too.
+
+    The error of a result of 0 or inf is returned as 0: the caller must refuse such a result.
+    """
     value = base**exponent
     if value in (0.0, math.inf):
         return value, 0.0

@@ -102,7 +102,10 @@ def find_regions(
 def _run_in_corner(
     calls: Calls, space: Space, spans: list[Span], read: Callable[[Any], float], *, counts: bool
 ) -> list[tuple[tuple[int, ...], Any]] | None:
-    """Return (component changes, rate) of the lowest state of ``spans``, narrowed to where they hold; None: unknown."""
+    """Return (component changes, rate) of the lowest state of ``spans``, narrowed to where they hold.
+
+    None if stand-ins cannot give them, or if they are invalid or leave the space: they are left to plain Python.
+    """
     components: list[Any] = list(map(Traced, spans))
     if counts:
         ranges: list[Any] = [component.values for component in space.components]
