@@ -396,7 +396,7 @@ def solve_growing_sets(problem: Problem, method: Method | None, tolerance: float
 
 
 def _quantiles(problem: Problem, step: Step) -> list[float]:
-    """Return for each unbounded component how far above its minimum a high quantile of ``step``'s distribution is."""
+    """Return for each unbounded component how far above its minimum a high quantile of ``step``'s pi is, at least 2."""
     layout = problem.lyapunov.hull.layout
     minima = np.min(list(problem.lyapunov.hull.low.values()), axis=0)
     columns = step.truncation.built.codes

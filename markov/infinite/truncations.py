@@ -189,7 +189,7 @@ class Truncations:
         self._heights = array("d", heights(self.states).tolist())
 
     def reach(self, level: float) -> int:
-        """Run the rules in all states up to a height, and return the number of states in which they have run."""
+        """Run the rules in all states of height <= ``level``, new ones too; return in how many states they have run."""
         while True:
             heights = self._heights
             wave = [number for number in self._waiting if heights[number] <= level]
