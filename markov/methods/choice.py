@@ -85,13 +85,15 @@ def choose(Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None)
         The value of each component of a model's state, shape (n,) each, or None.
     """
     n, entries = Q.shape[0], Q.nnz
-    cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
-    allowed = max(costs.LENIENT * cycles, cycles + costs.GRACE)
-    alternative = f"multigrid {_format_seconds(cycles)}" if np.isfinite(cycles) else "multigrid needs Numba"
-    levels_allowed = MAX_LEVELS_COST_RATIO * costs.LENIENT * cycles
+    multigrid_seconds = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
+    allowed = max(costs.LENIENT * multigrid_seconds, multigrid_seconds + costs.GRACE)
+    alternative = (
+        f"multigrid {_format_seconds(multigrid_seconds)}" if np.isfinite(multigrid_seconds) else "multigrid needs Numba"
+    )
+    levels_allowed = MAX_LEVELS_COST_RATIO * costs.LENIENT * multigrid_seconds
     option = min(_eliminations(Q, components, allowed, levels_allowed), default=None, key=_predicted_seconds)
     if option is None or option.seconds > allowed:
-        candidates = [option, _sparse_lu(Q, cycles)]
+        candidates = [option, _sparse_lu(Q, multigrid_seconds)]
         option = min(
             (candidate for candidate in candidates if candidate is not None), default=None, key=_predicted_seconds
         )
@@ -126,14 +128,14 @@ def _eliminations(
     return options
 
 
-def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
+def _sparse_lu(Q: sp.csr_matrix, multigrid_seconds: float) -> _Option | None:
     """Return the option of sparse LU with its predicted seconds; None if predicting or storing it costs too much.
 
     On a graph that is nearly a tree, the order is computed at once and fills in little.
     """
     n, entries = Q.shape[0], Q.nnz
     tree = entries - n <= 2.0 * MAX_TREE_EDGE_RATIO * n
-    if not (tree or costs.order_by_fill(entries) <= MAX_PREDICTION_COST * cycles):
+    if not (tree or costs.order_by_fill(entries) <= MAX_PREDICTION_COST * multigrid_seconds):
         return None
     order = best_order(Q)
     if order.nbytes > costs.MEMORY:

@@ -209,7 +209,10 @@ def _from_digits(digits: list[Integers], p: int) -> tuple[list[int], int]:
 
 
 def _common_fractions(residues: list[int], modulus: int) -> list[int] | None:
-    """Return the numerators and, last, the common denominator of short fractions with these residues, or None."""
+    """Return the numerators and, last, the common denominator of short fractions with these residues.
+
+    None if a residue has no short fraction.
+    """
     common, numerators = 1, []
     for residue in residues:
         short = _fraction(residue * common % modulus, modulus)
@@ -223,9 +226,9 @@ def _common_fractions(residues: list[int], modulus: int) -> list[int] | None:
 
 
 def _fraction(residue: int, modulus: int) -> tuple[int, int] | None:
-    """Return a short fraction (a, b) with a = b residue modulo ``modulus``, by Euclid's algorithm, or None.
+    """Return a short fraction (a, b), b > 0, with a = b residue modulo ``modulus``, by Euclid's algorithm.
 
-    a b is shorter than the modulus by MARGIN bits.
+    a b is shorter than the modulus by MARGIN bits; None if no such fraction is met.
     """
     max_bits = modulus.bit_length() - MARGIN
     a, b, before, beyond = residue, 1, modulus, 0

@@ -115,7 +115,11 @@ def relax(
     flow: NDArray[np.float64] | None = None,
     min_iterations: int = 0,
 ) -> tuple[NDArray[np.float64], int]:
-    """Return the flows after Gauss-Seidel sweeps to a tolerance of the residual, and the number of iterations."""
+    """Return the flows after Gauss-Seidel sweeps to a tolerance of the residual, and the number of iterations.
+
+    After ``max_iterations``, or with flows that are not finite, they are returned as they are: the caller checks them.
+    With tolerance 0 there are always ``max_iterations``.
+    """
     flow = normalize(exit_rates.copy() if flow is None else flow.copy())
     index = inflow.indptr.astype(np.int64), inflow.indices.astype(np.int64)
     sweeps = make_kernel(sweep_states)

@@ -154,7 +154,11 @@ class Reduction:
         return _substitute(window[:m, m:], window[m:, m:])
 
     def values(self, segment: int, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return pi on levels of a segment, counted from its lowest level, shape (len(offsets), m)."""
+        """Return pi on levels of a segment, counted from its lowest level as 0, shape (len(offsets), m).
+
+        In an infinite segment it is 0 from level 2^k on, k the steps of the reduction: rates that lead so far up are
+        below 1e-305.
+        """
         nodes, steps = self._pi[segment], self._steps[segment]
         m = len(nodes[0])
         if not steps and self._counts[segment] is not None:
