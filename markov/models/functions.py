@@ -517,7 +517,10 @@ def mean_at_states(mean: Mean, indices: Any) -> Mean:
 
 
 def first_difference(one: Mean, other: Mean, rounding: float) -> int | None:
-    """Return the index of the first state in which the numbers of two `Mean` differ; None if they agree."""
+    """Return the index of the first state in which the numbers of two `Mean` differ; None if they agree.
+
+    They agree up to ``rounding`` relative to ``other``; NaN agrees with NaN. Two of different form differ in state 0.
+    """
     if (one.over is None) != (other.over is None) or one.dims != other.dims:
         return 0
     for a, b in zip(one.parts(), other.parts(), strict=True):
