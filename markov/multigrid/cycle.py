@@ -85,15 +85,15 @@ class StoppingRule:
         """Whether another cycle may follow: neither the number of cycles nor stagnation ends them."""
         return self.done < self.max_cycles and self.stagnant <= self.max_stagnant
 
-    def record(self, size: float, cycles: int = 1) -> bool:
+    def record(self, residual: float, cycles: int = 1) -> bool:
         """Record the residual after ``cycles`` more cycles; return whether it is at the tolerance or not finite."""
         self.done += cycles
-        self.before, self.size = self.size, size
-        if size < 0.5 * self._best_residual:
-            self._best_residual, self.stagnant = size, 0
+        self.before, self.size = self.size, residual
+        if residual < 0.5 * self._best_residual:
+            self._best_residual, self.stagnant = residual, 0
         else:
             self.stagnant += cycles
-        return not self.tolerance < size < np.inf
+        return not self.tolerance < residual < np.inf
 
 
 def best_shares(products: NDArray[np.float64]) -> NDArray[np.float64]:

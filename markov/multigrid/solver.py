@@ -335,7 +335,7 @@ class Multigrid:
             report_residual(done, size)
         return done
 
-    def combine(self, size: float) -> None:
+    def combine(self, residual: float) -> None:
         """Replace x by its combination with two former iterates that has the smallest residual."""
         if len(self.history) < 2:
             if available() < 2.0 * self.x.nbytes:
@@ -352,7 +352,7 @@ class Multigrid:
         taken = vector_kernels.Shares(a, b, MIN_ENTRY_SHARE)
         level.on_states(vector_kernels.blend, taken, self.x, newer, older)()
         after, mass = level.residual()
-        if after < GROWTH_FACTOR * size:
+        if after < GROWTH_FACTOR * residual:
             level.multiply(1.0 / mass)
         else:
             self.x[:] = older

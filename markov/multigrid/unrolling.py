@@ -505,7 +505,7 @@ def sweeps(patterns: Sequence[Pattern], cells: str) -> dict[str, str]:
 
 
 def _row_sweep(patterns: Sequence[Pattern], equation: Equation) -> str:
-    """Return source text that sweeps the cells ``low`` up to ``high`` of one row."""
+    """Return source text that sweeps the cells low .. high - 1 of one row."""
 
     def statements(pattern: Pattern) -> list[str]:
         lines = _preamble(pattern, equation)

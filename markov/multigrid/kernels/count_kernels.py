@@ -117,7 +117,7 @@ def at_cell(counts, kind, cell):
 
 
 def cells_by_counts(run, grid, plan, equations, backward, x):
-    """Sweep the cells ``low`` up to ``high`` of a segment, with rates that depend on counts.
+    """Sweep the cells low .. high - 1 of a segment, with rates that depend on counts.
 
     As `sweep_kernels.cells_by_rates` does.
     """

@@ -87,7 +87,7 @@ def weight(x, minimum):
 
 
 def cells_by_costs(run, grid, plan, equations, backward, h):
-    """Solve the equations of hitting times in the cells ``low`` up to ``high`` of a segment, in turn.
+    """Solve the equations of hitting times in the cells low .. high - 1 of a segment, in turn.
 
     Rates are those out of a state over their sum; ``scale`` is one over the sum. The reference has a leak as large as
     its flow to other states.

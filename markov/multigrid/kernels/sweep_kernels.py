@@ -65,7 +65,7 @@ def identical_rows(grid, plan, remaining, row, backward):
 
 
 def cells_by_rates(run, grid, plan, equations, backward, x):
-    """Set each state in the cells ``low`` up to ``high`` of a segment to its inflow by rates, in turn.
+    """Set each state in the cells low .. high - 1 of a segment to its inflow by rates, in turn.
 
     Rates and sources are divided by the rate out of the state.
     """
@@ -86,7 +86,7 @@ def cells_by_rates(run, grid, plan, equations, backward, x):
 
 
 def cells_by_flows(run, grid, plan, equations, backward, x):
-    """Set each state in the cells ``low`` up to ``high`` of a segment to its inflow by flows, in turn."""
+    """Set each state in the cells low .. high - 1 of a segment to its inflow by flows, in turn."""
     row, k, low, high = run
     before, value_begin, values, scale, source = equations
     number = grid.numbers[k]
