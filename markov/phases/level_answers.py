@@ -167,7 +167,7 @@ class StationaryByLevel(Solved):
         return _level_probabilities(self.chain, self.reduction, [k])[0]
 
     def marginal(self, levels: ArrayLike) -> NDArray[np.float64]:
-        """Return the total probability of each of ``levels``, shape (len(levels),)."""
+        """Return the total probability of each of ``levels``, shape (len(levels),); ValueError for other levels."""
         return np.array(
             [part.sum() for part in _level_probabilities(self.chain, self.reduction, np.atleast_1d(levels))]
         )
@@ -284,7 +284,7 @@ class StationaryByLevel(Solved):
 def _level_probabilities(
     chain: QuasiBirthDeath, reduction: Reduction, levels: Sequence[int] | NDArray[Any]
 ) -> list[Vector]:
-    """Return pi of the states of each of ``levels``, a list of arrays of shape (m,)."""
+    """Return pi of the states of each of ``levels``, a list of arrays of shape (m,); ValueError for other levels."""
     lowest, highest = chain.levels[0].low, chain.levels[-1].high
     ks = [integer("level", k, lowest, NO_END if highest is None else highest) for k in levels]
     numbers = np.array(ks, dtype=np.int64)
@@ -353,14 +353,14 @@ def _relative_residual(into: Vector, out: Vector) -> float:
 
 
 class LevelBound(NamedTuple):
-    """Error bound on probabilities of levels up to ``highest``, if those of higher levels are taken as zero.
+    """Proved bound on the error of the probability of any set of states, with all levels above ``highest`` at zero.
 
     Attributes
     ----------
     error
-        Bound on the error of the probability of any set of states; inf if nothing is proved.
+        The bound, absolute; inf if nothing is proved.
     highest
-        The highest level.
+        The highest level whose probabilities are not replaced by zero.
     """
 
     error: float
@@ -422,7 +422,10 @@ def level_bound(chain: QuasiBirthDeath, decay_rate: float, values: Callable[[ran
 
 
 def _linear_lyapunov(rows: Rows) -> tuple[float, Vector] | None:
-    """Return a and v >= 0, shape (m,), such that a (level + v) drifts down by more than 1/s in all phases; or None."""
+    """Return a and v >= 0, shape (m,), such that a (level + v) drifts down by more than 1/s in all phases.
+
+    None if the v that the equations give is not proved to have such a drift.
+    """
     down, local, up = rows
     rates = down + local + up
     rise = up.sum(axis=1) - down.sum(axis=1)

@@ -227,12 +227,12 @@ class PhaseType(ByValue):
 
     @quantities(x="time")
     def survival(self, x: ArrayLike) -> Floats:
-        """Return P(X > x), of the shape of x (s), with the relative error of `cdf`."""
+        """Return P(X > x) for x >= 0, of the shape of x (s), with the relative error and the exceptions of `cdf`."""
         return self._at(x).survival.reshape(np.shape(x))
 
     @quantities(x="time")
     def cdf(self, x: ArrayLike) -> Floats:
-        """Return P(X <= x), of the shape of x (s).
+        """Return P(X <= x) for x >= 0, of the shape of x (s).
 
         Every value above 1e-280 has a proved relative error of at most 1e-10, mostly 1e-13, by squaring (page
         ``markov-time``). Rates may differ by about 30 decades.
@@ -240,13 +240,13 @@ class PhaseType(ByValue):
         Raises
         ------
         ValueError
-            For rates that differ by so many decades that no such error is proved.
+            For x < 0, as everywhere for times; for rates that differ by so many decades that no such error is proved.
         """
         return self._at(x).cdf.reshape(np.shape(x))
 
     @quantities(x="time")
     def pdf(self, x: ArrayLike) -> Floats:
-        """Return the density at x (s), in 1/s, of the shape of x, with the relative error of `cdf`."""
+        """Return the density at x >= 0 (s), in 1/s, of the shape of x, with the errors and the exceptions of `cdf`."""
         return self._at(x).density.reshape(np.shape(x))
 
     @validate_parameters
@@ -261,7 +261,7 @@ class PhaseType(ByValue):
         return self._absorption_time.quantile(q)
 
     def _at(self, x: ArrayLike) -> DistributionValues:
-        """Return cdf, survival function and density at the entries of x (s), flattened."""
+        """Return cdf, survival function and density at the entries of x (s), flattened; ValueError unless x >= 0."""
         return self._absorption_time.at(number("x", x, at_least=0.0).ravel())
 
     @cached_property
