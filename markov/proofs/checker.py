@@ -494,7 +494,7 @@ def decimal_exponent(value: Fraction) -> int:
 
 
 def format_rounded_up(value: Fraction) -> str:
-    """Return a bound as text with three digits, rounded up."""
+    """Return a bound >= 0 as text with three digits, rounded up."""
     if value == 0:
         return "0"
     e = decimal_exponent(value) - DIGITS + 1
@@ -505,7 +505,7 @@ def format_rounded_up(value: Fraction) -> str:
 
 
 def format_interval(low: Fraction, high: Fraction) -> str:
-    """Return the text of an interval that holds [low, high], to three digits of its width."""
+    """Return the text of an interval that holds [low, high], to three digits of its width; a point to 21 digits."""
     largest = max(abs(low), abs(high))
     e = decimal_exponent(high - low) - DIGITS + 1 if high > low else (decimal_exponent(largest) - 20 if largest else 0)
     unit = Fraction(10) ** e

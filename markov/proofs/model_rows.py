@@ -213,7 +213,13 @@ class ModelRows:
         return numbers_of
 
     def rows(self, numbers_of: Mapping[tuple[Any, ...], int]) -> Iterator[dict[int, Fraction]]:
-        """Yield the exact rates out of each listed state by the number of the target."""
+        """Yield {number of the target: exact rate} for each listed state, without the diagonal.
+
+        Raises
+        ------
+        CertificateError
+            If a target is not listed or has a value outside of its range.
+        """
         for values in numbers_of:
             state, row = dict(zip(self.ranges, values, strict=True)), {}
             for target, rate in self.transitions(state).items():

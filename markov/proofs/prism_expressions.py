@@ -187,7 +187,10 @@ def _strict(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """Return base to a whole power of limited size, exactly."""
+    """Return base to a whole power, exactly.
+
+    CertificateError for a fraction as exponent, one beyond `MAX_EXPONENT` in size, or a negative one of a whole base.
+    """
     if exponent != int(exponent) or abs(exponent) > MAX_EXPONENT:
         raise CertificateError(f"pow(..., {exponent}): must have a whole exponent of at most {MAX_EXPONENT}")
     if exponent < 0 and isinstance(base, int):
