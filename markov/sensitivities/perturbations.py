@@ -53,8 +53,8 @@ class Perturbation:
         Its recurrent states, as indices.
     parameter
         A name, or a name with the number of an entry: ``"arrival_rates[0]"``.
-    known
-        Cache of derivatives of rates by symbols.
+    cache
+        Derivatives of rates by symbols, shared by all parameters of the model; filled on use.
 
     Attributes
     ----------
@@ -235,7 +235,10 @@ class Perturbation:
         return self._chain.space.numbers(np.array(list(components.values())))
 
     def _symbols_at(self, shift: float) -> Any:
-        """Return the symbols of the model at ``shift`` as a flat list; None if it has none."""
+        """Return the values that rules get as ``q`` at ``shift`` as a flat list.
+
+        None for a model without ``symbols``, and if ``q`` has an object that `flatten_symbols` does not take apart.
+        """
         symbols = getattr(self.model_at(shift), "symbols", None)
         return None if symbols is None else flatten_symbols(symbols())
 

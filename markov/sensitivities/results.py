@@ -12,7 +12,7 @@ __all__ = ["NoDerivativeError", "Sensitivity", "combine_sides", "format_shortest
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Derivative of a measure by a parameter; for an integer parameter the difference f(n + 1) - f(n).
+    """Derivative of a measure by a parameter; of an integer parameter f(n + 1) - f(n), or f(n) - f(n - 1) (left).
 
     Attributes
     ----------

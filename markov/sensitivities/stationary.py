@@ -60,8 +60,8 @@ class Solutions(NamedTuple):
         The `Certificate` of its stationary vector on its recurrent states.
     states
         Its recurrent states, as indices.
-    known
-        Cache of solutions of Poisson's equation.
+    cache
+        Solutions of Poisson's equation and derivatives of rates; filled on use.
     """
 
     chain: MarkovChain
@@ -81,8 +81,8 @@ def sensitivity_of(
 
     Parameters
     ----------
-    solved
-        The chain and its stationary vector.
+    solutions
+        The chain and its certified stationary vector; its cache is filled.
     parameter, of
         Names of a parameter, or of an entry of it (``"arrival_rates[0]"``), and of a label or reward.
     tolerance
@@ -133,8 +133,8 @@ def derivatives(
 
     Parameters
     ----------
-    near
-        The model close to its parameter.
+    perturbation
+        The model with its parameter changed slightly.
     at
         The derivatives from below, from above, or with differences to both sides.
     jump
