@@ -265,7 +265,10 @@ def _krylov(problem: _Problem) -> Distributions | None:
 
 
 def _krylov_behind_layer(problem: _Problem, resolvents: Resolvents) -> Distributions | None:
-    """Return the distributions of `_krylov` with the shortest layer that gives a small enough bound, or None."""
+    """Return the distributions of `_krylov` with the shortest layer that gives a small enough bound.
+
+    None if no layer up to the longest does, or if uniformization is as fast.
+    """
     jumps, times, tolerance = problem.jumps, problem.times, problem.tolerance
     layer, before, error, steps, vector = FIRST_LAYER_POWERS / jumps.rate, 0.0, 0.0, 0, problem.start
     while jumps.rate * layer <= MAX_LAYER_SHARE * problem.n_jumps:

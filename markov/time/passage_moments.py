@@ -185,7 +185,10 @@ class Moments(WithoutCaches):
         return self._variances[1]
 
     def conditional_mean(self, start: Vector) -> Bounded:
-        """Return E[T | T < inf] from the distribution ``start``, shape (n,): A^-1 h / h with h = P(T < inf)."""
+        """Return E[T | T < inf] from the distribution ``start``, shape (n,): A^-1 h / h with h = P(T < inf).
+
+        NaN if h is 0; without bounds if h is not proved to be positive.
+        """
         h, h_error = self._entry_probabilities
         inside = self.possible & ~self.target
         total, error = np.zeros(len(h)), np.zeros(len(h))
@@ -260,7 +263,10 @@ def _by_row(rows: NDArray[np.int32], values: Vector, count: int) -> Vector:
 
 
 def _ratio(above: tuple[float, float], below: tuple[float, float]) -> Bounded:
-    """Return the interval of the ratio of two positive numbers, each a pair of a value and an error bound."""
+    """Return the interval of the ratio of two positive numbers, each a pair of a value and an error bound.
+
+    The interval is infinite unless the divisor is proved to be positive; the value is NaN if the divisor is 0.
+    """
     value = above[0] / below[0] if below[0] > 0.0 else math.nan
     if below[0] - below[1] <= 0.0:
         return Bounded(value, -math.inf, math.inf)

@@ -195,7 +195,7 @@ class Passage(TimeResult):
 
     @property
     def standard_deviation(self) -> float:
-        """Square root of the variance, in s."""
+        """Square root of the variance, in s; NaN if rounding makes the variance negative."""
         return math.sqrt(self.variance) if self.variance >= 0.0 else math.nan
 
     @property
@@ -210,7 +210,7 @@ class Passage(TimeResult):
 
     @cached_property
     def conditional_mean(self) -> Bounded:
-        """E[T | T < inf], in s: of those paths alone that enter the set."""
+        """E[T | T < inf], in s: of those paths alone that enter the set; NaN if there are none."""
         return self.moments.conditional_mean(self.start)
 
     def reward(self, rewards: str | ArrayLike) -> Bounded:
@@ -310,7 +310,7 @@ class Passage(TimeResult):
 
     @quantities(times="time")
     def survival(self, times: ArrayLike) -> NDArray[np.float64]:
-        """Return P(T > t), shape (times,): of a failure it is the reliability R(t)."""
+        """Return P(T > t) at times as in `distribution`, shape (times,): of a failure it is the reliability R(t)."""
         return self.distribution(times).survival
 
     def quantile(self, q: float) -> Bounded:
@@ -355,7 +355,7 @@ class Passage(TimeResult):
 
 
 def passage_status(probability_error: float, mean: float, mean_error: float) -> Status:
-    """Return CONVERGED if the bounds on probability and mean are useful, otherwise INACCURATE."""
+    """Return CONVERGED if the bounds on the probability, and on a finite mean, are useful; otherwise INACCURATE."""
     useful = probability_error <= USEFUL_RELATIVE_ERROR
     useful = useful and (math.isinf(mean) or mean_error <= USEFUL_RELATIVE_ERROR * mean)
     return Status.CONVERGED if useful else Status.INACCURATE

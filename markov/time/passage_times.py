@@ -147,9 +147,9 @@ class PowerSums:
         The transient states that lead to the target and are reached from the start.
     start
         Probabilities in them at time 0, shape (m,).
-    ends
+    end_rates
         Rates from each to the target and to states that never lead there, shape (m,) each.
-    ended
+    initial
         Probabilities at time 0 of the target, and of those states, to one rounding.
     """
 
@@ -574,7 +574,7 @@ class PassageTime:
 
     @cached_property
     def _stopping(self) -> Words:
-        """Rates of the stopped chain as in `stopping_rates`, shape (2, m + 2, m + 2)."""
+        """Rates of the stopped chain by `stopping_rates`, two float64 per entry, shape (2, m + 2, m + 2)."""
         return stopping_rates(self._rates, self._running, self._target)
 
     def at(self, times: Vector) -> Distribution:
@@ -640,7 +640,11 @@ def _guess(low: TimePoint, high: TimePoint, point: TimePoint, q: float) -> float
 
 
 def stopping_rates(rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]) -> Words:
-    """Return the rates among m running states and into two ends, target and elsewhere, shape (2, m + 2, m + 2)."""
+    """Return the rates of the chain that stops outside the m running states, shape (2, m + 2, m + 2).
+
+    Rows and columns: the running states in order, the target (m), and all other states (m + 1); the last two rows are
+    zero. Each rate is the sum of two float64.
+    """
     rows = sp.csr_matrix(rates[running])
     m = rows.shape[0]
     stopped = np.zeros((2, m + 2, m + 2))

@@ -113,7 +113,10 @@ def slowest_decay(system: Absorbing) -> SlowestDecay | None:
 
 
 def _eigenvector(v: Vector, solve: Solve, products: Ratios) -> tuple[Vector, float, float] | None:
-    """Return a positive eigenvector by inverse iteration from ``v``, and bounds on its eigenvalue; or None."""
+    """Return a positive eigenvector by inverse iteration from ``v``, and bounds on its eigenvalue.
+
+    None if the iteration does not converge, leaves the positive vectors, or proves no bounds that are near enough.
+    """
     spread = math.inf
     for _ in range(MAX_STEPS):
         next_v = solve(v)

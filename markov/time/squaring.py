@@ -53,7 +53,7 @@ __all__ = [
 
 KERNEL = "markov.time.kernels"
 KERNELS = {2: "pairs", 3: "triples"}
-ESTIMATE_MARGIN = 1.0 + 2.0**-20  # of an estimate, above its own rounding
+ESTIMATE_MARGIN = 1.0 + 2.0**-20  # of an upper bound over the rounded sum, above the latter's rounding
 SECONDS_PER_TERM, SECONDS_PER_CALL = {2: 3e-10, 3: 1.1e-9}, {2: 1e-5, 3: 1e-5}
 """Seconds per product of two entries, and per product of two matrices, by number of words."""
 
@@ -96,10 +96,10 @@ def total_error(words: int) -> float:
 def product(a: Words, b: Words) -> Words:
     """Return the matrix product a b for entries that are sums of float64, shape (words, rows, columns) each."""
     words = len(a)
-    estimate = a[0] @ b[0]
-    estimate *= ESTIMATE_MARGIN
-    out = np.empty((words, *estimate.shape))
-    engine(KERNEL, KERNELS[words])(a, b, estimate, out)
+    upper_bound = a[0] @ b[0]
+    upper_bound *= ESTIMATE_MARGIN
+    out = np.empty((words, *upper_bound.shape))
+    engine(KERNEL, KERNELS[words])(a, b, upper_bound, out)
     return out
 
 
@@ -113,7 +113,7 @@ def _renormalize(sums: Iterable[NDArray[np.float64]], words: int) -> Words:
     return np.array(parts[:words])
 
 
-MANTISSA_BITS = 220  # of a mantissa  # of a mantissa
+MANTISSA_BITS = 220
 
 
 def weights_in_words(x: Fraction, count: int, words: int) -> Words:
@@ -316,7 +316,7 @@ class Evolution:
         return FACTORS[words] + BLOCKS[words] - 2 + self.plan.squarings
 
     def covers(self, time: float) -> bool:
-        """Return whether ``time`` lies in the interval from ``shortest`` to ``longest``."""
+        """Return whether ``time`` lies in the interval from ``shortest`` to ``longest``, both included."""
         return self.shortest <= time <= self.longest
 
     def forward(self, start: Vector, times: Sequence[float]) -> Evolved:
@@ -328,7 +328,10 @@ class Evolution:
         return self._evolve(values, times, transposed=True)
 
     def _evolve(self, vector: Vector, times: Sequence[float], transposed: bool) -> Evolved:
-        """Return `forward` of a start ``vector``, or `backward` of values if ``transposed``."""
+        """Return `forward` of a start ``vector``, or `backward` of values if ``transposed``.
+
+        ValueError for a time > 0 that `covers` rejects.
+        """
         rows = np.zeros((2, len(times), len(vector)))
         rows[0] = vector
         if self._q == 0.0:

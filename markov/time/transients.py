@@ -258,7 +258,7 @@ class Flow:
         The rules.
     start
         The state at time 0.
-    most
+    max_states
         Largest number of states.
     stops
         Whether the chain stops in a state; None: it stops nowhere.
@@ -276,7 +276,7 @@ class Flow:
         horizon, tolerance
             The time in s, and the probability.
         partial
-            Whether a set of ``most`` states that is left with a larger probability is returned; otherwise it is
+            Whether a set of ``max_states`` states that is left with a larger probability is returned; otherwise it is
             refused, with TooLargeError.
 
         Returns
@@ -346,17 +346,17 @@ class InfiniteTransient(Transient):
 
 def transient_of_infinite(
     infinite: InfiniteChain,
-    moments: Vector,
+    times: Vector,
     start: object,
     tolerance: float,
     acceptable: float,
 ) -> InfiniteTransient:
-    """Return the distribution of an infinite chain at times ``moments``, with bounds on every probability."""
+    """Return the distribution of an infinite chain at ascending times in s, with bounds on every probability."""
     state, calls = start_of(infinite, start), infinite.hull.layout.calls
     flow = Flow(calls, state, infinite.most)
-    projection, first, steps = flow.grow(float(moments[-1]), OUTSIDE_SHARE * tolerance)
+    projection, first, steps = flow.grow(float(times[-1]), OUTSIDE_SHARE * tolerance)
     inside = (1.0 - OUTSIDE_SHARE) * tolerance
-    values, errors, more_steps, method, _ = evolve(MarkovChain(projection.Q), first, moments, inside, squaring=False)
+    values, errors, more_steps, method, _ = evolve(MarkovChain(projection.Q), first, times, inside, squaring=False)
     size = projection.size
     outside = values[:, size:].sum(axis=1)
     count = values.shape[1] - size
@@ -364,7 +364,7 @@ def transient_of_infinite(
     return InfiniteTransient(
         chain=MarkovChain.of_built(infinite.model, projection.built),
         start=first[:size],
-        times=moments,
+        times=times,
         pi=values[:, :size],
         error_bound=bound,
         tolerance=tolerance,
@@ -414,9 +414,9 @@ def transient(
     Raises
     ------
     ValueError
-        For bad input.
+        For bad input; for a computation that is predicted, within its first seconds, to exceed ``max_seconds``.
     ConvergenceError
-        Carrying the partial result.
+        For a bound above 1000 tolerances and above 1e-6, unless ``on_failure="return"``; it carries the result.
 
     Notes
     -----

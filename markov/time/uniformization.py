@@ -353,7 +353,7 @@ class _Powers:
     ) -> tuple[NDArray[np.float64], int, float]:
         """Return sum_k weights[k] M^k vector, the number of products, and an error bound with rounding and early stop.
 
-        The bound covers rounding, and stopping before the last power for at most ``allowed``.
+        The bound covers rounding, and stopping before the last power for at most ``stop_error``.
         """
         size, remaining_weights = self.norm(vector), weights.remaining_sums()
         total, first, last = np.zeros_like(vector), weights.left, weights.right

@@ -1,6 +1,6 @@
 """The product of two matrices of sums of two float64.
 
-1. Each sum starts at an estimate that is not below its value, and that is subtracted at the end. So the sum is
+1. Each sum starts at an upper bound of its value, which is subtracted at the end. So the sum is
    never below an addend, and its rounding error takes two operations instead of six.
 2. The error t = sum + a b, d = a b - (t - sum) takes fused multiplications and additions: no factor is split.
 3. Four terms are added between two loads of a sum; then the rounding errors of these are merged into it.
@@ -20,17 +20,17 @@ BLOCK = 128  # columns whose part of the second matrix stays in the cache
 
 
 @unaliased_entry
-def run(a, b, estimate, out):
+def run(a, b, upper_bound, out):
     """Write the matrix product a b to ``out``, in sums of two float64: shapes (2, l, m), (2, m, n) and (2, l, n).
 
-    ``estimate`` is at least the sum of a[0, i, k] b[0, k, j] over k, shape (l, n).
+    ``upper_bound`` is at least the sum of a[0, i, k] b[0, k, j] over k, shape (l, n).
     """
     rows, inner, columns = a.shape[1], a.shape[2], b.shape[2]
     for first in range(0, columns, BLOCK):
         last = min(first + BLOCK, columns)
         for i in range(rows):
             for j in range(first, last):
-                out[0, i, j] = estimate[i, j]
+                out[0, i, j] = upper_bound[i, j]
                 out[1, i, j] = 0.0
             fours = inner - inner % 4
             for k in range(0, fours, 4):
@@ -39,7 +39,7 @@ def run(a, b, estimate, out):
             for k in range(fours, inner):
                 add_one(a, b, out, (i, k), (first, last))
             for j in range(first, last):
-                total = out[0, i, j] - estimate[i, j]
+                total = out[0, i, j] - upper_bound[i, j]
                 high = total + out[1, i, j]
                 out[1, i, j] -= high - total
                 out[0, i, j] = high

@@ -1,8 +1,8 @@
 """The product of two matrices of sums of three float64.
 
-As in `pairs`, each sum starts at an estimate. Its rounding errors, and the products of a first and a second part, are
-summed in the same way from an offset that is larger than they can be. Their rounding errors, and all smaller products,
-are summed in float64.
+As in `pairs`, each sum starts at an upper bound. Its rounding errors, and the products of a first and a second part,
+are summed in the same way from an offset that is larger than they can be. Their rounding errors, and all smaller
+products, are summed in float64.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -15,36 +15,36 @@ __all__ = ["run"]
 
 BLOCK = 96  # columns whose part of the second matrix stays in the cache
 GROUP = 4  # terms between two merges
-OFFSET = 2.0**-48  # of an estimate, where sums of second parts start: 32 u
+OFFSET = 2.0**-48  # of the upper bound, where sums of second parts start: 32 u
 
 
 @unaliased_entry
-def run(a, b, estimate, out):
+def run(a, b, upper_bound, out):
     """Write the matrix product a b to ``out``, in sums of three float64: shapes (3, l, m), (3, m, n) and (3, l, n).
 
-    ``estimate`` is at least the sum of a[0, i, k] b[0, k, j] over k, shape (l, n).
+    ``upper_bound`` is at least the sum of a[0, i, k] b[0, k, j] over k, shape (l, n).
     """
     rows, inner, columns = a.shape[1], a.shape[2], b.shape[2]
     for first in range(0, columns, BLOCK):
         last = min(first + BLOCK, columns)
         for i in range(rows):
             for j in range(first, last):
-                out[0, i, j] = estimate[i, j]
-                out[1, i, j] = OFFSET * estimate[i, j]
+                out[0, i, j] = upper_bound[i, j]
+                out[1, i, j] = OFFSET * upper_bound[i, j]
                 out[2, i, j] = 0.0
             for k in range(0, inner, GROUP):
                 for term in range(k, min(k + GROUP, inner)):
                     if a[0, i, term] > 0.0:
                         add_term(a, b, out, (i, term), (first, last))
                 for j in range(first, last):
-                    offset = OFFSET * estimate[i, j]
+                    offset = OFFSET * upper_bound[i, j]
                     total, second, third = renormalize(out[0, i, j], out[1, i, j] - offset, out[2, i, j])
                     start = offset + second
                     out[0, i, j], out[1, i, j] = total, start
                     out[2, i, j] = third + (second - (start - offset))
             for j in range(first, last):
-                second = out[1, i, j] - OFFSET * estimate[i, j]
-                total, second, third = renormalize(out[0, i, j] - estimate[i, j], second, out[2, i, j])
+                second = out[1, i, j] - OFFSET * upper_bound[i, j]
+                total, second, third = renormalize(out[0, i, j] - upper_bound[i, j], second, out[2, i, j])
                 out[0, i, j], out[1, i, j], out[2, i, j] = total, second, third
 
 
