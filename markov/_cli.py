@@ -107,7 +107,7 @@ def _parse_rate(name: str, text: str) -> float:
 
 
 def _parse_list(read: Callable[[str, str], float]) -> Callable[[str, str], tuple[float, ...]]:
-    """Return a parser of an option with several values: it splits at commas or spaces and applies ``read``."""
+    """Return a parser (name of an option, its text) that splits the text at commas or spaces and applies ``read``."""
 
     def read_parts(name: str, text: str) -> tuple[float, ...]:
         """Return the values in the text of option ``name``; ValueError for an empty part."""

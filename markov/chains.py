@@ -344,7 +344,10 @@ class MarkovChain:
         return probabilities[:, [self._reachable[states[0]] for states in closed]]
 
     def restricted(self, states: NDArray[np.int64]) -> MarkovChain:
-        """Return the chain on the closed set of states with these indices, with the model's names and measures."""
+        """Return the chain on the closed set of states with these indices, with the model's names and measures.
+
+        It is not checked that the set is closed: rates out of it would be dropped.
+        """
         chain = MarkovChain(self.Q[states][:, states])
         codes = None if self._codes is None else self._codes[:, states]
         chain._set_built(self.model, (self._space, codes, chain.Q, self.how))
