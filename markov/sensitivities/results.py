@@ -27,7 +27,8 @@ class Sensitivity:
         where derivatives are not exact (only rounding for polynomials in the parameter up
         to the sixth degree). Of a difference: a bound.
     elasticity
-        Relative change of the measure for one of the parameter: parameter / measure * derivative.
+        Relative change of the measure for one of the parameter: parameter / measure * derivative. NaN if the measure
+        is 0.
     kind
         ``"derivative"``; of a whole number ``"difference"``: the change of the measure for one more, or
         from one less.
