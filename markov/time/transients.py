@@ -146,7 +146,8 @@ class Transient(TimeResult):
         Raises
         ------
         ValueError
-            Where it is predicted to take longer than ``max_seconds``; naming the value that allows it.
+            Where it is predicted to take longer than ``max_seconds``, with the value that allows it; for models with
+            events at fixed times, and for chains with infinitely many states.
         """
         return self._occupancies[0]
 
