@@ -53,11 +53,18 @@ def accepted(node: ast.FunctionDef | ast.ClassDef, classes: Classes) -> tuple[se
     return names, more
 
 
+def definitions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    """Yield the functions and classes below a node, nested ones too."""
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            yield child
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield from definitions(child)
+
+
 def unknown_names(sources: Mapping[str, str]) -> Iterator[str]:
     """Yield each documented name that is no parameter, with the file and the function or class."""
-    kinds = ast.FunctionDef | ast.ClassDef
-    trees = ((path, ast.parse(text, path)) for path, text in sources.items())
-    nodes = [(path, node) for path, tree in trees for node in ast.walk(tree) if isinstance(node, kinds)]
+    nodes = [(path, node) for path, text in sources.items() for node in definitions(ast.parse(text, path))]
     classes: dict[str, list[ast.ClassDef]] = {}
     for _, node in nodes:
         if isinstance(node, ast.ClassDef):
