@@ -200,10 +200,14 @@ class FileChain(ChainModel):
         return {name: values[indices] for name, values in self.source.reward_arrays.items()}
 
     def _indices(self, s: Any) -> Any:
-        """Return the indices of states from a ``State`` of numbers or of arrays."""
+        """Return the indices of states from a ``State`` of numbers or of arrays; ValueError for one that is not reached."""
         values = s if isinstance(s, tuple) else (s,)
         parts = zip(self._space.components, values, strict=True)
-        return self.source.indices_of(np.array(np.broadcast_arrays(*(_codes_of(c.values, v) for c, v in parts))))
+        codes = np.array(np.broadcast_arrays(*(_codes_of(c.values, v) for c, v in parts)))
+        try:
+            return self.source.indices_of(codes)
+        except KeyError:
+            raise ValueError(f"s = {s!r}: must be states of the chain, which are those that can be reached") from None
 
     @property
     def name(self) -> str:

@@ -95,12 +95,17 @@ class StateSpace:
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the indices of reachable states from the values of their variables, shape (variables, ...).
 
-        Other states are the caller's error: they raise KeyError, or get the index of another state.
+        KeyError for a state that cannot be reached.
         """
         assert self.batch.states is not None
         if self.instance.is_numbered:
             numbers = self.instance.numbers(codes)
             indices: NDArray[np.int64] = np.searchsorted(self.batch.states, numbers)
+            indices = np.minimum(indices, len(self.batch.states) - 1)
+            ranges = zip(codes, self.instance.ranges, strict=True)
+            inside = all(np.all((v >= r.low) & (v <= r.high) & ((v - r.low) % r.step == 0)) for v, r in ranges)
+            if not (inside and np.array_equal(self.batch.states[indices], numbers)):
+                raise KeyError(codes)  # outside of the ranges two states may have the same number
             return indices
         shape = codes.shape[1:]
         rows = codes.reshape(len(codes), -1).T.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +133,24 @@ def test_kanban_as_a_file_has_the_throughput_and_the_bound_of_python(tickets: in
     assert abs(found.value - bound.value) <= found.error_bound + bound.error
     assert found.error_bound < 1e-13
     assert found.error_bound <= 4.0 * bound.error
+
+
+TOGETHER = """
+ctmc
+module both
+  x : [0..5] init 0;
+  y : [0..5] init 0;
+  [] x < 5 -> 1.0 : (x' = x + 1) & (y' = y + 1);
+  [] x > 0 -> 2.0 : (x' = x - 1) & (y' = y - 1);
+endmodule
+label "low" = x < 2;
+"""
+
+
+@pytest.mark.parametrize("state", [(3, 1), (9, 9), (1, 7), (0, -1)])
+def test_states_that_are_not_reached_have_no_labels(tmp_path: Path, state: tuple[int, int]) -> None:
+    """States have indices by their numbers: (3, 1) had the labels of the state that comes after it."""
+    model = model_of(tmp_path, TOGETHER).chain.model
+    assert model.labels((1, 1)) == {"low": True}
+    with pytest.raises(ValueError, match=f"s = {re.escape(repr(state))}: must be states of the chain"):
+        model.labels(state)

@@ -228,7 +228,7 @@ def test_labels_and_rewards_are_those_of_the_states() -> None:
     assert model.labels(model.State(2, True))["high"] == False
     states = model.State(np.array([3, 2]), np.array([True, False]))
     assert model.rewards(states)["cost"].tolist() == [4.0, 1.0]
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="must be states of the chain"):
         model.rewards(model.State(3, False))
 
 
