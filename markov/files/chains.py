@@ -200,7 +200,7 @@ class FileChain(ChainModel):
         return {name: values[indices] for name, values in self.source.reward_arrays.items()}
 
     def _indices(self, s: Any) -> Any:
-        """Return the indices of states from a ``State`` of numbers or of arrays; ValueError for one that is not reached."""
+        """Return the indices of a ``State`` of numbers or of arrays; ValueError for states that are not reached."""
         values = s if isinstance(s, tuple) else (s,)
         parts = zip(self._space.components, values, strict=True)
         codes = np.array(np.broadcast_arrays(*(_codes_of(c.values, v) for c, v in parts)))
