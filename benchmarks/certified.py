@@ -185,7 +185,7 @@ def _printed(value: Fraction) -> str:
 def _model(path: Path, constants: dict[str, str]) -> FileModel:
     from markov._cli import constant_values
 
-    given = constant_values(",".join(f"{name}={value}" for name, value in constants.items()))
+    given = constant_values([f"{name}={value}" for name, value in constants.items()])
     return read_prism(path, constants=given)
 
 

@@ -136,6 +136,9 @@ def _exact(node: Any) -> Fraction:
             return Fraction(str(node.value))
         case "Negation":
             return -_exact(node.of)
+        case "Call" if node.name == "pow":
+            base, exponent = map(_exact, node.of)
+            return base ** int(exponent)
         case "Chain":
             total = _exact(node.first)
             for sign, part in node.rest:
@@ -145,7 +148,6 @@ def _exact(node: Any) -> Fraction:
                     "-": lambda a, b: a - b,
                     "*": lambda a, b: a * b,
                     "/": lambda a, b: a / b,
-                    "^": lambda a, b: a ** int(b),
                 }[sign](total, value)
             return total
     raise ValueError(f"{node}: no arithmetic")
