@@ -258,7 +258,7 @@ def test_where_python_raises_arrays_do(number, tmp_path, monkeypatch):
 
 def arrays_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Accept chains from arrays without a comparison."""
-    monkeypatch.setattr(ChainBuilder, "_compare", lambda _builder, built, _sample: built)
+    monkeypatch.setattr(ChainBuilder, "_verify_sample", lambda _builder, built, _sample: built)
 
 
 QUICK, SLOW = 12, 2000  # rules
