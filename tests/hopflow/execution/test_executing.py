@@ -28,9 +28,9 @@ from typing import Any
 import pytest
 
 import hopflow
-from hopflow import sweeps
 from hopflow.processes import process_pool
 from hopflow.progress import check_stop
+from hopflow.sweeps import executors
 from hopflow.sweeps.executors import BATCHES_PER_WORKER, cores, run_tasks
 from tests.dask_clusters import dask_client
 from tests.surface import HANG, python
@@ -140,7 +140,7 @@ def test_ctrl_c_ends_long_work_of_threads_that_looks_for_it(monkeypatch):
         waits.set()
         return futures.wait(*given, **options)
 
-    monkeypatch.setattr(sweeps, "wait", wait)
+    monkeypatch.setattr(executors, "wait", wait)
     before = signal.signal(signal.SIGALRM, ctrl_c)
     try:
         with pytest.raises(KeyboardInterrupt):
