@@ -145,7 +145,7 @@ def hitting_times(layout):
     marks = np.full(len(times.h), RECURRENT, dtype=np.uint8)
     found = [array for level in times.levels for array in (level.out, level.values, level.x)]
     drift = Drift(times, layout, marks)
-    found += [drift.drift_bound(), np.sort(drift.failing())]
+    found += [drift.drift_bound(), np.sort(drift.failing_states())]
     return times, [times.h, *found]
 
 
