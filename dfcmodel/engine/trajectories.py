@@ -160,10 +160,14 @@ class _Samples:
     def _hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Flow, sending node and queue of each hop, -1 where a link never queues, (H,) each."""
         routes = self.scenario.routes
-        index = {node: n for n, node in enumerate(self.scenario.senders)}
-        node_of_link = np.array([index[link.source] for link in self.scenario.links])
         queues = np.fromiter(itertools.chain.from_iterable(self.layout.hop_queues), np.int64, len(routes.places))
-        return routes.flow, node_of_link[routes.places], queues
+        return routes.flow, self._node_of_link[routes.places], queues
+
+    @cached_property
+    def _node_of_link(self) -> NDArray[np.int64]:
+        """Index of the sending node of each link, (L,)."""
+        index = {node: n for n, node in enumerate(self.scenario.senders)}
+        return np.array([index[link.source] for link in self.scenario.links], dtype=np.int64)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -215,13 +219,12 @@ class _Samples:
         return packets
 
     def peak_queue(self) -> Floats:
-        layout, links = self.layout, self.scenario.links
-        index = {node: n for n, node in enumerate(self.scenario.senders)}
-        peaks = np.zeros(len(index))
+        layout = self.layout
+        peaks = np.zeros(self._shape[1])
         for i, n in enumerate(layout.order):
             peaks_of_link = self.queues["peak"][slice(*layout.queues[i])]
             peak = max(self.link_peaks[i], np.where(np.isfinite(peaks_of_link), peaks_of_link, 0.0).max())
-            node = index[links[n].source]
+            node = self._node_of_link[n]
             peaks[node] = max(peaks[node], peak)
         return peaks
 
