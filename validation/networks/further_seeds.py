@@ -16,7 +16,7 @@ import importlib
 import inspect
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -117,10 +117,14 @@ def _name(function: Callable[..., Any]) -> str:
     return f"{function.__module__.removeprefix(CLAIMS)}.{function.__qualname__}"
 
 
+def _settings_of_cases() -> Iterator[Mapping[tuple[Any, ...], Any]]:
+    """Yield the rows of each case with bundled runs, by function and arguments."""
+    return (evidence.grouped(case, "function", "arguments") for case in (CASE, LATER) if case in evidence.cases())
+
+
 def _bundled(function: str, arguments: str) -> dict[int, list[float]]:
     """Return the numbers of the bundled seeds of a function, in the order of the seeds."""
-    bundled = (evidence.grouped(case, "function", "arguments") for case in (CASE, LATER) if case in evidence.cases())
-    own = next((runs[function, arguments] for runs in bundled if (function, arguments) in runs), None)
+    own = next((runs[function, arguments] for runs in _settings_of_cases() if (function, arguments) in runs), None)
     if own is None:
         return {}
     values = own.sort_values("number").groupby("seed")["value"]
@@ -130,10 +134,8 @@ def _bundled(function: str, arguments: str) -> dict[int, list[float]]:
 @functools.lru_cache(64)
 def _templates(function: str, change: evidence.Change | None) -> dict[int, Any]:  # noqa: ARG001 (tables depend on it)
     """Run every `STEP`-th bundled setting of a function and return the results by how many numbers they have; none if one is not as bundled."""
-    groups = itertools.chain.from_iterable(
-        evidence.grouped(case, "function", "arguments") for case in (CASE, LATER) if case in evidence.cases()
-    )
-    settings = sorted({str(arguments) for name, arguments in groups if name == function})
+    bundled = itertools.chain.from_iterable(_settings_of_cases())
+    settings = sorted({str(arguments) for name, arguments in bundled if name == function})
     templates = {}
     for arguments in settings[::STEP]:
         measure = named(function)
