@@ -281,7 +281,7 @@ def chain(
     ] = None,
     method: ByMethod = None,
 ) -> None:
-    """Solve a chain of hopflow, or of another distribution; `hopflow solve NAME` does the same."""
+    """Solve a chain by its name and print it; `hopflow solve NAME` does the same."""
     from markov.driver import stationary
     from markov.registries import chain_named
 

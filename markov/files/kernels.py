@@ -319,7 +319,7 @@ def locate_state(number, slots, mask):
 
 
 def rehash(numbers, first, count, slots, mask):
-    """Enter the states from ``first`` to ``count - 1`` into the empty hash table ``slots``, in place."""
+    """Enter the states ``first`` to ``count - 1``, by their codes ``numbers``, into the empty hash table ``slots``."""
     for s in range(first, count):
         slot = locate_state(numbers[s], slots, mask)
         slots[slot] = s + 1

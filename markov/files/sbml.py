@@ -153,7 +153,7 @@ def _true_by_default(element: Element, name: str, where: str, refuse: Callable[[
 
 
 def split_by_trigger(command: Command, step: Mapping[str, int], event: Trigger) -> tuple[Command, Command]:
-    """Return two commands of a reaction, for states where it does not trigger the event and where it does.
+    """Return a reaction's command where it does not trigger the event, and one with the event's changes elsewhere.
 
     Parameters
     ----------

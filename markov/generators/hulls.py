@@ -301,7 +301,7 @@ def bounds_in_ranges(terms: Terms, inside: Sequence[tuple[int, float]]) -> tuple
 
 
 def bounds_at(terms: Terms, offsets: Sequence[int]) -> tuple[Fraction, Fraction]:
-    """Return a lower and an upper bound on a polynomial in the state with these offsets."""
+    """Return bounds on a polynomial, whose coefficients are intervals, at one state's offsets >= 0 from a corner."""
     low = high = Fraction(0)
     for m, (a, b) in terms.items():
         size = math.prod(y**power for y, power in zip(offsets, m, strict=True))

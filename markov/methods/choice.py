@@ -108,10 +108,7 @@ def _eliminations(
     allowed: float,
     levels_allowed: float,
 ) -> list[_Option]:
-    """Return options to eliminate single states, or levels of states, with their predicted seconds.
-
-    Levels are considered if single states take more than the ``allowed`` seconds and at most ``levels_allowed``.
-    """
+    """Return the option to eliminate states, and for levels if they take ``allowed`` to ``levels_allowed`` seconds."""
     form = band(Q)
     seconds = form.seconds + costs.substitutions(form.n_values)
     options = []

@@ -141,7 +141,7 @@ class Reduction:
         self._sums = [part / total for part in sums]
 
     def sums(self, segment: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the sums of pi and of level offset times pi over the levels of a segment, shape (m,) each."""
+        """Return the sums of pi(k) and of k pi(k) over a segment's levels k = 0, 1, ... by state, shape (m,) each."""
         both = self._sums[segment]
         return both[: len(both) // 2], both[len(both) // 2 :]
 
@@ -417,7 +417,7 @@ def partition(
 
 
 def _partition_of(level: NDArray[np.int64], origin: str) -> Partition:
-    """Return the partition in which each state has the level ``level``, shape (n,)."""
+    """Return the `Partition` by the level of each state, shape (n,); ``origin`` says where the levels come from."""
     return Partition(level, np.bincount(level), origin)
 
 

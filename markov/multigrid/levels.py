@@ -272,7 +272,7 @@ def _count_table(
 
 
 def _varying_numbers(values: Vector, terms: Terms, begin: Numbers, axes: int) -> VaryingNumbers:
-    """Return numbers by kind of cell, and the terms of counts that are added to them, as a record for kernels.
+    """Return ``values``, rates by kind of cell from ``begin`` on, and the terms added by coordinates, for kernels.
 
     By axis for all axes but the last.
     """

@@ -442,7 +442,7 @@ class GridSolution(NamedTuple):
 
 
 def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
-    """Return a model laid out as a grid; None if that is not requested, and slower or impossible.
+    """Return a model laid out as a grid; None if ``requested`` is False and it is impossible or mostly unreached.
 
     Raises
     ------

@@ -393,7 +393,7 @@ def integer_proof(proof: Certificate, listing: Listing) -> Contents:
 
 
 def _heights(proof: Certificate, rows: Rows, reference: int) -> list[int]:
-    """Return h of the supersolution as integers, with as many bits as keep its proved drift nearly the same."""
+    """Return the supersolution's h times a power of 2, rounded up: its drift is < 0 except in state ``reference``."""
     heights = proof.supersolution
     if heights is None:
         return [0] * len(rows)

@@ -264,7 +264,7 @@ class Certificate:
         solution: Solution | None,
         tight: bool,
     ) -> None:
-        """Prove bounds on the error with one solver of Poisson's equation after the other, until a bound is sharp."""
+        """Store the best error bound of several solvers of Poisson's equation; ``tight``: each bound is refined."""
         for solver in solvers(self.Q, self.pi, self.weights, components, solution):
             self.solver = self.solver or solver
             proof = supersolution(self.products, solver, self.weights)

@@ -28,7 +28,7 @@ def _exact_rate(word: str) -> Fraction:
 
 
 class ExplicitRows(NumberedRows):
-    """The exact transitions of a ``.tra`` file of PRISM or Storm: a `Source` of rows.
+    """Exact rates in a ``.tra`` file of PRISM or Storm, a `Source` that a certificate's rows are compared with.
 
     Parameters
     ----------

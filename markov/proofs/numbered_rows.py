@@ -58,7 +58,7 @@ class NumberedRows:
         return compare_rows(self.name, certificate, (self._row(n, positions) for n in numbers))
 
     def _row(self, number: int, positions: dict[int, int]) -> dict[int, Fraction]:
-        """Return the exact rates out of a state by the position of the target in the certificate."""
+        """Return the exact rates out of state ``number`` by ``positions[target]``; CertificateError if it lacks one."""
         rates = {}
         for target, rate in self.rates.get(number, {}).items():
             if target not in positions:

@@ -36,7 +36,7 @@ __all__ = [
 
 
 class FinerFlows(NamedTuple):
-    """First flow of each row of a finer grid, all its flows, a buffer of positions per coarse row, and x."""
+    """A finer grid's first flow of each row, all flows, and x of its states; a buffer of positions per coarse row."""
 
     begin: NDArray[np.uint64]
     values: NDArray[np.floating[Any]]
@@ -52,7 +52,7 @@ class Weighted(NamedTuple):
 
 
 class WeightedRates(NamedTuple):
-    """Rates of transitions, and the weights of their source states."""
+    """Rates by kind and slot, as `SlotRates`, and the numbers x of states that weigh them, as `Weighted`."""
 
     rates: SlotRates
     weighted: Weighted

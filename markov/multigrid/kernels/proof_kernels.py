@@ -100,7 +100,7 @@ class Raising(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """Hitting times h, the marks of recurrent states, and the drift above which a state fails."""
+    """Hitting times h, the marks (bits) of recurrent states, and the number above which a drift fails."""
 
     h: NDArray[np.floating[Any]]
     marked: Marked
