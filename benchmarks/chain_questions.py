@@ -1,9 +1,7 @@
 """``python -m benchmarks.chain_questions BASE [NAME ...]``: CPU time of whole questions about chains, beside another commit's.
 
-A question goes from rules, a file or a matrix to an answer with its error bound, from 11 to 1e8 states. Both versions are unpacked by
-``git archive`` (this one with its changed files) and take turns. Each turn is a process of its own that imports `markov` and the modules
-which the question names, asks it once (*first call*) and again (*later calls*, the minimum). Kernels were compiled in a process before.
-``--rounds`` turns count, by their minimum. The table has ratios to BASE: by question, by decade of size, and their geometric means.
+A question goes from rules, a file or a matrix to an answer with its error bound, from 11 to 1e8 states. How both versions are measured
+stands in `benchmarks.whole_questions`. The table has ratios to BASE: by question, by decade of size, and their geometric means.
 """
 
 from __future__ import annotations
@@ -11,14 +9,8 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import geometric_mean
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +18,7 @@ import scipy.sparse as sp
 import typer
 
 import markov
-from hopflow.progress import progress_bar
+from benchmarks.whole_questions import Question, ask, chosen, compare, table
 from markov import (
     ChainModel,
     Cluster,
@@ -46,22 +38,7 @@ from markov import (
     transient,
 )
 
-ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "chain_questions.csv"
-LATER_SECONDS = 4.0
-"""Later calls of a question are repeated until so much CPU time has passed, at most five times."""
-MAX_LATER_CALLS = 5
-
-
-class Question(NamedTuple):
-    """A question: number of states, what is read or computed before the clock starts, and the function that is timed."""
-
-    states: float
-    ask: Callable[[Any], Any]
-    prepare: Callable[[Path], Any] = lambda _: None
-
-
-# Models that are asked about
 
 
 class Server(ChainModel):
@@ -315,109 +292,24 @@ QUESTIONS: dict[str, Question] = {
 }  # fmt: skip
 
 
-class Times(NamedTuple):
-    """CPU seconds of the first call of a process, and the minimum of later ones."""
-
-    first: float
-    later: float
-
-
-def ask(name: str) -> Times:
-    """Ask a question in this process."""
-    question = QUESTIONS[name]
-    with tempfile.TemporaryDirectory() as folder:
-        prepared = question.prepare(Path(folder))
-        seconds: list[float] = []
-        while not seconds or (len(seconds) <= MAX_LATER_CALLS and sum(seconds[1:]) < LATER_SECONDS):
-            start = time.process_time()
-            answer = question.ask(prepared)
-            seconds.append(time.process_time() - start)
-            del answer
-    return Times(seconds[0], min(seconds[1:]))
-
-
-def unpack(commit: str, folder: Path) -> Path:
-    """Unpack a commit, and add this file where it lacks it."""
-    from benchmarks.versions import unpack_commit  # which the unpacked version, where this file runs too, may lack
-
-    unpack_commit(commit, folder)
-    (folder / "benchmarks" / Path(__file__).name).write_text(Path(__file__).read_text("utf-8"), "utf-8")
-    return folder
-
-
-def ask_in(tree: Path, name: str) -> Times:
-    """Ask a question in a process of its own that runs the version of a folder."""
-    command = [sys.executable, "-m", "benchmarks.chain_questions", "--ask", name]
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
-    process = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
-    if process.returncode:
-        raise RuntimeError(f"{name}: {process.stderr.strip().splitlines()[-1]}")
-    return Times(*map(float, process.stdout.split()[-2:]))
-
-
-def decade(states: float) -> int:
-    """Return the decade of a number of states."""
-    return math.floor(math.log10(states))
-
-
-def table(rows: dict[str, tuple[Times, Times]]) -> str:
-    """Return questions with their times and ratios, and geometric means by decade, as Markdown."""
-    lines = [
-        "| Question | States | First call, s | Ratio | Later calls, s | Ratio |",
-        "| :-- | --: | --: | --: | --: | --: |",
-    ]
-    ratios: dict[int, list[tuple[float, float]]] = {}
-    for name, (base, new) in rows.items():
-        first, later = new.first / base.first, new.later / base.later
-        ratios.setdefault(decade(QUESTIONS[name].states), []).append((first, later))
-        lines.append(
-            f"| {name} | {QUESTIONS[name].states:,.0f} | {new.first:.3g} | {first:.2f} | {new.later:.3g} | {later:.2f} |"
-        )
-    groups = {f"decade of {10**n:,}": pairs for n, pairs in sorted(ratios.items())}
-    groups["all"] = [pair for pairs in ratios.values() for pair in pairs]
-    for label, pairs in groups.items():
-        first, later = (geometric_mean(values) for values in zip(*pairs, strict=True))
-        lines.append(f"| *{label}, geometric mean of {len(pairs)}* | | | {first:.2f} | | {later:.2f} |")
-    return "\n".join(lines) + "\n"
-
-
 def main(
     base: Annotated[str, typer.Argument(help="Commit whose times are the unit.")] = "HEAD",
     names: Annotated[list[str] | None, typer.Argument(help="Questions; all by default.")] = None,
     rounds: Annotated[int, typer.Option(help="Turns of both versions that count.", min=1)] = 3,
     max_states: Annotated[float, typer.Option(help="Largest chain.")] = math.inf,
-    asked: Annotated[str | None, typer.Option("--ask", hidden=True)] = None,
+    name: Annotated[str | None, typer.Option("--ask", hidden=True)] = None,
 ) -> None:
     """Measure the CPU time of whole questions about chains beside that of another commit."""
-    if asked is not None:
-        typer.echo(" ".join(f"{seconds:.6g}" for seconds in ask(asked)))
+    if name is not None:
+        typer.echo(" ".join(f"{seconds:.6g}" for seconds in ask(QUESTIONS[name])))
         return
-    unknown = set(names or ()) - set(QUESTIONS)
-    if unknown:
-        raise typer.BadParameter(f"{', '.join(sorted(unknown))}: must be of {', '.join(QUESTIONS)}")
-    chosen = [name for name in names or QUESTIONS if QUESTIONS[name].states <= max_states]
-    stashed = subprocess.run(["git", "stash", "create"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    rows: dict[str, tuple[Times, Times]] = {}
-    with tempfile.TemporaryDirectory() as scratch:
-        trees = []
-        for label, commit in (("base", base), ("new", stashed.strip() or "HEAD")):
-            folder = Path(scratch) / label
-            folder.mkdir()
-            trees.append(unpack(commit, folder))
-        for name in progress_bar(chosen, desc="questions", unit="question"):
-            for tree in trees:
-                ask_in(tree, name)  # compiles
-            turns = [[ask_in(tree, name) for tree in trees] for _ in range(rounds)]
-            minima = [
-                Times(*(min(values) for values in zip(*times, strict=True))) for times in zip(*turns, strict=True)
-            ]
-            rows[name] = (minima[0], minima[1])
+    rows = compare("benchmarks.chain_questions", chosen(QUESTIONS, names, max_states), base, rounds)
     with RESULTS.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["question", "states", "base_first", "base_later", "first", "later"])
-        for name, (old, new) in rows.items():
-            writer.writerow([name, QUESTIONS[name].states, *(f"{seconds:.6g}" for seconds in (*old, *new))])
-    typer.echo(table(rows))
+        for question, (old, new) in rows.items():
+            writer.writerow([question, QUESTIONS[question].size, *(f"{seconds:.6g}" for seconds in (*old, *new))])
+    typer.echo(table(QUESTIONS, rows, "States"))
 
 
 if __name__ == "__main__":
