@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.planted_faults.probes import Answers, attempt, numbers
+from benchmarks.planted_faults.probes import Answers, attempt, numbers, public_calls
 
 
 def fluid(_: str) -> Answers:
@@ -167,7 +167,42 @@ def _arrivals(rng: np.random.Generator) -> Any:
     return SimpleNamespace(**values)
 
 
+def scenarios(_: str) -> Answers:
+    """Runs, or refusals, of drawn scenarios of every family, and public functions of networks and levels."""
+    from benchmarks.scenario_answers import FAMILIES
+    from dfcmodel import simulate
+
+    for family, (_, draw) in FAMILIES.items():
+        for seed in range(5):
+            scenario, method = draw(seed)
+            yield f"{family} {seed}", attempt(lambda x=scenario, w=method: _records(simulate(x, w)))
+    for package in ("network", "packets", "engine", "levels"):
+        yield from public_calls(f"dfcmodel.{package}")
+
+
+def lossless(_: str) -> Answers:
+    """Public functions of lossless fabrics."""
+    yield from public_calls("dfcmodel.lossless")
+
+
+def sharing(_: str) -> Answers:
+    """Rules that share a path, ensembles, and public functions of sharing, results and theory."""
+    import responsefn as r
+    from dfcmodel import coexist, compare, ensemble, takano2006
+
+    path = {"bandwidth": "4Mbps", "rtt": "30ms", "buffer": 20, "duration": 6.0}
+    for rules in ((r.Reno(), r.CUBIC()), (r.NewReno(), r.BBR()), (r.Reno(),)):
+        yield f"share {rules}", attempt(lambda x=rules: coexist(x, **path).share)
+        yield f"compared {rules}", attempt(lambda x=rules: compare(x, **path).share)
+    yield "ensemble", attempt(lambda: ensemble(takano2006("1"), 3, duration=0.2, level="packets").goodput)
+    for package in ("sharing", "results", "theory", "twin", "comparing", "ensembles", "sweeps", "simulation"):
+        yield from public_calls(f"dfcmodel.{package}")
+
+
 PROBES: dict[str, Callable[[str], Answers]] = {
+    "scenarios to arrays": scenarios,
+    "lossless fabrics": lossless,
+    "sharing and results": sharing,
     "fluid kernel": fluid,
     "packet kernel": packets,
     "queue managers": managers,

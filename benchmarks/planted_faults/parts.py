@@ -117,6 +117,31 @@ PARTS: dict[str, tuple[Group, ...]] = {
             2.0,
             ("tests/dfcmodel/network",),
         ),
+        Group(
+            "scenarios to arrays",
+            (
+                *(f"dfcmodel/network/{name}/**/*.py" for name in ("demands", "endpoints", "scenario_files")),
+                *(f"dfcmodel/{name}/*.py" for name in ("network", "engine", "packets", "levels")),
+                *(f"dfcmodel/packets/{name}/**/*.py" for name in ("layouts", "fabric", "recoveries", "exports")),
+            ),
+            5.0,
+            tuple(f"tests/dfcmodel/{name}" for name in ("network", "packets", "engine", "levels")),
+        ),
+        Group(
+            "lossless fabrics",
+            ("dfcmodel/lossless/**/*.py",),
+            4.0,
+            ("tests/dfcmodel/lossless",),
+        ),
+        Group(
+            "sharing and results",
+            (
+                *(f"dfcmodel/{name}/**/*.py" for name in ("sharing", "results", "theory", "twin")),
+                *(f"dfcmodel/{name}.py" for name in ("comparing", "ensembles", "sweeps", "simulation")),
+            ),
+            4.0,
+            tuple(f"tests/dfcmodel/{name}" for name in ("sharing", "results", "theory")),
+        ),
     ),
     "validation": (
         Group("statistics", ("validation/statistics/*.py",), 4.0, ("tests/validation/statistics",)),
