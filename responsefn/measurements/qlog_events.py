@@ -20,11 +20,12 @@ from hopflow.checks import count_of, format_value, instances, one_number
 from hopflow.text_files import MAX_BYTES, read_text, unique_fields
 from responsefn.measurements.time_limits import MAX_BACKWARD, MAX_GAP
 
-__all__ = ["LOST", "METRICS", "PARAMETERS", "SENT", "STATE", "Event", "Qlog"]
+__all__ = ["LOST", "METRICS", "PARAMETERS", "RECEIVED", "SENT", "STATE", "Event", "Qlog"]
 
-SENT, LOST, METRICS, STATE, PARAMETERS = (
+SENT, LOST, RECEIVED, METRICS, STATE, PARAMETERS = (
     "packet_sent",
     "packet_lost",
+    "packets_acked",
     "metrics_updated",
     "congestion_state_updated",
     "recovery_parameters_set",
@@ -38,6 +39,8 @@ def _words(text: str) -> frozenset[str]:
 KINDS = {
     "packet_sent": SENT,
     "packet_lost": LOST,
+    "packets_acked": RECEIVED,
+    "spurious_loss": RECEIVED,
     "metrics_updated": METRICS,
     "metric_update": METRICS,
     "recovery_metrics_updated": METRICS,
@@ -52,7 +55,7 @@ SKIPPED_EVENTS = _words(
     # of QUIC
     "server_listening connection_started connection_closed connection_id_updated spin_bit_updated "
     "connection_state_updated tuple_assigned path_assigned mtu_updated version_information alpn_information "
-    "parameters_set parameters_restored packet_received packet_dropped packet_buffered packets_acked "
+    "parameters_set parameters_restored packet_received packet_dropped packet_buffered "
     "udp_datagrams_sent udp_datagrams_received udp_datagram_dropped stream_state_updated frames_created "
     "frames_parsed frames_processed stream_data_moved datagram_data_moved connection_data_blocked_updated "
     "stream_data_blocked_updated datagram_data_blocked_updated migration_state_updated timer_updated key_updated "
@@ -60,7 +63,7 @@ SKIPPED_EVENTS = _words(
     # of QUIC in earlier drafts and programs
     "datagrams_sent datagrams_received datagram_sent datagram_received datagram_dropped data_moved connection_new "
     "connection_close connection_id_update spin_bit_update alpn_update loss_timer_updated loss_timer_set "
-    "loss_timer_expired key_update key_retired spurious_loss "
+    "loss_timer_expired key_update key_retired "
     # of HTTP/3 and QPACK
     "stream_type_set priority_updated frame_created frame_parsed push_resolved datagram_created datagram_parsed "
     "state_updated dynamic_table_updated headers_encoded headers_decoded instruction_created instruction_parsed "
@@ -117,6 +120,7 @@ _PACKET_FIELDS = _fields(
 DATA = {
     SENT: _PACKET_FIELDS,
     LOST: _PACKET_FIELDS,
+    RECEIVED: _fields("packet_number_space packet_number packet_numbers", "reordering_packets reordering_time trigger"),
     METRICS: _fields(
         "smoothed_rtt min_rtt congestion_window bytes_in_flight pacing_rate",
         "latest_rtt rtt_variance max_ack_delay ack_delay pto_count ssthresh packets_in_flight in_recovery trigger",
@@ -165,6 +169,8 @@ SPACES = {
     "0-rtt": "1rtt",
 }
 """Number spaces of types of packets (RFC 9000, 12.3); unknown for a packet without a type."""
+NUMBER_SPACES = {"": "", "initial": "initial", "handshake": "handshake", "application_data": "1rtt"}
+"""Number spaces by their names in qlog."""
 MAX_PARSED_BYTES = 600 * 10**6
 """Maximum memory of the parsed values of a contained file, estimated from its brackets and commas."""
 DIGITS = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?")
@@ -179,12 +185,13 @@ class Event(NamedTuple):
     time
         In s, since the first event of the trace.
     kind
-        `SENT`, `LOST`, `METRICS`, `STATE` or `PARAMETERS`.
+        `SENT`, `LOST`, `RECEIVED`, `METRICS`, `STATE` or `PARAMETERS`.
     connection
         Name of the connection in the trace, "" if there is only one.
     data
         Used fields by their names in the current draft: round-trip times in s, other numbers as floats; of packets
-        the number ``packet_number``, the number space ``space`` ("" if unknown), and ``length``.
+        the number ``packet_number``, the number space ``space`` ("" if unknown), and ``length``; of `RECEIVED` the
+        ``space`` and the list ``packet_numbers``.
     location
         Position in the file, for messages.
     """
@@ -423,7 +430,7 @@ class Qlog:
                     raise self.error(location, f"{name} = {format_value(path)}: {reason}")
             data = self._object(f"{location}.data", event.get("data"))
             self._collect_unknown(location, data, DATA[kind], f"{kind}.")
-            used = self._packet if kind in (SENT, LOST) else self._values
+            used = {SENT: self._packet, LOST: self._packet, RECEIVED: self._received}.get(kind, self._values)
             # the origin is subtracted in the trace's unit: as seconds since 1970 a float64 has steps of 238 ns
             yield Event(unit * (now - first), kind, connection, used(f"{location}.data", kind, data, unit), location)
 
@@ -493,6 +500,18 @@ class Qlog:
             else:
                 values[current] = self._number(f"{location}.{name}", value, at_least=0.0)
         return values
+
+    def _received(self, location: str, _kind: str, data: dict[str, Any], _unit: float) -> dict[str, Any]:
+        """Return number space and numbers of packets that the other end received."""
+        name = f"{location}.packet_number_space"
+        space = NUMBER_SPACES[self._choice(name, data.get("packet_number_space", ""), NUMBER_SPACES)]
+        listed = self._list(f"{location}.packet_numbers", data.get("packet_numbers", []))
+        single = [("packet_number", data["packet_number"])] if "packet_number" in data else []
+        numbers = [
+            self._number(f"{location}.{field}", value, at_least=0.0)
+            for field, value in [*single, *(("packet_numbers", number) for number in listed)]
+        ]
+        return {"space": space, "packet_numbers": numbers}
 
     def _packet(self, event_location: str, kind: str, data: dict[str, Any], _unit: float) -> dict[str, Any]:
         """Return number, number space and length of a packet, from the header, the raw part or the event itself."""

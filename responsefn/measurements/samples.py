@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import format_value, instances, integer, one_number
+from hopflow.checks import count_of, format_value, instances, integer, one_number
 from hopflow.text_files import read_text
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.qlog_events import LOST, METRICS, SENT, Event, Qlog
+from responsefn.measurements.qlog_events import LOST, METRICS, RECEIVED, SENT, Event, Qlog
 from responsefn.measurements.time_limits import MAX_DISORDER, MAX_RTT
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
@@ -258,9 +259,10 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
 
     Each connection (``group_id``, ``ODCID``) of each trace is one sample. The events ``packet_sent``, ``packet_lost``
     and ``recovery_metrics_updated`` are used, also by their names in older drafts. p is loss events per packet sent;
-    losses of packets sent within a round trip are one event (`loss_events`). The round-trip time is the mean of
-    ``smoothed_rtt``. The rate is packets sent over the time from the first to the last. Times are converted by
-    ``time_format`` and ``time_units``.
+    losses of packets sent within a round trip are one event (`loss_events`). Lost packets that arrived after all, by
+    ``spurious_loss`` or ``packets_acked``, count as well, since senders respond to them; a warning has p without them.
+    The round-trip time is the mean of ``smoothed_rtt``. The rate is packets sent over the time from the first to the
+    last. Times are converted by ``time_format`` and ``time_units``.
 
     Packets without a number (Retry, Version Negotiation, Stateless Reset), losses of probes of the path MTU
     (RFC 9000, 14.4) and losses of packets sent before the trace began are not counted. Connections with
@@ -275,6 +277,11 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
         Bytes per packet. If set, the rate is that of the bytes sent, in packets of this size.
     skip
         Names of further events and fields to skip, as the error message has them.
+
+    Warns
+    -----
+    UserWarning
+        For lost packets that arrived after all, with p without them.
 
     Raises
     ------
@@ -305,9 +312,10 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
         for event in events:
             connections.setdefault(event.connection, []).append(event)
         for connection, connection_events in connections.items():
-            row = _sender(qlog, connection_events, packet_size)
+            name = f"trace {number}{connection and f', connection {connection}'}"
+            row = _sender(qlog, connection_events, packet_size, name)
             if row is not None:
-                names.append(f"trace {number}{connection and f', connection {connection}'}")
+                names.append(name)
                 rows.append(row)
     if not rows:
         message = "no trace with packet_sent and recovery_metrics_updated (smoothed_rtt) events in it"
@@ -315,10 +323,12 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     return Samples(tuple(names), *np.array(rows).T)
 
 
-def _sender(qlog: Qlog, events: list[Event], packet_size: float | None) -> tuple[float, float, float, float] | None:
+def _sender(
+    qlog: Qlog, events: list[Event], packet_size: float | None, name: str
+) -> tuple[float, float, float, float] | None:
     """Return loss event rate, mean round-trip time in s, packets/s and packets of a connection.
 
-    None without a round-trip time or two packets.
+    None without a round-trip time or two packets. Warns of lost packets that were received.
     """
     sent: dict[tuple[str, float], float] = {}
     locations: dict[tuple[str, float], str] = {}
@@ -348,10 +358,31 @@ def _sender(qlog: Qlog, events: list[Event], packet_size: float | None) -> tuple
     rtt, first, last = float(np.mean(rtts)), min(sent.values()), max(sent.values())
     if last <= first:
         raise qlog.error(events[0].location, "all packets are sent at one time")
-    times = sorted({key: sent[key] for key in _lost_keys(qlog, sent, lost)}.values())
-    loss_starts = loss_events(range(len(times)), times, rtt, unit_check=False)
+    lost_keys = set(_lost_keys(qlog, sent, lost))
+    p = _loss_event_rate(sent, lost_keys, rtt)
+    if spurious := lost_keys & _received_keys(events, lost_keys):
+        without = _loss_event_rate(sent, lost_keys - spurious, rtt)
+        message = f"{len(spurious)} of {count_of(len(lost_keys), 'lost packet')} arrived (spurious_loss, packets_acked)"
+        warnings.warn(f"{qlog.name}: {name}: {message} and count in p; without them p is {without:.4g}", stacklevel=4)
     packets = len(sent) if packet_size is None else size / packet_size
-    return len(loss_starts) / len(sent), rtt, packets / (last - first), float(len(sent))
+    return p, rtt, packets / (last - first), float(len(sent))
+
+
+def _loss_event_rate(sent: dict[tuple[str, float], float], lost: set[tuple[str, float]], rtt: float) -> float:
+    """Return loss events per packet sent."""
+    times = sorted(sent[key] for key in lost)
+    return len(loss_events(range(len(times)), times, rtt, unit_check=False)) / len(sent)
+
+
+def _received_keys(events: list[Event], lost: set[tuple[str, float]]) -> set[tuple[str, float]]:
+    """Return the keys of packets that arrived after all; without a number space, those of ``lost``."""
+    keys = set[tuple[str, float]]()
+    for event in events:
+        if event.kind == RECEIVED:
+            space = event.data["space"]
+            spaces = [space] if space else {name for name, _ in lost}
+            keys.update((name, number) for name in spaces for number in event.data["packet_numbers"])
+    return keys
 
 
 def _check_order(qlog: Qlog, sent: dict[tuple[str, float], float], locations: dict[tuple[str, float], str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,38 @@ def test_packets_that_are_not_counted() -> None:
     before = lost(1)
     found = read_qlog(written([*late, retry, before, lost(12, is_mtu_probe_packet=True)]))
     assert (found.packets[0], found.p[0]) == pytest.approx((11, 1 / 11))
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("recovery:spurious_loss", {"packet_number_space": "application_data", "packet_number": 3, "reordering_packets": 3, "reordering_time": 5.0}),
+        ("quic:packets_acked", {"packet_number_space": "application_data", "packet_numbers": [2, 3]}),
+        ("quic:packets_acked", {"packet_numbers": [3]}),
+    ],
+)  # fmt: skip
+def test_lost_packets_that_arrived_are_named_with_p_without_them(name: str, data: dict[str, Any]) -> None:
+    """Three losses more than a round trip apart, of which the first arrived later (quic-go's form, and the draft's)."""
+    losses = [lost(3), lost(9), lost(14)]
+    with pytest.warns(UserWarning, match=r"trace 1: 1 of 3 lost packets arrived .* without them p is 0\.1$") as caught:
+        found = read_qlog(written(plain(*losses, event(name, 210.0, data), packets=20)))
+    assert caught[0].filename == __file__
+    assert found.p.tolist() == [pytest.approx(0.15)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other = {"packet_number_space": "initial", "packet_numbers": [3]}
+        assert read_qlog(written(plain(*losses, event("quic:packets_acked", 210.0, other), packets=20))).p.tolist() == [
+            pytest.approx(0.15)
+        ]
+
+
+def test_numbers_of_received_packets_are_checked() -> None:
+    bad = event("quic:packets_acked", 210.0, {"packet_number_space": "1RTT", "packet_numbers": [3]})
+    with pytest.raises(ValueError, match=r"packet_number_space.*'1RTT'.*application_data"):
+        read_qlog(written(plain(bad)))
+    for numbers in (3, ["x"], [-1]):
+        with pytest.raises(ValueError, match="packet_numbers"):
+            read_qlog(written(plain(event("quic:packets_acked", 210.0, {"packet_numbers": numbers}))))
 
 
 def test_initial_packets_may_begin_again_after_a_retry() -> None:
