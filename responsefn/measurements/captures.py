@@ -34,6 +34,8 @@ MAX_BLOCK = 16 << 20
 """Maximum size of a block of pcapng in bytes, as in Wireshark."""
 ETHERNET_MSS = 1460
 """Bytes of data in the largest segment of an Ethernet frame; an offload or another medium makes larger segments."""
+IPV6_EXCESS = 20
+"""Bytes by which the header of IPv6 is longer than that of IPv4."""
 DEFAULT_MSS = {4: 536, 16: 1220}
 """MSS of a receiver whose SYN has no MSS option, by the bytes of its IP address (RFC 9293, 3.7.1)."""
 MAGICS = {
@@ -395,7 +397,8 @@ class _Direction:
 
         A sender is limited by the MSS that its receiver announced, less options (RFC 9293, 3.7.1), and by its own link.
         Its own announcement is only a hint to its link, which carries Ethernet frames at least: some hosts announce
-        less than they send. Segments that are multiples of a size, as offloads make them, decide.
+        less than they send. Some receivers subtract options before they announce, against RFC 6691, 2. Segments that
+        are multiples of a size, as offloads make them, decide.
         """
         stamps = self.handshake.stamps
         announced, own = self.handshake.sizes.get(self.receiver), self.handshake.sizes.get(self.sender)
@@ -403,7 +406,7 @@ class _Direction:
             return mss
         options = max(self.header - BARE_HEADER, TIMESTAMP_BYTES if len(stamps) == 2 and all(stamps.values()) else 0)
         link = max((own or 0) - options, ETHERNET_MSS)
-        limit = link if announced is None else max(announced - options, 1)
+        limit = link if announced is None else self._sent_size(announced, options)
         hint = DEFAULT_MSS[len(self.receiver[0])] if announced is None and self.receiver in stamps else own
         smaller = limit if hint is None else max(hint - options, 1)
         link = limit if own is None else min(link, limit)
@@ -418,6 +421,13 @@ class _Direction:
         if announced is None and (own or WRAP) > ETHERNET_MSS and max(self.lengths) > ETHERNET_MSS:
             return None
         return link
+
+    def _sent_size(self, announced: int, options: int) -> int:
+        """Return the bytes of data in a full packet by the receiver's MSS, with options subtracted already or not."""
+        size = max(announced - options, 1)
+        frame = ETHERNET_MSS - IPV6_EXCESS * (len(self.receiver[0]) == 16)
+        is_reduced = 2 * self._count_multiples(announced, size) > self._count_multiples(1, size)
+        return announced if is_reduced and announced + options <= frame else size
 
     def _count_multiples(self, size: int, above: int) -> int:
         """Return the number of segments of more than ``above`` bytes that fill packets of ``size`` bytes."""
@@ -451,10 +461,11 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
 
     A segment larger than a full packet, as offloads make them, counts as several packets, of which a retransmission of
     some makes one loss. A full packet has the MSS that the receiver announced in its SYN, less the options of TCP in
-    each segment (RFC 9293, 3.7.1). The sender's announcement counts where most of the larger segments are multiples of
-    it. Where it is smaller than the receiver's, packets have at most 1,460 bytes or that announcement, unless larger
-    segments are multiples of the receiver's. Without a SYN of the receiver a full packet has ``mss`` bytes. Without
-    ``mss`` as well, the sender's announcement counts in the same way, up to 1,460 bytes.
+    each segment (RFC 9293, 3.7.1), or that MSS where most of the larger segments are multiples of it and fit Ethernet.
+    The sender's announcement counts where most of the larger segments are multiples of it. Where it is smaller than the
+    receiver's, packets have at most 1,460 bytes or that announcement, unless larger segments are multiples of the
+    receiver's. Without a SYN of the receiver a full packet has ``mss`` bytes. Without ``mss`` as well, the sender's
+    announcement counts in the same way, up to 1,460 bytes.
 
     Keep-alives of one byte and probes of a closed window (RFC 9293, 3.8.4 and 3.8.6.1) are not counted.
 
@@ -490,7 +501,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     UserWarning
         For a file that ends within a packet: the packets before it are read. For directions that are left out because
         each ACK of their data may be of a retransmission. For directions whose round trips are less than half of that
-        of their handshake, as in a capture near the receiver.
+        of their handshake, as in a capture near the receiver. For directions of which most ACKs have the times of their
+        segments, as with a coarse clock.
 
     Raises
     ------
@@ -583,9 +595,12 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         if flow.is_near_receiver()
     ]
     if near_receiver:
-        listed, more = ", ".join(near_receiver[:MAX_LISTED]), len(near_receiver) - MAX_LISTED
         reason = "rtt is far less than that of the handshake, as in a capture near the receiver, and p too large"
-        warnings.warn(f"{path}: {listed}{f' and {more} more' if more > 0 else ''}: {reason}", stacklevel=3)
+        warnings.warn(f"{path}: {_first_names(near_receiver)}: {reason}", stacklevel=3)
+    coarse = [name for name, flow, _ in measured_flows if 2 * flow.rtts.count(0.0) > len(flow.rtts)]
+    if coarse:
+        reason = "most ACKs have the times of their segments: the clock is coarser than round trips, and rtt inaccurate"
+        warnings.warn(f"{path}: {_first_names(coarse)}: {reason}", stacklevel=3)
     if omitted:
         reason = "every ACK of their data may be of a retransmission, so that they have no round trip"
         warnings.warn(f"{path}: left out: {', '.join(omitted)}: {reason}", stacklevel=3)
@@ -594,6 +609,12 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         tuple(_number_repeated([name for name, _, _ in measured_flows])),
         *np.array([flow.row(packets) for _, flow, packets in measured_flows]).T,
     )
+
+
+def _first_names(names: list[str]) -> str:
+    """Return the names that a warning lists, and the number of the others."""
+    others = len(names) - MAX_LISTED
+    return ", ".join(names[:MAX_LISTED]) + (f" and {others} more" if others > 0 else "")
 
 
 def _name(addresses: tuple[Address, Address]) -> str:
@@ -799,6 +820,8 @@ def _pcap(location: str, stream: _Stream, magic: bytes) -> Iterator[tuple[float,
     while header := stream.read(16, may_end=True):
         number += 1
         seconds, part, captured, length = record.unpack(header)
+        if minor < 4 and captured > length:  # programs of these versions wrote the two in either order
+            captured, length = length, captured
         if captured > MAX_CAPTURED:
             message = f"{captured} bytes captured: must be at most {MAX_CAPTURED}; the file is damaged"
             raise ValueError(f"{location}, packet {number}: {message}")

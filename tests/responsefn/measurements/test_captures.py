@@ -323,6 +323,18 @@ def test_some_acks_may_have_the_times_of_their_segments_and_not_all() -> None:
         _read(pcap([(round(10.0 * time) / 10.0, data) for time, data in packets]))
 
 
+def test_a_clock_coarser_than_round_trips_is_named() -> None:
+    """All ACKs but one have the times of their segments: the mean says little."""
+    packets = transfer_of(ipv4)
+    times = [round(10.0 * time) / 10.0 for time, _ in packets]
+    times[1] += 0.04
+    with pytest.warns(UserWarning, match=r"10\.0\.0\.1:1000 > 10\.0\.0\.2:80: most ACKs have the times") as caught:
+        assert _read(pcap([(time, data) for time, (_, data) in zip(times, packets, strict=True)]))[1].tolist() == [
+            pytest.approx(0.04 / 20)
+        ]
+    assert caught[0].filename == __file__
+
+
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_times_of_an_interface_count_from_its_offset(order: str) -> None:
     """Of pcapng's option if_tsoffset: every second packet is of an interface whose times begin 100 s later."""
@@ -367,6 +379,21 @@ def test_interfaces_with_other_units_and_offsets_have_one_time() -> None:
             head = struct.pack("<IIIII", interface, int(ticks) >> 32, int(ticks) & 0xFFFFFFFF, len(data), len(data))
             out.append(block(6, head + data))
     assert _read(b"".join(out))[1][0] == pytest.approx(6e-7, rel=1e-6)
+
+
+@pytest.mark.parametrize("minor", [2, 3])
+@pytest.mark.parametrize("swapped", [True, False])
+def test_lengths_of_the_first_versions_of_pcap(minor: int, swapped: bool) -> None:
+    """Up to version 2.3 of pcap the original length may stand before the captured one, as in libpcap."""
+    content = bytearray(pcap(transfer_of(ipv4), cut=44))
+    content[6] = minor
+    at = 24
+    while swapped and at < len(content):
+        lengths = content[at + 8 : at + 16]
+        content[at + 8 : at + 16] = lengths[4:] + lengths[:4]
+        at += 16 + struct.unpack("<I", lengths[:4])[0]
+    p, rtt, _, count = _read(bytes(content))
+    assert (p, rtt, count) == (pytest.approx([1 / 21]), pytest.approx([0.04]), [21.0])
 
 
 def test_a_file_that_ends_within_a_packet_is_said_to() -> None:
@@ -759,6 +786,11 @@ def test_the_receiver_announces_the_size_of_full_packets(
     ("the sender's SYN alone", 1460, NO_SYN, 14480, 10),
     ("the sender announces less than it sends", 1380, 1460, 1448, 1),
     ("IPv6 without an MSS of the receiver", 1440, NO_MSS, 12080, 10),
+    ("the receiver announces without options", 1460, 1392, 1392, 1),
+    ("also with offloads", 1460, 1392, 13920, 10),
+    ("also without the sender's SYN", NO_SYN, 1392, 1392, 1),
+    ("writes as large as the announcement, which no frame holds", 1460, 1460, 1460, 2),
+    ("IPv6, writes as large as the announcement", 1440, 1440, 1440, 2),
 ])  # fmt: skip
 def test_timestamps_reduce_full_packets(name: str, sender: int, receiver: int, length: int, packets: int) -> None:
     """RFC 9293, 3.7.1: the MSS does not count options. 12 bytes of each segment are timestamps."""
