@@ -763,7 +763,7 @@ def _trace_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         "qlog", responsefn.read_qlog, dfcmodel.read_qlog_trace,
         formats=f"JSON, JSON-SEQ and lines; versions {_names(sorted(qlog_events.VERSIONS))}, and schemas {_names(sorted(qlog_events.SCHEMAS))}.",
         used=f"Events {_names(qlog_events.KINDS)}. Fields of " + "; of ".join(f"{name}: {_names(fields.used)}" for name, fields in objects.items()) + ".",
-        skipped=f"Events {_names(sorted(qlog_events.SKIPPED_EVENTS))}. Fields of " + "; of ".join(f"{name}: {_names(sorted(fields.skipped))}" for name, fields in objects.items() if fields.skipped) + ". Further ones by `skip=`.",
+        skipped=f"Events {_names(sorted(qlog_events.SKIPPED_EVENTS))}. Fields of " + "; of ".join(f"{name}: {_names(sorted(fields.skipped))}" for name, fields in objects.items() if fields.skipped) + "; of `packet_received` all but ACK frames with ECN marks, which a warning names. Further ones by `skip=`.",
         units=f"`time_units`: {_names(qlog_events.UNITS)}, without it ms; `time_format`: {_names(qlog_events.CUMULATIVE)}.",
         limits=f"{_size(text_files.MAX_BYTES)}.",
     )  # fmt: skip
@@ -777,7 +777,7 @@ def _trace_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     yield _reader(
         "Packet captures", responsefn.read_pcap, formats="pcap with times in us or ns, pcapng with any unit of time, also compressed with gzip.",
         used=f"TCP over IPv4 and IPv6; link types {links}. The MSS of the receiver's SYN, less the options of TCP, is the size of full packets. Retransmissions are also those merged with new bytes.",
-        skipped=f"Packets that are not TCP, tunnels among them; copies of frames; keep-alives of one byte and probes of a closed window; blocks of pcapng {blocks}; options other than the MSS and timestamps.",
+        skipped=f"Packets that are not TCP, tunnels among them; copies of frames; keep-alives of one byte and probes of a closed window; blocks of pcapng {blocks}; options other than the MSS and timestamps. ECN marks, which a warning names, do not count.",
         limits=f"{_size(captures.MAX_BYTES)} uncompressed, {captures.MAX_CAPTURED:,} bytes for each packet, {_size(captures.MAX_BLOCK)} for each block of pcapng.",
     )  # fmt: skip
 

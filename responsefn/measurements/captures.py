@@ -19,7 +19,7 @@ import numpy as np
 
 from hopflow.checks import count_of, file_path, integer
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.samples import Samples
+from responsefn.measurements.samples import Samples, first_names
 from responsefn.measurements.time_limits import MAX_BACKWARD, MAX_GAP, MAX_RTT
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
@@ -81,6 +81,10 @@ TCP, FRAGMENT, AUTHENTICATION = 6, 44, 51
 EXTENSIONS = (0, 43, FRAGMENT, AUTHENTICATION, 60, 135)
 """Extension headers of IPv6 (RFC 8200, 4)."""
 SYN, RST, PSH, ACK = 2, 4, 8, 16
+ECHOES = (1, 3)
+"""ACE field of segments that report ECN marks without AccECN: the flag ECE, with CWR or not (RFC 3168, 6.1)."""
+ACCURATE_ECN, ACCURATE_ECN_REPLIES, FIRST_ACE = 7, (2, 3, 4, 6), 5
+"""ACE field of a SYN and of SYN-ACKs that agree on AccECN, and its value before the first mark (RFC 9768, 3)."""
 MSS_OPTION, TIMESTAMP_OPTION, TIMESTAMP_BYTES = 2, 8, 12
 BARE_HEADER = 18
 """Bytes of a TCP header without its options and checksum."""
@@ -97,8 +101,6 @@ NEAR_RECEIVER_SHARE, NEAR_RECEIVER_TIME = 0.5, 1e-3
 
 The first packet of a connection may wait for an address (ARP), about 1 ms.
 """
-MAX_LISTED = 3
-"""Connections that a warning names."""
 MIN_REPEATED, REPEATED_SHARE = 10, 0.25
 """Segments without identification that are repeated unchanged: more than these are frames recorded twice."""
 
@@ -145,10 +147,17 @@ class _Segment(NamedTuple):
     hops: int
     header: bytes
 
+    @property
+    def ace(self) -> int:
+        """Number in the three flags AE, CWR and ECE (RFC 9768, 3.2)."""
+        return (self.header[12] & 1) << 2 | self.flags >> 6
+
 
 @dataclass
 class _Handshake:
     """The SYNs of a connection: sequence of the first, and the MSS and use of timestamps that each host announced.
+
+    ``asks_accurate_ecn`` and ``has_accurate_ecn`` are about counts of marks in ACKs (AccECN, RFC 9768).
 
     ``round_trip`` is the time in s from the SYN to the ACK of its host: that of the whole path, at any point of it. NaN
     where the file does not have the three frames, has one of them twice, or data come with the ACK.
@@ -157,6 +166,8 @@ class _Handshake:
     sequence: int | None = None
     sizes: dict[Address, int] = field(default_factory=dict)
     stamps: dict[Address, bool] = field(default_factory=dict)
+    asks_accurate_ecn: bool = False
+    has_accurate_ecn: bool = False
     host: Address | None = None
     began: float = math.nan
     frames: int = 0
@@ -231,7 +242,8 @@ class _Direction:
     """The data segments of one direction of a connection, by the sequence of their first byte.
 
     Sequence numbers are counted from the first segment seen and do not wrap. ``lengths`` has the number of segments by
-    their bytes of data, and ``header`` the bytes of the shortest TCP header with data, without its checksum.
+    their bytes of data, and ``header`` the bytes of the shortest TCP header with data, without its checksum. ``marks``
+    is the number of ECN marks that the receiver reported with AccECN, otherwise of its reports (ECE, RFC 3168).
     """
 
     sender: Address
@@ -248,6 +260,9 @@ class _Direction:
     window_is_closed: bool = False
     min_rtt: float = math.inf
     repeated: int = 0
+    marks: int = 0
+    has_echo: bool = False
+    ace: int = FIRST_ACE
     frames: _Frames = field(default_factory=_Frames)
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
@@ -363,6 +378,7 @@ class _Direction:
         acknowledged = self.unwrap(segment.acknowledged)
         if acknowledged >= self.acked:
             self._set_window(segment)
+            self._count_marks(segment, is_new=acknowledged > self.acked)
         if acknowledged <= self.acked:
             return range(0)
         self.acked = acknowledged
@@ -378,6 +394,17 @@ class _Direction:
         if not segment.flags & RST:
             self.window_is_closed = not segment.window
             self.window_was_open = self.window_was_open or segment.window > 0
+
+    def _count_marks(self, segment: _Segment, *, is_new: bool) -> None:
+        """Count the ECN marks that an ACK reports. The ACK of the handshake has another code (RFC 9768, 3.2.2.1)."""
+        if self.handshake.has_accurate_ecn:
+            if is_new:
+                self.marks += (segment.ace - self.ace) % 8
+                self.ace = segment.ace
+            return
+        has_echo = not segment.flags & SYN and segment.ace in ECHOES
+        self.marks += has_echo and not self.has_echo
+        self.has_echo = has_echo
 
     def is_near_receiver(self) -> bool:
         """Return whether round trips are those of a part of the path alone, by the handshake."""
@@ -454,10 +481,10 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     byte sent so far is a retransmission, also if it is merged with new bytes. The segment that first carried its
     first byte counts as lost once, also where only a part of a segment is sent again. Where that one counts already,
     the next does. Bytes before the first ones of the file are a retransmission as well, of a segment that is not in it.
-    Spurious retransmissions count as losses. p is loss events per packet sent. Losses of segments first sent within
-    a round trip are one event (`loss_events`). The round-trip time is the mean over ACKs of the end of a segment that
-    was sent once (Karn). It includes the delay of delayed ACKs. The rate is packets sent, retransmissions included,
-    over the time from the first to the last.
+    Spurious retransmissions count as losses, and ECN marks do not. p is loss events per packet sent. Losses of segments
+    first sent within a round trip are one event (`loss_events`). The round-trip time is the mean over ACKs of the end
+    of a segment that was sent once (Karn). It includes the delay of delayed ACKs. The rate is packets sent,
+    retransmissions included, over the time from the first to the last.
 
     A segment larger than a full packet, as offloads make them, counts as several packets, of which a retransmission of
     some makes one loss. A full packet has the MSS that the receiver announced in its SYN, less the options of TCP in
@@ -502,7 +529,7 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         For a file that ends within a packet: the packets before it are read. For directions that are left out because
         each ACK of their data may be of a retransmission. For directions whose round trips are less than half of that
         of their handshake, as in a capture near the receiver. For directions of which most ACKs have the times of their
-        segments, as with a coarse clock.
+        segments, as with a coarse clock. For directions with ECN marks, which do not count in p.
 
     Raises
     ------
@@ -596,11 +623,15 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     ]
     if near_receiver:
         reason = "rtt is far less than that of the handshake, as in a capture near the receiver, and p too large"
-        warnings.warn(f"{path}: {_first_names(near_receiver)}: {reason}", stacklevel=3)
+        warnings.warn(f"{path}: {first_names(near_receiver)}: {reason}", stacklevel=3)
+    marked = [f"{name} ({flow.marks})" for name, flow, _ in measured_flows if flow.marks]
+    if marked:
+        reason = "the receiver reports ECN marks (ECE, AccECN), which p does not count"
+        warnings.warn(f"{path}: {first_names(marked)}: {reason}", stacklevel=3)
     coarse = [name for name, flow, _ in measured_flows if 2 * flow.rtts.count(0.0) > len(flow.rtts)]
     if coarse:
         reason = "most ACKs have the times of their segments: the clock is coarser than round trips, and rtt inaccurate"
-        warnings.warn(f"{path}: {_first_names(coarse)}: {reason}", stacklevel=3)
+        warnings.warn(f"{path}: {first_names(coarse)}: {reason}", stacklevel=3)
     if omitted:
         reason = "every ACK of their data may be of a retransmission, so that they have no round trip"
         warnings.warn(f"{path}: left out: {', '.join(omitted)}: {reason}", stacklevel=3)
@@ -609,12 +640,6 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         tuple(_number_repeated([name for name, _, _ in measured_flows])),
         *np.array([flow.row(packets) for _, flow, packets in measured_flows]).T,
     )
-
-
-def _first_names(names: list[str]) -> str:
-    """Return the names that a warning lists, and the number of the others."""
-    others = len(names) - MAX_LISTED
-    return ", ".join(names[:MAX_LISTED]) + (f" and {others} more" if others > 0 else "")
 
 
 def _name(addresses: tuple[Address, Address]) -> str:
@@ -635,8 +660,10 @@ def _number_repeated(names: list[str]) -> Iterator[str]:
 def _read_syn(path: Path, handshake: _Handshake, segment: _Segment) -> None:
     """Store the options of a SYN; of several SYNs of a host the smallest MSS, as a router may lower it."""
     host = segment.source
-    if not segment.flags & ACK:
-        handshake.sequence = segment.sequence
+    if segment.flags & ACK:
+        handshake.has_accurate_ecn = handshake.asks_accurate_ecn and segment.ace in ACCURATE_ECN_REPLIES
+    else:
+        handshake.sequence, handshake.asks_accurate_ecn = segment.sequence, segment.ace == ACCURATE_ECN
     handshake.stamps[host] = handshake.stamps.get(host, True) and TIMESTAMP_OPTION in segment.options
     data = segment.options.get(MSS_OPTION, b"")
     if len(data) == 2:

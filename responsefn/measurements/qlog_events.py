@@ -20,12 +20,13 @@ from hopflow.checks import count_of, format_value, instances, one_number
 from hopflow.text_files import MAX_BYTES, read_text, unique_fields
 from responsefn.measurements.time_limits import MAX_BACKWARD, MAX_GAP
 
-__all__ = ["LOST", "METRICS", "PARAMETERS", "RECEIVED", "SENT", "STATE", "Event", "Qlog"]
+__all__ = ["ACKS", "LOST", "METRICS", "PARAMETERS", "RECEIVED", "SENT", "STATE", "Event", "Qlog"]
 
-SENT, LOST, RECEIVED, METRICS, STATE, PARAMETERS = (
+SENT, LOST, RECEIVED, ACKS, METRICS, STATE, PARAMETERS = (
     "packet_sent",
     "packet_lost",
     "packets_acked",
+    "packet_received",
     "metrics_updated",
     "congestion_state_updated",
     "recovery_parameters_set",
@@ -40,6 +41,7 @@ KINDS = {
     "packet_sent": SENT,
     "packet_lost": LOST,
     "packets_acked": RECEIVED,
+    "packet_received": ACKS,
     "spurious_loss": RECEIVED,
     "metrics_updated": METRICS,
     "metric_update": METRICS,
@@ -55,7 +57,7 @@ SKIPPED_EVENTS = _words(
     # of QUIC
     "server_listening connection_started connection_closed connection_id_updated spin_bit_updated "
     "connection_state_updated tuple_assigned path_assigned mtu_updated version_information alpn_information "
-    "parameters_set parameters_restored packet_received packet_dropped packet_buffered "
+    "parameters_set parameters_restored packet_dropped packet_buffered "
     "udp_datagrams_sent udp_datagrams_received udp_datagram_dropped stream_state_updated frames_created "
     "frames_parsed frames_processed stream_data_moved datagram_data_moved connection_data_blocked_updated "
     "stream_data_blocked_updated datagram_data_blocked_updated migration_state_updated timer_updated key_updated "
@@ -120,13 +122,14 @@ _PACKET_FIELDS = _fields(
 DATA = {
     SENT: _PACKET_FIELDS,
     LOST: _PACKET_FIELDS,
+    ACKS: _fields("frames"),
     RECEIVED: _fields("packet_number_space packet_number packet_numbers", "reordering_packets reordering_time trigger"),
     METRICS: _fields(
         "smoothed_rtt min_rtt congestion_window bytes_in_flight pacing_rate",
         "latest_rtt rtt_variance max_ack_delay ack_delay pto_count ssthresh packets_in_flight in_recovery trigger",
         cwnd="congestion_window",
     ),
-    STATE: _fields("new", "old trigger"),
+    STATE: _fields("new trigger", "old"),
     PARAMETERS: _fields(
         "max_datagram_size",
         "reordering_threshold time_threshold timer_granularity initial_rtt initial_congestion_window "
@@ -185,13 +188,13 @@ class Event(NamedTuple):
     time
         In s, since the first event of the trace.
     kind
-        `SENT`, `LOST`, `RECEIVED`, `METRICS`, `STATE` or `PARAMETERS`.
+        `SENT`, `LOST`, `RECEIVED`, `ACKS`, `METRICS`, `STATE` or `PARAMETERS`; `ACKS` only with ECN marks.
     connection
         Name of the connection in the trace, "" if there is only one.
     data
         Used fields by their names in the current draft: round-trip times in s, other numbers as floats; of packets
         the number ``packet_number``, the number space ``space`` ("" if unknown), and ``length``; of `RECEIVED` the
-        ``space`` and the list ``packet_numbers``.
+        ``space`` and the list ``packet_numbers``; of `ACKS` the number of marks so far, ``ce``.
     location
         Position in the file, for messages.
     """
@@ -429,6 +432,11 @@ class Qlog:
                     reason = "packets of a connection on more than one path are not read"
                     raise self.error(location, f"{name} = {format_value(path)}: {reason}")
             data = self._object(f"{location}.data", event.get("data"))
+            if kind == ACKS:  # of packets from the other end nothing else matters
+                marks = self._marks(f"{location}.data.frames", data.get("frames"))
+                if marks:
+                    yield Event(unit * (now - first), kind, connection, {"ce": marks}, location)
+                continue
             self._collect_unknown(location, data, DATA[kind], f"{kind}.")
             used = {SENT: self._packet, LOST: self._packet, RECEIVED: self._received}.get(kind, self._values)
             # the origin is subtracted in the trace's unit: as seconds since 1970 a float64 has steps of 238 ns
@@ -500,6 +508,12 @@ class Qlog:
             else:
                 values[current] = self._number(f"{location}.{name}", value, at_least=0.0)
         return values
+
+    def _marks(self, location: str, frames: Any) -> float:
+        """Return the largest number of marked packets in ACK frames (ECN-CE count, RFC 9000, 19.3.2)."""
+        acks = [frame for frame in frames if isinstance(frame, dict)] if isinstance(frames, list) else []
+        counts = [frame["ce"] for frame in acks if str(frame.get("frame_type")).lower() == "ack" and "ce" in frame]
+        return max((self._number(f"{location}.ce", count, at_least=0.0) for count in counts), default=0.0)
 
     def _received(self, location: str, _kind: str, data: dict[str, Any], _unit: float) -> dict[str, Any]:
         """Return number space and numbers of packets that the other end received."""

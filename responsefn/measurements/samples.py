@@ -13,7 +13,7 @@ import numpy as np
 from hopflow.checks import count_of, format_value, instances, integer, one_number
 from hopflow.text_files import read_text
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.qlog_events import LOST, METRICS, RECEIVED, SENT, Event, Qlog
+from responsefn.measurements.qlog_events import ACKS, LOST, METRICS, RECEIVED, SENT, STATE, Event, Qlog
 from responsefn.measurements.time_limits import MAX_DISORDER, MAX_RTT
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Samples", "read_qlog", "read_ss"]
 
+MAX_LISTED = 3
+"""Connections that a warning names."""
 MAX_SS = 16 * 2**20
 """Maximum size of an output of ``ss``: about 30,000 connections."""
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -46,11 +48,13 @@ TIME = re.compile(
 CLOCK = re.compile(rf"\[?{_CLOCK}\]?")
 RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
-USED = frozenset(("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "app_limited", "congestion control"))
+USED = frozenset(
+    ("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "delivered_ce", "app_limited", "congestion control")
+)
 _NAMES = (
     "timer uid ino sk cgroup fwmark <-> --> <-- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff "
     "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_retrans bytes_acked bytes_received segs_out "
-    "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered delivered_ce busy rwnd_limited "
+    "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered busy rwnd_limited "
     "sndbuf_limited unacked lost sacked dsack_dups fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh "
     "notsent minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls version cipher rxconf txconf "
     "zc_ro_tx no_pad_rx flags token seq sfseq ssnoff maplen"
@@ -98,17 +102,24 @@ class Samples:
         return pd.DataFrame(columns, index=pd.Index(self.names, name="connection"))
 
 
+def first_names(names: list[str]) -> str:
+    """Return the names that a warning lists, and the number of the others."""
+    others = len(names) - MAX_LISTED
+    return ", ".join(names[:MAX_LISTED]) + (f" and {others} more" if others > 0 else "")
+
+
 def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     """Read the output of ``ss -ti`` (tcp_info of Linux), one connection after the other.
 
     p is the fraction of retransmitted data segments, retransmissions over ``data_segs_out``. It is an upper bound of
-    the loss event rate, since a loss event may cost several retransmissions. p is 0 without any. The rate is
-    ``delivery_rate`` over the MSS, the round-trip time the smoothed one. A connection begins with a line of two queue
-    lengths and two addresses, whose ports may be names, indented or not. Connections without data, round-trip time or
-    delivery rate are omitted. So are connections with ``app_limited``, whose delivery rate is the application's. A word
-    without a colon that is no flag of ``ss`` is the name of the congestion control. Times in front of lines (``ts``)
-    and between samples (``date``), in English, ISO 8601 or s since 1970, are skipped. A connection that was sampled
-    several times has several rows. Further fields of ``ss`` are skipped, unknown fields are refused.
+    the loss event rate, since a loss event may cost several retransmissions. p is 0 without any, and ECN marks do not
+    count. The rate is ``delivery_rate`` over the MSS, the round-trip time the smoothed one. A connection begins with a
+    line of two queue lengths and two addresses, whose ports may be names, indented or not. Connections without data,
+    round-trip time or delivery rate are omitted. So are connections with ``app_limited``, whose delivery rate is the
+    application's. A word without a colon that is no flag of ``ss`` is the name of the congestion control. Times in
+    front of lines (``ts``) and between samples (``date``), in English, ISO 8601 or s since 1970, are skipped. A
+    connection that was sampled several times has several rows. Further fields of ``ss`` are skipped, unknown fields are
+    refused.
 
     Parameters
     ----------
@@ -116,6 +127,11 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         A path, or the output as a string, at most 16 MiB.
     skip
         Names of further fields to skip, as the error message has them.
+
+    Warns
+    -----
+    UserWarning
+        For connections with ECN marks (``delivered_ce``).
 
     Raises
     ------
@@ -138,7 +154,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         name, text = f"source = {str(source)!r}", read_text("source", source, MAX_SS)
     if len(str(text)) > MAX_SS:
         raise ValueError(f"{name}: must have at most {MAX_SS} characters")
-    names, rows, limited = [], [], 0
+    names, rows, marked, limited = [], [], [], 0
     for location, connection, fields in _connections(name, str(text), skipped):
         if not all(word in fields for word in ("rtt", "mss", "data_segs_out", "delivery_rate")):
             continue
@@ -155,12 +171,18 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         rtt = 1e-3 * one_number(f"{location}, rtt", smoothed_rtt, above=0.0, at_most=1e3 * MAX_RTT, hint="in ms")
         bits = _bits(fields["delivery_rate"])
         rate = one_number(f"{location}, delivery_rate", bits, above=0.0, hint="such as 17.4Mbps")
+        marks = integer(f"{location}, delivered_ce", _integer(fields.get("delivered_ce", "0")), 0, 2**32)
+        if marks:
+            marked.append(f"{connection} ({marks})")
         names.append(connection)
         rows.append((lost / sent, rtt, rate / (8.0 * mss), float(sent)))
     if not rows:
         left_out = f"; {limited} are application-limited" if limited else ""
         message = "no connection with rtt, mss, data_segs_out and delivery_rate in it"
         raise ValueError(f"{name}: {message}{left_out}")
+    if marked:
+        message = "packets delivered with an ECN mark (delivered_ce), which p does not count"
+        warnings.warn(f"{name}: {first_names(marked)}: {message}", stacklevel=2)
     return Samples(tuple(names), *np.array(rows).T)
 
 
@@ -261,8 +283,8 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     and ``recovery_metrics_updated`` are used, also by their names in older drafts. p is loss events per packet sent;
     losses of packets sent within a round trip are one event (`loss_events`). Lost packets that arrived after all, by
     ``spurious_loss`` or ``packets_acked``, count as well, since senders respond to them; a warning has p without them.
-    The round-trip time is the mean of ``smoothed_rtt``. The rate is packets sent over the time from the first to the
-    last. Times are converted by ``time_format`` and ``time_units``.
+    ECN marks do not count. The round-trip time is the mean of ``smoothed_rtt``. The rate is packets sent over the time
+    from the first to the last. Times are converted by ``time_format`` and ``time_units``.
 
     Packets without a number (Retry, Version Negotiation, Stateless Reset), losses of probes of the path MTU
     (RFC 9000, 14.4) and losses of packets sent before the trace began are not counted. Connections with
@@ -281,7 +303,7 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     Warns
     -----
     UserWarning
-        For lost packets that arrived after all, with p without them.
+        For lost packets that arrived after all, with p without them, and for ECN marks.
 
     Raises
     ------
@@ -364,6 +386,11 @@ def _sender(
         without = _loss_event_rate(sent, lost_keys - spurious, rtt)
         message = f"{len(spurious)} of {count_of(len(lost_keys), 'lost packet')} arrived (spurious_loss, packets_acked)"
         warnings.warn(f"{qlog.name}: {name}: {message} and count in p; without them p is {without:.4g}", stacklevel=4)
+    marks = max((event.data["ce"] for event in events if event.kind == ACKS), default=0.0)
+    answers = sum(str(event.data.get("trigger")).lower() == "ecn" for event in events if event.kind == STATE)
+    if marks or answers:
+        counts = f"{marks:.0f} in an ACK (ce), {answers} as the trigger of a state"
+        warnings.warn(f"{qlog.name}: {name}: ECN marks do not count in p: {counts}", stacklevel=4)
     packets = len(sent) if packet_size is None else size / packet_size
     return p, rtt, packets / (last - first), float(len(sent))
 

@@ -806,6 +806,39 @@ def test_timestamps_that_the_receiver_does_not_use_reduce_nothing() -> None:
         assert _read(pcap([(0.4, syn)]) + second[24:])[3].tolist() == [21]
 
 
+def coded(tcp: bytes, ace: int) -> bytes:
+    """Return a segment with a number in AE, CWR and ECE (RFC 9768, 3.2)."""
+    return tcp[:12] + bytes([tcp[12] | ace >> 2, tcp[13] | (ace & 3) << 6]) + tcp[14:]
+
+
+@pytest.mark.parametrize(
+    ("syns", "codes", "marks"),
+    [
+        ((3, 1), {3: 1, 4: 1, 7: 3, 8: 1, 15: 1}, 3),
+        ((3, 1), {}, 0),
+        ((None, None), {3: 1, 4: 1}, 1),
+        ((7, 2), dict.fromkeys(range(20), 5), 0),
+        ((7, 4), dict.fromkeys(range(10), 5) | dict.fromkeys(range(10, 15), 7) | dict.fromkeys(range(15, 20), 1), 4),
+        ((7, 1), {3: 1}, 1),
+        ((None, None), dict.fromkeys(range(20), 5), 0),
+    ],
+)
+def test_marks_that_the_receiver_reports_are_named(syns: Any, codes: dict[int, int], marks: int) -> None:
+    """ECN by ECE in ACKs (RFC 3168), in three series of them, or by counts (AccECN): 5, then 7, then 1 is four marks."""
+    packets = []
+    for n, code in enumerate(syns):
+        if code is not None:
+            packets.append((0.5 + 0.04 * n, ipv4(coded(segment(999 * (not n), n, 0, (2, 18)[n], b"\2\4\5\xb4"), code))))
+    for n in range(COUNT):
+        packets.append((1.0 + 0.1 * n, ipv4(segment(1000 + n * MSS, 1, MSS))))
+        packets.append((1.04 + 0.1 * n, ipv4(coded(segment(1, 1000 + (n + 1) * MSS, 0), codes.get(n, 0)))))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert _read(pcap(packets))[0].tolist() == [0.0]
+    numbers = [str(warning.message).partition("> 10.0.0.2:80 (")[2].partition(")")[0] for warning in caught]
+    assert numbers == [str(marks)] * (marks > 0)
+
+
 def test_large_segments_without_the_receivers_syn_need_the_mss() -> None:
     """Whether the receiver takes large frames too is not in the file."""
     content = announced(8960, NO_SYN, 8960)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -124,6 +126,17 @@ def test_ss_with_times_in_front_of_lines_and_between_samples(form: str) -> None:
     np.testing.assert_allclose((found.p, found.rtt, found.rate), [[0.01] * 2, [0.04] * 2, [1000.0, 2000.0]])
 
 
+def test_ss_names_connections_with_marks() -> None:
+    text = f"ESTAB 0 0 10.0.0.1:22 10.0.0.2:4\n\t {FIELDS} delivery_rate 8Mbps delivered:990 delivered_ce:12\n"
+    with pytest.warns(
+        UserWarning, match=r"^source: 10\.0\.0\.1:22 > 10\.0\.0\.2:4 \(12\): packets delivered with an ECN mark"
+    ) as caught:
+        assert read_ss(text).p.tolist() == [0.01]
+    assert caught[0].filename == __file__
+    with pytest.raises(ValueError, match="delivered_ce"):
+        read_ss(text.replace("ce:12", "ce:x"))
+
+
 def test_ss_separates_connections_wherever_their_lines_begin() -> None:
     """The first has no delivery rate and must not take the second's."""
     text = (
@@ -194,7 +207,12 @@ AGENT = """ESTAB 0 0 192.0.2.35:443 203.0.113.20:50123 sk:2D43A0
     (AGENT, 3 / 1400, 45.2e-3, 12e6 / (8 * 1428), 1400),
 ])  # fmt: skip
 def test_lines_of_ss_from_other_programs(text: str, p: float, rtt: float, rate: float, packets: int) -> None:
-    found = read_ss(text)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = read_ss(text)
+    assert [str(warning.message).partition(")")[0] for warning in caught] == [
+        "source: 192.0.2.1:55042 > 192.0.2.9:5201 (562"
+    ] * ("delivered_ce" in text)
     np.testing.assert_allclose((found.p, found.rtt, found.rate, found.packets), [[p], [rtt], [rate], [packets]])
 
 

@@ -206,6 +206,24 @@ def test_lost_packets_that_arrived_are_named_with_p_without_them(name: str, data
         ]
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "counts"),
+    [
+        ("packet_received", {"frames": [{"frame_type": "ack", "acked_ranges": [[0, 4]], "ect0": 4, "ce": 2}], "other": 1}, "2 in an ACK (ce), 0 as"),
+        ("packet_received", {"frames": [{"frame_type": "ACK", "ce": "2"}]}, "2 in an ACK (ce), 0 as"),
+        ("packet_received", {"frames": [{"frame_type": "ack", "ce": 0}, {"frame_type": "stream", "ce": 9}, 3]}, ""),
+        ("packet_received", {}, ""),
+        ("congestion_state_updated", {"new": "recovery", "trigger": "ECN"}, "0 in an ACK (ce), 1 as"),
+        ("congestion_state_updated", {"new": "recovery", "trigger": "persistent_congestion"}, ""),
+    ],
+)  # fmt: skip
+def test_marks_are_named(name: str, data: dict[str, Any], counts: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert read_qlog(written(plain(event(f"quic:{name}", 210.0, data)))).p.tolist() == [0.0]
+    assert [counts in str(warning.message) for warning in caught] == [True] * (counts != "")
+
+
 def test_numbers_of_received_packets_are_checked() -> None:
     bad = event("quic:packets_acked", 210.0, {"packet_number_space": "1RTT", "packet_numbers": [3]})
     with pytest.raises(ValueError, match=r"packet_number_space.*'1RTT'.*application_data"):
