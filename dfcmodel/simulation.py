@@ -321,9 +321,7 @@ def _simulate_packets(
         raise ValueError(f"sample = {sample:g}: must be at least {least:.2g}, in s; {said}")
     random = np.random.default_rng(seed if method.seed is None else method.seed)
     starts = random_starts(scenario.table, given.jitter, random) if given.jitter else None
-    if method.seed is None and not method.is_ns2:
-        method = replace(method, seed=int(random.integers(1, 2**31 - 1)))
     return simulate_packets(
-        scenario, method, duration=end, sample=sample, starts=starts,
+        scenario, method.with_seed(random), duration=end, sample=sample, starts=starts,
         packet_jitter=given.packet_jitter,
     )  # fmt: skip

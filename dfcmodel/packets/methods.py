@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dfcmodel.network.columns import among
@@ -29,6 +29,8 @@ from hopflow.units import WithUnit, WithUnits, quantities
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dfcmodel.network.endpoints.sources import Source
     from dfcmodel.network.networks import Scenario
 
@@ -201,6 +203,12 @@ class Packets(Described):
     def is_ns2(self) -> bool:
         """Whether the conventions are ns-2's."""
         return self.convention == "ns2"
+
+    def with_seed(self, random: np.random.Generator) -> Packets:
+        """Return this method with a drawn seed where it has none; ns-2 has one of its own."""
+        if self.seed is not None or self.is_ns2:
+            return self
+        return replace(self, seed=int(random.integers(1, 2**31 - 1)))
 
     def recovery_of(self, scenario: Scenario) -> Sequence[str | LossRecovery]:
         """Return the loss recovery of each flow; ValueError for a name that is not a flow."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,7 +178,7 @@ def trace_packets(
 ) -> PacketTrace:
     """Simulate a scenario packet by packet and keep every packet at chosen links.
 
-    The run is that of `simulate`, by either engine: their traces are the same, bit for bit. A packet at a traced link
+    The run is that of `simulate` with this method, by either engine: their traces are the same, bit for bit. A packet at a traced link
     takes about a microsecond, and some 300 bytes of memory while the trace is made, 82 in it.
 
     Parameters
@@ -217,12 +217,11 @@ def trace_packets(
     end = run_end(scenario, duration)
     jitter = one_number("jitter", jitter, at_least=0.0, at_most=end, hint="in s")
     packet_jitter = one_number("packet_jitter", packet_jitter, at_least=0.0, at_most=end)
-    if method.seed is None and not method.is_ns2:
-        method = replace(method, seed=1)
-    starts = random_starts(scenario.table, jitter, np.random.default_rng(method.seed or 0))
+    random = np.random.default_rng(method.seed or 0)  # as of `simulate`
+    starts = random_starts(scenario.table, jitter, random) if jitter else None
     plan = plan_scenario(
         scenario,
-        method,
+        method.with_seed(random),
         duration=end,
         sample=end / 100.0,
         starts=starts,

@@ -48,6 +48,17 @@ def check_equal(found: PacketTrace, expected: PacketTrace) -> None:
         np.testing.assert_array_equal(found.events[name], expected.events[name], err_msg=name)
 
 
+@pytest.mark.parametrize("method", [Packets(loss={"router->end": 0.05}), Packets(seed=3, loss={"router->end": 0.05})])
+@pytest.mark.parametrize("times", [{}, {"jitter": 0.1, "packet_jitter": 1e-3}])
+def test_the_run_is_that_of_simulate(bottleneck, method: Packets, times: dict[str, float]) -> None:
+    """Also without a seed of the method, by the starts and by the random losses."""
+    trace = trace_packets(bottleneck, "router->end", method, duration=0.6, **times)
+    run = simulate(bottleneck, method, duration=0.6, sample=0.006, **times)
+    assert run.lost.sum() > 0.0
+    for name in ("started", "emitted", "lost"):
+        np.testing.assert_array_equal(getattr(trace.run, name), getattr(run, name), err_msg=name)
+
+
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_both_engines_have_the_same_trace(kind: str) -> None:
     seed = 3 + NETWORKS.index(kind)
