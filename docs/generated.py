@@ -763,7 +763,7 @@ def _trace_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         "qlog", responsefn.read_qlog, dfcmodel.read_qlog_trace,
         formats=f"JSON, JSON-SEQ and lines; versions {_names(sorted(qlog_events.VERSIONS))}, and schemas {_names(sorted(qlog_events.SCHEMAS))}.",
         used=f"Events {_names(qlog_events.KINDS)}. Fields of " + "; of ".join(f"{name}: {_names(fields.used)}" for name, fields in objects.items()) + ".",
-        skipped=f"Events {_names(sorted(qlog_events.SKIPPED_EVENTS))}. Fields of " + "; of ".join(f"{name}: {_names(sorted(fields.skipped))}" for name, fields in objects.items() if fields.skipped) + "; of `packet_received` all but ACK frames with ECN marks, which a warning names. Further ones by `skip=`.",
+        skipped=f"Events {_names(sorted(qlog_events.SKIPPED_EVENTS))}. Fields of " + "; of ".join(f"{name}: {_names(sorted(fields.skipped))}" for name, fields in objects.items() if fields.skipped) + "; of `packet_received` all but ACK frames. Further ones by `skip=`.",
         units=f"`time_units`: {_names(qlog_events.UNITS)}, without it ms; `time_format`: {_names(qlog_events.CUMULATIVE)}.",
         limits=f"{_size(text_files.MAX_BYTES)}.",
     )  # fmt: skip

@@ -120,7 +120,7 @@ _PACKET_FIELDS = _fields(
     packet_size="length",
 )
 DATA = {
-    SENT: _PACKET_FIELDS,
+    SENT: _Fields(_PACKET_FIELDS.used | {"frames": "frames"}, _PACKET_FIELDS.skipped - {"frames"}),
     LOST: _PACKET_FIELDS,
     ACKS: _fields("frames"),
     RECEIVED: _fields("packet_number_space packet_number packet_numbers", "reordering_packets reordering_time trigger"),
@@ -142,6 +142,8 @@ RECORD = _Fields(LOG.used | TRACE.used | {"trace": "trace"}, LOG.skipped | TRACE
 
 `RECORD` is the first object of a sequence, or the only object of a file without ``traces``."""
 
+NOT_ELICITING = _words("ack padding connection_close")
+"""Frames of packets that are not acknowledged (RFC 9002, 2)."""
 VERSIONS = _words("draft-00 draft-01 draft-02 draft-02-wip draft-02-RC1 0.3 0.4")
 SCHEMAS = frozenset(("urn:ietf:params:qlog:file:contained", "urn:ietf:params:qlog:file:sequential"))
 FORMATS = frozenset(("JSON", "NDJSON", "JSON-SEQ", "application/qlog+json", "application/qlog+json-seq"))
@@ -188,13 +190,14 @@ class Event(NamedTuple):
     time
         In s, since the first event of the trace.
     kind
-        `SENT`, `LOST`, `RECEIVED`, `ACKS`, `METRICS`, `STATE` or `PARAMETERS`; `ACKS` only with ECN marks.
+        `SENT`, `LOST`, `RECEIVED`, `ACKS`, `METRICS`, `STATE` or `PARAMETERS`; `ACKS` only with ACK frames.
     connection
         Name of the connection in the trace, "" if there is only one.
     data
         Used fields by their names in the current draft: round-trip times in s, other numbers as floats; of packets
         the number ``packet_number``, the number space ``space`` ("" if unknown), and ``length``; of `RECEIVED` the
-        ``space`` and the list ``packet_numbers``; of `ACKS` the number of marks so far, ``ce``.
+        ``space`` and the list ``packet_numbers``; of `ACKS` the number of marks so far, ``ce``, and ``ranges`` of
+        numbers, both ends included; of packets ``elicits_no_ack``, whether all frames are ACKs, padding or an end.
     location
         Position in the file, for messages.
     """
@@ -433,9 +436,9 @@ class Qlog:
                     raise self.error(location, f"{name} = {format_value(path)}: {reason}")
             data = self._object(f"{location}.data", event.get("data"))
             if kind == ACKS:  # of packets from the other end nothing else matters
-                marks = self._marks(f"{location}.data.frames", data.get("frames"))
-                if marks:
-                    yield Event(unit * (now - first), kind, connection, {"ce": marks}, location)
+                acks = _acks(data)
+                if acks:
+                    yield Event(unit * (now - first), kind, connection, acks, location)
                 continue
             self._collect_unknown(location, data, DATA[kind], f"{kind}.")
             used = {SENT: self._packet, LOST: self._packet, RECEIVED: self._received}.get(kind, self._values)
@@ -509,12 +512,6 @@ class Qlog:
                 values[current] = self._number(f"{location}.{name}", value, at_least=0.0)
         return values
 
-    def _marks(self, location: str, frames: Any) -> float:
-        """Return the largest number of marked packets in ACK frames (ECN-CE count, RFC 9000, 19.3.2)."""
-        acks = [frame for frame in frames if isinstance(frame, dict)] if isinstance(frames, list) else []
-        counts = [frame["ce"] for frame in acks if str(frame.get("frame_type")).lower() == "ack" and "ce" in frame]
-        return max((self._number(f"{location}.ce", count, at_least=0.0) for count in counts), default=0.0)
-
     def _received(self, location: str, _kind: str, data: dict[str, Any], _unit: float) -> dict[str, Any]:
         """Return number space and numbers of packets that the other end received."""
         name = f"{location}.packet_number_space"
@@ -548,11 +545,51 @@ class Qlog:
             name = f"{event_location}, packet_type"
             values["space"] = SPACES[self._choice(name, kind_of_packet, SPACES)]
         values["probe"] = data.get("is_mtu_probe_packet", False) is True
+        values["elicits_no_ack"] = bool(types := set(map(_frame_type, _frames(data)))) and types <= NOT_ELICITING
         if kind_of_packet in NUMBERLESS:
             values.pop("packet_number", None)
         elif "packet_number" not in values:
             raise self.error(event_location, "'packet_number' is missing")
         return values
+
+
+def _frames(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the frames of a packet."""
+    frames = data.get("frames")
+    return [frame for frame in frames if isinstance(frame, dict)] if isinstance(frames, list) else []
+
+
+def _frame_type(frame: dict[str, Any]) -> str:
+    return str(frame.get("frame_type")).lower()
+
+
+def _acks(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the largest number of marks (ECN-CE) and the acknowledged ranges of ACK frames (RFC 9000, 19.3).
+
+    Ranges are those of packets with application data, whose numbers are not used twice. Empty without ACK frames.
+    Other values than numbers are skipped, as are the other frames.
+    """
+    acks = [frame for frame in _frames(data) if _frame_type(frame) == "ack"]
+    if not acks:
+        return {}
+    header = data.get("header")
+    kind = data.get("packet_type", header.get("packet_type", "") if isinstance(header, dict) else "")
+    marks = max((_counts([frame.get("ce")]) or [0.0])[0] for frame in acks)
+    ranges = list[tuple[float, float]]()
+    if SPACES.get(str(kind).lower()) == "1rtt":
+        for frame in acks:
+            listed = frame.get("acked_ranges")
+            for limits in listed if isinstance(listed, list) else []:
+                numbers = _counts(limits if isinstance(limits, list) else [limits])
+                if numbers:
+                    ranges.append((min(numbers), max(numbers)))
+    return {"ce": marks, "ranges": ranges}
+
+
+def _counts(values: list[Any]) -> list[float]:
+    """Return those values that are numbers, or strings of digits."""
+    texts = [str(value) for value in values if isinstance(value, int | float | str) and not isinstance(value, bool)]
+    return [float(text) for text in texts if DIGITS.fullmatch(text)]
 
 
 def _no_number(word: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 import warnings
 from dataclasses import dataclass
@@ -282,9 +283,10 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     Each connection (``group_id``, ``ODCID``) of each trace is one sample. The events ``packet_sent``, ``packet_lost``
     and ``recovery_metrics_updated`` are used, also by their names in older drafts. p is loss events per packet sent;
     losses of packets sent within a round trip are one event (`loss_events`). Lost packets that arrived after all, by
-    ``spurious_loss`` or ``packets_acked``, count as well, since senders respond to them; a warning has p without them.
-    ECN marks do not count. The round-trip time is the mean of ``smoothed_rtt``. The rate is packets sent over the time
-    from the first to the last. Times are converted by ``time_format`` and ``time_units``.
+    ``spurious_loss``, ``packets_acked`` or ACK frames of ``packet_received``, count as well, since senders respond to
+    them; a warning has p without them. ECN marks do not count. The round-trip time is the mean of ``smoothed_rtt``. The
+    rate is packets sent over the time from the first to the last, those with ACKs alone included. Times are converted
+    by ``time_format`` and ``time_units``.
 
     Packets without a number (Retry, Version Negotiation, Stateless Reset), losses of probes of the path MTU
     (RFC 9000, 14.4) and losses of packets sent before the trace began are not counted. Connections with
@@ -303,7 +305,7 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     Warns
     -----
     UserWarning
-        For lost packets that arrived after all, with p without them, and for ECN marks.
+        For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone.
 
     Raises
     ------
@@ -382,10 +384,14 @@ def _sender(
         raise qlog.error(events[0].location, "all packets are sent at one time")
     lost_keys = set(_lost_keys(qlog, sent, lost))
     p = _loss_event_rate(sent, lost_keys, rtt)
-    if spurious := lost_keys & _received_keys(events, lost_keys):
+    if spurious := _received_keys(events, lost_keys):
         without = _loss_event_rate(sent, lost_keys - spurious, rtt)
-        message = f"{len(spurious)} of {count_of(len(lost_keys), 'lost packet')} arrived (spurious_loss, packets_acked)"
-        warnings.warn(f"{qlog.name}: {name}: {message} and count in p; without them p is {without:.4g}", stacklevel=4)
+        message = f"{len(spurious)} of {count_of(len(lost_keys), 'lost packet')} arrived and count in p"
+        warnings.warn(f"{qlog.name}: {name}: {message}; without them p is {without:.4g}", stacklevel=4)
+    idle = sum(event.data["elicits_no_ack"] for event in events if event.kind == SENT)
+    if 2 * idle > len(sent):
+        message = f"{idle} of {count_of(len(sent), 'packet')} sent hold ACKs alone"
+        warnings.warn(f"{qlog.name}: {name}: {message}: p and rate are of the ACKs of a receiver", stacklevel=4)
     marks = max((event.data["ce"] for event in events if event.kind == ACKS), default=0.0)
     answers = sum(str(event.data.get("trigger")).lower() == "ecn" for event in events if event.kind == STATE)
     if marks or answers:
@@ -402,14 +408,19 @@ def _loss_event_rate(sent: dict[tuple[str, float], float], lost: set[tuple[str, 
 
 
 def _received_keys(events: list[Event], lost: set[tuple[str, float]]) -> set[tuple[str, float]]:
-    """Return the keys of packets that arrived after all; without a number space, those of ``lost``."""
+    """Return the keys of ``lost`` packets that arrived after all."""
     keys = set[tuple[str, float]]()
+    numbers = sorted(number for space, number in lost if space == "1rtt")
     for event in events:
         if event.kind == RECEIVED:
             space = event.data["space"]
             spaces = [space] if space else {name for name, _ in lost}
             keys.update((name, number) for name in spaces for number in event.data["packet_numbers"])
-    return keys
+        elif event.kind == ACKS and numbers:
+            for low, high in event.data["ranges"]:
+                reported = numbers[bisect.bisect_left(numbers, low) : bisect.bisect_right(numbers, high)]
+                keys.update(("1rtt", number) for number in reported)
+    return keys & lost
 
 
 def _check_order(qlog: Qlog, sent: dict[tuple[str, float], float], locations: dict[tuple[str, float], str]) -> None:

@@ -189,6 +189,8 @@ def test_packets_that_are_not_counted() -> None:
         ("recovery:spurious_loss", {"packet_number_space": "application_data", "packet_number": 3, "reordering_packets": 3, "reordering_time": 5.0}),
         ("quic:packets_acked", {"packet_number_space": "application_data", "packet_numbers": [2, 3]}),
         ("quic:packets_acked", {"packet_numbers": [3]}),
+        ("quic:packet_received", {"header": {"packet_type": "1RTT"}, "frames": [{"frame_type": "ack", "acked_ranges": [[10, 13], [0, 3]]}]}),
+        ("quic:packet_received", {"packet_type": "1RTT", "header": {}, "frames": [{"frame_type": "ACK", "acked_ranges": [["3"], {}, None]}]}),
     ],
 )  # fmt: skip
 def test_lost_packets_that_arrived_are_named_with_p_without_them(name: str, data: dict[str, Any]) -> None:
@@ -204,6 +206,27 @@ def test_lost_packets_that_arrived_are_named_with_p_without_them(name: str, data
         assert read_qlog(written(plain(*losses, event("quic:packets_acked", 210.0, other), packets=20))).p.tolist() == [
             pytest.approx(0.15)
         ]
+
+
+@pytest.mark.parametrize(
+    ("frames", "is_named"),
+    [
+        ([{"frame_type": "ack"}, {"frame_type": "padding"}], True),
+        ([{"frame_type": "ACK"}], True),
+        ([{"frame_type": "ack"}, {"frame_type": "stream"}], False),
+        ([], False),
+        (None, False),
+    ],
+)
+def test_a_receiver_is_named_whose_packets_hold_acks_alone(frames: Any, is_named: bool) -> None:
+    """Six of eleven packets; RFC 9002, 2: ACKs, padding and the end of a connection elicit no ACK."""
+    events = plain()
+    for item in events[1:7]:
+        item["data"]["frames"] = frames
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert read_qlog(written(events)).packets.tolist() == [11.0]
+    assert ["6 of 11 packets sent hold ACKs alone" in str(warning.message) for warning in caught] == [True] * is_named
 
 
 @pytest.mark.parametrize(
