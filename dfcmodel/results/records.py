@@ -163,7 +163,9 @@ class Records(Recorded):
     peak_queue
         Largest queue of each node over all steps, packets, shape (L,).
     timeouts, loss_events
-        Numbers of retransmission timeouts and of loss events per flow, shape (F,).
+        Numbers of retransmission timeouts and of loss events per flow, shape (F,). A loss event is one or more losses or
+        congestion marks to which the window rule reacts once (RFC 5348, 5.2), or a timeout; of a rule that answers each
+        mark, a reduction of the window.
     cumulative_loss_events
         Loss events of each flow until the ends of the intervals, shape (F, T); None: not recorded. `Trajectory.loss_event_times`
         has their times.

@@ -9,6 +9,7 @@ import numpy as np
 from dfcmodel.network.endpoints.flow_recoveries import recoveries_differ
 from dfcmodel.network.flows import HOSTS
 from dfcmodel.network.queueing.pause_responses import ROUNDING, listed_rate
+from dfcmodel.network.queueing.programs import may_mark
 from dfcmodel.results.completions.unfinished import described
 from dfcmodel.results.limits import said_by_topic
 from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
@@ -130,6 +131,8 @@ def _about_flows(run: Any) -> dict[str, object]:
     flows = run.scenario.flows
     recoveries = run.recoveries or [""] * len(flows)
     differ = recoveries_differ(recoveries)
+    may_be_marks = bool(run.scenario.by_link(lambda link: may_mark(link.discipline)).any())
+    event = "loss or mark event" if may_be_marks else "loss event"
     lost, took = run.lost_by_flow, run.finished - run.started
     goodput = run.mean_goodput()
     means = run.mean_efficiency() if run.scenario.has_efficiency else None
@@ -143,7 +146,7 @@ def _about_flows(run: Any) -> dict[str, object]:
         )
         rows[f"{flow.name}"] = (
             f"{_source(flow, recoveries[f], differ=differ)}: {achieved}, lost {lost[f]:.0f} packets, "
-            f"{count_of(run.loss_events[f], 'loss event')}, "
+            f"{count_of(run.loss_events[f], event)}, "
             f"{'' if run.marks is None else count_of(run.marks[f], 'mark') + ', '}"
             f"{count_of(run.timeouts[f], 'timeout')}"
         )

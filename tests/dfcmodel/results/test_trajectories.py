@@ -18,6 +18,7 @@ from PIL import Image
 from dfcmodel import (
     CBR,
     DFC,
+    FIFO,
     PFC,
     Fair,
     Flow,
@@ -25,6 +26,7 @@ from dfcmodel import (
     Link,
     Packets,
     Scenario,
+    StepMarking,
     chain,
     choose_level,
     compare,
@@ -36,10 +38,25 @@ from dfcmodel import (
 from dfcmodel.levels.accuracies import measured_accuracies
 from dfcmodel.results import Trajectory
 from hopflow import gbps
-from responsefn import CUBIC, NewReno, Reno, Tahoe
+from responsefn import CUBIC, DCTCP, NewReno, Reno, Tahoe, WindowRule
 from tests.dfcmodel.scenario_texts import read_scenario
 
 # Display of a trajectory.
+
+
+@pytest.mark.parametrize("level", ["packets", "fluid"])
+@pytest.mark.parametrize("rule", [DCTCP(), NewReno()])
+def test_answers_to_marks_are_not_called_losses(level: str, rule: WindowRule) -> None:
+    """Behind a marking switch nothing is lost; without marks the same flow has loss events alone."""
+    rows = []
+    for discipline, buffer in ((StepMarking(20), 400.0), (FIFO(), 40.0)):
+        links = [Link("a", "b", 1e4, 2e-3, buffer, discipline)]
+        run = simulate(Scenario("marks", links, [Flow("f", ("a", "b"), rule)], duration=0.5), level=level)
+        assert (run.lost.sum() > 0.0) == isinstance(discipline, FIFO)
+        assert run.loss_events[0] > 0
+        rows.append(str(run.summary()["f"]))
+    assert re.search(r", lost 0 packets, [0-9]+ loss or mark events, ", rows[0])
+    assert re.search(r" packets, [0-9]+ loss events?, ", rows[1])
 
 
 def test_panels_show_goodput_efficiency_windows_and_occupancy(run) -> None:
