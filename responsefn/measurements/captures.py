@@ -479,12 +479,12 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
 
     Each direction of each connection that carries data is one sample. A segment that begins below the highest
     byte sent so far is a retransmission, also if it is merged with new bytes. The segment that first carried its
-    first byte counts as lost once, also where only a part of a segment is sent again. Where that one counts already,
-    the next does. Bytes before the first ones of the file are a retransmission as well, of a segment that is not in it.
-    Spurious retransmissions count as losses, and ECN marks do not. p is loss events per packet sent. Losses of segments
-    first sent within a round trip are one event (`loss_events`). The round-trip time is the mean over ACKs of the end
-    of a segment that was sent once (Karn). It includes the delay of delayed ACKs. The rate is packets sent,
-    retransmissions included, over the time from the first to the last.
+    first byte counts as lost once, also where only a part of it is sent again, or a retransmission is lost. Where
+    that one counts already, the next does. Bytes before the first ones of the file are a retransmission as well, of a
+    segment that is not in it. Spurious retransmissions count as losses, and ECN marks do not. p is loss events per
+    packet sent. Losses of segments first sent within a round trip are one event (`loss_events`). The round-trip time is
+    the mean over ACKs of the end of a segment that was sent once (Karn). It includes the delay of delayed ACKs. The
+    rate is packets sent, retransmissions included, over the time from the first to the last.
 
     A segment larger than a full packet, as offloads make them, counts as several packets, of which a retransmission of
     some makes one loss. A full packet has the MSS that the receiver announced in its SYN, less the options of TCP in
