@@ -53,7 +53,7 @@ SEEDS, PACKET_BITS = 8, 12000
 
 def of_cases(*cases: str, name: str | None = None) -> pd.DataFrame:
     """Return a table of several cases together; a column ``case`` tells them apart."""
-    return pd.concat([evidence.table(case, name).assign(case=case) for case in cases])
+    return pd.concat([evidence.frame(case, name).assign(case=case) for case in cases])
 
 
 @functools.cache
@@ -107,7 +107,7 @@ def settings(
     """
     record = evidence.provenance(case)["files"]["flows.csv"]
     keys = [column for column in record["index"] if column not in ("seed", "flow")]
-    flows, links = evidence.table(case), evidence.table(case, "links")
+    flows, links = evidence.frame(case), evidence.frame(case, "links")
     if query:
         flows = flows.query(query)
     seed = flows["seed"].min()
