@@ -467,7 +467,7 @@ def test_random_networks_are_equal(seed: int) -> None:
     ],
 )
 def test_one_digit_makes_a_random_network_differ(monkeypatch, table, column, difference) -> None:
-    real = evidence.table
+    real = evidence.frame
 
     def changed(case: str, name: str | None = None):
         frame = real(case, name)
@@ -476,7 +476,7 @@ def test_one_digit_makes_a_random_network_differ(monkeypatch, table, column, dif
             frame.loc[first, column] += 1
         return frame
 
-    monkeypatch.setattr(evidence, "table", changed)
+    monkeypatch.setattr(evidence, "frame", changed)
     assert compare(Run(RANDOM, "mixed", 3, 2)).differences == (difference,)
     assert compare(Run(RANDOM, "mixed", 4, 3)).differences == ()
 
@@ -494,7 +494,7 @@ def test_words_stand_for_parts() -> None:
 def test_a_run_is_equal_and_one_digit_makes_it_differ(monkeypatch) -> None:
     """A packet more in the table, or a timeout, is named; the others stay equal."""
     assert compare(LOT).differences == ()
-    real = evidence.table
+    real = evidence.frame
 
     def changed(case: str, name: str | None = None):
         frame = real(case, name)
@@ -502,7 +502,7 @@ def test_a_run_is_equal_and_one_digit_makes_it_differ(monkeypatch) -> None:
             frame["timeouts"] += frame["flow"] == 2
         return frame
 
-    monkeypatch.setattr(evidence, "table", changed)
+    monkeypatch.setattr(evidence, "frame", changed)
     assert compare(LOT).differences == ("timeouts",)
     assert compare(LOT).packets == compare(LOT).packets > 10_000
 
