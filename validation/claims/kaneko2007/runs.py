@@ -203,9 +203,10 @@ def unsettled(*versions: tuple[Estimate, ...]) -> Callable[[Mapping[str, float]]
 
 def seeds_of(frame: pd.DataFrame, column: str = "goodput_bits", **where: Any) -> pd.Series[float]:
     """Return the sum of a column over the chosen flows, by seed."""
+    chosen = np.ones(len(frame), dtype=bool)
     for name, entry in where.items():
-        frame = frame[frame[name] == entry]
-    return frame.groupby("seed")[column].sum()
+        chosen &= (frame[name] == entry).to_numpy()
+    return frame.loc[chosen, ["seed", column]].groupby("seed")[column].sum()
 
 
 def relative(one: pd.Series[float], other: pd.Series[float]) -> Estimate:
