@@ -15,7 +15,7 @@ import io
 import json
 import lzma
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hopflow.checks import choice
@@ -193,19 +193,6 @@ def _copy(whole: pd.DataFrame) -> pd.DataFrame:
     return whole.copy(deep=int(pd.__version__.partition(".")[0]) < 3)
 
 
-def grouped(case: str, *columns: str) -> Mapping[tuple[Any, ...], pd.DataFrame]:
-    """Return the rows of a case's first table by the entries of some columns, computed once.
-
-    Examples
-    --------
-    >>> from validation.evidence import grouped
-    >>> len(grouped("zheng2002/periodic-loss", "rule", "seed")["TCP(1,1/2)", 1]) > 1
-    True
-    """
-    file = next(iter(_files(case)))
-    return _groups(case, file, _content(f"{case}/{file}"), columns, _change.get())
-
-
 Change = Callable[[str, str, "pd.DataFrame"], "pd.DataFrame"]
 """A function of case, name of the file and table that returns another table."""
 
@@ -273,17 +260,6 @@ def _changed(case: str, file: str) -> pd.DataFrame:
     """Return the table that a file holds, as it is changed in this context."""
     whole, change = _parsed(_content(f"{case}/{file}"), file.endswith(".xz")), _change.get()
     return whole if change is None else change(case, file, whole)
-
-
-@functools.lru_cache(maxsize=4)
-def _groups(
-    case: str,
-    file: str,
-    content: bytes,  # noqa: ARG001 - a part of the key
-    columns: tuple[str, ...],
-    change: Change | None,  # noqa: ARG001 - a part of the key
-) -> Mapping[tuple[Any, ...], pd.DataFrame]:
-    return dict(iter(_changed(case, file).groupby(list(columns), sort=False)))
 
 
 MAX_TABLES = 256
