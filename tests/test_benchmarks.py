@@ -231,7 +231,7 @@ def test_accuracies_are_those_of_the_networks_seen_before() -> None:
 
 def test_a_run_that_differs_from_ns2_is_named_and_ends_the_benchmark_with_1(monkeypatch, tmp_path, capsys) -> None:
     """Of a run of a parking lot and of a random network; the table of ns-2 has a timeout more in a copy."""
-    real, place, some = evidence.table, tmp_path / "table.md", [
+    real, place, some = evidence.frame, tmp_path / "table.md", [
         Run("packets/parking-lots-ns2", "sack", 1, 1), Run(RANDOM, "mixed", 4, 3),
     ]  # fmt: skip
     monkeypatch.setattr(ns2_agreement, "RESULT", place)
@@ -247,7 +247,7 @@ def test_a_run_that_differs_from_ns2_is_named_and_ends_the_benchmark_with_1(monk
             frame["timeouts"] += frame["flow"] == 2
         return frame
 
-    monkeypatch.setattr(evidence, "table", changed)
+    monkeypatch.setattr(evidence, "frame", changed)
     with pytest.raises(typer.Exit) as ended:
         ns2_agreement.main()
     assert ended.value.exit_code == 1

@@ -3,7 +3,7 @@
 Every case is a folder ``data/<paper>/<case>`` with CSV tables (``.xz`` where large) and a
 ``provenance.json`` that names the simulator, its version, the program that it ran, the commands,
 parameters and seeds, and for each file its SHA-256, its columns with units and meaning, and which
-of them identify a row. Every file is compared with `validation.manifest` before it is read.
+of them identify a row. Every file is compared with `validation.manifest` before it is parsed.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ import io
 import json
 import lzma
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hopflow.checks import choice
 from validation import manifest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     import xarray as xr
 
@@ -62,6 +64,8 @@ def full_name(case: str, among: Collection[str] | None = None) -> str:
     """
     known = cases() if among is None else among
     given: Any = case
+    if isinstance(given, str) and "/" in given and given in known:
+        return given
     same = [each for each in known if isinstance(given, str) and each.partition("/")[2] == given]
     return same[0] if len(same) == 1 else choice("case", case, same or known)
 
@@ -88,7 +92,7 @@ def provenance(case: str) -> dict[str, Any]:
     >>> record["tool"], record["seeds"]
     ('ns-2', [1, 2, 3, 4, 5])
     """
-    record: dict[str, Any] = json.loads(manifest.read(f"{full_name(case)}/provenance.json"))
+    record: dict[str, Any] = json.loads(_content(f"{full_name(case)}/provenance.json"))
     return record
 
 
@@ -155,27 +159,38 @@ def table(case: str, name: str | None = None) -> pd.DataFrame:
     >>> links.columns[:3].tolist(), links.attrs["departures"]
     (['window', 'background', 'seed'], 'packets that the link began to send (packets)')
     """
-    case = full_name(case)
-    files = provenance(case)["files"]
-    stems = {file.split(".")[0]: file for file in files}
-    file = stems[choice("table", next(iter(stems)) if name is None else name, stems)]
-    found = _changed(case, file, manifest.read(f"{case}/{file}")).copy()
-    columns = files[file]["columns"].items()
-    found.attrs = {name: f"{about['meaning']} ({about['unit']})" for name, about in columns}
-    return found
+    case, file = _table_file(case, name)
+    described = _copy(_changed(case, file))
+    columns = _files(case)[file]["columns"].items()
+    described.attrs = {name: f"{about['meaning']} ({about['unit']})" for name, about in columns}
+    return described
 
 
-def grouped(case: str, *columns: str) -> Mapping[tuple[Any, ...], pd.DataFrame]:
-    """Return the rows of a case's first table by the entries of some columns, computed once.
+def frame(case: str, name: str | None = None) -> pd.DataFrame:
+    """Return the same table as `table` without ``attrs``, which pandas copies with every operation.
 
     Examples
     --------
-    >>> from validation.evidence import grouped
-    >>> len(grouped("zheng2002/periodic-loss", "rule", "seed")["TCP(1,1/2)", 1]) > 1
-    True
+    >>> from validation.evidence import frame
+    >>> frame("zheng2002/window-sweep", "link").attrs
+    {}
     """
-    file = next(iter(provenance(case)["files"]))
-    return _groups(case, file, manifest.read(f"{case}/{file}"), columns, _change.get())
+    return _copy(_changed(*_table_file(case, name)))
+
+
+def _table_file(case: str, name: str | None) -> tuple[str, str]:
+    """Return the full name of a case and the file of one of its tables."""
+    case = full_name(case)
+    stems = {file.split(".")[0]: file for file in _files(case)}
+    return case, stems[choice("table", next(iter(stems)) if name is None else name, stems)]
+
+
+def _copy(whole: pd.DataFrame) -> pd.DataFrame:
+    """Return a table that can be changed without changing the cached one."""
+    import pandas as pd
+
+    # Since pandas 3, values are copied on their first change.
+    return whole.copy(deep=int(pd.__version__.partition(".")[0]) < 3)
 
 
 Change = Callable[[str, str, "pd.DataFrame"], "pd.DataFrame"]
@@ -241,30 +256,50 @@ FEWEST_SEEDS = 3
 _change: contextvars.ContextVar[Change | None] = contextvars.ContextVar("change", default=None)
 
 
-def _changed(case: str, file: str, content: bytes) -> pd.DataFrame:
+def _changed(case: str, file: str) -> pd.DataFrame:
     """Return the table that a file holds, as it is changed in this context."""
-    whole, change = _parsed(content, file.endswith(".xz")), _change.get()
+    whole, change = _parsed(_content(f"{case}/{file}"), file.endswith(".xz")), _change.get()
     return whole if change is None else change(case, file, whole)
 
 
-@functools.lru_cache(maxsize=4)
-def _groups(
-    case: str,
-    file: str,
-    content: bytes,
-    columns: tuple[str, ...],
-    change: Change | None,  # noqa: ARG001 - a part of the key
-) -> Mapping[tuple[Any, ...], pd.DataFrame]:
-    return dict(iter(_changed(case, file, content).groupby(list(columns), sort=False)))
+MAX_TABLES = 256
+"""Parsed tables that a process keeps; all claims use fewer."""
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=MAX_TABLES)
 def _parsed(content: bytes, packed: bool) -> pd.DataFrame:
-    """Return the table that a file holds; a claim asks for the same one many times."""
+    """Return the table that a file holds; a claim reads the same one many times."""
     import pandas as pd
 
     file = io.BytesIO(lzma.decompress(content) if packed else content)
-    return pd.read_csv(file, low_memory=False)  # in parts, a column may have numbers in some
+    whole = pd.read_csv(file, low_memory=False)  # in parts, a column may have numbers in some
+    return whole.copy()  # with columns of one type side by side in memory
+
+
+def _files(case: str) -> dict[str, Any]:
+    """Return the tables of a case by file, from its provenance record; not to be changed."""
+    return _record(_content(f"{full_name(case)}/provenance.json"))["files"]  # type: ignore[no-any-return]
+
+
+@functools.lru_cache(maxsize=MAX_TABLES)
+def _record(content: bytes) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(content)
+    return record
+
+
+def _content(name: str) -> bytes:
+    """Return a file of the manifest, compared with it when it is read first and whenever the file changes."""
+    path = manifest.DATA / name
+    try:
+        status = path.stat()
+    except OSError:
+        return manifest.read(name)  # which reports the missing file
+    return _verified(name, path, status.st_mtime_ns, status.st_size, manifest.listed().get(name))
+
+
+@functools.lru_cache(maxsize=4 * MAX_TABLES)
+def _verified(name: str, path: Path, changed: int, size: int, sha256: str | None) -> bytes:  # noqa: ARG001 - the key
+    return manifest.read(name)
 
 
 def load(case: str, name: str | None = None) -> xr.Dataset:

@@ -141,7 +141,7 @@ def verify() -> int:
             if not identities:
                 continue
             count += 1
-            frame = evidence.table(case, file.split(".")[0])
+            frame = evidence.frame(case, file.split(".")[0])
             for identity in identities:
                 if len(rows := identity.broken(frame)):
                     _refuse(manifest.DATA / case / file, frame[about["index"]], identity, rows)

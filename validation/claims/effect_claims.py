@@ -156,7 +156,7 @@ def by(
 
 def where(case: str, name: str | None = None, **columns: object) -> pd.DataFrame:
     """Return the rows of a bundled table with these entries."""
-    frame = evidence.table(case, name)
+    frame = evidence.frame(case, name)
     for column, entry in columns.items():
         frame = frame[frame[column] == entry]
     return frame

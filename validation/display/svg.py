@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import io
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +17,20 @@ from validation.display.finding_rows import Picture
 from validation.display.picture_points import plotted_points
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.backend_bases import FigureCanvasBase
+    from matplotlib.backends.backend_svg import RendererSVG
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 MOST_POINTS = 300
 """Markers of one curve or cloud above which it becomes an image."""
 RESOLUTION = 200
 """Of such images, dots per inch."""
+SVG_DPI = 72
+"""Points per inch, in which SVG has its lengths."""
+MAX_TEXTS = 8192
+"""Texts whose size is kept."""
 PROLOG = '<?xml version="1.0" encoding="utf-8" standalone="no"?>\n'
 
 
@@ -29,33 +40,108 @@ def drawn(picture: Picture) -> Picture:
 
     if picture.svg:
         return picture
-    buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "hopflow"}):
         figure = picture.draw()
         _rasterize(figure)
-        _lay_out(figure)
-        figure.savefig(buffer, format="svg", dpi=RESOLUTION, metadata={"Date": None})
+        text = _svg_of(figure)
         points = plotted_points(figure)
         if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
             pyplot.close(figure)
-    text = buffer.getvalue()
     return replace(picture, svg=text[text.index("<svg") :], points=points)
 
 
-def _lay_out(figure: Figure) -> None:
-    """Lay a figure out as `savefig` does, which would draw it once more for that.
+def _svg_of(figure: Figure) -> str:
+    """Lay a figure out and return it as the content of an SVG file.
 
-    At the 72 dots per inch of SVG, the measured texts are used again when it is drawn.
+    `Figure.savefig` would draw the figure twice, and measure each text anew for every figure.
     """
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.backends.backend_mixed import MixedModeRenderer
 
+    figure.set_dpi(SVG_DPI)
     engine = figure.get_layout_engine()
-    if engine is None:
-        return
-    figure.set_dpi(72)
-    FigureCanvasSVG(figure)
-    engine.execute(figure)
-    figure.set_layout_engine(None)
+    if engine is not None:
+        _measuring_canvas()(figure)
+        with _measured_once(figure.axes):
+            engine.execute(figure)
+        figure.set_layout_engine(None)
+    width, height = figure.get_size_inches()
+    buffer = io.StringIO()
+    vectors = _renderer()(SVG_DPI * width, SVG_DPI * height, buffer, image_dpi=RESOLUTION, metadata={"Date": None})
+    mixed: Any = MixedModeRenderer  # whose methods have no types
+    renderer = mixed(figure, width, height, RESOLUTION, vectors)
+    figure.draw(renderer)
+    renderer.finalize()
+    return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def _measured_once(panels: Sequence[Axes]) -> Iterator[None]:
+    """Measure the ticks, labels and titles around axes once while a figure is laid out.
+
+    Matplotlib measures them again after it has moved the axes, since ticks may change with the size of the axes. Axes
+    differ from that layout by less than half a line of text.
+    """
+    for axes in panels:
+        vars(axes)["get_tightbbox"] = _Margins(axes)
+    try:
+        yield
+    finally:
+        for axes in panels:
+            del vars(axes)["get_tightbbox"]
+
+
+class _Margins:
+    """Bounding box of axes with their decorations; the margins are measured by the first call."""
+
+    def __init__(self, axes: Axes) -> None:
+        self._axes, self._measure = axes, axes.get_tightbbox
+        self._margins: NDArray[np.float64] | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from matplotlib.transforms import Bbox
+
+        inner = np.array(self._axes.bbox.extents)
+        if self._margins is None:
+            box = self._measure(*args, **kwargs)
+            if box is None:
+                return None
+            self._margins = box.extents - inner
+            return box
+        return Bbox.from_extents(*(inner + self._margins))
+
+
+@functools.cache
+def _renderer() -> type[RendererSVG]:
+    """Return the class of renderers that share the sizes of texts and their parsed formulas."""
+    from matplotlib.backends.backend_svg import RendererSVG
+    from matplotlib.textpath import TextToPath
+
+    paths: Any = TextToPath()
+    size = functools.lru_cache(MAX_TEXTS)(paths.get_text_width_height_descent)
+
+    class Renderer(RendererSVG):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
+            self._text2path = paths
+
+        def get_text_width_height_descent(self, s: Any, prop: Any, ismath: Any) -> Any:
+            return size(s, prop.copy(), ismath)  # fonts can be changed, and would then be other keys
+
+    return Renderer
+
+
+@functools.cache
+def _measuring_canvas() -> type[FigureCanvasBase]:
+    """Return the class of canvases whose figures are laid out by one renderer."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    renderer = _renderer()(SVG_DPI, SVG_DPI, io.StringIO())
+
+    class Canvas(FigureCanvasBase):
+        def get_renderer(self) -> Any:
+            return renderer
+
+    return Canvas
 
 
 def _rasterize(figure: Figure) -> None:

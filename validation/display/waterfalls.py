@@ -58,7 +58,7 @@ def waterfall_of(id: str) -> Picture:
 
 def _table(id: str) -> pd.DataFrame:
     """Return the rows of a claim, those of all quantities in the order of the first."""
-    frame = evidence.table(CASE).fillna({"units": ""})
+    frame = evidence.frame(CASE).fillna({"units": ""})
     own = frame[frame["claim"] == id]
     order = list(dict.fromkeys(own["row"]))
     first = {name: n for n, name in enumerate(dict.fromkeys(own["quantity"]))}

@@ -53,8 +53,8 @@ def printed() -> tuple[Values, Values]:
 @functools.cache
 def simulated() -> tuple[tuple[Mapping[str, Value], ...], dict[Experiment, Values]]:
     """Return the settings that were run, and by experiment and pair the goodputs in Mb/s; (settings, 2)."""
-    chosen = evidence.table(CASE, "settings").drop(columns="setting").to_dict("records")
-    table = evidence.table(CASE, "pairs").sort_values("setting")
+    chosen = evidence.frame(CASE, "settings").drop(columns="setting").to_dict("records")
+    table = evidence.frame(CASE, "pairs").sort_values("setting")
     of = tuple({str(name): value for name, value in each.items()} for each in chosen)
     columns = ["goodput_first", "goodput_second"]
     groups: Any = table.groupby(["experiment", "first", "second"])

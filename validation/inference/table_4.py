@@ -135,13 +135,13 @@ def simulated(
     First those of the case, then the claims' default setting and that with short queues, whose times are means of
     five seeds.
     """
-    wide = evidence.table(CASES[environments], "times").pivot_table("time", "setting", KEYS)
-    known = evidence.table(CASES[ENVIRONMENTS], "settings").set_index("setting")
+    wide = evidence.frame(CASES[environments], "times").pivot_table("time", "setting", KEYS)
+    known = evidence.frame(CASES[ENVIRONMENTS], "settings").set_index("setting")
     chosen = known.loc[wide.index].to_dict("records")
     of = [{str(name): value for name, value in each.items()} for each in chosen]
     names = list(printed(environments).names)
     every = {tables.case_of(*name[:2]) for name in names}
-    bundled = [_bundled(pd.concat([evidence.table(case) for case in cases])) for cases in (every, {tables.SHORT})]
+    bundled = [_bundled(pd.concat([evidence.frame(case) for case in cases])) for cases in (every, {tables.SHORT})]
     times = np.vstack([wide[names].to_numpy(), *(table[names].to_numpy() for table in bundled)])
     return (*of, DEFAULT, {**DEFAULT, **SHORT_QUEUES}), np.log(times)
 

@@ -68,8 +68,8 @@ class _Runs:
     def __init__(self) -> None:
         names = [each.name for each in PARAMETERS[PAPER]]
         self._names = names
-        self._kinds = evidence.table(CASE, "kinds").set_index(["experiment", "number", *names, "kind"])
-        self._link = evidence.table(CASE, "link").set_index(["experiment", "number", *names])
+        self._kinds = evidence.frame(CASE, "kinds").set_index(["experiment", "number", *names, "kind"])
+        self._link = evidence.frame(CASE, "link").set_index(["experiment", "number", *names])
 
     def _key(self, setting: Mapping[str, object], experiment: str) -> tuple[object, ...]:
         free = experiment in FLOWS or experiment.startswith(TFRC)

@@ -1,8 +1,7 @@
 """Runs of hopflow's packet level over seeds, bundled in the cases `CASE` and `LATER`.
 
 A function of one seed, decorated with `over_seeds`, becomes a function that returns what it measures for all of them. When a claim is
-checked, the first seed of every `STEP`-th bundled setting of the function is run: where all give what is bundled, the other runs are taken
-from there. Otherwise the first seed of the setting itself is run, and all of its seeds where that differs. A slow test runs a seed of each setting.
+checked, the first seed is run: where it gives what is bundled, the other runs are taken from there. Where it differs, all seeds are run.
 
 ``python -m validation.networks.further_seeds FUNCTION FIRST LAST ARGUMENTS ...`` prints what the seeds from FIRST to LAST measure, of each
 of several arguments.
@@ -14,9 +13,8 @@ import ast
 import functools
 import importlib
 import inspect
-import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -30,8 +28,6 @@ CASE = "packets/seeds"
 """The bundled runs."""
 LATER = "packets/later-seeds"
 """Those of the windows and sizes with which statements on fabrics were corrected."""
-STEP = 8
-"""Settings of a function of which one is run again: those of all functions would take a sixth of the time of all claims."""
 CLAIMS = "validation.claims."
 """Where the functions are; their names are relative to it."""
 
@@ -76,15 +72,12 @@ def over_seeds(seeds: Sequence[int]) -> Callable[[Callable[..., Any]], OverSeeds
             bound.apply_defaults()
             arguments: tuple[Any, ...] = plain(bound.args[1:])
             bundled = _bundled(_name(measure), repr(arguments))
-            templates = _templates(_name(measure), evidence.current_change())
-            if bundled and (template := templates.get(len(bundled.get(seeds[0], [])))) is not None:
-                return [_shaped(template, iter(numbers)) for numbers in bundled.values()]
             first = one(seeds[0], *arguments)
             if _equal(list(_flat(first)), bundled.get(seeds[0], [])):
                 return [_shaped(first, iter(numbers)) for numbers in bundled.values()]
             return [one(seed, *arguments) for seed in bundled or base or seeds]
 
-        vars(call).update(seeds=tuple(seeds), measure=measure, of_seed=one)
+        vars(call).update(seeds=tuple(seeds), measure=measure)
         return call  # type: ignore[return-value]
 
     return decorate
@@ -117,34 +110,21 @@ def _name(function: Callable[..., Any]) -> str:
     return f"{function.__module__.removeprefix(CLAIMS)}.{function.__qualname__}"
 
 
-def _settings_of_cases() -> Iterator[Mapping[tuple[Any, ...], Any]]:
-    """Yield the rows of each case with bundled runs, by function and arguments."""
-    return (evidence.grouped(case, "function", "arguments") for case in (CASE, LATER) if case in evidence.cases())
-
-
 def _bundled(function: str, arguments: str) -> dict[int, list[float]]:
     """Return the numbers of the bundled seeds of a function, in the order of the seeds."""
-    own = next((runs[function, arguments] for runs in _settings_of_cases() if (function, arguments) in runs), None)
-    if own is None:
-        return {}
-    values = own.sort_values("number").groupby("seed")["value"]
-    return {int(str(seed)): numbers.tolist() for seed, numbers in values}
+    tables = (_runs_of(case, evidence.current_change()) for case in (CASE, LATER) if case in evidence.cases())
+    return next((runs[function, arguments] for runs in tables if (function, arguments) in runs), {})
 
 
-@functools.lru_cache(64)
-def _templates(function: str, change: evidence.Change | None) -> dict[int, Any]:  # noqa: ARG001 (tables depend on it)
-    """Run every `STEP`-th bundled setting of a function and return the results by how many numbers they have; none if one is not as bundled."""
-    bundled = itertools.chain.from_iterable(_settings_of_cases())
-    settings = sorted({str(arguments) for name, arguments in bundled if name == function})
-    templates = {}
-    for arguments in settings[::STEP]:
-        measure = named(function)
-        first = vars(measure)["of_seed"](measure.seeds[0], *ast.literal_eval(arguments))
-        numbers = list(_flat(first))
-        if not _equal(numbers, _bundled(function, arguments).get(measure.seeds[0], [])):
-            return {}
-        templates[len(numbers)] = first
-    return templates
+@functools.lru_cache(4)
+def _runs_of(case: str, change: evidence.Change | None) -> dict[tuple[str, str], dict[int, list[float]]]:  # noqa: ARG001 - a part of the key
+    """Return the numbers of each seed of a case by function and arguments, read once for all settings."""
+    table = evidence.frame(case).sort_values(["seed", "number"])
+    runs: dict[tuple[str, str], dict[int, list[float]]] = {}
+    columns = (table[name].tolist() for name in ("function", "arguments", "seed", "value"))
+    for function, arguments, seed, value in zip(*columns, strict=True):
+        runs.setdefault((function, arguments), {}).setdefault(seed, []).append(value)
+    return runs
 
 
 def _equal(one: list[float], other: list[float]) -> bool:

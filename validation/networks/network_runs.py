@@ -85,7 +85,7 @@ def packets_of(network: Network, seeds: tuple[int, ...] = SEEDS) -> Runs:
     case = bundled(network)
     if case is None:
         return runs_of(network, packet_level(network), seeds)
-    table = evidence.table(case)
+    table = evidence.frame(case)
     return recorded(network, table[table["seed"].isin(seeds)])
 
 

@@ -102,7 +102,7 @@ def path_of(run: str) -> tuple[float, float]:
 
 def rows_of(discipline: str, table: str, run: str) -> pd.DataFrame:
     """Return the rows of a bundled run."""
-    rows = evidence.table(PREFIX + discipline, table)
+    rows = evidence.frame(PREFIX + discipline, table)
     return rows[rows["run"] == run]
 
 

@@ -63,7 +63,7 @@ class Run:
 
     def rows(self, name: str) -> pd.DataFrame:
         """Return its rows of a table of the case."""
-        table = evidence.table(self.case, name)
+        table = evidence.frame(self.case, name)
         for column in ("seed",) if self.case == RANDOM else ("recovery", "size", "seed"):
             table = table[table[column] == getattr(self, column)]
         return table
@@ -108,12 +108,12 @@ def runs() -> tuple[Run, ...]:
     """
     found = []
     for case in CASES:
-        rows = evidence.table(case, "flows")[["recovery", "size", "seed"]].drop_duplicates()
+        rows = evidence.frame(case, "flows")[["recovery", "size", "seed"]].drop_duplicates()
         found += [
             Run(case, str(recovery), int(size), int(seed))
             for recovery, size, seed in rows.itertuples(index=False, name=None)
         ]
-    flows = evidence.table(RANDOM, "networks")[["seed", "flows"]]
+    flows = evidence.frame(RANDOM, "networks")[["seed", "flows"]]
     found += [Run(RANDOM, "mixed", int(size), int(seed)) for seed, size in flows.itertuples(index=False, name=None)]
     return tuple(found)
 

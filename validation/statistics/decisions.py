@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -122,12 +123,17 @@ def mostly(holds: Iterable[bool], level: float) -> Verdict:
     >>> print(mostly([True] * 14 + [False] * 2, 0.01), mostly([True] * 3, 0.01), sep=", ")
     holds, inconclusive
     """
+    flags = [bool(flag) for flag in holds]
+    at_least, at_most = _tails_of_coins(sum(flags), len(flags))
+    return Verdict.of(at_least < level, at_most < level)
+
+
+@functools.lru_cache(maxsize=4096)
+def _tails_of_coins(heads: int, coins: int) -> tuple[float, float]:
+    """Return the probabilities of at least, and of at most, a number of heads among fair coins."""
     from scipy import stats
 
-    flags = [bool(flag) for flag in holds]
-    law = stats.binom(len(flags), 0.5)
-    more, fewer = float(law.sf(sum(flags) - 1)), float(law.cdf(sum(flags)))
-    return Verdict.of(more < level, fewer < level)
+    return float(stats.binom.sf(heads - 1, coins, 0.5)), float(stats.binom.cdf(heads, coins, 0.5))
 
 
 def covers(inside: Iterable[bool], confidence: float, slack: float, level: float) -> Verdict:

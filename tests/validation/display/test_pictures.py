@@ -363,18 +363,45 @@ def test_a_drawn_picture_is_not_drawn_again() -> None:
     assert drawn(Picture(lambda: 1 / 0, "", "", svg="<svg/>")).svg == "<svg/>"
 
 
-def test_layout_is_that_of_savefig() -> None:
+def _two_panels() -> Any:
+    fig, axes = figure(4.0, 2.0, ncols=2)
+    axes[0].plot([1, 2], [1, 1e6], label="high")
+    axes[0].set(ylabel="a long label of the first axis", yscale="log", title="left")
+    axes[1].legend(handles=axes[0].lines, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return fig
+
+
+def _six_panels() -> Any:
+    """Return a figure whose ticks change when its axes are laid out."""
+    fig, axes = figure(7.0, 5.0, nrows=2, ncols=3, sharex=True)
+    for n, ax in enumerate(axes.flat):
+        ax.plot([60.0, 120.0], [0.36 * 10.0**-n, 0.17])
+        ax.set(title=str(n), ylabel="its share (1)")
+    return fig
+
+
+def test_drawing_is_that_of_savefig() -> None:
     def draw():
-        fig, axes = figure(4.0, 2.0, ncols=2)
-        axes[0].plot([1, 2], [1, 1e6], label="high")
-        axes[0].set(ylabel="a long label of the first axis", yscale="log", title="left")
-        axes[1].legend(handles=axes[0].lines, loc="center left", bbox_to_anchor=(1.01, 0.5))
+        fig = _two_panels()
+        fig.set_layout_engine(None)
         return fig
 
     buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "hopflow"}):
         draw().savefig(buffer, format="svg", dpi=RESOLUTION, metadata={"Date": None})
     assert buffer.getvalue().endswith(drawn(Picture(draw, "", "")).svg)
+
+
+@pytest.mark.parametrize("draw", [_two_panels, _six_panels])
+def test_layout_is_that_of_matplotlib_within_half_a_line_of_text(draw) -> None:
+    """What is around axes is measured once, while Matplotlib measures it again after it has moved the axes."""
+    ours, theirs = draw(), draw()
+    drawn(Picture(lambda: ours, "", ""))
+    theirs.set_dpi(72)
+    theirs.draw_without_rendering()
+    boxes = [np.array([ax.bbox.extents for ax in fig.axes]) for fig in (ours, theirs)]
+    assert 0.0 < np.abs(boxes[0] - boxes[1]).max() < 0.5 * mpl.rcParams["font.size"]
+    assert not any("get_tightbbox" in vars(ax) for ax in ours.axes)
 
 
 # Shared axes: intervals, maps, legends.

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
-import pandas as pd
 import pytest
 
 from hopflow.kernels import cache
@@ -168,6 +167,7 @@ def test_claims_are_checked_side_by_side_in_forked_workers(monkeypatch, tmp_path
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(keeping, "_memory", {})
+    monkeypatch.setattr(keeping, "MIN_SECONDS_ON_DISK", 0.0)
     return tmp_path / "computed"
 
 
@@ -194,6 +194,16 @@ def test_one_computation_serves_all_ways_to_ask_and_all_processes(asked) -> None
     assert square(3.0) == 9.0
     assert calls == [3.0]
     assert square(3.0, 3) == 27.0
+    assert calls == [3.0, 3.0]
+
+
+def test_quick_results_are_kept_in_the_process_alone(asked, folder: Path, monkeypatch) -> None:
+    calls, square = asked
+    monkeypatch.setattr(keeping, "MIN_SECONDS_ON_DISK", 10.0)
+    assert square(3.0) == square(3.0) == 9.0
+    assert not folder.exists()
+    another_process()
+    assert square(3.0) == 9.0
     assert calls == [3.0, 3.0]
 
 
@@ -467,7 +477,7 @@ def test_random_networks_are_equal(seed: int) -> None:
     ],
 )
 def test_one_digit_makes_a_random_network_differ(monkeypatch, table, column, difference) -> None:
-    real = evidence.table
+    real = evidence.frame
 
     def changed(case: str, name: str | None = None):
         frame = real(case, name)
@@ -476,7 +486,7 @@ def test_one_digit_makes_a_random_network_differ(monkeypatch, table, column, dif
             frame.loc[first, column] += 1
         return frame
 
-    monkeypatch.setattr(evidence, "table", changed)
+    monkeypatch.setattr(evidence, "frame", changed)
     assert compare(Run(RANDOM, "mixed", 3, 2)).differences == (difference,)
     assert compare(Run(RANDOM, "mixed", 4, 3)).differences == ()
 
@@ -494,7 +504,7 @@ def test_words_stand_for_parts() -> None:
 def test_a_run_is_equal_and_one_digit_makes_it_differ(monkeypatch) -> None:
     """A packet more in the table, or a timeout, is named; the others stay equal."""
     assert compare(LOT).differences == ()
-    real = evidence.table
+    real = evidence.frame
 
     def changed(case: str, name: str | None = None):
         frame = real(case, name)
@@ -502,7 +512,7 @@ def test_a_run_is_equal_and_one_digit_makes_it_differ(monkeypatch) -> None:
             frame["timeouts"] += frame["flow"] == 2
         return frame
 
-    monkeypatch.setattr(evidence, "table", changed)
+    monkeypatch.setattr(evidence, "frame", changed)
     assert compare(LOT).differences == ("timeouts",)
     assert compare(LOT).packets == compare(LOT).packets > 10_000
 
@@ -569,28 +579,6 @@ def test_all_bundled_seeds_are_run_where_the_first_one_differs(counted, monkeypa
     monkeypatch.setattr(further_seeds, "_bundled", lambda *_: {1: first, 7: [0.0, 0.0, 0.0]})
     assert [pair.mean for pair in squares(1.0)] == [2.0, 50.0]
     assert ran == [1, 7]
-
-
-def test_other_settings_are_taken_as_bundled_where_some_of_the_function_are_reproduced(counted, monkeypatch) -> None:
-    squares, ran = counted
-    monkeypatch.setattr(further_seeds, "_bundled", lambda *_: {1: [2.0, 1.0, -1.0], 7: [50.0, 7.0, -7.0]})
-    monkeypatch.setattr(further_seeds, "_templates", lambda *_: {3: Pair(0.0, [0.0, 0.0])})
-    assert squares(1.0) == [Pair(2.0, [1.0, -1.0]), Pair(50.0, [7.0, -7.0])]
-    assert ran == []
-    monkeypatch.setattr(further_seeds, "_templates", lambda *_: {4: Pair(0.0, [0.0, 0.0, 0.0])})
-    squares(1.0)
-    assert ran == [1]
-
-
-def test_no_setting_is_taken_as_bundled_where_one_that_is_run_differs() -> None:
-    function = "guo2016.operation.incast_and_short"
-
-    def spoil(case: str, file: str, whole: pd.DataFrame) -> pd.DataFrame:
-        return whole.assign(value=whole["value"] * (1.0 + 1e-6)) if case == CASE else whole
-
-    assert further_seeds._templates(function, evidence.current_change()).keys() == {2}
-    with evidence.changed(spoil):
-        assert further_seeds._templates(function, evidence.current_change()) == {}
 
 
 def test_named_tuples_become_plain_ones() -> None:

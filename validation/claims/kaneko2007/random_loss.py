@@ -147,7 +147,7 @@ def packet_shares(*cases: str) -> Shares:
     """Return the shares of the link in packets: means over the seeds."""
     import pandas as pd
 
-    frame = pd.concat([evidence.table(case) for case in cases])
+    frame = pd.concat([evidence.frame(case) for case in cases])
     found: dict[float, dict[str, Estimate]] = {}
     for p in sorted({float(value) for value in frame["loss_rate"]}):
         rows = frame[frame["loss_rate"] == p]

@@ -53,7 +53,7 @@ SEEDS, PACKET_BITS = 8, 12000
 
 def of_cases(*cases: str, name: str | None = None) -> pd.DataFrame:
     """Return a table of several cases together; a column ``case`` tells them apart."""
-    return pd.concat([evidence.table(case, name).assign(case=case) for case in cases])
+    return pd.concat([evidence.frame(case, name).assign(case=case) for case in cases])
 
 
 @functools.cache
@@ -107,7 +107,7 @@ def settings(
     """
     record = evidence.provenance(case)["files"]["flows.csv"]
     keys = [column for column in record["index"] if column not in ("seed", "flow")]
-    flows, links = evidence.table(case), evidence.table(case, "links")
+    flows, links = evidence.frame(case), evidence.frame(case, "links")
     if query:
         flows = flows.query(query)
     seed = flows["seed"].min()
@@ -203,9 +203,10 @@ def unsettled(*versions: tuple[Estimate, ...]) -> Callable[[Mapping[str, float]]
 
 def seeds_of(frame: pd.DataFrame, column: str = "goodput_bits", **where: Any) -> pd.Series[float]:
     """Return the sum of a column over the chosen flows, by seed."""
+    chosen = np.ones(len(frame), dtype=bool)
     for name, entry in where.items():
-        frame = frame[frame[name] == entry]
-    return frame.groupby("seed")[column].sum()
+        chosen &= (frame[name] == entry).to_numpy()
+    return frame.loc[chosen, ["seed", column]].groupby("seed")[column].sum()
 
 
 def relative(one: pd.Series[float], other: pd.Series[float]) -> Estimate:

@@ -73,7 +73,7 @@ def runs(*cases: str) -> Runs:
     """
     by_setting: dict[Setting, list[dict[Any, Any]]] = {}
     for case in cases:
-        for row in evidence.table(case).to_dict("records"):
+        for row in evidence.frame(case).to_dict("records"):
             known = row["service"] == "exponential" and row["signal_delay"] == 0
             if known and row["paused_rate"] > 0:
                 by_setting.setdefault(_setting(row), []).append(row)
@@ -109,7 +109,7 @@ def _setting(row: Mapping[Any, Any]) -> Setting:
 
 def tcp_goodput(case: str, pause: str) -> dict[tuple[float, float], Estimate]:
     """Return TCP's goodput in packets/s with pausing "on" or "off", by link A's rate and the RTT."""
-    frame = evidence.table(case)
+    frame = evidence.frame(case)
     rows: Any = frame[frame["pause"] == pause].groupby(["link_a", "rtt"])["goodput"]
     return {(float(link_a), float(rtt)): of_runs(seeds) for (link_a, rtt), seeds in rows}
 

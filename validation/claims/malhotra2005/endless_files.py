@@ -130,7 +130,7 @@ def lost_part(setting: Setting) -> float:
 def short_round_trips() -> Effects:
     """Measure gain, losses and losses per reduction of endless TCP at a short round-trip time."""
     gains = protocol.gains(protocol.ENDLESS)
-    frame = evidence.table(protocol.ENDLESS)
+    frame = evidence.frame(protocol.ENDLESS)
     frame = frame.assign(
         lost=(frame["dropped_1"] + frame["dropped_2"]) / frame["arrivals_1"],
         bursts=(frame["dropped_1"] + frame["dropped_2"]) / (frame["fast_recoveries"] + frame["timeouts"]),

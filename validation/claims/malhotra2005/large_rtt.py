@@ -154,7 +154,7 @@ def measure() -> LargeRtt:
 
 def _lost() -> list[int]:
     """Return the packets lost without pausing at the longest round trip with small windows, by run."""
-    frame = pd.concat([evidence.table(case) for case in READINGS]).query(f"{SMALL_WINDOW} and pause == 'off'")
+    frame = pd.concat([evidence.frame(case) for case in READINGS]).query(f"{SMALL_WINDOW} and pause == 'off'")
     frame = frame[frame["rtt"] == frame["rtt"].max()]
     return [int(lost) for lost in frame["dropped_1"] + frame["dropped_2"]]
 

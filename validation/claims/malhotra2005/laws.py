@@ -24,7 +24,7 @@ LAW = math.sqrt(1.5)
 
 def _law(case: str, columns: list[str]) -> dict[tuple[float, ...], dict[str, Estimate]]:
     """Return throughput per flow x RTT x sqrt(p) of each row, pausing on and off."""
-    frame = evidence.table(case)
+    frame = evidence.frame(case)
     flows = frame.get("flows", 8)
     lost = (frame["dropped_1"] + frame["dropped_2"]) / frame["arrivals_1"]
     frame = frame.assign(law=frame["goodput"] / flows * frame["mean_rtt"] * np.sqrt(lost))

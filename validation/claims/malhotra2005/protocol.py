@@ -47,7 +47,7 @@ class OverRtt:
 
 def gains(*cases: str, column: str = "rtt", query: str = "") -> dict[float, Estimate]:
     """Return the gain in goodput over no pause, in per cent, by a column of cases."""
-    frame = pd.concat([evidence.table(case) for case in cases])
+    frame = pd.concat([evidence.frame(case) for case in cases])
     if query:
         frame = frame.query(query)
     on, off = (by(frame[frame["pause"] == pause], column, "goodput") for pause in ("on", "off"))
@@ -67,14 +67,14 @@ def over_rtt() -> OverRtt:
 
 def by_threshold(traffic: str, rtt: float) -> dict[int, Estimate]:
     """Return TCP's goodput by T1 = T2, packets/s; 20 is without pausing."""
-    frame = evidence.table(THRESHOLDS)
+    frame = evidence.frame(THRESHOLDS)
     frame = frame[(frame["traffic"] == traffic) & (frame["rtt"] == rtt)]
     return by(frame, "high_threshold", "goodput")
 
 
 def by_low_threshold(rtt: float) -> dict[int, Estimate]:
     """Return TCP's goodput by T2, T1 = 15, packets/s; 20 is without pausing."""
-    frame = evidence.table(LOW_THRESHOLD)
+    frame = evidence.frame(LOW_THRESHOLD)
     return by(frame[frame["rtt"] == rtt], "low_threshold", "goodput")
 
 

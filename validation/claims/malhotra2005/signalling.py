@@ -57,7 +57,7 @@ def fitted(target: Mapping[int, float], rates: Sequence[float] = PAUSED) -> floa
 
 def _tandem(case: str) -> dict[tuple[float, int], Estimate]:
     """Return the throughput by delay and threshold of a tandem that stops when paused."""
-    frame = evidence.table(case)
+    frame = evidence.frame(case)
     return by(frame[frame["paused_rate"] == 0], ["signal_delay", "high_threshold"], "throughput")
 
 
@@ -193,7 +193,7 @@ def _falls(found: dict[int, Estimate]) -> Estimates:
 
 def _messages_of_tcp(rtt: float) -> dict[int, Estimate]:
     """Return TCP's OFF messages per second by the low threshold, T1 = 15."""
-    frame = evidence.table(protocol.LOW_THRESHOLD)
+    frame = evidence.frame(protocol.LOW_THRESHOLD)
     frame = frame[frame["rtt"] == rtt]
     return by(frame.assign(off=frame["pauses"] / frame["measured_time"]), "low_threshold", "off")
 
@@ -221,7 +221,7 @@ def _own_messages() -> dict[int, Estimate]:
 )
 def thresholds_and_messages() -> Effects:
     """Measure the best threshold by the delay of a message, and messages by the low threshold."""
-    frame = evidence.table(TCP)
+    frame = evidence.frame(TCP)
     tcp = {rtt: by(frame[frame["rtt"] == rtt], ["signal_delay", "high_threshold"], "goodput") for rtt in (1.0, 5.0)}
     tandem, sized = _tandem(TANDEM), _tandem(FIXED)
     exact = {(d, h): throughput(d, h) for d in (LATE,) for h in (LOW_END, HIGH_END)}
@@ -230,9 +230,9 @@ def thresholds_and_messages() -> Effects:
     low, low_at_long_rtt = (_messages_of_tcp(rtt) for rtt in tcp)
     places = sorted(place for place in low if place <= HIGH)
     own = {place: Estimate(pauses(place), 0.0) for place in places}
-    fixed = evidence.table(FIXED_LOW).query(f"rtt == 1 and high_threshold == {HIGH}")
+    fixed = evidence.frame(FIXED_LOW).query(f"rtt == 1 and high_threshold == {HIGH}")
     sizes = by(fixed, "low_threshold", "pause_rate")
-    timed = evidence.table(TIMED).query(f"rtt == 1 and high_threshold == {HIGH}")
+    timed = evidence.frame(TIMED).query(f"rtt == 1 and high_threshold == {HIGH}")
     rate, goodput = (by(timed, "pause_quanta", name) for name in ("pause_message_rate", "goodput"))
     longest = max(rate)
     moved, sent = _own_move(), _own_messages()

@@ -36,7 +36,7 @@ LOSSES = (protocol.THINK, *protocol.LONG_RTTS.values())
 
 def _fewer_lost() -> Estimates:
     """Return the part of TCP's packets lost without pausing less that with it, by round-trip time."""
-    frame = pd.concat([evidence.table(case) for case in LOSSES])
+    frame = pd.concat([evidence.frame(case) for case in LOSSES])
     frame = frame.assign(lost=(frame["dropped_1"] + frame["dropped_2"]) / frame["arrivals_1"])
     off, on = (by(frame[frame["pause"] == pause], "rtt", "lost") for pause in ("off", "on"))
     return tuple(difference(off[rtt], on[rtt]) for rtt in off)
@@ -52,14 +52,14 @@ def _growth_in_other_readings() -> dict[str, dict[str, Statement]]:
     """Return the growth of TCP's gain with other traffic, and with other senders."""
     others = {
         name: {"grows": Statement((_growth(protocol.gains(READINGS, query=f"reading == {name!r}")),))}
-        for name in evidence.table(READINGS)["reading"].unique()
+        for name in evidence.frame(READINGS)["reading"].unique()
         if name not in ("default", "exponential think time")
     }
     stacks = {
         f"TCP of {name}": {
             "grows": Statement((_growth(protocol.gains(STACKS, query=f"reading == {name!r} and traffic == 'think'")),))
         }
-        for name in evidence.table(STACKS)["reading"].unique()
+        for name in evidence.frame(STACKS)["reading"].unique()
     }
     traffic = {
         "a file per second at fixed times": protocol.gains(protocol.CLOCK, query="file_size == 80000"),

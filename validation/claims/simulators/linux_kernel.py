@@ -77,13 +77,13 @@ class Cycle:
 
 def samples_of(run: str, case: str) -> pd.DataFrame:
     """Return the samples of the only flow of a run, in time."""
-    table = evidence.table(case, "windows")
+    table = evidence.frame(case, "windows")
     return table[table["run"] == run].sort_values("time")
 
 
 def least_rtt(run: str, case: str) -> float:
     """Return the least round trip of the flow of a run, s."""
-    table = evidence.table(case, "runs")
+    table = evidence.frame(case, "runs")
     return 1e-6 * float(table.loc[table["run"] == run, "min_rtt"].iloc[0])
 
 

@@ -66,7 +66,7 @@ def ratios() -> pd.DataFrame:
 
     found = []
     for case, name in ((LINUX, "ns2"), (NS3, "ns3")):
-        flows = evidence.table(case, "flows")
+        flows = evidence.frame(case, "flows")
         grouped = flows[flows["rule"].isin((*RULES, "reno"))].groupby(["rule", "loss_rate"])
         measured = grouped["goodput"].agg(["mean", "sem"]).add_suffix(f"_{name}")
         found.append(measured[grouped["loss_events"].sum() >= MIN_LOSS_EVENTS])
@@ -87,7 +87,7 @@ def first_shares() -> pd.DataFrame:
         linux = f"kaneko2007/{'pairs' if name.startswith('pairs') else name}-ns2"
         sides = []
         for case, side in ((linux, "_ns2"), (f"kaneko2007/{name}-ns3", "_ns3")):
-            flows = evidence.table(case, "flows").set_index([*factors, "seed", "flow"])["goodput"]
+            flows = evidence.frame(case, "flows").set_index([*factors, "seed", "flow"])["goodput"]
             one = flows.xs(1, level="flow") / flows.groupby(level=[*factors, "seed"]).sum()
             sides.append(one.groupby(level=factors).agg(["mean", "sem"]).add_suffix(side))
         both = pd.concat(sides, axis=1, join="inner").reset_index()

@@ -70,11 +70,11 @@ def windows() -> pd.DataFrame:
     """Return goodput times round-trip time of Reno by simulator and loss rate."""
     import pandas as pd
 
-    sack = evidence.table(SACK).query("rule == 'TCP(1,1/2)'")
+    sack = evidence.frame(SACK).query("rule == 'TCP(1,1/2)'")
     window = sack["goodput"] * sack["mean_rtt"]
     parts = [pd.DataFrame({"source": REFERENCE, "p": sack["p_nominal"], "window": window})]
     for case, source in zip((LINUX, NS3), OTHERS, strict=True):
-        reno = evidence.table(case, "flows").query("rule == 'reno'")
+        reno = evidence.frame(case, "flows").query("rule == 'reno'")
         reno = reno[reno.groupby("loss_rate")["loss_events"].transform("sum") >= MIN_LOSS_EVENTS]
         window = reno["goodput"] * reno["base_rtt"]
         parts.append(pd.DataFrame({"source": source, "p": reno["loss_rate"], "window": window}))

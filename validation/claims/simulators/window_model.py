@@ -135,7 +135,7 @@ class WindowModel:
     @property
     def areno_in_ns3(self) -> float:
         """ARENO's share of the link in ns-3 at the same losses."""
-        flows = evidence.table(NS3[0])
+        flows = evidence.frame(NS3[0])
         chosen = (flows["rule"] == "areno") & (flows["loss_rate"] == self.of("areno", "ns-3")["p"].iloc[-1])
         return float(flows[chosen]["goodput"].mean()) / CAPACITY
 
@@ -213,7 +213,7 @@ def measure() -> WindowModel:
 
     rows, goodputs = [], []
     for tool, cases in CASES.items():
-        flows = pd.concat([evidence.table(case) for case in cases])
+        flows = pd.concat([evidence.frame(case) for case in cases])
         for name, p in itertools.product(BY_LOSS | BY_DELAY, LOSS_RATES):
             runs = flows[(flows["rule"] == name) & (flows["loss_rate"] == p)]
             seen = int(runs["loss_events"].sum())

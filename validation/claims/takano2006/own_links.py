@@ -20,7 +20,7 @@ CASE = "takano2006/own-links"
 
 def rows(name: str, kind: str, table: str, *, dfc: bool) -> pd.DataFrame:
     """Return the rows of the runs of a scenario and a kind (`validation.networks.own_links.KINDS`)."""
-    data = evidence.table(CASE, table)
+    data = evidence.frame(CASE, table)
     clocks, convention = KINDS[kind]
     own = (data["scenario"] == name) & (data["dfc"] == int(dfc)) & (data["clocks"] == clocks)
     return data[own & (data["convention"] == convention)]

@@ -186,8 +186,8 @@ def at_packet_level() -> list[Queues]:
 
 def without_dfc() -> Runs:
     """Return the runs without DFC: the fluid's, and ns-2's at the instants that were recorded."""
-    nodes = evidence.table(FIFO, "nodes").rename(columns={"peak_queued": "peak"})
-    return Sides(_fluid(None), _of_packets(evidence.table(FIFO, "occupancy"), nodes))
+    nodes = evidence.frame(FIFO, "nodes").rename(columns={"peak_queued": "peak"})
+    return Sides(_fluid(None), _of_packets(evidence.frame(FIFO, "occupancy"), nodes))
 
 
 def with_dfc(host: str, reading: str = "default") -> Runs:

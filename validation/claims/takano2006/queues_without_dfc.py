@@ -71,7 +71,7 @@ class AtNode15:
 @claim("D10", cases=(FIFO, own_links.CASE))
 def measure() -> AtNode15:
     """Return the queues without DFC."""
-    losses = evidence.table(FIFO, "losses")
+    losses = evidence.frame(FIFO, "losses")
     late = losses[(losses["flow"] == "target") & (losses["time"] > studies.START)]
     by_node = late.pivot_table("dropped", "seed", "node", aggfunc="sum")
     lost = by_node.sum(axis=1)

@@ -86,14 +86,14 @@ def instants() -> pd.DataFrame:
     import pandas as pd
 
     keys = ["target_source", "phases", "buffers", "diffusion", "seed"]
-    queues = evidence.table(UNSHAPED, "occupancy")
+    queues = evidence.frame(UNSHAPED, "occupancy")
     queues = queues[
         (queues["node"] == 15)
         & (queues["diffusion"] == 0.1)
         & (queues["queued_target"] > 0)
         & (queues["queued_background"] > 0)
     ]
-    table = evidence.table(UNSHAPED)
+    table = evidence.frame(UNSHAPED)
     passed = table.pivot_table(index=[*keys, "time"], columns="flow", values="efficiency")
     share = (passed["background"] / passed.sum(axis=1)).rename("measured").reset_index()
     share["now"] = passed["target"].to_numpy()

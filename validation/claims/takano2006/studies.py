@@ -165,7 +165,7 @@ def all_seeds(case: str, name: str | None = None) -> pd.DataFrame:
     """Return the rows of a table of a bundled case and of its further seeds."""
     import pandas as pd
 
-    return pd.concat([evidence.table(each, name) for each in with_further_seeds(case)], ignore_index=True)
+    return pd.concat([evidence.frame(each, name) for each in with_further_seeds(case)], ignore_index=True)
 
 
 @dataclass(frozen=True)
@@ -246,14 +246,14 @@ class Study:
     def tables_without_dfc(self, name: str | None = None) -> list[pd.DataFrame]:
         """Return the tables of ns-2 without DFC."""
         wanted = (*with_further_seeds(self.without_dfc_case), self.starts_case)
-        return [evidence.table(case, name) for case in wanted if case in evidence.cases()]
+        return [evidence.frame(case, name) for case in wanted if case in evidence.cases()]
 
     def spread_starts(self) -> Sides[Values]:
         """Return the target's mean efficiencies without DFC when starts vary by a millisecond.
 
         In the fluid they always do; ns-2 has a case for it. Shapes (runs,).
         """
-        packets = evidence.table(self.starts_case, "flows").query("flow == 'target'")
+        packets = evidence.frame(self.starts_case, "flows").query("flow == 'target'")
         fluid = fluid_without_dfc(self.name).target()
         return Sides(fluid, packets["mean_efficiency"].to_numpy())
 
@@ -314,7 +314,7 @@ def bias(name: str) -> float:
     """
     apart = []
     for tcp, (case, scenario) in recoveries(name).items():
-        data = evidence.table(case, "flows")
+        data = evidence.frame(case, "flows")
         if case == TRACES:
             data = repeating(tcp, "flows")
         elif "agent" in data:
@@ -328,7 +328,7 @@ def bias(name: str) -> float:
 
 def repeating(tcp: str, name: str) -> pd.DataFrame:
     """Return the rows of ns-2's scenario 1 without DFC where nothing is random."""
-    data = evidence.table(TRACES, name)
+    data = evidence.frame(TRACES, name)
     return data[(data["link_rate"] == 370e6) & (data["agent"] == tcp)]
 
 

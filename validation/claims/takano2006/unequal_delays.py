@@ -100,7 +100,7 @@ def packet_level(spread: float) -> tuple[Values, Values]:
 
 def packets(name: str, diffusion: float, host: str = "shaped") -> pd.DataFrame:
     """Return the rows of ns-3's runs with these hosts."""
-    rows = evidence.table(UNEQUAL, name)
+    rows = evidence.frame(UNEQUAL, name)
     return rows[(rows["host"] == host) & (rows["diffusion"] == diffusion)]
 
 

@@ -91,7 +91,7 @@ def runs_of(side: str, buffer: int = LARGE_BUFFER) -> Sides[VegasRuns]:
 def ns2_runs(buffer: int = LARGE_BUFFER) -> VegasRuns:
     """Return ns-2's runs without DFC."""
     case = NS2 if buffer == LARGE_BUFFER else SMALL_BUFFER_RUNS
-    return _of_tables(evidence.table(case, "efficiency"), evidence.table(case, "flows"))
+    return _of_tables(evidence.frame(case, "efficiency"), evidence.frame(case, "flows"))
 
 
 def _of_tables(efficiency: pd.DataFrame, flows: pd.DataFrame) -> VegasRuns:

@@ -132,7 +132,7 @@ def measure() -> SmallBuffers:
         {side: vegas_runs.runs_of(side) for side in vegas_runs.SIDES},
         (vegas_runs.ns2_runs(SMALL_BUFFER), vegas_runs.ns2_runs()),
         max(
-            float(evidence.table(vegas_runs.SMALL_BUFFER_RUNS, "nodes")["peak_queued"].max()),
+            float(evidence.frame(vegas_runs.SMALL_BUFFER_RUNS, "nodes")["peak_queued"].max()),
             float(vegas_runs.packets(WITHOUT, "nodes", SMALL_BUFFER)["peak"].max()),
         ),
         {(side, times): by_threshold(side, times) for side in (WITHOUT, WITH) for times in TIMES},

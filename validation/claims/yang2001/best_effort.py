@@ -111,7 +111,7 @@ def best_effort_alone() -> Effects:
 
 def times_alone(protocol: str, parameter: str, value: int) -> pd.Series[float]:
     """Return the mean time of a protocol under be/be with another queue by seed, s."""
-    frame = evidence.table(QUEUES[0])
+    frame = evidence.frame(QUEUES[0])
     kept = (frame["parameter"] == parameter) & (frame["value"] == str(value))
     flows = frame[kept & (frame["protocol"] == protocol)]
     return flows.groupby("seed")["transfer_time"].mean()

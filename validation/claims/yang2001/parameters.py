@@ -164,7 +164,7 @@ def slots_per_turn() -> Effects:
     few, default = (resent(value, LOST, LOST_SEEDS) for value in (SMALLEST_MULTIPLE, 1.0))
     lost, more = of_runs(few.to_numpy()), of_runs((few / default - 1.0).to_numpy())
     longer = of_runs((time(SMALLEST_MULTIPLE) / time(1.0) - 1.0).to_numpy())
-    values = sorted(evidence.table(TURNS)["value"].unique())
+    values = sorted(evidence.frame(TURNS)["value"].unique())
     curves = {
         kind: Curve(values, [of_runs(_of_value((TURNS, TURNS_SEEDS), "ts/ts", v)[kind].to_numpy()) for v in values])
         for kind in tables.TCP
@@ -253,7 +253,7 @@ def ageing() -> Effects:
     none = {e: share(e, NONE) for e in ("cc/cc", "ts/ts")}
     weights = [2.0 ** (9 - priority) for priority in (1, 2, 3, 4)]
     exact = {"cc/cc": 0.0, "ts/ts": weights[-1] / sum(weights)}
-    times = sorted(evidence.table(AGEING)["value"].unique())
+    times = sorted(evidence.frame(AGEING)["value"].unique())
     times = [time for time in times if time > 0]
     curves = {
         f"cc/cc {kind}": Curve(times, [of_runs(_of_value((AGEING,), "cc/cc", t)[kind].to_numpy()) for t in times])

@@ -139,7 +139,7 @@ def _without_fluid(statements: Mapping[str, Statement]) -> dict[str, Statement]:
 
 def _timeouts(case: str) -> Estimate:
     """Return the mean number of timeouts of a TCP flow under ts/ts."""
-    frame = evidence.table(case)
+    frame = evidence.frame(case)
     flows = frame[(frame["environment"] == "ts/ts") & (frame["protocol"] == "TCP")]
     return of_runs(flows.groupby("seed")["timeouts"].mean().to_numpy())
 
@@ -198,7 +198,7 @@ def unused_slots() -> Effects:
     extra = {}
     for environment in ("ts/ts", "be/be"):
         for discipline in tables.DISCIPLINES:
-            last = _last_ends(evidence.table(tables.case_of(environment, discipline), "sources"))
+            last = _last_ends(evidence.frame(tables.case_of(environment, discipline), "sources"))
             extra[f"{environment} {discipline}"] = of_runs(last / (SIZE * FLOWS / LINK) - 1.0)
     ts = [e for name, e in extra.items() if name.startswith("ts")]
     ends = [float(turns(n)["time"].max()) for n in RATIOS]
@@ -224,7 +224,7 @@ def _last_ends(sources: pd.DataFrame) -> pd.Series[float]:
 def _in_other_settings(case: str) -> dict[str, Estimate]:
     """Return the time beyond what the load needs, relative to it, in the settings of a sweep that are not the default one."""
     found = {}
-    frame = evidence.table(case, "sources")
+    frame = evidence.frame(case, "sources")
     for (parameter, value), runs in frame.groupby(["parameter", "value"]):
         if (parameter, value) not in ((DEFAULT, DEFAULT), ("scale", 1.0)):
             ends = _last_ends(runs)

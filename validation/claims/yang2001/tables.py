@@ -48,7 +48,7 @@ def classes(case: str, statistic: str = "mean") -> pd.DataFrame:
     The index has the run (environment, discipline, ratio of TCP, other parameters, seed), the
     columns are mechanism and class, such as ``("cc", "TCP1")``. Both sources count together.
     """
-    frame = by_kind(evidence.table(case))
+    frame = by_kind(evidence.frame(case))
     known = ("environment", "discipline", "size", "tcp_flows", "parameter", "value", "seed")
     keys = [column for column in known if column in frame]
     groups = frame.groupby([*keys, "mechanism", "kind"], observed=True)["transfer_time"]
@@ -107,7 +107,7 @@ def small_windows(environment: str, discipline: str) -> pd.DataFrame:
 @functools.cache
 def by_flow(environment: str, discipline: str) -> pd.DataFrame:
     """Return the times of the packet runs by seed, where each flow of a class counts once, not each ratio of TCP."""
-    frame = by_kind(evidence.table(case_of(environment, discipline)))
+    frame = by_kind(evidence.frame(case_of(environment, discipline)))
     groups = frame.groupby(["seed", "mechanism", "kind"], observed=True)["transfer_time"]
     return groups.mean().unstack(["mechanism", "kind"])  # noqa: PD010
 
@@ -191,7 +191,7 @@ def against_table(environments: Sequence[str]) -> Estimates:
 @functools.cache
 def by_source(case: str) -> dict[tuple[int, str], pd.Series[float]]:
     """Return the mean times of the classes of each source by seed: the mean over the ratios of TCP."""
-    runs = by_kind(evidence.table(case)).groupby(["source", "kind", "tcp_flows", "seed"])["transfer_time"].mean()
+    runs = by_kind(evidence.frame(case)).groupby(["source", "kind", "tcp_flows", "seed"])["transfer_time"].mean()
     means = runs.groupby(["source", "kind", "seed"]).mean()
     return {
         (int(str(source)), str(kind)): each.droplevel(["source", "kind"])

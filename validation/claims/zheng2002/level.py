@@ -5,6 +5,7 @@ Link, RED, packets, delays, starts and the time measured are those of the bundle
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,6 +94,7 @@ class Runs(NamedTuple):
     link: pd.DataFrame
 
 
+@functools.cache
 def runs(dumbbell: Dumbbell, seeds: int = SEEDS) -> Runs:
     """Return runs of a dumbbell at hopflow's packet level; ``seeds``: how many if none are bundled."""
     flows, links = [], []

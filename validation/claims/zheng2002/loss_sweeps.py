@@ -116,7 +116,7 @@ class Points:
 
 def rows(sweep: str, rule: str, smallest: int = 1, largest: int = LARGEST) -> pd.DataFrame:
     """Return the runs of one rule with ``smallest`` <= k = 1/p <= ``largest``, smallest p first."""
-    table = evidence.table(CASES[sweep][rule])
+    table = evidence.frame(CASES[sweep][rule])
     table = table[(table["rule"] == rule) & table["packets_per_loss"].between(smallest, largest)]
     return table.sort_values("packets_per_loss", ascending=False, kind="stable")
 

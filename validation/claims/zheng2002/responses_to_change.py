@@ -96,7 +96,7 @@ def replay(seed: int) -> Replay:
     The history gets ns-2's first interval, the intervals of its loss events as they come, and the
     open interval of each report.
     """
-    tables = (evidence.table(TRACE, name) for name in ("reports", "events", "packets"))
+    tables = (evidence.frame(TRACE, name) for name in ("reports", "events", "packets"))
     reports, events, packets = (table[table["seed"] == seed] for table in tables)
     history = LossHistory(float(reports["interval_1"].iloc[0]), least_discount=LEAST_DISCOUNT)
     times, lengths = events["time"].to_numpy(), events["interval"].to_numpy()

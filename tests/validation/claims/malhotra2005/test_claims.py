@@ -407,7 +407,7 @@ def test_seeds_are_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
     one["throughput"] = batches.mean(axis=1)
     half_width = stats.t.ppf(0.975, 9) * batches.std(axis=1, ddof=1) / 10**0.5
     one["throughput_half_width"] = half_width
-    monkeypatch.setattr(evidence, "table", lambda _: one)
+    monkeypatch.setattr(evidence, "frame", lambda _: one)
     ((setting, run),) = bundled.runs(bundled.OFF).items()
     assert setting == Setting(high=20, low=5, paused_rate=0.5)
     estimate = run.estimates["throughput"]
