@@ -278,27 +278,30 @@ def audit_headroom(
 def _in_pools(rows: list[RowAudit], assumed: Assumptions) -> list[RowAudit]:
     """Return the audits with the verdicts on rows that share a pool of headroom.
 
-    A row has at most the bytes of the pool. The classes of ports that share it are covered at the same time if the sum of
-    their needs is no larger: each needs its proved headroom, for any frame size where the cell is known, and at most its
-    xoff. A profile may be used by any number of classes.
+    A row has at most the bytes of the pool and those that its own size reserves. The classes of ports that share it are
+    covered at the same time if the sum of what they need of it is no larger: each needs its proved headroom, for any frame
+    size where the cell is known, and at most its xoff, without what its size reserves. Ports that are down need nothing. A
+    profile may be used by any number of classes.
     """
     needed: dict[tuple[str, int], list[int]] = {}
     for audit in rows:
-        if audit.row.pool_size is not None and audit.row.port and not audit.row.no_headroom:
+        row = audit.row
+        if row.pool_size is not None and row.port and row.active and row.drawn and not row.no_headroom:
             in_any_case = audit.needs.any_sizes if assumed.cell > 1 else audit.needs.equal_frames
-            needed.setdefault((audit.row.pool, audit.row.pool_size), []).append(
-                audit.row.xoff if in_any_case is None else min(audit.row.xoff, in_any_case)
-            )
+            need = row.xoff if in_any_case is None else min(row.xoff, in_any_case)
+            needed.setdefault((row.pool, row.pool_size), []).append(max(0, need - (row.xoff - row.drawn)))
     result = []
     for audit in rows:
         row, pool_size = audit.row, audit.row.pool_size
-        if pool_size is None or row.no_headroom:
+        if pool_size is None or not row.drawn or row.no_headroom:
             result.append(audit)
             continue
-        together = needed.get((row.pool, pool_size), []) if row.port else []
-        if row.xoff > pool_size:
-            alone = _audit(row, _judge(dataclasses.replace(row, xoff=pool_size), assumed), audit.remarks)
-            reason = f"{row.pool} has {pool_size:,} B in all: {alone.reason}"
+        together = needed.get((row.pool, pool_size), []) if row.port and row.active else []
+        if row.drawn > pool_size:
+            reserved = row.xoff - row.drawn
+            alone = _audit(row, _judge(dataclasses.replace(row, xoff=reserved + pool_size), assumed), audit.remarks)
+            beside = f", its size reserves {reserved:,} B" if reserved else ""
+            reason = f"{row.pool} has {pool_size:,} B in all{beside}: {alone.reason}"
             audit = dataclasses.replace(alone, reason=reason, remarks=audit.remarks)
         if not row.port:
             remark = f"every class that uses it shares {pool_size:,} B of {row.pool}"

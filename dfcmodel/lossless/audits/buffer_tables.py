@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hopflow.checks import instance, instances, integer, one_number
+from hopflow.checks import flag, instance, instances, integer, one_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BufferRow", "BufferTable", "Watermark"]
+__all__ = ["BufferRow", "BufferTable", "Watermark", "drawn_from_pool"]
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,12 @@ class BufferRow:
     no_headroom
         Why a class with PFC has no headroom; empty where it has.
     pool, pool_size
-        The pool of headroom that the row shares with others, and its bytes; empty and None: the row has its own.
+        The pool of headroom that the row shares with others, and its bytes; empty and None: the row has its own. What
+        ``size`` reserves above ``xon`` is not taken from the pool (`drawn`).
     remarks
         What else its file says of the row.
+    active
+        Whether its port is up. Others take nothing from the pool.
 
     Raises
     ------
@@ -63,9 +66,11 @@ class BufferRow:
     pool: str = ""
     pool_size: int | None = None
     remarks: tuple[str, ...] = ()
+    active: bool = True
 
     def __post_init__(self) -> None:
         _check(self, "xoff")
+        flag("active", self.active)
         for name in ("xon", "size", "pool_size"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, integer(name, getattr(self, name), 0, 10**12, why="bytes"))
@@ -74,6 +79,26 @@ class BufferRow:
         if self.priority is not None:
             integer("priority", self.priority, 0, 7, why="a class of traffic")
         object.__setattr__(self, "remarks", instances("remarks", self.remarks, str, "a text") if self.remarks else ())
+
+    @property
+    def drawn(self) -> int:
+        """Bytes of xoff that its pool must hold, see `drawn_from_pool`; all of them where the row has its own headroom."""
+        return drawn_from_pool(self.xoff, self.xon, self.size)
+
+
+def drawn_from_pool(xoff: int, xon: int | None, size: int | None) -> int:
+    """Return the bytes that a class takes from the headroom of its pool: xoff without what its size reserves above xon.
+
+    A profile reserves all of its headroom with a size of xon + xoff, and none with a size of xon. Where xon is 0 or not
+    given, as for Broadcom's chips, a size below xoff is the guaranteed minimum, which is full before headroom is used.
+
+    >>> drawn_from_pool(34816, 19456, 19456), drawn_from_pool(34816, 19456, 54272), drawn_from_pool(393192, 0, 18796)
+    (34816, 0, 393192)
+    """
+    reserved = (size or 0) - (xon or 0)
+    if not xon and reserved < xoff:
+        return xoff
+    return min(xoff, max(0, xoff - reserved))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,8 @@
 
 A row is a class of a port: rate and cable are the port's (tables ``PORT`` and ``CABLE_LENGTH``), xoff is that of the profile
 of its priority group (``BUFFER_PG``, ``BUFFER_PROFILE``). A class with PFC (``PORT_QOS_MAP``) whose group has no xoff is a row without
-headroom. Where the pool of the profile has an xoff (``BUFFER_POOL``), this is the headroom that all groups of the pool share. Without
-one, and in the dynamic buffer model, ``over_subscribe_ratio`` (``DEFAULT_LOSSLESS_BUFFER_PARAMETER``) divides the sum of their xoff. All
+headroom. Where the pool of the profile has an xoff (``BUFFER_POOL``), this is the headroom that all groups of the pool share, each for
+what its size does not reserve. Without one, and in the dynamic buffer model, ``over_subscribe_ratio`` (``DEFAULT_LOSSLESS_BUFFER_PARAMETER``) divides the sum of their xoff. All
 other tables are skipped.
 """
 
@@ -13,6 +13,7 @@ import difflib
 import re
 from typing import Any
 
+from dfcmodel.lossless.audits.buffer_tables import drawn_from_pool
 from dfcmodel.lossless.audits.profiles import (
     EGRESS,
     NO_XOFF,
@@ -63,6 +64,7 @@ FLAT = re.compile(rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])
 MAX_TABLES = 2000
 """Tables of a configuration; SONiC has some hundreds."""
 CLASSES = range(8)
+DOWN = "admin_status is down"
 
 
 def read_configuration(text: str) -> Found:
@@ -228,7 +230,7 @@ class _Configuration:
         totals: dict[str, int] = {}
         for (port, _), reference in self.groups.items() if self.ratio else ():
             name, profile = self.profiles.get(bare_name(reference), (bare_name(reference), {}))
-            if self.tables["PORT"].get(port, {}).get("admin_status") == "down" or self.cables.get(port) == 0.0:
+            if self._is_down(port) or self.cables.get(port) == 0.0:
                 continue
             if name == "NULL" or profile.get("headroom_type") == "dynamic":
                 return {}
@@ -236,12 +238,18 @@ class _Configuration:
             totals[pool] = totals.get(pool, 0) + _drawn(name, profile)
         return {pool: -(-total // self.ratio) for pool, total in totals.items() if total}
 
+    def _is_down(self, port: str) -> bool:
+        """Return whether a port is shut down."""
+        return self.tables["PORT"].get(port, {}).get("admin_status") == "down"
+
     def _with_pool(self, row: DraftRow, profile: Fields) -> DraftRow:
         """Return a row with the pool of headroom of its profile, if that has one."""
         pool = pool_name(str(profile.get("pool", "")))
+        if not _drawn(row.profile, profile):
+            return row
         if pool in self.shared:
             return row._replace(pool=pool, pool_size=self.shared[pool])
-        if not self.ratio or not _drawn(row.profile, profile):
+        if not self.ratio:
             return row
         if pool in self.divided:
             divided = f"{pool} has the sum of its classes divided by {RATIO} = {self.ratio}"
@@ -264,6 +272,7 @@ class _Configuration:
         name, fields = self.profiles.get(bare, (bare, {}))
         row = DraftRow(
             place, self.speeds.get(port), self.cables.get(port), 0, profile=name, port=port, priority=group,
+            active=not self._is_down(port),
             absent=tuple(table for table in ("PORT", "CABLE_LENGTH") if not self.tables[table]),
         )  # fmt: skip
         if "xoff" in fields:
@@ -272,6 +281,8 @@ class _Configuration:
         if row.xoff > 0:
             if self.paused is not None and not has_pfc:
                 row = row._replace(remarks=(*row.remarks, "PFC is not enabled for this class"))
+            if not row.active:
+                row = row._replace(remarks=(*row.remarks, DOWN))
             rows.append(row)
             return
         null = bare == "NULL"
@@ -286,8 +297,8 @@ class _Configuration:
         lossless = has_pfc or (self.paused is None and (null or named_port(bare) is not None))
         if self.dynamic and (null or fields.get("headroom_type") == "dynamic"):
             skipped.append((place, "the buffer model is dynamic: the switch computes its headroom"))
-        elif lossless and self.tables["PORT"].get(port, {}).get("admin_status") == "down":
-            skipped.append((place, f"{why}; admin_status is down"))
+        elif lossless and not row.active:
+            skipped.append((place, f"{why}; {DOWN}"))
         elif lossless:
             rows.append(row._replace(no_headroom=why))
         elif bare not in self.profiles:
@@ -295,11 +306,8 @@ class _Configuration:
 
 
 def _drawn(name: str, profile: Fields) -> int:
-    """Return the bytes that a class takes from the headroom of its pool: what its size does not reserve of xon and xoff."""
-    if "xoff" not in profile:
-        return 0
-    xoff, xon, size = numbers_of(name, profile)
-    return max(0, xoff + (xon or 0) - (size or 0))
+    """Return the bytes that a class takes from the headroom of its pool."""
+    return drawn_from_pool(*numbers_of(name, profile)) if "xoff" in profile else 0
 
 
 def _classes(place: str, text: str) -> list[int]:

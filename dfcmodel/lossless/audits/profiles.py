@@ -64,6 +64,7 @@ class DraftRow(NamedTuple):
     pool: str = ""
     pool_size: int | None = None
     remarks: tuple[str, ...] = ()
+    active: bool = True
     absent: tuple[str, ...] = ()
     """Tables that the file does not have, in whose place the profile's name may stand."""
 

@@ -74,13 +74,15 @@ def test_a_template_gives_constants_and_names_what_is_computed(tmp_path) -> None
     assert table.skipped == (("pg_lossless_400000_40m_profile", "its xoff is computed: {{ size * 2 }}"),)
 
 
-def pooled(xoff: str | None, ports: int) -> list[tuple[RowVerdict, str]]:
+def pooled(
+    xoff: str | None, ports: int, *, xon: str = "19456", size: str = "19456", down: tuple[str, ...] = ()
+) -> list[tuple[RowVerdict, str]]:
     """Return the verdicts on ports of 100 Gb/s and 300 m, which need 81,088 B each, with a pool of headroom."""
     names = [f"Ethernet{4 * n}" for n in range(ports)]
     pool = {"mode": "dynamic", "type": "ingress", "size": "7719936"}
-    profile = {"pool": "[BUFFER_POOL|lossless]", "xon": "19456", "xoff": "165888", "size": "19456"}
+    profile = {"pool": "[BUFFER_POOL|lossless]", "xon": xon, "xoff": "165888", "size": size}
     data = {
-        "PORT": {key: {"speed": "100000"} for key in names},
+        "PORT": {key: {"speed": "100000", "admin_status": "down" if key in down else "up"} for key in names},
         "CABLE_LENGTH": {"AZURE": dict.fromkeys(names, "300m")},
         "PORT_QOS_MAP": {key: {"pfc_enable": "3"} for key in names},
         "BUFFER_POOL": {"lossless": pool if xoff is None else {**pool, "xoff": xoff}},
@@ -168,6 +170,30 @@ def test_classes_of_a_pool_are_covered_together_if_it_has_the_sum_of_their_needs
     rows = pooled(str(3 * 81088 - 1), 3)
     assert [verdict for verdict, _ in rows] == [RowVerdict.SHARED_POOL] * 3
     assert rows[0][1].startswith("lossless has 243,263 B for 3 rows that need 243,264 B at the same time")
+
+
+def test_a_class_takes_from_its_pool_what_its_size_does_not_reserve() -> None:
+    """With a size of xon + xoff it takes nothing, with 60,000 B above xon 21,088 of the 81,088 B that it needs."""
+    assert [verdict for verdict, _ in pooled("1000", 3, size=str(19456 + 165888))] == [RowVerdict.FULL_SIZE] * 3
+    assert [verdict for verdict, _ in pooled("1000", 3, xon="0", size="165888")] == [RowVerdict.FULL_SIZE] * 3
+    part = str(19456 + 60000)
+    assert [verdict for verdict, _ in pooled(str(3 * 21088), 3, size=part)] == [RowVerdict.FULL_SIZE] * 3
+    rows = pooled(str(3 * 21088 - 1), 3, size=part)
+    assert [verdict for verdict, _ in rows] == [RowVerdict.SHARED_POOL] * 3
+    assert rows[0][1].startswith("lossless has 63,263 B for 3 rows that need 63,264 B at the same time")
+    verdict, reason = pooled("21087", 1, size=part)[0]
+    assert verdict is RowVerdict.FASTER_PEER
+    assert reason.startswith("lossless has 21,087 B in all, its size reserves 60,000 B: ")
+    minimum = pooled(str(3 * 81088 - 1), 3, xon="0", size="60000")  # of Broadcom's chips: full before headroom is used
+    assert [verdict for verdict, _ in minimum] == [RowVerdict.SHARED_POOL] * 3
+
+
+def test_ports_that_are_down_take_nothing_from_a_pool() -> None:
+    rows = pooled(str(2 * 81088), 3, down=("Ethernet4",))
+    assert [verdict for verdict, _ in rows] == [RowVerdict.FULL_SIZE] * 3
+    assert [verdict for verdict, _ in pooled(str(2 * 81088 - 1), 3, down=("Ethernet4",))] == [
+        RowVerdict.SHARED_POOL, RowVerdict.FULL_SIZE, RowVerdict.SHARED_POOL
+    ]  # fmt: skip
 
 
 def test_csv_with_and_without_optional_columns(tmp_path) -> None:
