@@ -740,7 +740,7 @@ def _switch_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         skipped="; ".join((
             *(f"`{name}`: {_names(n for n in config_databases.FIELDS[name] if n not in fields)}" for name, fields in used.items()),
             "other fields of `PORT` and `DEVICE_METADATA`",
-            "ports whose `CABLE_LENGTH` is `0m`, which SONiC does not use; the audit names them",
+            f"ports whose `CABLE_LENGTH` is `0m`, which SONiC does not use, and `{config_databases.TRAFFIC}`; the audit names them",
             f"other tables, unless their name resembles one of {_names(config_databases.TABLES)}",
         )) + ".",
         units="Speed in Mb/s, at least 1000; cable with its unit; others in bytes.", limits=f"{limits[:-1]}, {config_databases.MAX_TABLES:,} tables.",

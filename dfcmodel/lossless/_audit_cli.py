@@ -28,7 +28,7 @@ def in_bytes(text: str | None) -> Any:
 
 TABLE = cli.Parameter(audit_headroom)
 SIZE = cli.Parameter(audit_headroom, lambda _, text: in_bytes(text), "192 or 9kB")
-TIME = cli.Parameter(audit_headroom, lambda _, text: text, "1.2us or 905quanta")
+TIME = cli.Parameter(audit_headroom, lambda _, text: text, "1.2us")
 
 
 @dataclass(frozen=True)

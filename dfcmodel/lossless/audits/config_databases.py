@@ -49,6 +49,8 @@ POOL_FIELDS = ("type", "mode", "size", "xoff", "percentage")
 LOSSLESS_PARAMETERS = "DEFAULT_LOSSLESS_BUFFER_PARAMETER"
 """SONiC's table of the dynamic buffer model. Only over_subscribe_ratio is used."""
 RATIO = "over_subscribe_ratio"
+TRAFFIC = "LOSSLESS_TRAFFIC_PATTERN"
+"""SONiC's table of the dynamic buffer model with the largest lossless frame and the share of small packets. Not used, but named."""
 FIELDS = {
     "BUFFER_POOL": (*POOL_FIELDS, "NULL"),
     LOSSLESS_PARAMETERS: ("default_dynamic_th", RATIO, "NULL"),
@@ -57,7 +59,7 @@ FIELDS = {
     "PORT_QOS_MAP": (*QOS_FIELDS, "NULL"),
 }
 """Fields of tables whose unknown fields are refused."""
-TABLES = ("PORT", "CABLE_LENGTH", "DEVICE_METADATA", *FIELDS, *PFC_MAPS)
+TABLES = ("PORT", "CABLE_LENGTH", "DEVICE_METADATA", *FIELDS, *PFC_MAPS, TRAFFIC)
 SIMILAR = 0.88
 """Ratio of `difflib` from which on the name of a table is taken for a misspelt one of `TABLES`."""
 FLAT = re.compile(rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])(?P<name>.+)", re.DOTALL)
@@ -134,7 +136,9 @@ class _Configuration:
         }
         self.cables = self._cables()
         self.groups = self._groups()
+        self.unmapped: dict[tuple[str, int], str] = {}
         self.paused = self._paused()
+        self.pools = {pool_name(name) for name in tables["BUFFER_POOL"]}
         self.shared: dict[str, int] = {}
         for name, fields in tables["BUFFER_POOL"].items():
             if size := shared_headroom(f"BUFFER_POOL, {name}", fields.get("xoff")):
@@ -193,11 +197,17 @@ class _Configuration:
             priorities = [n for part in listed.split(",") if listed for n in _classes(place, part)]
             chosen = bare_name(str(fields.get("pfc_to_pg_map", ""))).rpartition("|")[2]
             to_group = next((self.tables[t][chosen] for t in PFC_MAPS if chosen in self.tables[t]), {})  # fmt: skip
-            groups = [_classes(place, str(to_group.get(str(n), n)))[0] for n in dict.fromkeys(priorities)]
+            groups = {n: _classes(place, str(to_group.get(str(n), n)))[0] for n in dict.fromkeys(priorities)}
             for port in key.split(",") if key != "global" else ():
                 if port in paused:
                     raise ValueError(f"{place}: {port} is given twice")
-                paused[port] = groups
+                paused[port] = list(groups.values())
+                for priority, group in groups.items() if chosen else ():
+                    if str(priority) not in to_group:
+                        what = f"no priority {priority}" if to_group else "no objects of this name in the file"
+                        self.unmapped[port, group] = (
+                            f"pfc_to_pg_map {chosen} has {what}: its group is taken to be {group}"
+                        )
         return paused if self.tables["PORT_QOS_MAP"] else None
 
     def rows(self) -> Found:
@@ -219,6 +229,11 @@ class _Configuration:
             elif bare not in used:
                 rate, cable = named_port(name) or (None, None)
                 rows.append(self._with_pool(DraftRow(name, rate, cable, *numbers_of(name, fields), name), fields))
+        for name, fields in self.tables[TRAFFIC].items():
+            listed = ", ".join(f"{key} = {value}" for key, value in fields.items())
+            skipped.append(
+                (f"{TRAFFIC}, {name}", f"{listed}: not used; give the largest lossless frame as lossless_mtu")
+            )
         return rows, skipped
 
     def _divided_headroom(self) -> dict[str, int]:
@@ -249,6 +264,8 @@ class _Configuration:
             return row
         if pool in self.shared:
             return row._replace(pool=pool, pool_size=self.shared[pool])
+        if pool and self.tables["BUFFER_POOL"] and pool not in self.pools:
+            return row._replace(remarks=(*row.remarks, f"its pool {format_value(pool)} is not in BUFFER_POOL"))
         if not self.ratio:
             return row
         if pool in self.divided:
@@ -278,6 +295,8 @@ class _Configuration:
         if "xoff" in fields:
             xoff, xon, size = numbers_of(name, fields)
             row = self._with_pool(row._replace(xoff=xoff, xon=xon, size=size), fields)
+        if note := self.unmapped.get((port, group)):
+            row = row._replace(remarks=(*row.remarks, note))
         if row.xoff > 0:
             if self.paused is not None and not has_pfc:
                 row = row._replace(remarks=(*row.remarks, "PFC is not enabled for this class"))

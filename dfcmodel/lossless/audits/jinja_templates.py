@@ -74,7 +74,9 @@ def read_template(text: str) -> Found:
                 if "{" in xoff or plain.branch_at(match.start()) or STATEMENT in body:
                     skipped.append((name, "the headroom that its classes share depends on statements"))
                 elif size := shared_headroom(name, xoff):
-                    pools[name] = size
+                    pool = pool_name(name)
+                    if pools.setdefault(pool, size) != size:
+                        raise ValueError(f"{name}: xoff = {size}: the pool is also given with {pools[pool]}")
             continue
         visited.add(match.start())
         branch = plain.branch_at(match.start())

@@ -129,7 +129,7 @@ def read_table(
 
 def _kind_of(text: str) -> str:
     """Return the kind of a text: a template has names to fill in, a database is JSON, CSV has commas."""
-    if re.search(r"\{[%{]", text):
+    if re.search(r"\{[%{#]", text):
         return "template"
     first = next((line for line in text.splitlines() if line.strip()), "")
     if re.match(r"\s*\[\s*\{", text):

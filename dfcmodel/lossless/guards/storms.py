@@ -123,7 +123,7 @@ def storm_spread(
     Parameters
     ----------
     routes
-        Nodes of each of F flows, from its sender to its receiver.
+        Nodes of each of F flows, from its sender to its receiver. `Route` objects must have one class.
     rates
         Of the flows, shape (F,) or one for all: bytes/s or packets/s.
     storm
@@ -139,7 +139,7 @@ def storm_spread(
     Raises
     ------
     ValueError
-        For no routes, rates of another shape, an unknown place of buffers, and a storm at a link that no route uses.
+        For no routes, routes of several classes, rates of another shape, an unknown place of buffers, and a storm at a link that no route uses.
 
     Examples
     --------
@@ -148,7 +148,13 @@ def storm_spread(
     >>> storm_spread(line, 1e9, [("c", "d")], threshold=1e5).stopped
     {('c', 'd'): 0.0, ('b', 'c'): 0.0001, ('a', 'b'): 0.0002}
     """
-    paths = [list(route.nodes) for route in listed_routes(routes)]
+    listed = listed_routes(routes)
+    classes = sorted({priority for route in listed for *_, priority in route.channels()})
+    if len(classes) > 1:
+        raise ValueError(
+            f"routes have the classes {', '.join(map(str, classes))}: must be one class, which the storm pauses"
+        )
+    paths = [list(route.nodes) for route in listed]
     if not paths:
         raise ValueError("routes = []: must have a route at least")
     given = number("rates", rates, above=0.0)

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
+from hopflow.checks import choice, integer, one_number
 from hopflow.results import Described
 from hopflow.units import WithUnit, quantities
 
@@ -375,7 +375,7 @@ class Pause(Discipline):
         one_number("high", self.high, above=0.0)
         one_number("low", self.low, at_least=0.0, at_most=self.high, hint="low <= high")
         if self.quanta is not None:
-            one_number("quanta", self.quanta, at_least=1, at_most=65535)
+            integer("quanta", self.quanta, 1, 65535)
         one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
         one_number("paused_rate", self.paused_rate, at_least=0.0, hint="in packets/s")
 

@@ -317,6 +317,37 @@ def test_priorities_are_mapped_to_groups_by_the_map_of_the_port() -> None:
     assert rows[1].remarks == ("PFC is not enabled for this class",)
 
 
+def test_priorities_without_a_group_in_the_map_of_the_port_are_named() -> None:
+    port = {"Ethernet8": {"pfc_enable": "3,4", "pfc_to_pg_map": "[PFC_PRIORITY_TO_PRIORITY_GROUP_MAP|AZURE]"}}
+    absent = read_table(configuration(PORT_QOS_MAP=port)).rows
+    what = "pfc_to_pg_map AZURE has no objects of this name in the file: its group is taken to be"
+    assert [row.remarks for row in absent] == [(f"{what} {n}",) for n in (3, 4)]
+    part = {"PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": {"AZURE": {"3": "3"}}}
+    rows = read_table(configuration(PORT_QOS_MAP=port, **part)).rows
+    assert [row.remarks for row in rows] == [(), ("pfc_to_pg_map AZURE has no priority 4: its group is taken to be 4",)]
+
+
+def test_a_pool_that_is_not_in_the_file_and_the_traffic_of_the_switch_are_named() -> None:
+    profile = {NAMED: {"xoff": "165568", "pool": "ingress_losless_pool"}}
+    pools = {"ingress_lossless_pool": {"type": "ingress", "xoff": "100"}}
+    traffic = {"AZURE": {"mtu": "1024", "small_packet_percentage": "100"}}
+    table = read_table(configuration(BUFFER_PROFILE=profile, BUFFER_POOL=pools, LOSSLESS_TRAFFIC_PATTERN=traffic))
+    assert [row.remarks for row in table] == [("its pool 'ingress_losless_pool' is not in BUFFER_POOL",)] * 2
+    assert dict(table.skipped)["LOSSLESS_TRAFFIC_PATTERN, AZURE"].startswith(
+        "mtu = 1024, small_packet_percentage = 100: not used"
+    )
+
+
+def test_a_template_has_pools_by_any_of_their_names() -> None:
+    text = """{# swssconfig #}
+"BUFFER_POOL_TABLE:lossless": { "size": "9", "type": "ingress", "xoff": "999" },
+"BUFFER_PROFILE_TABLE:pg_lossless_100000_40m_profile": { "pool": "[BUFFER_POOL_TABLE:lossless]", "xoff": "51200" }"""
+    assert [row.pool_size for row in read_table(io.StringIO(text))] == [999]
+    other = '"lossless": { "type": "ingress", "xoff": "1000" }'
+    with pytest.raises(ValueError, match="lossless: xoff = 1000: the pool is also given with 999"):
+        read_table(io.StringIO(f"{text}, {other}"))
+
+
 @pytest.mark.parametrize(
     ("name", "rate", "cable"),
     [

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dfcmodel import CBR, Flow, Link, Packets, Pause, Scenario, simulate
-from dfcmodel.lossless import fat_tree, storm_spread
+from dfcmodel.lossless import Route, fat_tree, storm_spread
 
 
 def test_fill_times_add_up_along_a_line() -> None:
@@ -90,6 +90,7 @@ def test_links_may_come_as_a_table() -> None:
     ("changed", "message"),
     [
         ({"routes": [["a"]]}, "routes\\[0\\]"),
+        ({"routes": [Route(["a", "b"], 3), Route(["a", "b"], 4)]}, "routes have the classes 3, 4: must be one class"),
         ({"rates": [1.0, 2.0]}, "rates has shape"),
         ({"rates": 0.0}, "rates = 0"),
         ({"storm": [("b", "a")]}, "storm: no route uses"),
