@@ -378,7 +378,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "audit_headroom": {"table": rows, "cell": 254},
         "identify": {"given": rows},
         "credits": {"rate": "100Gbps", "cable": "5m", **of_port, "message": 72, "behind_frame": True, "update": 0.0,
-                    "cut_through": False},
+                    "cut_through": False, "overhead": 20},
         "link_retry": {"rate": "100Gbps", "cable": "5m"},
         "chip": {"name": "tomahawk5"},
         "BufferRow": {"rate": 1e11, "cable": 5.0, "xoff": 44_032},

@@ -17,7 +17,12 @@ from dfcmodel.lossless.paused.paused_links import OVERHEAD, PREAMBLE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CreditScenario", "CreditWitness"]
+__all__ = ["CreditScenario", "CreditWitness", "preamble_of"]
+
+
+def preamble_of(overhead: int) -> int:
+    """Return the part of the overhead of a frame that comes before it, in bit times: at most that of Ethernet."""
+    return min(PREAMBLE, overhead)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +44,8 @@ class CreditScenario:
         Whether a frame is received completely before it is forwarded.
     returning
         Bit times from the end of a frame at the receiver's output until the sender can use its credits; None: never.
+    overhead
+        Bit times on the line beside each frame, of which `preamble_of` come before it.
 
     Examples
     --------
@@ -53,6 +60,7 @@ class CreditScenario:
     forwarding: int
     stored: bool
     returning: int
+    overhead: int = OVERHEAD
 
     def run(self) -> int:
         """Return the number of frames that wait for credits."""
@@ -72,8 +80,8 @@ class CreditScenario:
             waits += start > ready
             free -= cells
             out = max(out, start + self.forwarding + 8 * size * self.stored)
-            pending.append((out + PREAMBLE + 8 * size + self.returning, cells))
-            start, out = start + 8 * size + OVERHEAD, out + 8 * size + OVERHEAD
+            pending.append((out + preamble_of(self.overhead) + 8 * size + self.returning, cells))
+            start, out = start + 8 * size + self.overhead, out + 8 * size + self.overhead
         return waits
 
 

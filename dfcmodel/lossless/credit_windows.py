@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from dfcmodel.lossless.credit_runs import CreditScenario, CreditWitness
+from dfcmodel.lossless.credit_runs import CreditScenario, CreditWitness, preamble_of
 from dfcmodel.lossless.datasheets import DATASHEET_UNITS, CreditDatasheet
 from dfcmodel.lossless.paused.headroom_items import FIBRE, Item
-from dfcmodel.lossless.paused.paused_links import OVERHEAD, PREAMBLE, SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.paused.paused_links import OVERHEAD, SMALLEST_FRAME, PausedLink
 from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
 from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames_and_cell, metres
 from hopflow.checks import flag, one_number
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["RequiredCredits", "credits"]
 
 SOURCES = {
-    "frame received before it is forwarded": ("lossless_mtu + 8 B", "store and forward"),
-    "frame that leaves": ("lossless_mtu + 8 B", "credits return when its last bit has left"),
-    "frame leaving the receiver": ("mtu + 20 B", "frames are not interrupted"),
+    "frame received before it is forwarded": ("lossless_mtu + {preamble} B", "store and forward"),
+    "frame that leaves": ("lossless_mtu + {preamble} B", "credits return when its last bit has left"),
+    "frame leaving the receiver": ("mtu + {overhead} B", "frames are not interrupted"),
     "credit message": ("message", "with its preamble"),
     "waiting for the next message": ("rate x update / 8", "longest time between two returns"),
     "pipeline": ("rate x pipeline / 8", "data sheets of receiver and sender"),
@@ -42,15 +42,36 @@ SOURCES = {
     "gearbox": ("2 rate x gearbox / 8", "data sheet of retimer or gearbox"),
     "cable": ("2 rate x cable / velocity / 8", "propagation, both ways"),
     "frame that starts": ("lossless_mtu", "it needs credits for all of its cells"),
-    "preambles, gaps and phase": ("- 20 B per frame, and the rest", "IEEE 802.3 3.2, 4.4.2"),
+    "preambles, gaps and phase": (
+        "- {overhead} B per frame, and the rest",
+        "preamble and gap, of Ethernet IEEE 802.3 3.2, 4.4.2",
+    ),
     "rounding to credits": ("credits x credit - bytes of frames", "a credit is a whole cell"),
 }
 DELAYS = ("interface", "gearbox", "pipeline")
 DEFAULTS: CreditDatasheet = {
     "interface": 0.0, "gearbox": 0.0, "pipeline": 0.0, "velocity": FIBRE, "smallest": SMALLEST_FRAME,
     "message": 72, "behind_frame": True, "update": 0.0, "cut_through": False,
+    "overhead": OVERHEAD // 8,
 }  # fmt: skip
 """Of the keywords of a datasheet."""
+
+
+MAX_OVERHEAD = 1000
+"""Bytes on the line beside a frame, at most."""
+
+
+@dataclass(frozen=True)
+class CreditedLink(PausedLink):
+    """A link under credits, whose frames may have another overhead than that of Ethernet.
+
+    Parameters
+    ----------
+    overhead
+        Bytes on the line beside each frame that are not stored.
+    """
+
+    overhead: int = OVERHEAD // 8
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -76,7 +97,7 @@ class RequiredCredits(Result):
     True
     """
 
-    link: PausedLink
+    link: CreditedLink
     delays: dict[str, int]
     credit_given: bool
     stored: bool
@@ -84,7 +105,7 @@ class RequiredCredits(Result):
     @cached_property
     def burst(self) -> Burst:
         """The frames that are sent before the credits of a frame before them return."""
-        return largest_drain(self.link, sum(self.delays.values()) - OVERHEAD)
+        return largest_drain(self.link, sum(self.delays.values()) - 8 * self.link.overhead)
 
     @property
     def credits(self) -> int:
@@ -112,9 +133,10 @@ class RequiredCredits(Result):
         parts["preambles, gaps and phase"] = frames - sum(parts.values())
         parts["rounding to credits"] = self.bytes - frames
         cell = self.link.cell
+        sizes = {"preamble": preamble_of(8 * self.link.overhead) // 8, "overhead": self.link.overhead}
         return tuple(
             Item(
-                name, *SOURCES[name], (parts[name], parts[name]),
+                name, SOURCES[name][0].format(**sizes), SOURCES[name][1], (parts[name], parts[name]),
                 (parts[name] / cell, parts[name] / cell) if cell > 1 else None, parts[name] / self.bytes,
             )
             for name in SOURCES
@@ -127,10 +149,12 @@ class RequiredCredits(Result):
         frames = np.repeat(np.array(sizes), [count for _, count in self.burst.runs])
         frames = np.concatenate([[self.link.lossless_mtu], frames]).astype(np.int64)
         way = self.link.cable + self.link.gearbox
-        stored = self.delays.get("frame received before it is forwarded", PREAMBLE)
+        overhead = 8 * self.link.overhead
+        preamble = preamble_of(overhead)
+        stored = self.delays.get("frame received before it is forwarded", preamble)
         forwarding = stored - 8 * self.link.lossless_mtu * self.stored + way
-        returning = sum(self.delays.values()) - stored - way - PREAMBLE
-        scenario = CreditScenario(frames, self.link.cell, self.credits, forwarding, self.stored, returning)
+        returning = sum(self.delays.values()) - stored - way - preamble
+        scenario = CreditScenario(frames, self.link.cell, self.credits, forwarding, self.stored, returning, overhead)
         return CreditWitness.of(scenario)
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,7 +186,7 @@ class RequiredCredits(Result):
 
 @declares(
     rate="bit_rate", cable="length", mtu="size", lossless_mtu="size", credit="size", message="size",
-    update="time", **DATASHEET_UNITS,
+    update="time", overhead="size", **DATASHEET_UNITS,
 )  # fmt: skip
 @takes_keywords(CreditDatasheet, DEFAULTS)
 def credits(
@@ -177,8 +201,10 @@ def credits(
 ) -> RequiredCredits:
     """Return the least credits with which a link loses nothing and a sender at line rate never waits.
 
-    InfiniBand, CBFC of Ultra Ethernet and NVLink are of this kind. What differs between them is in the parameters:
-    the size of a credit, the message that returns it, and whether it waits behind a frame.
+    InfiniBand, Fibre Channel, CBFC of Ultra Ethernet and NVLink are of this kind. What differs between them is in the
+    parameters: the size of a credit, the message that returns it, whether it waits behind a frame, and the bytes beside
+    each frame on the line, which are those of Ethernet by default. ``rate`` is that of the bytes: 850 Mb/s for 1.0625 GBd of
+    an 8b/10b code.
 
     Parameters
     ----------
@@ -204,6 +230,9 @@ def credits(
         Longest time between two messages.
     cut_through
         Whether the receiver forwards a frame before it is complete.
+    overhead
+        Bytes on the line beside each frame, such as preamble and gap; 20 of Ethernet. Fewer need more credits, as more small
+        frames fit into the loop.
     interface, gearbox, pipeline
         Delays as in `headroom`; ``pipeline`` is from the freed cell to the message, and from the message to its use.
     velocity
@@ -226,19 +255,24 @@ def credits(
     """
     given = check_keywords(credits, datasheet)
     bits = bit_rate("rate", rate)
+    overhead = frame_size("overhead", given["overhead"], least=0)
+    if overhead > MAX_OVERHEAD:
+        raise ValueError(f"overhead = {given['overhead']!r}: must be at most {MAX_OVERHEAD} bytes")
+    preamble = preamble_of(8 * overhead)
     big, small, size = frames_and_cell(mtu, lossless_mtu, credit, "credit")
     stored = not flag("cut_through", given["cut_through"])
     speed = one_number("velocity", given["velocity"], at_least=1e8, at_most=3e8, hint="in m/s")
     small_share = one_number("small_packets", small_packets, at_least=0.0, at_most=1.0)
     interface, gearbox, pipeline = (bit_times(name, given[name], bits) for name in DELAYS)
-    link = PausedLink(
+    link = CreditedLink(
         bits, big, small, size, small_share, cable=bit_times("cable", metres("cable", cable) / speed, bits),
         interface=interface, gearbox=gearbox, pipeline=pipeline, smallest=frame_size("smallest", given["smallest"]),
+        overhead=overhead,
     )  # fmt: skip
     delays = {
-        "frame received before it is forwarded": PREAMBLE + 8 * small * stored,
-        "forwarding": PREAMBLE,
-        "frame leaving the receiver": (8 * big + OVERHEAD) * flag("behind_frame", given["behind_frame"]),
+        "frame received before it is forwarded": preamble + 8 * small * stored,
+        "forwarding": preamble,
+        "frame leaving the receiver": 8 * (big + overhead) * flag("behind_frame", given["behind_frame"]),
         "credit message": 8 * frame_size("message", given["message"], least=1),
         "waiting for the next message": bit_times("update", given["update"], bits),
         "pipeline": link.pipeline, "interface": link.interface,

@@ -45,6 +45,7 @@ class CreditDatasheet(Datasheet, total=False):
     behind_frame: bool
     update: Given
     cut_through: bool
+    overhead: Given
 
 
 class PauseDatasheet(Datasheet, total=False):

@@ -112,6 +112,11 @@ class PausedLink:
             integer(name, getattr(self, name), 0, 10**13, why="bit times")
 
     @property
+    def overhead(self) -> int:
+        """Bytes on the line beside each frame that are not stored: preamble and gap."""
+        return OVERHEAD // 8
+
+    @property
     def delays(self) -> dict[str, int]:
         """Bit times by cause, from the first cell above the threshold to the last frame's start."""
         frame = 8 * PAUSE_FRAME + OVERHEAD

@@ -14,16 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.lossless.paused.paused_links import OVERHEAD
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.lossless.paused.paused_links import PausedLink
 
 __all__ = ["FrameCounts", "frame_counts"]
-
-WIRE = OVERHEAD // 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +76,7 @@ def frame_counts(link: PausedLink, small: int, budget: int) -> FrameCounts:
     ([1, 8], [0.5, 0.5])
     """
     share, big = link.small_packets, link.lossless_mtu
-    light, heavy = small + WIRE, big + WIRE
+    light, heavy = small + link.overhead, big + link.overhead
     large = np.arange(budget // heavy + 1)
     counts = np.arange(-(-heavy // light) + 1)  # the numbers of small frames at which one can be the last
     most = (budget - large * heavy) // light

@@ -106,11 +106,11 @@ def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     """Return the largest burst of frames of ``lossless_mtu`` bytes; a head fills the rest."""
     size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
     if not head:
-        frames = budget // (size + WIRE) + 1
+        frames = budget // (size + link.overhead) + 1
         return Burst(0, 0, ((size, frames),), frames * cells)
     tail = size - (cells - 1) * link.cell  # bytes in the last cell
-    between = max(0, (budget - tail) // (size + WIRE))
-    spare = budget - between * (size + WIRE) - tail
+    between = max(0, (budget - tail) // (size + link.overhead))
+    spare = budget - between * (size + link.overhead) - tail
     head_cells = min(cells, 1 + spare // link.cell)
     first = tail + (head_cells - 1) * link.cell
     return Burst(first, head_cells, ((size, between + 1),), head_cells + (between + 1) * cells)
@@ -119,10 +119,10 @@ def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     """Return the largest burst of any frame sizes, counted in bytes: as few gaps as possible."""
     size = link.lossless_mtu
-    most = max(0, -(-(budget - size * head) // (size + WIRE)))
+    most = max(0, -(-(budget - size * head) // (size + link.overhead)))
     found = []
     for between in {most, max(0, most - 1)}:
-        total = min(budget - WIRE * between, size * (between + head))
+        total = min(budget - link.overhead * between, size * (between + head))
         if total >= link.smallest * between + head:
             found.append((total, between))
     total, between = max(found)
@@ -147,8 +147,8 @@ def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     grown = link.cells_of(link.smallest) * link.cell + 1
     least = _least_head(link) * head
     spare = max(0, budget - least)
-    most = spare // (link.smallest + WIRE)
-    turn = min(most, spare // (grown + WIRE)) if grown <= link.lossless_mtu else most
+    most = spare // (link.smallest + link.overhead)
+    turn = min(most, spare // (grown + link.overhead)) if grown <= link.lossless_mtu else most
     found = (_grow_frames(link, spare, n, head=head) for n in {turn, min(turn + 1, most), most})
     best = max(found, key=lambda burst: burst.cells)
     first = least + (best.head_cells - 1) * link.cell if head else 0
@@ -160,7 +160,7 @@ def _grow_frames(link: PausedLink, spare: int, count: int, *, head: bool) -> Bur
     size, cell, smallest = link.lossless_mtu, link.cell, link.smallest
     fewest, most = link.cells_of(smallest), link.cells_of(size)
     grown = fewest * cell + 1
-    left = spare - count * (smallest + WIRE)
+    left = spare - count * (smallest + link.overhead)
     longer = min(count, left // (grown - smallest)) if fewest < most else 0
     more = (left - longer * (grown - smallest)) // cell
     in_head = min(more, most - 1) * head
@@ -179,7 +179,7 @@ def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     """Return the largest burst if at most a fraction of the frames has one smaller size."""
     size, cells, share = link.lossless_mtu, link.cells_of(link.lossless_mtu), link.small_packets
     small = _densest(link, share)
-    value, weight, heavy = link.cells_of(small), small + WIRE, size + WIRE
+    value, weight, heavy = link.cells_of(small), small + link.overhead, size + link.overhead
     gain = value * heavy / weight - cells  # cells lost per large frame beyond the fraction
     if gain <= 0.0:
         return _equal_frames(link, budget, head=head)
@@ -239,5 +239,5 @@ def _densest(link: PausedLink, share: float) -> int:
         return size
     each = np.arange(1, cells + 1)
     smaller = np.maximum(link.smallest, (each - 1) * link.cell + 1)
-    wire = share * (smaller + WIRE) + (1.0 - share) * (size + WIRE)
+    wire = share * (smaller + link.overhead) + (1.0 - share) * (size + link.overhead)
     return int(smaller[np.argmax((share * each + (1.0 - share) * cells) / wire)])

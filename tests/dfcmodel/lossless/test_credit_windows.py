@@ -19,6 +19,7 @@ def random_credits(rng: np.random.Generator):
         smallest=int(rng.integers(64, lossless + 1)), message=int(rng.integers(1, 100)),
         behind_frame=bool(rng.integers(2)), cut_through=bool(rng.integers(2)), update=f"{rng.random()}us",
         pipeline=f"{rng.random()}us", interface=f"{rng.random()}us", gearbox=f"{0.1 * rng.random()}us",
+        overhead=int(rng.choice([0, 4, 20, 36, 60])),
     )  # fmt: skip
 
 
@@ -52,6 +53,16 @@ def test_what_makes_a_loop_shorter_needs_fewer_credits() -> None:
         assert credits(**{"rate": "400Gbps", "cable": "40m", "mtu": 9216, "lossless_mtu": 4096, "credit": 192, **less}).credits <= usual.credits  # fmt: skip
     late = credits("400Gbps", "40m", 9216, 4096, 192, update="1us")
     assert late.bytes - usual.bytes == pytest.approx(50_000, abs=2 * 4224)  # 1 us at 400 Gb/s, whole frames
+
+
+def test_frames_with_less_beside_them_need_more_credits() -> None:
+    """Of 64-byte frames the loop holds 84/64 times as many without Ethernet's preamble and gap."""
+    link = {"rate": "400Gbps", "cable": "10km", "mtu": 4096, "credit": 64, "small_packets": 1.0}
+    without = credits(**link, overhead=0)
+    assert without.credits / credits(**link).credits == pytest.approx(84 / 64, rel=0.01)
+    assert "- 0 B per frame" in {item.formula.split(",")[0] for item in without.items}
+    with pytest.raises(ValueError, match="overhead = 1001: must be at most 1000 bytes"):
+        credits(**link, overhead=1001)
 
 
 def test_results_as_data_and_display() -> None:

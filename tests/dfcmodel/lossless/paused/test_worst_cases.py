@@ -392,6 +392,8 @@ def outstanding(found: object, sizes: list[int]) -> int:
     update = found.delays["waiting for the next message"] + found.delays["credit message"]  # type: ignore[attr-defined]
     state = {"used": 0, "most": 0, "sent": 0, "busy": 0}
     way = link.cable + link.gearbox
+    preamble = min(64, 8 * link.overhead)
+    gap = 8 * link.overhead - preamble
 
     def back(cells: int) -> Callable[[int], None]:
         def do(now: int) -> None:
@@ -411,8 +413,8 @@ def outstanding(found: object, sizes: list[int]) -> int:
     def forward(size: int) -> Callable[[int], None]:
         def do(now: int) -> None:
             begins = max(now, state["busy"])
-            state["busy"] = begins + 64 + 8 * size + 96
-            clock.at(begins + 64 + 8 * size, left(size))
+            state["busy"] = begins + preamble + 8 * size + gap
+            clock.at(begins + preamble + 8 * size, left(size))
 
         return do
 
@@ -423,8 +425,8 @@ def outstanding(found: object, sizes: list[int]) -> int:
         state["sent"] += 1
         state["used"] += -(-size // link.cell)
         state["most"] = max(state["most"], state["used"])
-        clock.at(now + 64 + way + (8 * size if found.stored else 0), forward(size))  # type: ignore[attr-defined]
-        clock.at(now + 64 + 8 * size + 96, frame)
+        clock.at(now + preamble + way + (8 * size if found.stored else 0), forward(size))  # type: ignore[attr-defined]
+        clock.at(now + preamble + 8 * size + gap, frame)
 
     clock.at(0, frame)
     clock.run()
@@ -442,13 +444,13 @@ def check_credits(count: int, seed: int) -> None:
             smallest=link.smallest, message=int(rng.integers(1, 100)), behind_frame=bool(rng.integers(2)),
             update=f"{int(rng.integers(0, 30_000))} bits", cut_through=bool(rng.integers(2)),
             interface=f"{link.interface} bits", gearbox=f"{link.gearbox} bits",
-            pipeline=f"{link.pipeline + link.response} bits",
+            pipeline=f"{link.pipeline + link.response} bits", overhead=(20, 4, 60)[n % 3],
         )  # fmt: skip
         sizes, most = candidates(link), 0
         top = link.lossless_mtu
         for main in sizes:
             most = max(most, outstanding(found, [top] + [main] * 1500 + [top]))
-            count_of = sum(found.delays.values()) // (8 * main + 160) + 2
+            count_of = sum(found.delays.values()) // (8 * (main + found.link.overhead)) + 2
             for k in range(max(0, count_of - 3), count_of + 1):
                 for last in [[], *([longer] for longer in grown(link, main) if link.small_packets)]:
                     most = max(most, outstanding(found, [top] + [main] * k + last + [top]))
