@@ -714,7 +714,7 @@ def _switch_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     yield _reader(
         "Topologies", topology_files.load_topology,
         formats="TOML, also the file of a scenario.",
-        used=f"{_names(topology_files.KEYS)}; `source` and `target` of links; `path`, `paths` and `priority` of flows, and `priority` of `flow`.",
+        used=f"{_names(topology_files.KEYS)}; `source`, `target` and `discipline` of links, `discipline` of `link`; `path`, `paths` and `priority` of flows, and `priority` of `flow`.",
         skipped=f"{_names(topology_files.OF_A_SCENARIO)} (except for the priority), and the other keys of links and flows that a scenario has.",
         limits=f"{_size(topology_files.MAX_BYTES)}.",
     )  # fmt: skip

@@ -8,19 +8,25 @@ of its flows; without flows, all shortest paths count, between the hosts where s
     hosts = ["leaf1", "leaf2"]
     flows = [{path = ["leaf1", "spine1", "leaf2"], priority = 3}]
 
-So the file of a scenario is one of a topology. Its rates, delays, disciplines and other keys are skipped; the further paths of a
+So the file of a scenario is one of a topology. Its rates, delays and other keys are skipped; the further paths of a
 flow are routes too, and the priority may be a default of all flows. Keys that neither a topology nor a scenario has are refused.
+
+A link without a discipline is taken to pause each class by itself. The discipline of a link says otherwise: `Pause` has one queue of
+all classes, `PFC` and `Credits` pause their lossless classes, `BFC` single flows, and others nothing. What comes before a link that
+does not pause never waits for it, so that a route is divided there.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dfcmodel.lossless.cycles.buffer_dependencies import Route
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
+from dfcmodel.network.queueing.class_pauses import ALL, ByClass, check_classes
 from hopflow.checks import choice, format_value, integer
 from hopflow.text_files import parse_toml, read_text
 
@@ -74,9 +80,11 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
         raise ValueError(f"must be TOML with cables or links, as `read_topology` says: {error}") from None
     for key in data:
         choice("key", key, (*KEYS, *OF_A_SCENARIO))
-    _table("link", data.get("link", {}), LINK_KEYS)
+    of_links = _table("link", data.get("link", {}), LINK_KEYS)
     defaults = _table("flow", data.get("flow", {}), FLOW_KEYS)
     graph: nx.DiGraph[Any] = nx.DiGraph()
+    default = _pausing("link", of_links)
+    pausing: dict[tuple[Any, Any], _Pausing | None] = {}
     for n, cable in enumerate(_list("cables", data)):
         name = f"cables[{n}]"
         if not isinstance(cable, list) or len(cable) != 2:
@@ -89,7 +97,9 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
         ends = _table(name, link, LINK_KEYS)
         if not {"source", "target"} <= set(ends):
             raise ValueError(f"{name} = {format_value(link)}: must have a source and a target")
-        _add_link(graph, name, *_nodes(name, [ends["source"], ends["target"]]))
+        source, target = _nodes(name, [ends["source"], ends["target"]])
+        _add_link(graph, name, source, target)
+        pausing[source, target] = _pausing(name, of_links | ends)
     if not graph:
         raise ValueError("links, cables: must be given, at least one of them")
     for n, host in enumerate(_nodes("hosts", _list("hosts", data))):
@@ -97,8 +107,67 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
             raise ValueError(f"hosts[{n}] = {format_value(host)}: no link leads to it")
         graph.nodes[host]["hosts"] = 1
     flows = _list("flows", data)
-    routes = [route for n, flow in enumerate(flows) for route in _routes(n, flow, defaults)]
+    whole = [(n, route) for n, flow in enumerate(flows) for route in _routes(n, flow, defaults)]
+    rules = {link: pausing.get(link, default) for link in graph.edges}
+    if not whole:
+        for (a, b), rule in rules.items():
+            if rule is not None and rule.by not in ("link", "class"):
+                msg = f"discipline of {a}->{b}: pauses no class of traffic: give the flows"
+                raise ValueError(msg)
+    routes = [part for n, route in whole for part in _parts(n, route, rules)]
     return graph, routes or None
+
+
+class _Pausing(NamedTuple):
+    """What the queue of a link pauses: by ``"link"``, ``"class"`` or ``"flow"``, or nothing; and the lossless classes."""
+
+    by: str
+    classes: tuple[int, ...] = ()
+
+    def pauses(self, priority: int) -> bool:
+        """Return whether it ever pauses what comes with a priority."""
+        return bool(self.by) and (self.by != "class" or priority in self.classes)
+
+    def buffer(self, priority: int, flow: int) -> int:
+        """Return the number that tells apart the buffers of its link: packets with the same number share one."""
+        if self.by == "flow":
+            return MAX_PRIORITY + 1 + flow
+        return priority if self.by == "class" else ALL
+
+
+def _pausing(name: str, link: dict[str, Any]) -> _Pausing | None:
+    """Return what the discipline of a link pauses; None where it has none."""
+    if (given := link.get("discipline")) is None:
+        return None
+    # here, as it loads all sources of traffic, which few topologies need
+    from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES
+
+    table = given if isinstance(given, dict) else {"kind": given}
+    where = f"discipline of {name}"
+    rule = DISCIPLINES[choice(where, str(table.get("kind")), tuple(DISCIPLINES))]
+    if not issubclass(rule, ByClass):
+        return _Pausing(rule.pauses)
+    try:
+        return _Pausing(rule.pauses, check_classes(table.get("classes", rule.classes)))
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _parts(n: int, route: Route, rules: dict[tuple[Any, Any], _Pausing | None]) -> list[Route]:
+    """Return the parts of a route of flow ``n`` whose buffers wait for each other, with the class of each link.
+
+    A link that is not in ``rules`` is that of a wrong route, which `deadlock` refuses.
+    """
+    assert isinstance(route.classes, int)
+    priority, nodes = route.classes, list(route.nodes)
+    parts: list[tuple[list[Any], list[int]]] = []
+    for source, target in itertools.pairwise(nodes):
+        rule = rules.get((source, target))
+        if not parts or (rule is not None and not rule.pauses(priority)):
+            parts.append(([source], []))
+        parts[-1][0].append(target)
+        parts[-1][1].append(priority if rule is None else rule.buffer(priority, n))
+    return [Route(path, classes[0] if len(set(classes)) == 1 else classes) for path, classes in parts]
 
 
 def _add_link(graph: nx.DiGraph[Any], name: str, source: Any, target: Any) -> None:

@@ -31,6 +31,7 @@ from dfcmodel.lossless.topologies.topology_files import (
     load_topology,
     read_topology,
 )
+from dfcmodel.network.scenario_files.toml_reading import read_scenario
 from tests.surface import invoke
 
 # ``hopflow headroom``, ``pool`` and ``deadlock`` on the command line.
@@ -294,6 +295,69 @@ def test_a_default_priority_further_paths_and_loops_are_routes(tmp_path) -> None
     assert len(read_topology(ring + f"flows = [{spread}]")[1]) == 2
     loop = '{path = ["a", "b", "c", "b"], ttl = 9}'
     assert not deadlock(*read_topology(ring + f"flows = [{loop}]")).is_free
+
+
+def ring_of(discipline: str, priorities: tuple[int, int, int]) -> str:
+    """Return a ring of three links and three flows at nearly line rate, each over two of them."""
+    flows = ", ".join(
+        f'{{name = "{n}", path = ["{p[0]}", "{p[1]}", "{p[2]}"], source = {{kind = "CBR", rate = 900.0}}, priority = {priority}}}'
+        for n, (p, priority) in enumerate(zip(("abc", "bca", "cab"), priorities, strict=True))
+    )
+    links = ", ".join(f'{{source = "{a}", target = "{b}"}}' for a, b in ("ab", "bc", "ca"))
+    return f"""
+        name = "ring"
+        duration = "1 s"
+        links = [{links}]
+        flows = [{flows}]
+        link = {{rate = 1000.0, delay = "1 ms", buffer = 1000, discipline = {discipline}}}
+        flow = {{host = "unshaped"}}
+    """
+
+
+@pytest.mark.parametrize(
+    ("discipline", "priorities", "is_free"),
+    [
+        ('{kind = "Pause", high = 50, low = 25}', (1, 2, 3), False),  # one queue, which is paused as a whole
+        ('{kind = "PFC", classes = [3], xoff = 30, xon = 15}', (3, 3, 3), False),
+        ('{kind = "PFC", classes = [3, 4], xoff = 30, xon = 15}', (3, 3, 4), True),
+        ('{kind = "PFC", classes = [3], xoff = 30, xon = 15}', (1, 1, 1), True),  # not a lossless class
+        ('"FIFO"', (1, 1, 1), True),
+        ('"BFC"', (1, 1, 1), True),
+    ],
+)
+def test_the_discipline_of_a_link_says_what_waits_for_it(discipline, priorities, is_free) -> None:
+    text = ring_of(discipline, priorities)
+    assert deadlock(*read_topology(text)).is_free is is_free
+    run = simulate(read_scenario(text), Packets(seed=1))
+    assert str(run.status).startswith("deadlocked") is not is_free
+
+
+def test_a_route_is_divided_before_a_link_that_does_not_pause() -> None:
+    """The ring a, b, c of pauses is cut where c -> a is FIFO: what comes over b -> c never waits for it."""
+    text = ring_of('{kind = "Pause", high = 50, low = 25}', (1, 2, 3))
+    cut = text.replace('source = "c", target = "a"', 'source = "c", target = "a", discipline = "FIFO"')
+    graph, routes = read_topology(cut)
+    assert deadlock(graph, routes).is_free
+    assert [list(route.nodes) for route in routes] == [["a", "b", "c"], ["b", "c"], ["c", "a"], ["c", "a", "b"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            'cables = [["a", "b"]]\nlink = {discipline = "FIFO"}',
+            "discipline of a->b: pauses no class of traffic: give the flows",
+        ),
+        ('cables = [["a", "b"]]\nlink = {discipline = "PFD"}', "discipline of link = 'PFD': must be one of"),
+        (
+            'cables = [["a", "b"]]\nlink = {discipline = {kind = "PFC", classes = [9]}}',
+            "discipline of link: classes = 9",
+        ),
+    ],
+)
+def test_disciplines_that_say_nothing_of_pauses_are_refused(text, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_topology(text)
 
 
 @pytest.mark.parametrize("repeated", ["a.", '"a".', "'a'.", "a", '"', "'", ".", " ", "[", "{", "-", "1", "a=1\n", "\\"])
