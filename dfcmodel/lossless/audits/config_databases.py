@@ -73,10 +73,11 @@ def read_configuration(text: str) -> Found:
     """Return a row for each lossless class of each port, and one for each profile with an xoff that no port uses."""
     data = parse_json(text)
     data = _nested(data) if isinstance(data, dict) else {}
+    parts = [name for name, tables in data.items() if isinstance(tables, dict) and "BUFFER_PROFILE" in tables]
+    if parts:
+        raise ValueError(f"the file is of several chips ({', '.join(parts)}): give the tables of one")
     if "BUFFER_PROFILE" not in data:
-        parts = [name for name, tables in data.items() if isinstance(tables, dict) and "BUFFER_PROFILE" in tables]
-        several = f"; the file is of several chips ({', '.join(parts)}): give the tables of one" if parts else ""
-        raise ValueError(f"must have a table BUFFER_PROFILE{several}")
+        raise ValueError("must have a table BUFFER_PROFILE")
     others = {re.split("[|:]", name[:80], maxsplit=1)[0] for name in data.keys() - set(TABLES)}
     if len(others) > MAX_TABLES:
         raise ValueError(f"{len(others):,} tables: must be at most {MAX_TABLES:,}")
@@ -151,8 +152,11 @@ class _Configuration:
         for name, fields in tables[LOSSLESS_PARAMETERS].items():
             place = f"{LOSSLESS_PARAMETERS}, {name}"
             ratio = optional_number(place, RATIO, fields.get(RATIO))
-            if localhost.get("buffer_model", "dynamic") == "dynamic":  # other models do not read the table
-                self.ratio = max(self.ratio, ratio)
+            if localhost.get("buffer_model", "dynamic") != "dynamic" or not ratio:  # other models do not read the table
+                continue
+            if self.ratio not in (0, ratio):
+                raise ValueError(f"{place}: {RATIO} = {ratio}: another object has {self.ratio}")
+            self.ratio = ratio
         self.divided = self._divided_headroom()
 
     def _cables(self) -> dict[str, float]:
@@ -269,7 +273,7 @@ class _Configuration:
         if not self.ratio:
             return row
         if pool in self.divided:
-            divided = f"{pool} has the sum of its classes divided by {RATIO} = {self.ratio}"
+            divided = f"{pool or 'the pool'} has the sum of its classes divided by {RATIO} = {self.ratio}"
             return row._replace(pool=pool, pool_size=self.divided[pool], remarks=(*row.remarks, divided))
         shared = (
             f"{RATIO} = {self.ratio}: shares headroom whose size the switch computes, and may find less than its xoff"

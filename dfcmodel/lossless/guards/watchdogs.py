@@ -2,7 +2,9 @@
 
 A watchdog polls a queue. An interval between two polls is *bad* if the queue was paused for at least a given
 fraction of it; after ``detection / polling`` bad intervals in succession, rounded up, a storm is declared and
-packets are dropped, until so many intervals in succession were not bad as the restoration time holds.
+packets are dropped, until so many intervals in succession were not bad as the restoration time holds. This is the rule of chips
+that count the time paused. Others take an interval for bad in which pause frames came and the queue sent nothing (SONiC,
+``pfc_detect_broadcom.lua``): they detect the same lasting storms, and also shorter ones where there was nothing to send before.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ class Watchdog:
     detection, restoration
         How long a queue must be bad until a storm is declared, and not bad until it is over.
     fraction
-        Of an interval that a queue must be paused to be bad, above 0, at most 1.
+        Of an interval that a queue must be paused to be bad, above 0, at most 1. SONiC's rule for chips without a counter of the
+        time paused, pause frames and nothing sent in the interval, is not this one: it can be met by a shorter pause of a
+        queue that had nothing to send before.
 
     Raises
     ------

@@ -159,10 +159,13 @@ def test_the_ratio_is_a_whole_number_and_chips_are_audited_one_by_one() -> None:
         match=r"DEFAULT_LOSSLESS_BUFFER_PARAMETER, AZURE: over_subscribe_ratio = '2\.5': must be a whole number",
     ):
         divided("2.5")
-    with pytest.raises(ValueError, match=r"the file is of several chips \(asic0, asic1\): give the tables of one"):
-        read_table(
-            io.StringIO(json.dumps({"localhost": {}, "asic0": {"BUFFER_PROFILE": {}}, "asic1": {"BUFFER_PROFILE": {}}}))
-        )
+    two = {"DEFAULT_LOSSLESS_BUFFER_PARAMETER": {"OTHER": {"over_subscribe_ratio": "3"}}}
+    with pytest.raises(ValueError, match="OTHER: over_subscribe_ratio = 3: another object has 2"):
+        divided("2", **two)
+    chips = {"asic0": {"BUFFER_PROFILE": {}}, "asic1": {"BUFFER_PROFILE": {}}}
+    for beside in ({"localhost": {}}, {"BUFFER_PROFILE": {"used": {"xoff": "165888"}}}):
+        with pytest.raises(ValueError, match=r"the file is of several chips \(asic0, asic1\): give the tables of one"):
+            read_table(io.StringIO(json.dumps(beside | chips)))
 
 
 def test_classes_of_a_pool_are_covered_together_if_it_has_the_sum_of_their_needs() -> None:
