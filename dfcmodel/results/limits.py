@@ -24,6 +24,7 @@ from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.phase_effects import phased_flows
+from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.disciplines import (
     FIFO,
     QueueManager,
@@ -283,7 +284,7 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _unused_options(run: Any) -> tuple[str, ...]:
-    """Name flows with a window or delayed ACKs that their senders and receivers do not have.
+    """Name flows with a window or delayed ACKs that their senders and receivers do not have, and lossless classes without flows.
 
     A rate rule bounds its packets in flight with selective repair alone, and its receiver acknowledges every packet.
     """
@@ -291,20 +292,32 @@ def _unused_options(run: Any) -> tuple[str, ...]:
     is_window = table.of_kind(WindowRule)
     recoveries = run.recoveries or ["selective"] * len(table)  # not recorded: nothing is known of rate rules
     bounded = is_window | (table.of_kind(RateRule) & (np.array(recoveries) == "selective"))
-    limits = []
-    for name, unused in (
-        ("max_window", ~bounded & (table.numbers("max_window") != DEFAULT_MAX_WINDOW)),
-        ("delayed_acks", ~is_window & table.each("delayed_acks", bool).astype(np.bool_)),
+    unused: dict[str, str] = {}
+    for name, flags, use in (
+        (
+            "max_window",
+            ~bounded & (table.numbers("max_window") != DEFAULT_MAX_WINDOW),
+            "max_window bounds window rules, and rate rules with Packets(recovery='selective')",
+        ),
+        (
+            "delayed_acks",
+            ~is_window & table.each("delayed_acks", bool).astype(np.bool_),
+            "delayed_acks are for window rules",
+        ),
     ):
-        if unused.any():
-            names = _listed("flow", [table.name(f) for f in np.flatnonzero(unused).tolist()])
-            limits.append(f"{name} of {names}")
-    if not limits:
+        if flags.any():
+            names = _listed("flow", [table.name(f) for f in np.flatnonzero(flags).tolist()])
+            unused[f"{name} of {names}"] = use
+    rules = [link.discipline for link in run.scenario.link_table.kinds if isinstance(link.discipline, ByClass)]
+    lossless = {priority for rule in rules for priority in rule.classes}
+    priorities = sorted({int(priority) for priority in np.unique(table.numbers("priority"))})
+    if lossless and not lossless & set(priorities):
+        kinds = ", ".join(sorted({type(rule).__name__ for rule in rules}))
+        listed, given = (", ".join(map(str, each)) for each in (sorted(lossless), priorities))
+        unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {given}, which are never paused and may be lost"
+    if not unused:
         return ()
-    return _one(
-        f"unused options: {' and '.join(limits)}: max_window bounds window rules, and rate rules with "
-        "Packets(recovery='selective'); delayed_acks are for window rules"
-    )
+    return _one(f"unused options: {' and '.join(unused)}: {'; '.join(unused.values())}")
 
 
 def _beyond_stability(scenario: Scenario) -> tuple[str, ...]:

@@ -155,6 +155,22 @@ def test_options_that_a_sender_does_not_use_are_named(source, recovery, options,
         assert run.delivered[0, -1] <= 0.5 / 4e-4 + 1
 
 
+@pytest.mark.parametrize("level", ["packets", "fluid"])
+def test_lossless_classes_without_flows_are_named(level: str) -> None:
+    """Both flows overload a link in class 0, which PFC for class 3 does not pause: packets are lost."""
+    for priorities, losing in (((0, 0), True), ((3, 3), False), ((3, 0), False)):
+        rule = dfc.PFC((3,), xoff=30, xon=15)
+        links = [dfc.Link(*ends, 1e5, 1e-5, 300, rule) for ends in ("as", "bs", "sd")]
+        flows = [
+            dfc.Flow(host, (host, "s", "d"), dfc.CBR(8e4), priority=priority)
+            for host, priority in zip("ab", priorities, strict=True)
+        ]
+        run = dfc.simulate(dfc.Scenario("classes", links, flows, duration=0.1), level=level)
+        text = "unused options: classes 3 of PFC: priorities of flows: 0, which are never paused and may be lost"
+        assert (text in run.limits) is losing
+        assert not losing or run.lost.sum() > 0
+
+
 def test_without_recorded_recoveries_nothing_is_said_of_rate_rules() -> None:
     """Runs that were made elsewhere have none; a sender without a window is named all the same."""
     links = [dfc.Link("a", "s", 1e5, 1e-4, 100), dfc.Link("s", "d", 1e5, 1e-4, 100)]
