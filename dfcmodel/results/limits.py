@@ -24,7 +24,6 @@ from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.phase_effects import phased_flows
-from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.disciplines import (
     FIFO,
     QueueManager,
@@ -308,7 +307,7 @@ def _unused_options(run: Any) -> tuple[str, ...]:
         if flags.any():
             names = _listed("flow", [table.name(f) for f in np.flatnonzero(flags).tolist()])
             unused[f"{name} of {names}"] = use
-    rules = [link.discipline for link in run.scenario.link_table.kinds if isinstance(link.discipline, ByClass)]
+    rules: list[Any] = [link.discipline for link in run.scenario.link_table.kinds if link.discipline.pauses == "class"]
     lossless = {priority for rule in rules for priority in rule.classes}
     priorities = sorted({int(priority) for priority in np.unique(table.numbers("priority"))})
     if lossless and not lossless & set(priorities):
