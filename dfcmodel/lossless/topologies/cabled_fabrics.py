@@ -88,7 +88,8 @@ class Fabric:
     ----------
     switches
         A graph of `leaf_spine`, `fat_tree`, `rail_optimized`, `dragonfly` or `torus`, or one of your own with the
-        attribute ``hosts`` at each switch. An edge with the attribute ``cable``, a `Cable`, has that one.
+        attribute ``hosts`` at each switch. An edge with the attribute ``cable``, a `Cable`, has that one, as has the edge of the
+        other direction.
     access
         The cable from a host to its switch.
     trunk
@@ -146,6 +147,10 @@ class Fabric:
         for a, b, data in self.switches.edges(data=True):
             if CABLE in data:
                 instance(f"cable of {a}->{b}", data[CABLE], Cable, "a Cable")
+                if self.switches.has_edge(b, a) and self.switches.edges[b, a].get(CABLE) != data[CABLE]:
+                    back = self.switches.edges[b, a].get(CABLE, "the trunk")
+                    msg = f"{b}->{a} has {back}: a cable is a link in each direction, give both edges the same one"
+                    raise ValueError(f"cable of {a}->{b} = {data[CABLE]}: {msg}")
 
     @cached_property
     def graph(self) -> nx.DiGraph[Any]:

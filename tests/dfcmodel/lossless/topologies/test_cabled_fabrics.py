@@ -92,6 +92,20 @@ def test_an_edge_with_a_cable_of_its_own_has_that_one() -> None:
     assert lengths == pytest.approx({True: 10e-9, False: 150e-9})
 
 
+def test_a_cable_has_both_directions() -> None:
+    """One direction of 400 Gb/s beside the trunk's 100 Gb/s in the other is a slip of whoever made the graph."""
+    graph = leaf_spine(2, 2)
+    ends = ("leaf", 0), ("spine", 0)
+    graph.edges[ends]["cable"] = Cable("400Gbps", "30m")
+    with pytest.raises(
+        ValueError, match=r"has the trunk: a cable is a link in each direction, give both edges the same one"
+    ):
+        Fabric(graph)
+    graph.edges[ends[::-1]]["cable"] = Cable("400Gbps", "30m")
+    rates = {(link.source, link.target): link.rate for link in Fabric(graph).links}
+    assert rates[ends] == rates[ends[::-1]]
+
+
 def test_a_port_has_its_part_of_the_buffer_of_a_chip_in_whole_cells() -> None:
     known = chip("tomahawk6")
     fabric = Fabric(leaf_spine(2, 2), Cable("800Gbps"), packet_size=4000)
