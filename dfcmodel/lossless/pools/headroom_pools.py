@@ -146,7 +146,7 @@ def headroom_pool(
     size
         Of the pool: bytes, or a string such as ``4 MiB``.
     shared
-        Of the buffer below the thresholds, broadcast as ``xoff``.
+        Of the buffer below the thresholds, which all groups share: bytes, or a string.
     xoff
         Fixed thresholds in bytes, broadcast to shape (ports, classes), or one string.
     alpha

@@ -164,7 +164,8 @@ def torus(sides: Sequence[int], *, hosts: int = 1) -> nx.DiGraph[Any]:
     given: Any = sides
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or not getattr(given, "ndim", 1):
         raise TypeError(f"sides = {format_value(sides)}: must be a list of whole numbers")
-    sides = [integer(f"sides[{k}]", side, 3, 100_000) for k, side in enumerate(sides)]
+    why = "a ring of two would have two cables between the same switches"
+    sides = [integer(f"sides[{k}]", side, 3, 100_000, why=why) for k, side in enumerate(sides)]
     hosts = integer("hosts", hosts, 1, 100_000)
     graph = _graph()
     for node in itertools.product(*map(range, sides)):
