@@ -9,7 +9,7 @@ import numpy as np
 
 from dfcmodel.lossless.paused.headrooms import Headroom
 from dfcmodel.lossless.quantities import Given, bit_rate, size_in_bytes
-from hopflow.checks import count_of, integer, number, one_number
+from hopflow.checks import count_of, format_value, integer, number, one_number
 from hopflow.results import Described, table_text
 from hopflow.units import declares
 
@@ -140,7 +140,8 @@ def headroom_pool(
     ----------
     headroom
         Bytes above the threshold of a group, broadcast to shape (ports, classes), or one string; or what
-        `headroom` found, whose rate and number of classes are then the defaults, and of a range the high end.
+        `headroom` found, of a range the high end. Its rate is then that of the ports, and its number of classes the
+        default and the most.
     ports, classes
         Number of ports, and of lossless classes per port (1 to 8).
     size
@@ -157,7 +158,8 @@ def headroom_pool(
     Raises
     ------
     ValueError
-        For a number of ports or classes, a rate or a headroom that is missing or outside its range.
+        For a number of ports or classes, a rate or a headroom that is missing or outside its range, and for a rate or more
+        classes than those of a `Headroom`.
 
     Examples
     --------
@@ -172,8 +174,16 @@ def headroom_pool(
     if isinstance(headroom, Headroom):
         found = headroom.bytes
         held: ArrayLike = found[1] if isinstance(found, tuple) else found
-        classes = headroom.high.classes if classes is None else classes
-        rate = f"{headroom.high.rate} bps" if rate is None else rate
+        link = headroom.high
+        classes = link.classes if classes is None else integer("classes", classes, 1, 8)
+        if classes > link.classes and not link.merged:
+            msg = f"the headroom is that of {count_of(link.classes, 'class', 'classes')}, whose pause frames wait for each other"
+            raise ValueError(f"classes = {classes}: {msg}: write headroom(..., classes={classes})")
+        rate = f"{link.rate} bps" if rate is None else rate
+        if any(bit_rate("rate", each) != link.rate for each in (rate if isinstance(rate, list) else [rate])):
+            raise ValueError(
+                f"rate = {format_value(rate)}: the headroom is that of {link.rate / 1e9:g} Gb/s: leave rate out"
+            )
     else:
         held = size_in_bytes("headroom", headroom) if isinstance(headroom, str) else headroom
     if classes is None:

@@ -31,6 +31,20 @@ def test_a_port_gives_its_rate_classes_and_headroom() -> None:
     assert pool.demand == 5 * port.port_bytes[1]
 
 
+def test_a_pool_contradicts_neither_rate_nor_classes_of_its_headroom() -> None:
+    """Six further classes add a pause frame of 84 bytes each, and a port of 800 Gb/s needs twice the bytes."""
+    given = {"size": 1e6, "shared": 1e7, "xoff": "20 kB"}
+    port = headroom("400Gbps", "300m", classes=2)
+    with pytest.raises(ValueError, match=r"classes = 8: the headroom is that of 2 classes.*headroom\(..., classes=8\)"):
+        headroom_pool(port, 5, 8, **given)
+    assert headroom_pool(port, 5, 1, **given).headroom.shape == (5, 1)
+    assert headroom_pool(headroom("400Gbps", "300m", merged=True), 5, 8, **given).headroom.shape == (5, 8)
+    for rate in ("800Gbps", ["400Gbps", "400Gbps", "400Gbps", "400Gbps", "100Gbps"]):
+        with pytest.raises(ValueError, match="the headroom is that of 400 Gb/s: leave rate out"):
+            headroom_pool(port, 5, rate=rate, **given)
+    assert (headroom_pool(port, 5, rate="400Gbps", **given).rates == 400e9).all()
+
+
 def test_thresholds_spread_over_ports_and_classes() -> None:
     pool = headroom_pool([[10e3, 20e3]], 3, 2, **GIVEN)
     assert pool.size == 4 * 1024**2
