@@ -224,7 +224,7 @@ def audit_headroom(
     chip
         Name of a chip (`chips`): its cell and its constants are used, and rows that differ from them are named.
     cell
-        Bytes of a buffer cell. None: the chip's, or the one that the values show by their law, or the one of which all
+        Bytes of a buffer cell, no other than the chip's if there is one. None: the chip's, or the one that the values show by their law, or the one of which all
         values are multiples (a chip's, or 64 to 1024 bytes that are no power of two and no multiple of ten, which may
         be units of a calculator); otherwise bytes are counted.
     mtu
@@ -254,6 +254,10 @@ def audit_headroom(
     known = _chip(chip)
     own = known.cell if cell is None and known is not None else cell
     big, lossless, size = frames_and_cell(mtu, lossless_mtu, own)
+    if known is not None and size != known.cell:
+        raise ValueError(
+            f"cell = {format_value(cell)}: {known.name} has cells of {known.cell} B: leave out one of cell and chip"
+        )
     given = size if size > 1 else None
     seconds = None if response is None else duration("response", response)
     assumed = Assumptions(big, lossless, given or 1, response=seconds)

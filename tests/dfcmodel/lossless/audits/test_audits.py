@@ -180,6 +180,12 @@ def test_every_chip_names_its_tables_and_its_constants_are_intervals() -> None:
         chip("tomahawk")
 
 
+def test_a_cell_is_that_of_the_chip(lawful) -> None:
+    with pytest.raises(ValueError, match="cell = 192: tomahawk5 has cells of 254 B: leave out one of cell and chip"):
+        audit_headroom(lawful, chip="tomahawk5", cell=192)
+    assert audit_headroom(lawful, chip="tomahawk5", cell=254).text() == audit_headroom(lawful, chip="tomahawk5").text()
+
+
 def test_with_a_chip_rows_that_differ_from_it_are_named(lawful) -> None:
     known = chip("tomahawk5")
     found = audit_headroom(lawful, chip="tomahawk5")
