@@ -63,6 +63,8 @@ TABLES = ("PORT", "CABLE_LENGTH", "DEVICE_METADATA", *FIELDS, *PFC_MAPS, TRAFFIC
 SIMILAR = 0.88
 """Ratio of `difflib` from which on the name of a table is taken for a misspelt one of `TABLES`."""
 FLAT = re.compile(rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])(?P<name>.+)", re.DOTALL)
+REDIS_FIELDS = {"expireat", "ttl", "type", "value"}
+"""Fields of an object in a dump by redis-dump, as in SONiC's ``show techsupport``; its own fields are those of ``value``."""
 MAX_TABLES = 2000
 """Tables of a configuration; SONiC has some hundreds."""
 CLASSES = range(8)
@@ -90,7 +92,10 @@ def read_configuration(text: str) -> Found:
 def _nested(data: Fields) -> Fields:
     """Return tables of objects from a dump of the database, whose keys are ``TABLE|object`` or ``TABLE_TABLE:object``."""
     tables: Fields = {}
-    for key, fields in data.items():
+    for key, entry in data.items():
+        fields = (
+            entry["value"] if isinstance(entry, dict) and "value" in entry and entry.keys() <= REDIS_FIELDS else entry
+        )
         match = FLAT.fullmatch(key)
         table, name = (match["table"], match["name"]) if match else (key, "")
         if match is None:

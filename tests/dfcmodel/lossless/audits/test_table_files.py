@@ -320,6 +320,17 @@ def test_priorities_are_mapped_to_groups_by_the_map_of_the_port() -> None:
     assert rows[1].remarks == ("PFC is not enabled for this class",)
 
 
+def test_dumps_by_redis_are_read_as_the_configuration() -> None:
+    """`redis-dump`, as in ``show techsupport``, has type, time to live and value of each key."""
+    data = json.loads(configuration().read())
+    wrapped = {
+        f"{table}|{name}": {"expireat": 1.5e9, "ttl": -0.001, "type": "hash", "value": fields}
+        for table, objects in data.items()
+        for name, fields in objects.items()
+    }
+    assert read_table(io.StringIO(json.dumps(wrapped))).rows == read_table(configuration()).rows
+
+
 def test_priorities_without_a_group_in_the_map_of_the_port_are_named() -> None:
     port = {"Ethernet8": {"pfc_enable": "3,4", "pfc_to_pg_map": "[PFC_PRIORITY_TO_PRIORITY_GROUP_MAP|AZURE]"}}
     absent = read_table(configuration(PORT_QOS_MAP=port)).rows
