@@ -20,9 +20,9 @@ import markov
 from benchmarks.manufacturing import Parts, manufacturing
 from benchmarks.timing import Row
 from markov.computing import costs
-from markov.elimination.patterns import _band, band
+from markov.elimination.bands import _band, band
+from markov.elimination.lu import _best_order, best_order
 from markov.methods.level_reduction import partition
-from markov.methods.sparse_lu import _best_order, best_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from hopflow.labels import label_order, square
 from hopflow.results import same, table_html
 from markov.computing.graphs import reachable_from
 from markov.computing.matrices import with_diagonal
-from markov.elimination.patterns import MAX_CACHED_ENTRIES, MAX_CACHED_LAYOUTS, Pattern
+from markov.elimination.bands import MAX_CACHED_ENTRIES, MAX_CACHED_LAYOUTS, Pattern
 from markov.elimination.structure import absorption, closed_classes, period
 from markov.generators.building import Built, build_chain
 from markov.models.rules import ChainModel

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing.graphs import strong_components
-from markov.elimination.patterns import eliminate_down_to
+from markov.elimination.bands import eliminate_down_to
+from markov.elimination.lu import factorize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,10 +82,8 @@ def absorption(
     exit_rates = np.column_stack([np.asarray(rows[:, c].sum(axis=1)).ravel() for c in classes])
     inside = rows[:, transient]
     if len(transient) > DENSE_LIMIT:
-        from scipy.sparse.linalg import splu
-
         matrix = sp.csc_matrix(-inside)
-        lu = splu(matrix, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        lu = factorize(matrix)
         probabilities = lu.solve(exit_rates)
         probabilities += lu.solve(exit_rates - matrix @ probabilities)
         return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))

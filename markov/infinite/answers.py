@@ -25,6 +25,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
+from markov.elimination.lu import LUFactors, best_order
 from markov.generators.polynomials import Polynomial, Unfollowed, as_fraction
 from markov.infinite.bounds import LEAVES_SET, NOTHING, Height, bounded_mean, distance, sides_of
 from markov.infinite.lyapunov import Basis, Drift, find_lyapunov, user_basis
@@ -38,7 +39,6 @@ from markov.infinite.truncations import (
     next_level,
 )
 from markov.methods.choice import choose
-from markov.methods.sparse_lu import LUFactors, best_order
 from markov.models.measures import MEASURE_KINDS, functionals
 from markov.proofs.bounded import Bounded
 from markov.proofs.certificates import relative_residual, solvers

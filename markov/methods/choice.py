@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing import costs
-from markov.elimination.patterns import BLOCK, band
+from markov.elimination.bands import BLOCK, band
+from markov.elimination.lu import best_order
 from markov.methods.gth import GTH
 from markov.methods.level_reduction import Levels, partition
 from markov.methods.multilevel import Multilevel
-from markov.methods.sparse_lu import SparseLU, best_order
+from markov.methods.sparse_lu import SparseLU
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ import numpy as np
 
 from hopflow.parameters import param, validate_parameters
 from markov.computing.rounding import U
-from markov.elimination.patterns import BLOCK, Band, ascent, band, eliminate_band
+from markov.elimination.bands import BLOCK, Band, ascent, band, eliminate_band
 from markov.methods.solution import Solution
 
 if TYPE_CHECKING:

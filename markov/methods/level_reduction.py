@@ -21,7 +21,7 @@ from hopflow.checks import flag, instance
 from markov.computing.graphs import strong_components
 from markov.computing.matrices import row_numbers
 from markov.computing.resources import Counter, check_room
-from markov.elimination.patterns import BLOCK, eliminate_down_to
+from markov.elimination.bands import BLOCK, eliminate_down_to
 from markov.methods.gth import Extremes, entry_error, level_counts
 from markov.methods.solution import Solution
 

@@ -17,7 +17,7 @@ from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import row_numbers
 from markov.computing.resources import Counter
-from markov.elimination.patterns import eliminate_block
+from markov.elimination.bands import mean_times
 from markov.multigrid.cycle import Schedule, StoppingRule, w_cycle
 from markov.multigrid.kernels import linear_kernels as kernels
 
@@ -125,14 +125,8 @@ def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
     order = np.arange(m)
     order[[0, ground]] = order[[ground, 0]]
     rates = np.ascontiguousarray(rates[np.ix_(order, order)])
-    times = np.eye(m)
     with np.errstate(all="ignore"):  # solutions show values that are not finite
-        eliminate_block(rates, np.zeros(m, dtype=np.int64), 1, m)
-        for k in range(m - 1, 0, -1):
-            times[:k] += rates[:k, k, None] * times[k]
-        times[0] = 0.0
-        for k in range(1, m):
-            times[k] = (times[k] + rates[k, :k] @ times[:k]) / rates[k, k]
+        times = mean_times(rates)
     inverse = np.empty((m, m))
     inverse[np.ix_(order, order)] = times
     return inverse

@@ -23,6 +23,7 @@ from markov.computing.compilation import bound_kernel
 from markov.computing.double_double_kernels import rounding_of_product, rounding_of_sum
 from markov.computing.resources import available
 from markov.computing.rounding import U
+from markov.elimination.lu import factorize
 from markov.multigrid import unrolling
 from markov.multigrid.cycle import COARSEST_LEVEL_STATES, cycle_on_grid
 from markov.multigrid.grid import Aggregation, coarsen, factors_along
@@ -280,15 +281,7 @@ class _CoarsestSolver:
             diagonal[has_outflow] = np.asarray(jumps.sum(axis=1)).ravel()[has_outflow]
             diagonal[level.reference] += level.leak / level.out[level.reference]
         matrix = sp.diags_array(diagonal) - sp.diags_array(self.scale) @ jumps
-        from scipy.sparse.linalg import splu
-
-        # pivots on the diagonal: small entries of the solution are not lost beside large ones
-        self.factors = splu(
-            sp.csc_matrix(matrix),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
+        self.factors = factorize(matrix, order="MMD_AT_PLUS_A")
 
     def solve(self) -> None:
         """Solve the equations of the last level into its x."""

@@ -22,9 +22,9 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver, figure
 from markov.computing.matrices import from_edges
 from markov.computing.rounding import U
+from markov.elimination.lu import LUFactors, best_order
 from markov.infinite.bounds import FiniteSet, Height, distance, max_merged_rates, sides_of
 from markov.methods.level_reduction import Reduction, Rows, Segment
-from markov.methods.sparse_lu import LUFactors, best_order
 from markov.models.measures import measures_of
 from markov.models.rules import ChainModel
 from markov.models.spaces import NO_END

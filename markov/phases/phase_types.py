@@ -200,7 +200,7 @@ class PhaseType(ByValue):
             return functools.partial(np.linalg.solve, -self.T)  # substitution, without a subtraction
         import scipy.sparse as sp
 
-        from markov.time.absorbing import PositiveFactors
+        from markov.elimination.bands import PositiveFactors
 
         return PositiveFactors(sp.csr_matrix(rates_between("T", self.T)), self.exits).right
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from markov.computing import costs
 from markov.computing.matrices import inner
-from markov.elimination.patterns import band, eliminate_band
+from markov.elimination.bands import band, eliminate_band
+from markov.elimination.lu import LUFactors, best_order
 from markov.methods.jump_chain import jump_chain_of
 from markov.methods.solution import Factors
-from markov.methods.sparse_lu import LUFactors, best_order
 from markov.multigrid.hierarchy import build_hierarchy
 from markov.multigrid.linear_multigrid import CoarseLevels, LinearMultigrid
 

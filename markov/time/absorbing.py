@@ -22,15 +22,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
+from scipy.sparse.linalg import LinearOperator, bicgstab, spilu
 
 from hopflow.fork_safety import cached_property
 from hopflow.results import WithoutCaches
 from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.matrices import row_numbers
-from markov.computing.resources import Counter, check_room, watch_residuals
+from markov.computing.resources import Counter, watch_residuals
 from markov.computing.rounding import WIDE_U, U
-from markov.elimination.patterns import Substitution, add_paths, band, eliminate_block, lay_out, square_view
+from markov.elimination.bands import PositiveFactors, band
+from markov.elimination.lu import factorize
 from markov.methods.jump_chain import jump_chain_of, normalize
 from markov.methods.multilevel import Multilevel
 from markov.multigrid.linear_multigrid import CoarseLevels, LinearMultigrid
@@ -42,56 +43,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Absorbing", "PositiveFactors", "Refined", "Solver", "multigrid_solver"]
-
-BAND_COPIES = 3.0  # of the rates on band storage: the eliminated rates and both factors
-
-
-class PositiveFactors:
-    """Factors of an M-matrix A, the exit rates minus the rates between transient states, without a subtraction.
-
-    Parameters
-    ----------
-    rates
-        Between the states, off the diagonal, shape (m, m), >= 0.
-    leaving
-        Rates out of the states, shape (m,), >= 0: each state must lead to one where it is positive.
-
-    Raises
-    ------
-    TooLargeError
-        When the rates, filled in, would not fit into memory, before they are laid out.
-    """
-
-    def __init__(self, rates: sp.csr_matrix, leaving: Vector) -> None:
-        form = band(rates)
-        m, first = len(form.order), form.first
-        check_room(f"elimination of {m} states", BAND_COPIES * form.memory)
-        flat, out = np.zeros(form.n_values), leaving[form.order]
-        lay_out(rates.indptr, rates.indices, rates.data, form.rank, form.row_stride, flat)
-        entries = square_view(flat, form.row_stride, m)
-        for high in range(m, 0, -form.block):
-            low = max(0, high - form.block)
-            eliminate_block(entries, first, low, high, out)
-            start = int(first[low])
-            if start < low:
-                add_paths(entries, start, low, high)
-                out[start:low] += entries[start:low, low:high] @ out[low:high]
-        self._form = form
-        self._factors = Substitution(flat, form.row_stride, first)
-
-    def left(self, r: Vector) -> Vector:
-        """Return the row vector v with v A = r, shape (m,)."""
-        v = r[self._form.order]
-        self._factors.mean_times(v)
-        return np.asarray(v[self._form.rank])
-
-    def right(self, b: Vector) -> Vector:
-        """Return the column vector x with A x = b, shape (m,)."""
-        x = b[self._form.order]
-        self._factors.mean_costs(x)
-        return np.asarray(x[self._form.rank])
-
+__all__ = ["Absorbing", "Refined", "Solver", "multigrid_solver"]
 
 Solver = Callable[["NDArray[np.float64]", float], "NDArray[np.float64]"]
 """From b and the factor by which its residual is to fall to x; shape (m,) each."""
@@ -369,7 +321,7 @@ class Absorbing(WithoutCaches):
 
     def _sparse_lu(self) -> Solver:
         """Return a solver of A x = b by sparse LU factors."""
-        lu = splu(sp.csc_matrix(self.A), diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        lu = factorize(self.A)
         return lambda b, _: np.asarray(lu.solve(b))
 
     def _subtraction_free(self) -> Solver:

@@ -32,7 +32,7 @@ from markov.chains import MarkovChain
 from markov.computing import costs
 from markov.computing.rounding import U
 from markov.driver import stationary
-from markov.methods.sparse_lu import best_order
+from markov.elimination.lu import best_order
 from markov.time.absorbing import Absorbing
 from markov.time.krylov import SPACE_SIZES, Resolvents
 from markov.time.squaring import MAX_SQUARING_JUMPS, MAX_STATES, plan_squarings, squares_of
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-    from markov.methods.sparse_lu import LUOrder
+    from markov.elimination.lu import LUOrder
 
     Vector = NDArray[np.float64]
 

@@ -17,12 +17,12 @@ import scipy.sparse as sp
 from markov.computing.matrices import exit_errors
 from markov.computing.resources import check_room
 from markov.computing.rounding import U
-from markov.methods.sparse_lu import factorize
+from markov.elimination.lu import factorize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.methods.sparse_lu import LUOrder
+    from markov.elimination.lu import LUOrder
 
     Vector = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ class Resolvents:
         self._rounding = (int(np.diff(self.Q.indptr).max(initial=1)) + 2) * U
         matrix = sp.csc_matrix(sp.identity(n) - POLE_OVER_HORIZON * horizon * self.Q)
         arranged = sp.csc_matrix(matrix[self._order][:, self._order])
-        self._lu = factorize(arranged, order.seconds)
+        self._lu = factorize(arranged, order.seconds, "NATURAL", relax=1)
         self._gamma = POLE_OVER_HORIZON * horizon
 
     def distributions(self, vector: Vector, spans: Vector, allowed: Vector) -> KrylovDistributions | None:

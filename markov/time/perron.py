@@ -29,11 +29,11 @@ from hopflow.results import OnFailure, Status, deliver, figure
 from markov.computing.graphs import strong_components
 from markov.computing.resources import TooLargeError
 from markov.computing.rounding import U
-from markov.elimination.patterns import band
+from markov.elimination.bands import PositiveFactors, band
 from markov.models.rules import scope_of_bound
 from markov.proofs.bounded import Bounded
 from markov.selections import as_chain, select_states
-from markov.time.absorbing import Absorbing, PositiveFactors
+from markov.time.absorbing import Absorbing
 from markov.time.results import TimeResult
 
 if TYPE_CHECKING:

@@ -119,7 +119,7 @@ print("ended", flush=True)
 """
 LONG = [
     ("methods.krylov", "Krylov", "drop_tolerance=1e-10, fill_factor=100.0", "Polling(stations=12)"),
-    ("elimination.patterns", "GTH", "block=10**6", "PauseTandem(buffers=(223, 223), high_threshold=150)"),
+    ("elimination.bands", "GTH", "block=10**6", "PauseTandem(buffers=(223, 223), high_threshold=150)"),
 ]
 """Incomplete factors that drop little, and one call of a kernel: some 8 s or more."""
 
@@ -185,7 +185,7 @@ def test_an_order_is_interrupted():
     """An order of minimum degree takes a quarter of a minute here."""
     script = SCRIPT.format(
         STARTS=STARTS,
-        module="methods.sparse_lu",
+        module="elimination.lu",
         method="SparseLU",
         arguments="",
         model="Kanban(tickets=3)",

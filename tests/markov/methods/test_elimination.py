@@ -13,19 +13,16 @@ from hypothesis import strategies as st
 
 from hopflow import Status
 from markov import GTH, CoxTandem, MarkovChain, SparseLU, stationary
-from markov.elimination import patterns
-from markov.elimination.patterns import (
+from markov.elimination import bands
+from markov.elimination.bands import (
     BLOCK,
     Pattern,
-    add_paths,
+    PositiveFactors,
     ascent,
     band,
     eliminate_band,
-    eliminate_block,
     eliminate_down_to,
-    lay_out,
     short_order,
-    square_view,
 )
 from markov.methods.gth import MAX_ASCENT
 from tests.markov.conftest import birth_death, chains, distance, exact, generator_of
@@ -74,8 +71,8 @@ def test_products_taken_apart_give_the_same_factors(monkeypatch, most):
     Q = matrix_of("random, sparse")
     form = band(Q, 8)
     whole = eliminate_band(Q, form, "test").rates
-    monkeypatch.setattr(patterns, "TILE_STATES", 5)
-    monkeypatch.setattr(patterns, "MAX_TILED_STATES", most)
+    monkeypatch.setattr(bands, "TILE_STATES", 5)
+    monkeypatch.setattr(bands, "MAX_TILED_STATES", most)
     np.testing.assert_allclose(eliminate_band(Q, form, "test").rates, whole, rtol=1e-13)
 
 
@@ -144,29 +141,24 @@ def test_an_order_shortens_transitions():
     assert short_order(dense.indptr, dense.indices, 2).tolist() == [2, 1, 0, 3]
 
 
-# Elimination in NumPy leaves the factors of the kernels.
+# Factors of transient states, in NumPy, solve the equations of a closed chain outside of its reference.
 
 
 @pytest.mark.parametrize("name", ["birth-death", "pause", "ring", "random, dense"])
 @pytest.mark.parametrize("block", [40, BLOCK])
-def test_factors_are_those_of_the_kernels(name, block):
-    """Halves of blocks, recursively, beside pairs of states; the square below is completed."""
+def test_transient_states_have_the_costs_and_times_of_the_chain_with_a_reference(name, block):
+    """Halves of blocks, recursively, beside pairs of states in kernels."""
     Q = matrix_of(name)
-    n = Q.shape[0]
-    form = band(Q)._replace(block=block, row_stride=n)
-    flat = np.zeros(n * n)
-    lay_out(Q.indptr, Q.indices, Q.data, form.rank, n, flat)
-    entries = square_view(flat, n, n)
-    for high in range(n, 1, -block):
-        low = max(1, high - block)
-        eliminate_block(entries, form.first, low, high)
-        if low - form.first[low] > 1:
-            add_paths(entries, int(form.first[low]), low, high)
-    expected = eliminate_band(Q, form, "GTH()").rates.reshape(n, n)
-    below = np.arange(n)[None, :] >= form.first[:, None]
-    used = np.tril(below) | np.tril(below).T
-    used[0, 0] = False  # of the state that is left
-    np.testing.assert_allclose(entries[used], expected[used], rtol=1e-12, atol=1e-300)
+    closed = eliminate_band(Q, band(Q, block), "GTH()")
+    reference, n = closed.reference, Q.shape[0]
+    others = np.delete(np.arange(n), reference)
+    rates = Q[others][:, others].tolil()
+    rates.setdiag(0.0)
+    factors = PositiveFactors(sp.csr_matrix(rates), Q[others, reference].toarray().ravel())
+    costs = np.random.default_rng(2).uniform(0.5, 2.0, n)
+    expected = closed.poisson(costs)[0] + closed.poisson(costs)[1]
+    np.testing.assert_allclose(factors.right(costs[others]), expected[others], rtol=1e-11)
+    np.testing.assert_allclose(factors.left(costs[others]), closed.balance(costs)[others], rtol=1e-11)
 
 
 def test_flows_beyond_float64_are_scaled_on_the_way():

@@ -21,9 +21,9 @@ from markov import (
     explore,
     stationary,
 )
-from markov.methods import sparse_lu
+from markov.elimination import lu
+from markov.elimination.lu import BYTES_PER_ENTRY, LUFactors, best_order
 from markov.methods.exact import FIRST_MODULUS, MAX_EXACT_STATES, exact_distribution
-from markov.methods.sparse_lu import BYTES_PER_ENTRY, LUFactors, best_order
 from tests.markov.conftest import Coin, chains, exact
 from tests.markov.methods.conftest import CHAINS, random_chain, tree
 from tests.surface import HANG, for_each
@@ -71,14 +71,14 @@ def test_an_order_found_in_another_process_is_the_same_or_given_up(monkeypatch):
     Q = MarkovChain(PauseTandem()).irreducible(0)
     matrix = sp.csc_matrix((np.ones(Q.nnz), Q.indices, Q.indptr), shape=Q.shape)
     matrix.setdiag(Q.shape[0])
-    here = sparse_lu.minimum_degree_order(matrix, 0.0, 0.0)
-    there = sparse_lu.minimum_degree_order(matrix, math.inf, HANG)
+    here = lu.minimum_degree_order(matrix, 0.0, 0.0)
+    there = lu.minimum_degree_order(matrix, math.inf, HANG)
     np.testing.assert_array_equal(here, there)
-    monkeypatch.setattr(sparse_lu, "SCRIPT", "import sys; sys.stdin.read(); sys.exit(1)")
-    np.testing.assert_array_equal(here, sparse_lu.minimum_degree_order(matrix, math.inf, HANG))
-    monkeypatch.setattr(sparse_lu, "SCRIPT", "import time; time.sleep(3600)")
-    monkeypatch.setattr(sparse_lu, "MAX_INLINE_SECONDS", 1e-3)
-    assert sparse_lu.minimum_degree_order(matrix, math.inf, 0.0) is None
+    monkeypatch.setattr(lu, "SCRIPT", "import sys; sys.stdin.read(); sys.exit(1)")
+    np.testing.assert_array_equal(here, lu.minimum_degree_order(matrix, math.inf, HANG))
+    monkeypatch.setattr(lu, "SCRIPT", "import time; time.sleep(3600)")
+    monkeypatch.setattr(lu, "MAX_INLINE_SECONDS", 1e-3)
+    assert lu.minimum_degree_order(matrix, math.inf, 0.0) is None
 
 
 # Factors that methods return solve both equations of a chain.

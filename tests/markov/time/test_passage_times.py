@@ -13,8 +13,9 @@ from hopflow import Status
 from markov import MarkovChain, PauseTandem, passage
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal, stop_outside
+from markov.elimination.bands import PositiveFactors
 from markov.time import absorbing, passage_times
-from markov.time.absorbing import Absorbing, PositiveFactors, multigrid_solver
+from markov.time.absorbing import Absorbing, multigrid_solver
 from markov.time.passage_times import PassageTime, PowerSums
 from markov.time.perron import slowest_decay
 from markov.time.squaring import MAX_STATES

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from markov import MM1K, explore, stationary, transient
-from markov.methods.sparse_lu import best_order
+from markov.elimination.lu import best_order
 from markov.time import exponentials
 from markov.time.exponentials import Distributions, TimedJump, evolve_through_jumps, krylov_order
 from markov.time.krylov import Resolvents, mean_growth

@@ -1,7 +1,15 @@
-"""Subtraction-free elimination on band storage, and solves with its factors.
+"""Elimination without subtractions on band storage, and solves with its factors.
 
-Closed chains are eliminated by the kernels of `markov.elimination.gth_kernels` (`band`, `eliminate_band`), equations
-among transient states with their rates of leaving in NumPy (`eliminate_block`, `Substitution`).
+1. `band`: an order of the states in which transitions span few positions, and the layout of the rates in it.
+2. Closed chains: `eliminate_band`, and `eliminate_down_to` for dense matrices, by the kernels of
+   `markov.elimination.gth_kernels`. Exit rates are compensated sums, and two states are eliminated at a time: the
+   entrywise bounds of `markov.methods.gth` count these roundings.
+3. Transient states: `PositiveFactors`, and `mean_times` for a dense matrix. The rates out of the states are a vector of
+   their own: a state outside, which many of them lead to, would fill the band. NumPy eliminates halves of blocks by
+   matrix products. Exit rates are correctly rounded sums, and no bound counts roundings.
+
+The last level of `markov.multigrid` has a loop of its own, since it is part of a compiled cycle
+(`markov.multigrid.kernels.aggregation_kernels`).
 """
 
 from __future__ import annotations
@@ -26,26 +34,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float64]
-    Places = NDArray[np.int64]
+    Matrix = NDArray[np.float64]
+    Positions = NDArray[np.int64]
 
 __all__ = [
     "BLOCK",
     "Band",
     "BandFactors",
     "Pattern",
-    "Substitution",
-    "add_paths",
+    "PositiveFactors",
     "ascent",
     "band",
     "eliminate_band",
-    "eliminate_block",
     "eliminate_down_to",
-    "lay_out",
+    "mean_times",
     "short_order",
-    "square_view",
 ]
 
-BLOCK = 64
+BLOCK = 64  # states of a closed chain that are eliminated at a time
+SUBSTITUTION_BLOCK, MAX_UNBLOCKED_STATES = 32, 8  # transient states of a block; those that are eliminated one by one
+BAND_COPIES = 3.0  # of the rates among transient states: the eliminated rates and both factors
 MAX_CACHED_LAYOUTS = 32  # layouts of chains with few transitions
 MAX_CACHED_ENTRIES = 50_000
 TILE_STATES, MAX_TILED_STATES = 64, 640  # size of a product for one thread, and maximum size that is divided into tiles
@@ -161,11 +169,17 @@ def eliminate_band(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
         computation in the message.
     """
     check_room(f"{what} on {len(form.first)} states", form.memory)
-    rates = np.zeros(form.n_values)
-    _kernel("lay_out")(Q.indptr, Q.indices, Q.data, form.rank, form.row_stride, rates)
+    rates = _lay_out(Q, form)
     with np.errstate(all="ignore"):  # rates beyond float64 show in pi, which is looked at
         _eliminate(rates, form.row_stride, form.first, 1, form.block, form.seconds)
     return BandFactors(form, rates)
+
+
+def _lay_out(rates: sp.csr_matrix, form: Band) -> Vector:
+    """Return the off-diagonal entries of a sparse matrix in a layout, shape (stored rates,)."""
+    stored = np.zeros(form.n_values)
+    _kernel("lay_out")(rates.indptr, rates.indices, rates.data, form.rank, form.row_stride, stored)
+    return stored
 
 
 def eliminate_down_to(rates: NDArray[np.float64], low: int) -> None:
@@ -193,16 +207,16 @@ def _eliminate(
 ) -> None:
     """Eliminate the states from the last one down to ``lowest``, included, from stored rates, in place, in blocks."""
     n = len(first)
-    dense, workspace = square_view(rates, row_stride, n), np.empty(2 * n)
+    dense, workspace = _square_view(rates, row_stride, n), np.empty(2 * n)
     for high in range(n, lowest, -block):
         low = max(lowest, high - block)
         run = partial(_kernel("eliminate"), rates, row_stride, first, low, high, workspace)
         interruptible(run, seconds * (high - low) / n)
         if low - first[low] > 1:
-            add_paths(dense, int(first[low]), low, high)
+            _add_paths(dense, int(first[low]), low, high)
 
 
-def add_paths(rates: NDArray[np.float64], start: int, low: int, high: int) -> None:
+def _add_paths(rates: NDArray[np.float64], start: int, low: int, high: int) -> None:
     """Add to the rates between states start .. low - 1 the rates of paths through the states low .. high - 1.
 
     Up to `MAX_TILED_STATES` states, the products are small enough for one thread of a BLAS: threads that wait for each
@@ -214,6 +228,14 @@ def add_paths(rates: NDArray[np.float64], start: int, low: int, high: int) -> No
         left = rates[rows, low:high]
         for columns in bounds:
             rates[rows, columns] += left @ rates[low:high, columns]
+
+
+def _square_view(rates: Vector, row_stride: int, n: int) -> NDArray[np.float64]:
+    """Return a view of stored rates as a square matrix with the rate from i to j at (i, j), shape (n, n).
+
+    In band storage, entries (i, j) outside of the band are entries of other rows: callers neither read nor write them.
+    """
+    return np.ndarray((n, n), buffer=rates, strides=(row_stride * rates.itemsize, rates.itemsize))
 
 
 # --------------------------------------------------------------------------- layout
@@ -307,37 +329,86 @@ def _kernel(name: str) -> Callable[..., Any]:
     return kernel
 
 
-# Equations among transient states, in NumPy.
-
-BLOCK_SIZE = 32  # places that are substituted at a time
-MAX_UNBLOCKED_STATES = 8  # states that are eliminated one by one
+# --------------------------------------------------------------------------- transient states
 
 
-def square_view(rates: Vector, row_stride: int, n: int) -> NDArray[np.float64]:
-    """Return a view of stored rates as a square matrix with the rate from i to j at (i, j), shape (n, n).
+class PositiveFactors:
+    """Factors of an M-matrix A, the exit rates minus the rates between transient states, without a subtraction.
 
-    In band storage, entries (i, j) outside of the band are entries of other rows: callers neither read nor write them.
+    Parameters
+    ----------
+    rates
+        Between the states, off the diagonal, shape (m, m), >= 0.
+    leaving
+        Rates out of the states, shape (m,), >= 0: each state must lead to one where it is positive.
+
+    Raises
+    ------
+    TooLargeError
+        When the rates, filled in, would not fit into memory, before they are laid out.
     """
-    return np.ndarray((n, n), buffer=rates, strides=(row_stride * rates.itemsize, rates.itemsize))
+
+    def __init__(self, rates: sp.csr_matrix, leaving: Vector) -> None:
+        self._form = form = band(rates)
+        m, first = len(form.order), form.first
+        check_room(f"elimination of {m} states", BAND_COPIES * form.memory)
+        out = leaving[form.order]
+        entries = _square_view(_lay_out(rates, form), form.row_stride, m)
+        for high in range(m, 0, -form.block):
+            low = max(0, high - form.block)
+            _eliminate_block(entries, first, low, high, out)
+            start = int(first[low])
+            if start < low:
+                _add_paths(entries, start, low, high)
+                out[start:low] += entries[start:low, low:high] @ out[low:high]
+        self._parts = _factor_blocks(entries, first)
+
+    def left(self, r: Vector) -> Vector:
+        """Return the row vector v with v A = r, shape (m,): mean times in the states, from flows r into them."""
+        v = r[self._form.order]
+        for part in reversed(self._parts):
+            block = slice(part.low, part.high)
+            v[block] = _solve_upper(part.lower.T, v[block]) / part.exits
+            v[part.start : part.low] += v[block] @ part.left
+        for part in self._parts:
+            block = slice(part.low, part.high)
+            into = v[block] + v[part.start : part.low] @ part.above
+            v[block] = _solve_upper(part.upper.T[::-1, ::-1], into[::-1])[::-1]
+        return np.asarray(v[self._form.rank])
+
+    def right(self, b: Vector) -> Vector:
+        """Return the column vector x with A x = b, shape (m,): mean costs until absorption, from costs b per second."""
+        x = b[self._form.order]
+        for part in reversed(self._parts):
+            block = slice(part.low, part.high)
+            x[block] = _solve_upper(part.upper, x[block])
+            x[part.start : part.low] += part.above @ x[block]
+        for part in self._parts:
+            block = slice(part.low, part.high)
+            total = (x[block] + part.left @ x[part.start : part.low]) / part.exits
+            x[block] = _solve_upper(part.lower[::-1, ::-1], total[::-1])[::-1]
+        return np.asarray(x[self._form.rank])
 
 
-def lay_out(
-    indptr: NDArray[Any],
-    indices: NDArray[Any],
-    data: Vector,
-    rank: Places,
-    row_stride: int,
-    rates: Vector,
-) -> None:
-    """Write the off-diagonal entries of a sparse matrix into the array of stored rates."""
-    sources, targets = row_numbers(indptr, rank), rank[indices]
-    off = sources != targets
-    rates[sources[off] * row_stride + targets[off]] = data[off]
+def mean_times(rates: Matrix) -> Matrix:
+    """Return the mean time in each state (row) from each start state (column) until state 0 is entered, shape (m, m).
+
+    ``rates`` between the states, shape (m, m), are overwritten. Row and column 0 of the result are zero.
+    """
+    m = len(rates)
+    times = np.eye(m)
+    _eliminate_block(rates, np.zeros(m, dtype=np.int64), 1, m)
+    for k in range(m - 1, 0, -1):
+        times[:k] += rates[:k, k, None] * times[k]
+    times[0] = 0.0
+    for k in range(1, m):
+        times[k] = (times[k] + rates[k, :k] @ times[:k]) / rates[k, k]
+    return times
 
 
-def eliminate_block(
-    entries: NDArray[np.float64],
-    first: Places,
+def _eliminate_block(
+    entries: Matrix,
+    first: Positions,
     low: int,
     high: int,
     leaving: Vector | None = None,
@@ -349,7 +420,7 @@ def eliminate_block(
     """
     if high - low > MAX_UNBLOCKED_STATES and high - low < len(first) - 1:
         middle = (low + high) // 2
-        eliminate_block(entries, first, middle, high, leaving)
+        _eliminate_block(entries, first, middle, high, leaving)
         start, gone = int(first[low]), slice(middle, high)
         rows, border = slice(low, middle), max(start, low)
         entries[rows, start:middle] += entries[rows, gone] @ entries[gone, start:middle]
@@ -358,7 +429,7 @@ def eliminate_block(
             entries[above, rows] += entries[above, gone] @ entries[gone, rows]
         if leaving is not None:
             leaving[rows] += entries[rows, gone] @ leaving[gone]
-        return eliminate_block(entries, first, low, middle, leaving)
+        return _eliminate_block(entries, first, low, middle, leaving)
     for k, start in zip(range(high - 1, low - 1, -1), first[low:high][::-1].tolist(), strict=True):
         row, column = entries[k, start:k], entries[start:k, k]
         total = math.fsum(row.tolist())
@@ -377,40 +448,6 @@ def eliminate_block(
     return None
 
 
-class Substitution:
-    """Solves with the triangular factors of an elimination, by blocks of states.
-
-    Parameters
-    ----------
-    rates, row_stride, first
-        As elimination leaves them.
-    """
-
-    def __init__(self, rates: Vector, row_stride: int, first: Places) -> None:
-        self._parts = _factor_blocks(square_view(rates, row_stride, len(first)), first)
-
-    def mean_times(self, r: Vector) -> None:
-        """Replace r, the flows into each state, by the mean time in each state until absorption, in place."""
-        for part in reversed(self._parts):
-            block = slice(part.low, part.high)
-            r[block] = _solve_upper(part.lower.T, r[block]) / part.exits
-            r[part.start : part.low] += r[block] @ part.left
-        for part in self._parts:
-            block = slice(part.low, part.high)
-            r[block] = part.solve_upper(r[block] + r[part.start : part.low] @ part.above)
-
-    def mean_costs(self, b: Vector) -> None:
-        """Replace b, the costs per second in each state, by the mean costs until absorption, in place."""
-        for part in reversed(self._parts):
-            block = slice(part.low, part.high)
-            b[block] = _solve_upper(part.upper, b[block])
-            b[part.start : part.low] += part.above @ b[block]
-        for part in self._parts:
-            block = slice(part.low, part.high)
-            total = (b[block] + part.left @ b[part.start : part.low]) / part.exits
-            b[block] = _solve_upper(part.lower[::-1, ::-1], total[::-1])[::-1]
-
-
 class _Part(NamedTuple):
     """The parts of both factors in a block of states low .. high - 1, connected with states from ``start`` on.
 
@@ -421,18 +458,14 @@ class _Part(NamedTuple):
     start: int
     low: int
     high: int
-    above: NDArray[np.float64]
-    left: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    above: Matrix
+    left: Matrix
+    lower: Matrix
+    upper: Matrix
     exits: Vector
 
-    def solve_upper(self, into: Vector) -> Vector:
-        """Return x with x = into + x U, where U has the entries from each state of the block to higher states."""
-        return _solve_upper(self.upper.T[::-1, ::-1], into[::-1])[::-1]
 
-
-def _solve_upper(matrix: NDArray[np.float64], right: Vector) -> Vector:
+def _solve_upper(matrix: Matrix, right: Vector) -> Vector:
     """Return the solution of an upper triangular system, whose LU factors are the identity and the matrix.
 
     SciPy's `solve_triangular` would load `scipy.linalg`, which takes longer than a small chain.
@@ -440,11 +473,11 @@ def _solve_upper(matrix: NDArray[np.float64], right: Vector) -> Vector:
     return np.asarray(np.linalg.solve(matrix, right))
 
 
-def _factor_blocks(entries: NDArray[np.float64], first: Places) -> list[_Part]:
+def _factor_blocks(entries: Matrix, first: Positions) -> list[_Part]:
     """Return the blocks of states in ascending order, each with its parts of both factors."""
     n, parts = len(first), []
-    for low in range(0, n, BLOCK_SIZE):
-        high, start = min(low + BLOCK_SIZE, n), int(first[low])
+    for low in range(0, n, SUBSTITUTION_BLOCK):
+        high, start = min(low + SUBSTITUTION_BLOCK, n), int(first[low])
         inside = np.arange(start, high) >= first[low:high, None]
         lower = np.where(inside, entries[low:high, start:high], 0.0)
         upper = np.where(inside.T, entries[start:high, low:high], 0.0)
