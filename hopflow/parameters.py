@@ -223,7 +223,7 @@ class Declaration(NamedTuple):
         return ", ".join(f"{sign} {at:g}" for sign, at in bounds.items() if at is not None)
 
 
-ARRAY_TYPES = ("ArrayLike", "NDArray", "Sequence", "WithUnits")
+ARRAY_TYPES = ("ArrayLike", "NDArray", "Sequence[float", "Sequence[int", "WithUnits")
 """Annotations of parameters that take several numbers contain one of these words."""
 WHOLE_NUMBER_TYPES = ("int", "WholeWithUnit")
 """Annotations of parameters that take one whole number begin with one of these words."""
@@ -285,11 +285,11 @@ def param(
 
 
 def validate_parameters(target: C) -> C:
-    """Check and convert the arguments of a function, or the fields of a dataclass, that are declared by `param`.
+    """Check and convert the arguments of a function or constructor, or fields of a dataclass, declared by `param`.
 
-    Strings with units become numbers in SI units. A value out of range raises ValueError before the function or the
-    ``__post_init__`` of the class runs. Other numbers stay as they are, except that NumPy's scalars become numbers of
-    Python and arrays become float64. The decorator stands above ``@dataclass``, and below ``@classmethod``.
+    Strings with units become numbers in SI units. A value out of range raises ValueError before the function, the
+    constructor or ``__post_init__`` runs. Other numbers stay as they are, except that NumPy's scalars become numbers
+    of Python and arrays become float64. The decorator stands above ``@dataclass``, and below ``@classmethod``.
 
     Raises
     ------
@@ -314,8 +314,9 @@ def validate_parameters(target: C) -> C:
     kind: Any = target
     call: Any = target
     of_class = inspect.isclass(target)
-    if of_class and not dataclasses.is_dataclass(target):
-        raise TypeError(f"{kind.__name__}: must be a dataclass or a function")
+    has_fields = of_class and dataclasses.is_dataclass(target)
+    if of_class and not has_fields and "__init__" not in vars(kind):
+        raise TypeError(f"{kind.__name__}: must be a dataclass, a class with a constructor, or a function")
     function = kind.__init__ if of_class else kind
     signature = inspect.signature(function)
     declarations: dict[str, Declaration] = {}
@@ -346,7 +347,7 @@ def validate_parameters(target: C) -> C:
     units = {name: declaration.unit for name, declaration in declarations.items() if declaration.unit in BARE}
     signature = with_strings(signature, units)
 
-    if of_class:
+    if has_fields:
         fields = tuple(declarations)
         declarations = {**getattr(kind, "__declarations__", {}), **declarations}
         _check_fields(kind, declarations, fields)
@@ -356,8 +357,12 @@ def validate_parameters(target: C) -> C:
         def converter(name: str) -> Callable[[Any, float | None], Any]:
             return lambda value, size: declarations[name].convert(name, value, size)
 
-        call = convert_arguments(kind.__name__, function, {name: converter(name) for name in declarations})
-        call.__signature__ = signature
+        converted = convert_arguments(kind.__name__, function, {name: converter(name) for name in declarations})
+        converted.__signature__ = signature  # type: ignore[attr-defined]
+        if of_class:
+            kind.__init__ = converted
+        else:
+            call = converted
     call.__quantities__ = {**getattr(kind, "__quantities__", {}), **units}
     call.__declarations__ = declarations
     return cast("C", call)

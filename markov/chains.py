@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice, count_of, format_value
+from hopflow.checks import count_of, format_value
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from hopflow.labels import label_order, square
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import same, table_html
 from markov.computing.graphs import reachable_from
 from markov.computing.matrices import with_diagonal
@@ -44,6 +45,7 @@ ROW_SUM_TOLERANCE = 1e-10
 FEW_CELLS, CELLS_PER_STATE = 100_000, 10  # of a product of components that becomes a grid
 
 
+@validate_parameters
 class MarkovChain:
     """Finite continuous-time Markov chain with a validated generator, from a matrix, rules or a file.
 
@@ -102,11 +104,10 @@ class MarkovChain:
         *,
         states: Sequence[Any] | None = None,
         like: MarkovChain | None = None,
-        reachable: bool = True,
+        reachable: bool = param(True, choices=(True, False)),
     ) -> None:
         if like is not None and not isinstance(like, MarkovChain):
             raise ValueError(f"like = {like!r}: must be a MarkovChain, or None")
-        choice("reachable", reachable, (True, False))
         source = getattr(Q, "chain", Q)  # of the model of a file
         if isinstance(source, MarkovChain):
             if states is not None or not reachable:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from hopflow.checks import choice, integer
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import same, table_html
 from markov.chains import MarkovChain
 from markov.computing.resources import InfiniteStatesError
@@ -152,6 +152,7 @@ class InfiniteChain(Reachable):
         return table_html("InfiniteChain", {"chain": repr(self)}, ())
 
 
+@validate_parameters
 def explore(
     model: ChainModel | Callable[..., Any],
     *,
@@ -160,8 +161,8 @@ def explore(
     space: Mapping[str, Any] | None = None,
     labels: Callable[..., Mapping[str, Any]] | None = None,
     rewards: Callable[..., Mapping[str, Any]] | None = None,
-    most: int = MAX_STATES,
-    compiled: bool = True,
+    most: int = param(MAX_STATES, at_least=1, at_most=2**31),
+    compiled: bool = param(True, choices=(True, False)),
 ) -> Reachable:
     """Return the states reachable from a start, and the Markov chain on them.
 
@@ -212,8 +213,6 @@ def explore(
     >>> found.states.working.tolist(), found.chain.Q.toarray()[1].tolist()
     ([0, 1, 2], [0.1, -1.1, 1.0])
     """
-    integer("most", most, 1, 2**31)
-    choice("compiled", compiled, (True, False))
     if isinstance(model, ChainModel):
         options = (start, params, space, labels, rewards)
         if any(value is not None for value in options):

@@ -8,7 +8,6 @@ import numpy as np
 
 from hopflow.checks import ascending, instance
 from hopflow.parameters import param, validate_parameters
-from hopflow.units import quantities
 from markov.driver import stationary
 from markov.models.measures import resolve_measure
 from markov.proofs.bounded import Bounded
@@ -30,8 +29,8 @@ MIXING_TIME_ACCURACY = 1e-9
 """Relative width of the interval that brackets a mixing time."""
 
 
-@quantities(lags="time")
-def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike) -> xr.Dataset:
+@validate_parameters
+def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike = param(unit="time")) -> xr.Dataset:
     """Return the covariance of a reward with its value a lag later in the stationary chain, over lags, with bounds.
 
     Parameters

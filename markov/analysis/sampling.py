@@ -16,7 +16,7 @@ from hopflow.checks import random_generator
 from hopflow.deprecations import accept_old_names, attribute_alias
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import Result, figure
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit
 from markov.computing.resources import Counter, check_room
 from markov.models.measures import resolve_measure
 from markov.selections import as_chain, distribution
@@ -78,8 +78,8 @@ class Paths(Result):
         part = slice(self.first[run], self.first[run + 1])
         return self.times[part], self.states[part]
 
-    @quantities(times="time")
-    def at(self, times: ArrayLike) -> NDArray[np.int64]:
+    @validate_parameters
+    def at(self, times: ArrayLike = param(unit="time")) -> NDArray[np.int64]:
         """Return the state numbers of all paths at times in s, shape (runs, times); at a jump the state after it.
 
         Raises
@@ -87,7 +87,7 @@ class Paths(Result):
         ValueError
             For a time below 0 or above ``duration``; both limits are allowed.
         """
-        moments = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        moments = np.atleast_1d(times)
         if not ((moments >= 0.0) & (moments <= self.duration)).all():
             raise ValueError(f"times = {times!r}: must be between 0 and {self.duration:g} s")
         rows = [

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import dimensions, format_value, instance, integer, one_number, seconds, unwrap_scalar
+from hopflow.checks import dimensions, format_value, instance, integer, one_number, unwrap_scalar
 from hopflow.deprecations import takes_options
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import Result, figure
@@ -94,13 +94,11 @@ class PausedPort:
     link_rate: WithUnit = param(unit="rate", above=0.0, hint="in packets/s: mbps(1000) converts")
     bottleneck_rate: WithUnit = param(unit="rate", above=0.0)
     buffers: tuple[WholeWithUnit, WholeWithUnit] = param()
-    rtt: WithUnit | None = param(None, "time", above=0.0)
+    rtt: WithUnit | None = param(None, "time", above=0.0, at_most=1000.0, hint="in seconds: ms(48) is 0.048")
 
     def __post_init__(self) -> None:
         """Check the parameters, and convert buffers to whole packets."""
         one_number("bottleneck_rate", self.bottleneck_rate, at_most=float(self.link_rate), hint="the link_rate")
-        if self.rtt is not None:
-            seconds("rtt", self.rtt)
         buffers: Any = self.buffers
         if isinstance(buffers, (str, Mapping)) or dimensions(buffers) != (2,):
             raise ValueError(f"buffers = {format_value(buffers)}: must be two numbers of packets")

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice, count_of, file_path, instance
+from hopflow.checks import count_of, file_path, instance
 from hopflow.fork_safety import cached_property
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import ByValue
 from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
@@ -583,7 +584,8 @@ def _read_matrix_market(path: Path) -> sp.csr_matrix:
     return with_diagonal(matrix)
 
 
-def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None:
+@validate_parameters
+def write_explicit(model: Any, path: str | Path, *, exact: bool = param(False, choices=(True, False))) -> None:
     """Write a chain as ``.tra``, with ``.lab`` where the model has labels; as ``.umb`` or as ``.mtx``.
 
     Parameters
@@ -612,7 +614,7 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None
     path, chain = file_path("path", path), as_chain(model)
     if path.suffix not in SUFFIXES:
         raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}")
-    if choice("exact", exact, (False, True)) and path.suffix != ".umb":
+    if exact and path.suffix != ".umb":
         raise ValueError(f"exact = True: goes with .umb, rates in {path.suffix} are exact")
     if path.suffix == ".umb":
         write_umb(chain, path, exact=exact)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hopflow.checks import choice, file_path, instance, integer, one_number
+from hopflow.checks import choice, file_path, instance
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import OnFailure, deliver, same
-from hopflow.units import quantities
+from hopflow.units import WithUnit
 from markov.chains import MarkovChain
 from markov.computing.graphs import leads_to
 from markov.computing.resources import MAX_SECONDS, TooLargeError, rates_in_range, time_limit
@@ -311,6 +312,7 @@ def _nesting_error_of_file(file: str) -> Iterator[None]:
         raise FileError((file, None), "formulas and expressions are nested too deep") from None
 
 
+@validate_parameters
 class FileModel:
     """A Markov chain model read from a file; `stationary`, `transient` and `passage` take it as it is.
 
@@ -339,8 +341,13 @@ class FileModel:
     (2, [0.6667, 0.3333])
     """
 
-    def __init__(self, program: Program, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> None:
-        self.program, self.most = program, integer("most", most, 1, 10**12)
+    def __init__(
+        self,
+        program: Program,
+        constants: Mapping[str, Any] | None = None,
+        most: int = param(MAX_STATES, at_least=1, at_most=10**12),
+    ) -> None:
+        self.program, self.most = program, most
         values = dict(instance("constants", {} if constants is None else constants, Mapping))
         # other names may be constants of properties
         model_constants = {name: value for name, value in values.items() if name in program.constants}
@@ -476,14 +483,14 @@ class FileModel:
         model.properties = parse_properties(path)
         return model
 
-    @quantities(max_seconds="time")
+    @validate_parameters
     def property(
         self,
         text: str,
         *,
         constants: Mapping[str, Any] | None = None,
-        proof: Literal[True, "tight"] = True,
-        max_seconds: float = MAX_SECONDS,
+        proof: Literal[True, "tight"] = param(True, choices=(True, "tight")),
+        max_seconds: WithUnit = param(MAX_SECONDS, "time", above=0.0),
         on_failure: OnFailure = "raise",
     ) -> PropertyResult:
         """Return the value of a CSL property, with a bound on its error.
@@ -511,15 +518,13 @@ class FileModel:
             Where a number lies within its error of the threshold. ``on_failure="return"`` gives the
             result, whose value is None.
         """
-        choice("proof", proof, (True, "tight"))
-        seconds = one_number("max_seconds", max_seconds, above=0.0)
         watch = Stopwatch()
         query, properties = self._parse_query(text)
         text = properties.text_of(text)
         try:
             with _nesting_error_of_file(self.name):
                 evaluation = self._evaluation(properties, constants, proof)
-                with rates_in_range(evaluation.checker.Q), time_limit(seconds):
+                with rates_in_range(evaluation.checker.Q), time_limit(float(max_seconds)):
                     result = answer_property(evaluation, query, text)
         except TooLargeError:
             declared = self._constants_of_properties(properties, constants)

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import count_of, format_value, instances, one_number
+from hopflow.checks import count_of, format_value, instances
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import OnFailure, Result, Status, deliver, figure
-from hopflow.units import WithUnit, declares, in_units
+from hopflow.units import WithUnit
 from markov.computing.matrices import off_diagonal, row_numbers
 from markov.computing.rounding import U
 from markov.driver import stationary
@@ -132,8 +133,8 @@ class Estimate(Result):
         with np.errstate(invalid="ignore"):
             return dict(zip(self.values, np.sqrt(self.covariance.diagonal()).tolist(), strict=True))
 
-    @declares(level="share")
-    def intervals(self, level: WithUnit = 0.95) -> dict[str, tuple[float, float]]:
+    @validate_parameters
+    def intervals(self, level: WithUnit = param(0.95, "share", above=0.0, below=1.0)) -> dict[str, tuple[float, float]]:
         """Return the confidence interval of each parameter, a pair of limits by name.
 
         An interval is normal in the logarithm of the parameter's absolute value, for many observations, and its limits
@@ -143,7 +144,7 @@ class Estimate(Result):
         Parameters
         ----------
         level
-            Confidence level, 0 < level < 1.
+            Confidence level.
 
         Examples
         --------
@@ -157,9 +158,7 @@ class Estimate(Result):
         """
         from scipy.special import ndtri
 
-        quantile = float(
-            ndtri(0.5 + 0.5 * one_number("level", in_units("level", level, "share"), above=0.0, below=1.0))
-        )
+        quantile = float(ndtri(0.5 + 0.5 * float(level)))
         limits = {}
         for name, error in self.standard_errors.items():
             value = self.values[name]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import count_of, format_value, number, one_number
-from hopflow.units import WithUnit, quantities
+from hopflow.checks import count_of, format_value
+from hopflow.parameters import param, validate_parameters
+from hopflow.units import WithUnit
 from markov.analysis.sampling import Paths
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ObservedPath", "Panel", "Statistics"]
 
 
-@quantities(times="time", end="time")
+@validate_parameters
 class ObservedPath:
     """A completely observed path: every state with its entry time, and the end of the observation.
 
@@ -48,9 +49,14 @@ class ObservedPath:
     ObservedPath: 1 jump in 4 s
     """
 
-    def __init__(self, times: ArrayLike, states: Sequence[Any], end: WithUnit) -> None:
+    def __init__(
+        self,
+        times: ArrayLike = param(unit="time"),
+        states: Sequence[Any] = param(),
+        end: WithUnit = param(unit="time"),
+    ) -> None:
         self.times, self.states = _validate_series(times, states)
-        self.end = one_number("end", end)
+        self.end = float(end)
         if self.end < self.times[-1]:
             raise ValueError(f"end = {self.end:g}: must be at least the last time, {self.times[-1]:g}")
         for k, (state, successor) in enumerate(itertools.pairwise(self.states)):
@@ -62,7 +68,7 @@ class ObservedPath:
         return f"ObservedPath: {count_of(jumps, 'jump')} in {self.end - self.times[0]:g} s"
 
 
-@quantities(times="time")
+@validate_parameters
 class Panel:
     """States of a chain at several observation times, with unknown jumps between them.
 
@@ -85,7 +91,7 @@ class Panel:
     Panel: 3 observations in 3 s
     """
 
-    def __init__(self, times: ArrayLike, states: Sequence[Any]) -> None:
+    def __init__(self, times: ArrayLike = param(unit="time"), states: Sequence[Any] = param()) -> None:
         self.times, self.states = _validate_series(times, states)
         if len(self.states) < 2:
             raise ValueError("times: at least two observations are expected")
@@ -96,7 +102,7 @@ class Panel:
 
 def _validate_series(times: ArrayLike, states: Sequence[Any]) -> tuple[Vector, list[Any]]:
     """Return ``times`` as an array and ``states`` as a list of equal length; ValueError unless times ascend."""
-    moments = np.atleast_1d(number("times", times))
+    moments = np.atleast_1d(times)
     sequence: object = states
     if not isinstance(sequence, Iterable) or isinstance(sequence, str) or getattr(sequence, "ndim", 1) != 1:
         raise TypeError(f"states = {format_value(sequence)}: must be a list of states")

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import count_of, format_value, integer, number, one_number
+from hopflow.checks import count_of, format_value, number, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.labels import aligned, refuse_labels, square
 from hopflow.parameters import param, validate_parameters
 from hopflow.progress import progress_bar
 from hopflow.results import ByValue, Result, Status, figure
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit
 from markov.elimination.structure import closed_classes
 from markov.methods.gth import GTH
 from markov.phases.fitting import phase_type_of
@@ -227,14 +227,14 @@ class MAP(ByValue):
         exits = self.D1.sum(axis=1)
         return PhaseType(self.phases @ self.D1 / self.rate, self.D0, exits).with_fits(self.fits)
 
-    def autocorrelation(self, lags: int) -> Floats:
+    @validate_parameters
+    def autocorrelation(self, lags: int = param(at_least=1, at_most=10**6)) -> Floats:
         """Return the correlation of intervals 1 .. lags apart, shape (lags,)."""
-        count = integer("lags", lags, 1, 10**6)
         times = np.linalg.inv(-self.D0)
         jumps, mean = times @ self.D1, self.interval.mean
         row, ones = self.interval.alpha @ times, np.ones(self.order)
-        products = np.empty(count)
-        for k in range(count):
+        products = np.empty(lags)
+        for k in range(lags):
             row = row @ jumps
             products[k] = float(row @ times @ ones)
         return (products - mean**2) / self.interval.variance
@@ -247,10 +247,10 @@ class MAP(ByValue):
         second = float(theta @ self.D1 @ fundamental @ self.D1 @ ones)
         return 1.0 - 2.0 * self.rate + 2.0 * second / self.rate
 
-    @quantities(intervals="time")
-    def log_likelihood(self, intervals: ArrayLike) -> float:
+    @validate_parameters
+    def log_likelihood(self, intervals: ArrayLike = param(unit="time", above=0.0)) -> float:
         """Return the log density of consecutive intervals, in s, after an arrival in the stationary process."""
-        times = number("intervals", intervals, above=0.0)
+        times = np.asarray(intervals)
         if times.ndim != 1 or not len(times):
             raise ValueError(f"intervals has shape {times.shape}: times in one row are expected")
         return Passes(self.D0, self.D1, self.interval.alpha, times).log_likelihood
@@ -351,8 +351,13 @@ class MapFit(Result):
         return ax
 
 
-@quantities(intervals="time")
-def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapFit:
+@validate_parameters
+def fit_map(
+    intervals: ArrayLike = param(unit="time", above=0.0),
+    *,
+    phases: int = param(2, at_least=1, at_most=MAX_FITTED_PHASES),
+    rounds: int = param(500, at_least=1, at_most=10**6),
+) -> MapFit:
     """Return the Markovian arrival process of largest likelihood that an EM algorithm finds.
 
     Parameters
@@ -393,19 +398,18 @@ def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapF
     >>> fit.process.order, fit.converged, bool(fit.process.dispersion > 5.0)
     (2, True, True)
     """
-    m, max_rounds = integer("phases", phases, 1, MAX_FITTED_PHASES), integer("rounds", rounds, 1, 10**6)
-    sample = number("intervals", intervals, above=0.0)
-    if sample.ndim != 1 or len(sample) < MIN_INTERVALS_PER_PHASE * m:
-        expected = f"with phases = {m} at least {MIN_INTERVALS_PER_PHASE * m} times in one row are expected"
+    sample = np.asarray(intervals)
+    if sample.ndim != 1 or len(sample) < MIN_INTERVALS_PER_PHASE * phases:
+        expected = f"with phases = {phases} at least {MIN_INTERVALS_PER_PHASE * phases} times in one row are expected"
         raise ValueError(f"intervals has shape {sample.shape}: {expected}")
     scale = float(sample.mean())
     times = sample / scale
-    starts = _initial_processes(times, m)
-    with progress_bar(total=max_rounds * len(starts), desc="EM algorithm") as bar:
+    starts = _initial_processes(times, phases)
+    with progress_bar(total=rounds * len(starts), desc="EM algorithm") as bar:
         runs = []
         for D0, D1 in starts:
             before, process = -math.inf, MAP(D0, D1)
-            for n_rounds in range(1, max_rounds + 1):
+            for n_rounds in range(1, rounds + 1):
                 passes = Passes(process.D0, process.D1, process.interval.alpha, times)
                 if passes.log_likelihood - before <= EM_GAIN * len(times):
                     runs.append((passes.log_likelihood, process, n_rounds, True))
@@ -414,8 +418,8 @@ def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapF
                 process = MAP(*passes.improve())
                 bar.update()
             else:
-                runs.append((before, last, max_rounds, False))
-            bar.update(max_rounds - runs[-1][2])
+                runs.append((before, last, rounds, False))
+            bar.update(rounds - runs[-1][2])
     likelihood, process, n_rounds, converged = max(runs, key=lambda run: run[0])
     process = MAP(process.D0 / scale, process.D1 / scale)
     lags = min(CORRELATION_LAGS, len(sample) // 4)

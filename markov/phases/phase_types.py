@@ -21,7 +21,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.labels import aligned, labels_of, square
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import ByValue
-from hopflow.units import WithUnit, WithUnits, quantities
+from hopflow.units import WithUnit, WithUnits
 from markov.time.squaring import Evolution
 
 if TYPE_CHECKING:
@@ -151,11 +151,14 @@ class PhaseType(ByValue):
         return cls(np.eye(phases)[0], rate * (np.eye(phases, k=1) - np.eye(phases)))
 
     @classmethod
-    @quantities(probabilities="share")
-    def hyperexponential(cls, probabilities: ArrayLike, rates: ArrayLike) -> PhaseType:
+    @validate_parameters
+    def hyperexponential(
+        cls,
+        probabilities: ArrayLike = param(unit="share", at_least=0.0, at_most=1.0),
+        rates: ArrayLike = param(above=0.0),
+    ) -> PhaseType:
         """Return a mixture of exponential distributions with these probabilities and rates, in 1/s, shape (m,) each."""
-        weights = number("probabilities", probabilities, at_least=0.0, at_most=1.0)
-        phase_rates = number("rates", rates, above=0.0)
+        weights, phase_rates = np.asarray(probabilities), np.asarray(rates)
         if weights.ndim != 1 or phase_rates.shape != weights.shape:
             shapes = f"probabilities has shape {weights.shape}, rates {phase_rates.shape}"
             raise ValueError(f"{shapes}: must both be (m,)")
@@ -164,10 +167,12 @@ class PhaseType(ByValue):
         return cls(weights, -np.diag(phase_rates))
 
     @classmethod
-    @quantities(probabilities="share")
-    def mixture(cls, probabilities: WithUnits, parts: Sequence[PhaseType]) -> PhaseType:
+    @validate_parameters
+    def mixture(
+        cls, probabilities: WithUnits = param(unit="share", at_least=0.0), parts: Sequence[PhaseType] = param()
+    ) -> PhaseType:
         """Return the mixture of the distributions ``parts`` with these probabilities."""
-        weights = number("probabilities", probabilities, at_least=0.0)
+        weights = np.asarray(probabilities)
         if weights.shape != (len(parts),) or not len(parts):
             raise ValueError(f"probabilities has shape {weights.shape}: one for each part is expected")
         alpha = np.concatenate([w * part.alpha for w, part in zip(weights, parts, strict=True)])
@@ -225,13 +230,13 @@ class PhaseType(ByValue):
         mean = self.mean
         return float((self.moment(3) - 3.0 * mean * self.moment(2) + 2.0 * mean**3) / self.variance**1.5)
 
-    @quantities(x="time")
-    def survival(self, x: ArrayLike) -> Floats:
+    @validate_parameters
+    def survival(self, x: ArrayLike = param(unit="time", at_least=0.0)) -> Floats:
         """Return P(X > x) for x >= 0, of the shape of x (s), with the relative error and the exceptions of `cdf`."""
-        return self._at(x).survival.reshape(np.shape(x))
+        return self._absorption_time.at(np.ravel(x)).survival.reshape(np.shape(x))
 
-    @quantities(x="time")
-    def cdf(self, x: ArrayLike) -> Floats:
+    @validate_parameters
+    def cdf(self, x: ArrayLike = param(unit="time", at_least=0.0)) -> Floats:
         """Return P(X <= x) for x >= 0, of the shape of x (s).
 
         Every value above 1e-280 has a proved relative error of at most 1e-10, mostly 1e-13, by squaring (page
@@ -242,12 +247,12 @@ class PhaseType(ByValue):
         ValueError
             For x < 0, as everywhere for times; for rates that differ by so many decades that no such error is proved.
         """
-        return self._at(x).cdf.reshape(np.shape(x))
+        return self._absorption_time.at(np.ravel(x)).cdf.reshape(np.shape(x))
 
-    @quantities(x="time")
-    def pdf(self, x: ArrayLike) -> Floats:
+    @validate_parameters
+    def pdf(self, x: ArrayLike = param(unit="time", at_least=0.0)) -> Floats:
         """Return the density at x >= 0 (s), in 1/s, of the shape of x, with the errors and the exceptions of `cdf`."""
-        return self._at(x).density.reshape(np.shape(x))
+        return self._absorption_time.at(np.ravel(x)).density.reshape(np.shape(x))
 
     @validate_parameters
     def quantile(self, q: float = param(above=0.0, below=1.0)) -> float:
@@ -259,10 +264,6 @@ class PhaseType(ByValue):
             Names the relative error if it is larger, as it is where the density is nearly zero over a long time.
         """
         return self._absorption_time.quantile(q)
-
-    def _at(self, x: ArrayLike) -> DistributionValues:
-        """Return cdf, survival function and density at the entries of x (s), flattened; ValueError unless x >= 0."""
-        return self._absorption_time.at(number("x", x, at_least=0.0).ravel())
 
     @cached_property
     def _absorption_time(self) -> AbsorptionTime:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import integer, number
+from hopflow.checks import integer
+from hopflow.parameters import param
 from markov.models.functions import Mean, elementwise
 from markov.models.rules import ChainModel
 from markov.models.spaces import NO_END
@@ -16,7 +17,7 @@ from markov.phases.arrivals import MAP
 from markov.phases.phase_types import FOR_FEW_VALUES, MOMENTS_FIX_NO_LOSS, ROW_SUM_TOLERANCE, PhaseType
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["PhaseQueue", "SemiMarkov"]
 
@@ -74,7 +75,7 @@ class PhaseQueue(ChainModel):
 
         arrivals: Any = MAP.poisson(0.5)
         service: Any = PhaseType.exponential(1.0)
-        capacity: int | None = None
+        capacity: int | None = param(None, at_least=1, at_most=10**9)
 
     class Symbols(NamedTuple):
         """Constants of the rules: sizes, and rates by phase with matrices row by row."""
@@ -95,8 +96,6 @@ class PhaseQueue(ChainModel):
             raise ValueError(f"arrivals = {p.arrivals!r}: must be a MAP or a PhaseType")  # noqa: TRY004
         if not isinstance(p.service, PhaseType):
             raise ValueError(f"service = {p.service!r}: must be a PhaseType")  # noqa: TRY004
-        if p.capacity is not None:
-            integer("capacity", p.capacity, 1, 10**9)
 
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
         """Return notes for answers about inputs fitted to samples: arrivals, service and the limits of such fits."""
@@ -226,7 +225,7 @@ class SemiMarkov(ChainModel):
     class Params(NamedTuple):
         """Parameters of the model, as in the docstring of the class."""
 
-        jumps: Any = ((0.0, 1.0), (1.0, 0.0))
+        jumps: ArrayLike = param(((0.0, 1.0), (1.0, 0.0)), at_least=0.0, at_most=1.0)
         sojourns: Any = (PhaseType.exponential(1.0), PhaseType.exponential(1.0))
         first: int = 0
 
@@ -243,7 +242,7 @@ class SemiMarkov(ChainModel):
     def check(self) -> None:
         """Raise ValueError for a parameter of the wrong type or out of range."""
         p = self.params
-        P = number("jumps", p.jumps, at_least=0.0, at_most=1.0)
+        P = np.asarray(p.jumps, dtype=float)
         if P.ndim != 2 or P.shape[0] != P.shape[1]:
             raise ValueError(f"jumps has shape {P.shape}: a square matrix is expected")
         sums = P.sum(axis=1)
@@ -265,7 +264,7 @@ class SemiMarkov(ChainModel):
 
     def symbols(self) -> Symbols:
         """Return the constants that the rules use: sizes and rates, matrices as tuples row by row."""
-        P, times = number("jumps", self.params.jumps), self.params.sojourns
+        P, times = np.asarray(self.params.jumps, dtype=float), self.params.sojourns
         n, m = len(P), max(sojourn.order for sojourn in times)
         begin, within, leave = np.zeros((n, m)), np.zeros((n, m, m)), np.zeros((n, m))
         for k, sojourn in enumerate(times):

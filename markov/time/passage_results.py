@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import ascending, choice, number
+from hopflow.checks import ascending
 from hopflow.fork_safety import cached_property
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import Status, figure
-from hopflow.units import quantities
 from markov.computing.rounding import U
 from markov.models.measures import resolve_measure
 from markov.models.rules import scope_of_bound
@@ -232,8 +232,13 @@ class Passage(TimeResult):
             raise ValueError(f"rewards = {rewards!r}: must be one number for each state")
         return self.moments.reward(np.asarray(mean.of, dtype=np.float64), self.start)
 
+    @validate_parameters
     def sensitivity(
-        self, parameter: str, of: str = "mean", *, side: Literal["left", "right"] | None = None
+        self,
+        parameter: str,
+        of: str = "mean",
+        *,
+        side: Literal["left", "right"] | None = param(None, choices=("left", "right")),
     ) -> Sensitivity:
         """Return the derivative and the elasticity of the mean, or another quantity, by a parameter of the model.
 
@@ -279,7 +284,6 @@ class Passage(TimeResult):
         >>> round(result.sensitivity("repair").derivative, 9)
         50.0
         """
-        choice("side", side, (None, "left", "right"))
         return sensitivity_of(self, parameter, of, side)
 
     def asked(self) -> Question:
@@ -293,8 +297,8 @@ class Passage(TimeResult):
         """Distribution of T from the start, which stores its powers between calls."""
         return PassageTime(self.chain, self.target, self.start)
 
-    @quantities(times="time")
-    def distribution(self, times: ArrayLike) -> Distribution:
+    @validate_parameters
+    def distribution(self, times: ArrayLike = param(unit="time")) -> Distribution:
         """Return P(T <= t), P(T > t) and the density at times, with a bound.
 
         Parameters
@@ -308,20 +312,21 @@ class Passage(TimeResult):
         """Return `distribution` at times that are checked already."""
         return self._passage_time.at(times)
 
-    @quantities(times="time")
-    def survival(self, times: ArrayLike) -> NDArray[np.float64]:
+    @validate_parameters
+    def survival(self, times: ArrayLike = param(unit="time")) -> NDArray[np.float64]:
         """Return P(T > t) at times as in `distribution`, shape (times,): of a failure it is the reliability R(t)."""
         return self.distribution(times).survival
 
-    def quantile(self, q: float) -> Bounded:
+    @validate_parameters
+    def quantile(self, q: float = param(above=0.0, below=1.0)) -> Bounded:
         """Return the time t with P(T <= t) = q, in s, with an interval that holds it.
 
         Parameters
         ----------
         q
-            0 < q < 1. The time is inf where the set is entered with a probability of less than q.
+            The probability. The time is inf where the set is entered with a probability of less than q.
         """
-        return self._quantile(float(number("q", q, above=0.0, below=1.0)))
+        return self._quantile(q)
 
     def _quantile(self, q: float) -> Bounded:
         """Return `quantile` of a number q that is checked already."""

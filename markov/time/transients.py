@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from hopflow.checks import ascending, one_number
+from hopflow.checks import ascending
 from hopflow.fork_safety import cached_property
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import OnFailure, Status, figure
-from hopflow.units import quantities
+from hopflow.units import WithUnit
 from markov.chains import MarkovChain
 from markov.computing.resources import MAX_SECONDS, time_limit
 from markov.computing.rounding import U
@@ -382,14 +383,14 @@ def _zero_heights(states: Sequence[object]) -> Vector:
     return np.zeros(len(states))
 
 
-@quantities(times="time", max_seconds="time")
+@validate_parameters
 def transient(
     model: Any,
-    times: ArrayLike,
+    times: ArrayLike = param(unit="time"),
     *,
     start: Any = None,
-    tolerance: float = TOLERANCE,
-    max_seconds: float = MAX_SECONDS,
+    tolerance: float = param(TOLERANCE, above=0.0, below=1.0),
+    max_seconds: WithUnit = param(MAX_SECONDS, "time", above=0.0),
     on_failure: OnFailure = "raise",
 ) -> Transient:
     """Return the distribution of a chain at several times, with bounds on its errors.
@@ -440,9 +441,8 @@ def transient(
     [0.367879, 0.135335]
     """
     checked_times = ascending("times", times)
-    tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     timed: tuple[TimedJump, ...] = getattr(model, "timed_jumps", ())
-    seconds = one_number("max_seconds", max_seconds, above=0.0)
+    seconds = float(max_seconds)
     acceptable = max(1000.0 * tolerance, 1e-6)
 
     def solve(chain: MarkovChain, initial: Vector) -> Transient:

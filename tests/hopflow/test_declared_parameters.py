@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import re
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -97,6 +98,31 @@ def test_fields_are_converted_and_checked() -> None:
     assert Buffered(rate=1.0, buffer="30kB").buffer == 20
 
 
+@validate_parameters
+class Meter:
+    def __init__(
+        self,
+        interval: WithUnit = param(unit="time", above=0.0),
+        names: Sequence[str] = param(),
+        readings: int = param(1, at_least=1),
+    ) -> None:
+        self.interval, self.names, self.readings = interval, names, readings
+
+
+def test_arguments_of_a_constructor_are_converted_and_checked() -> None:
+    meter = Meter("40ms", ["in", "out"])
+    assert (meter.interval, meter.names, meter.readings) == (0.04, ["in", "out"], 1)
+    assert quantities_of(Meter) == {"interval": "time"}
+    assert (
+        str(inspect.signature(Meter))
+        == "(interval: 'float | str', names: 'Sequence[str]', readings: 'int' = 1) -> 'None'"
+    )
+    with pytest.raises(ValueError, match="readings = 0: must be a whole number >= 1"):
+        Meter(1.0, [], readings=0)
+    with pytest.raises(TypeError, match="Meter takes interval, names, readings"):
+        Meter(1.0, speed=2)  # type: ignore[call-arg]
+
+
 def test_arguments_are_converted_and_checked() -> None:
     assert transfer_time("3 kB", ["12Mbps", 500.0]).tolist() == [0.002, 0.004]
     assert transfer_time(1.0, 1.0, rtt="500ms") == 1.5
@@ -144,7 +170,7 @@ def test_mistakes_in_declarations_are_refused_at_the_definition() -> None:
         @validate_parameters
         def required_last(x: float = param(1.0), y: float = param(above=0.0)) -> None: ...
 
-    with pytest.raises(TypeError, match="NoDataclass: must be a dataclass or a function"):
+    with pytest.raises(TypeError, match="NoDataclass: must be a dataclass, a class with a constructor, or a function"):
 
         @validate_parameters
         class NoDataclass:
