@@ -51,16 +51,19 @@ from markov.computing.arrays import (
 )
 
 __all__ = [
+    "UNKNOWN",
     "Frame",
     "States",
     "TranslatedFunction",
     "UpdatedStates",
     "call_for_states",
+    "codes_in",
     "is_generator",
     "items_of",
     "narrow",
     "receive_transition",
     "translate",
+    "value_of_name",
 ]
 
 MAX_DEPTH = 8
@@ -69,6 +72,8 @@ MAX_NODES = 128
 """Nodes of an expression: a sum of more terms might make large whole numbers inexact."""
 UNASSIGNED = object()
 """Value of a variable that no branch has assigned."""
+UNKNOWN = object()
+"""Value of a name or an operand that a function does not determine."""
 
 
 # The state and the variables of a function, in a set of states
@@ -580,19 +585,20 @@ class Translator:
 
     def statement(self, node: ast.stmt) -> Statement:
         """Return a function of the frame that executes a statement and returns its signal."""
-        method = getattr(self, f"_{type(node).__name__.lower()}", None)
-        if method is None:
-            raise refusal(node)
-        statement: Statement = method(node)
+        statement: Statement = self._translate(node)
         return statement
 
     def value(self, node: ast.expr) -> Value:
         """Return a function of the frame that evaluates an expression in all its states."""
+        value: Value = self._translate(node)
+        return value
+
+    def _translate(self, node: ast.AST) -> Any:
+        """Return the result of the method with the name of a node's type."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise refusal(node)
-        value: Value = method(node)
-        return value
+        return method(node)
 
     def _pass(self, _node: ast.Pass) -> Statement:
         """Translate ``pass``."""
@@ -798,7 +804,14 @@ class Translator:
                 return frame.get(name) if value is UNASSIGNED else value
 
             return variable
-        return lambda frame: as_uniform(_global(frame.function, name))
+
+        def outer(frame: Frame) -> Any:
+            value = value_of_name(frame.function, name)
+            if value is UNKNOWN:
+                raise NotOnArraysError(f"{name} has no value")
+            return as_uniform(value)
+
+        return outer
 
     def _tuple(self, node: ast.Tuple | ast.List) -> Value:
         """Translate a tuple or list display, starred items included."""
@@ -1045,21 +1058,23 @@ def _evaluate_branches(frame: Frame, condition: Any, yes: tuple[Value, bool], no
     return merge(frame.count, [(r, part[0](frame.narrow_to(r))) for r, part in ((rows, yes), (others, no))])
 
 
-def _global(function: FunctionType, name: str) -> Any:
-    """Return the object that a closure, global or builtin name refers to in a function."""
-    code = function.__code__
-    if name in code.co_freevars:
-        cell = (function.__closure__ or ())[code.co_freevars.index(name)]
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """Yield a code object and all code objects nested in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes_in(constant)
+
+
+def value_of_name(function: FunctionType, name: str) -> Any:
+    """Return the object that a closure, global or builtin name refers to in a function; `UNKNOWN` if there is none."""
+    names = function.__code__.co_freevars
+    if name in names:
         try:
-            return cell.cell_contents
-        except ValueError:
-            raise NotOnArraysError(f"{name} has no value") from None
-    if name in function.__globals__:
-        return function.__globals__[name]
-    try:
-        return getattr(builtins, name)
-    except AttributeError:
-        raise NotOnArraysError(f"{name} has no value") from None
+            return (function.__closure__ or ())[names.index(name)].cell_contents
+        except ValueError:  # not assigned yet
+            return UNKNOWN
+    return function.__globals__.get(name, getattr(builtins, name, UNKNOWN))
 
 
 def _identity(a: Any, b: Any, same: bool) -> Any:

@@ -118,6 +118,12 @@ def rank_of(order: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank
 
 
+def expand(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for all members of groups of ``counts`` members the group and the number in it, shape (members,) each."""
+    group = np.repeat(np.arange(len(counts)), counts)
+    return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
 def stop_outside(
     rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]
 ) -> tuple[sp.csr_matrix, NDArray[np.float64]]:

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from hopflow.kernels import make_kernel
 from markov.computing import costs
 from markov.computing.graphs import breadth_first_order, cuthill_mckee_order
-from markov.computing.matrices import row_numbers
+from markov.computing.matrices import rank_of, row_numbers
 from markov.computing.resources import check_room, interruptible
 from markov.elimination import gth_kernels as kernels
 
@@ -295,8 +295,7 @@ def _band(pattern: Pattern, block: int, reference: int | None, turned: bool) -> 
     if turned:
         order = order[::-1].copy()
     n = len(order)
-    rank = np.empty(n, dtype=np.int64)
-    rank[order] = np.arange(n)
+    rank = rank_of(order)
     first = np.arange(n)
     _kernel("lowest_neighbours")(indptr, indices, rank, first)
     first = np.minimum.accumulate(first[::-1])[::-1].copy()

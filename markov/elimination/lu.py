@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
 from markov.computing import costs
+from markov.computing.matrices import rank_of
 from markov.computing.resources import check_room, interruptible
 from markov.elimination import symbolic_kernels as kernels
 from markov.elimination.bands import Pattern, short_order
@@ -100,9 +101,7 @@ def _best_order(of: Pattern) -> LUOrder:
     matrix.setdiag(n)  # no pivot is zero
     pattern = sp.csc_matrix(matrix + matrix.T)
     short = short_order(indptr, indices)[::-1].copy()
-    rank = np.empty_like(short)
-    rank[short] = np.arange(n)
-    first = _order_with_costs(pattern, short, rank)
+    first = _order_with_costs(pattern, short, rank_of(short))
     if first.fill <= ACCEPTED_FILL_RATIO * len(indices):
         return first
     positions = minimum_degree_order(matrix, ORDERING_SECONDS_PER_ENTRY * first.fill, first.seconds)

@@ -280,9 +280,11 @@ class Checker:
     def reward_until(self, rewards: Vector, target: Marks) -> Estimate:
         """Return the mean reward until a state of ``target`` is reached, from each state; inf where it may never be."""
         certain = ~self.leads_to(~self.leads_to(target), ~target)
-        values = np.where(certain, 0.0, np.inf)
-        error = np.zeros(self.n)
-        running = certain & ~target
+        return self._reward_while(rewards, certain & ~target, ~certain)
+
+    def _reward_while(self, rewards: Vector, running: Marks, infinite: Marks) -> Estimate:
+        """Return the mean reward while the chain stays in ``running`` states; inf in those marked in ``infinite``."""
+        values, error = np.where(infinite, np.inf, 0.0), np.zeros(self.n)
         if running.any():
             values[running], error[running] = Absorbing(self.Q, running).solve(rewards[running])
         return Estimate(values, error)
@@ -316,11 +318,7 @@ class Checker:
             closed[states] = True
             endless[states] = bool(np.any(rewards[states] != 0.0))
         infinite = self.leads_to(endless)
-        values, error = np.where(infinite, np.inf, 0.0), np.zeros(self.n)
-        running = ~infinite & ~closed
-        if running.any():
-            values[running], error[running] = Absorbing(self.Q, running).solve(rewards[running])
-        return Estimate(values, error)
+        return self._reward_while(rewards, ~infinite & ~closed, infinite)
 
     def long_run_probability(self, marks: Marks) -> Estimate:
         """Return the long-run share of time in the marked states, from each state.

@@ -651,8 +651,7 @@ class _Search:
         check_room(f"{self.instance.program.file}: {n} states", 60.0 * self.transitions)
         order = np.argsort(numbers)
         ascending = numbers[order]
-        rank = np.empty(n, dtype=np.int64)
-        rank[order] = np.arange(n)
+        rank = rank_of(order)
         none: Any = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
         sources, target_numbers, rates = map(np.concatenate, zip(none, *self.edges, strict=True))
         self.edges.clear()

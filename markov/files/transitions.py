@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from markov.computing.matrices import expand
 from markov.computing.resources import check_room
 from markov.files.language import FileError, Value, check_boolean
 from markov.files.program import Branch, Command, Composition, Instance, Module, Program
@@ -113,8 +114,7 @@ def synchronise(a: Rows, b: Rows, states: int) -> Rows:
     times = counts[a.source]
     pairs = int(times.sum())
     check_room("synchronised transitions", 64.0 * pairs)
-    first_rows = np.repeat(np.arange(len(a)), times)
-    offsets = np.arange(pairs) - np.repeat(np.cumsum(times) - times, times)
+    first_rows, offsets = expand(times)
     x, y = a.take(first_rows), b.take(starts[a.source[first_rows]] + offsets)
     fault = x.fault if y.fault is None else y.fault if x.fault is None else np.maximum(x.fault, y.fault)
     transient = None

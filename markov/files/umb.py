@@ -27,7 +27,7 @@ import scipy.sparse as sp
 import hopflow
 from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
-from markov.computing.matrices import off_diagonal, with_diagonal
+from markov.computing.matrices import off_diagonal, rank_of, with_diagonal
 from markov.computing.resources import check_room
 from markov.files.chains import FileChain, ListedStates
 from markov.files.language import FileError
@@ -191,8 +191,7 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
     labels, rewards = _read_annotations(archive, sources, exits, probabilities)
     space, codes = _read_states(archive, n)
     order = np.lexsort(codes[::-1])
-    rank = np.empty(n, dtype=np.int64)
-    rank[order] = np.arange(n)
+    rank = rank_of(order)
     off = (sources != targets) & (rates > 0.0)
     targets_of_rates = rank[sources[off]], rank[targets[off]]
     matrix = sp.csr_matrix((rates[off], targets_of_rates), shape=(n, n))

@@ -272,24 +272,23 @@ class Polynomial:
     # Comparisons
 
     def __ge__(self, other: Any) -> bool:
-        if (end := _as_infinity(other)) is not None:
-            return end < 0
-        return self.run.nonnegative(add_terms(self.terms, self._terms_of_operand(other), -1))
+        return self._is_above(other, strict=False)
 
     def __gt__(self, other: Any) -> bool:
-        if (end := _as_infinity(other)) is not None:
-            return end < 0
-        return self.run.nonnegative(add_terms(self.terms, self._terms_of_operand(other), -1), strict=True)
+        return self._is_above(other, strict=True)
 
     def __le__(self, other: Any) -> bool:
-        if (end := _as_infinity(other)) is not None:
-            return end > 0
-        return self.run.nonnegative(add_terms(self._terms_of_operand(other), self.terms, -1))
+        return self._is_above(other, strict=False, sign=-1)
 
     def __lt__(self, other: Any) -> bool:
+        return self._is_above(other, strict=True, sign=-1)
+
+    def _is_above(self, other: Any, *, strict: bool, sign: int = 1) -> bool:
+        """Return whether self - other (sign 1) or other - self (-1) is at least zero, or above zero if ``strict``."""
         if (end := _as_infinity(other)) is not None:
-            return end > 0
-        return self.run.nonnegative(add_terms(self._terms_of_operand(other), self.terms, -1), strict=True)
+            return end * sign < 0
+        left, right = (self.terms, self._terms_of_operand(other))[::sign]
+        return self.run.nonnegative(add_terms(left, right, -1), strict=strict)
 
     def __eq__(self, other: object) -> bool:
         if terms_of(other, self.run.width) is None:

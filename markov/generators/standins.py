@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from markov.computing.array_functions import UNKNOWN, codes_in, value_of_name
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -451,8 +453,6 @@ for _name, _operation in _ONE_OPERAND.items():
 # Identity and type of numbers
 
 
-UNKNOWN = object()
-"""Value of an operand that bytecode does not determine."""
 _CONSTANTS = {"LOAD_CONST", "LOAD_SMALL_INT"}
 _NAMES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"}
 _CALLS = {"PRECALL", "CALL", "CALL_KW", "KW_NAMES", "PUSH_NULL"}
@@ -471,7 +471,7 @@ def asks_for_identity(rules: Callable[..., Any], q: Any = None) -> bool:
         if function is None or id(function) in visited:
             continue
         visited.add(id(function))
-        if any(_code_asks_for_identity(code, function, is_rule) for code in _codes_in(function.__code__)):
+        if any(_code_asks_for_identity(code, function, is_rule) for code in codes_in(function.__code__)):
             return True
         owners = (type(getattr(rules, "__self__", None)), type(q))
         stack += [(_python_function(value), False) for value in functions_used_by(function, owners)]
@@ -481,7 +481,7 @@ def asks_for_identity(rules: Callable[..., Any], q: Any = None) -> bool:
 def functions_used_by(function: types.FunctionType, owners: Iterable[type] = ()) -> Iterator[Any]:
     """Yield the callables that names in a function's code refer to, those in the user's containers and modules too."""
     names = set(names_in(function.__code__))
-    values = [value for name in names if (value := _look_up(function, name)) is not UNKNOWN]
+    values = [value for name in names if (value := value_of_name(function, name)) is not UNKNOWN]
     for value in values:
         if isinstance(value, types.ModuleType) and is_user_module(value.__name__):
             yield from (member for name in names if callable(member := getattr(value, name, None)))
@@ -520,33 +520,11 @@ def names_in(code: types.CodeType) -> tuple[str, ...]:
     return tuple({*code.co_names, *code.co_freevars, *(name for names in inner for name in names)})
 
 
-def _look_up(function: types.FunctionType, name: str) -> Any:
-    """Return the object of a global, closure or built-in name of a function; `UNKNOWN` if there is none."""
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    if name in cells:
-        try:
-            return cells[name].cell_contents
-        except ValueError:  # not assigned yet
-            return UNKNOWN
-    if name in function.__globals__:
-        return function.__globals__[name]
-    builtins: Any = function.__globals__.get("__builtins__", {})
-    return (builtins if isinstance(builtins, dict) else vars(builtins)).get(name, UNKNOWN)
-
-
-def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield a code object and all code objects nested in it."""
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from _codes_in(inner)
-
-
 def _code_asks_for_identity(code: types.CodeType, function: types.FunctionType, is_rule: bool) -> bool:
     """Return whether bytecode compares values that may be numbers by ``is``, or asks for a ``type`` but the state's."""
     steps = [step for step in dis.get_instructions(code) if step.opname not in _IDLE]
     for operands in _identity_comparisons(steps):
-        values = [operand.value(functools.partial(_look_up, function)) for operand in operands]
+        values = [operand.value(functools.partial(value_of_name, function)) for operand in operands]
         if not any(map(_is_no_number, values)):
             return True
     state = code.co_varnames[: code.co_argcount][:2] if is_rule and code is function.__code__ else ()

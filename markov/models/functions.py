@@ -13,13 +13,13 @@ import dis
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from hopflow.errors import RuleError, location_of, rule_error
-from markov.computing.array_functions import States, call_for_states
+from markov.computing.array_functions import States, call_for_states, codes_in, value_of_name
 from markov.computing.arrays import NotOnArraysError, as_uniform, holds_arrays, unwrap
 from markov.models.spaces import format_state
 
@@ -377,28 +377,11 @@ def _has_invert(function: Any) -> bool:
         if not isinstance(function, FunctionType) or id(function) in visited:
             continue
         visited.add(id(function))
-        for code in _codes_in(function.__code__):
+        for code in codes_in(function.__code__):
             if any(step.opname == "UNARY_INVERT" for step in dis.get_instructions(code)):
                 return True
-            stack += [_look_up(function, name) for name in (*code.co_names, *code.co_freevars)]
+            stack += [value_of_name(function, name) for name in (*code.co_names, *code.co_freevars)]
     return False
-
-
-def _codes_in(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and all code objects nested in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes_in(constant)
-
-
-def _look_up(function: FunctionType, name: str) -> Any:
-    """Return the object of a closure or global name of a function; None if there is none."""
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    try:
-        return cells[name].cell_contents if name in cells else function.__globals__.get(name)
-    except ValueError:  # not assigned yet
-        return None
 
 
 # Measures: numbers over the states of a chain whose mean, or ratio of means, is the answer

@@ -33,6 +33,7 @@ import scipy.sparse as sp
 
 from hopflow.fork_safety import cached_property
 from markov.computing.graphs import breadth_first_order
+from markov.computing.matrices import expand
 from markov.computing.resources import check_room
 from markov.generators.standins import Curve
 
@@ -289,8 +290,7 @@ class Terms(NamedTuple):
         """Return the terms of selected numbers at cells moved by an offset for each, shape (numbers, axes)."""
         first = np.searchsorted(self.target, numbers)
         counts = np.searchsorted(self.target, numbers, "right") - first
-        target = np.repeat(np.arange(len(numbers)), counts)
-        term = np.arange(len(target)) - np.repeat(np.cumsum(counts) - counts, counts)
+        target, term = expand(counts)
         term += np.repeat(first, counts)
         axis = self.axis[term]
         curve_offset = self.curve_offset[term] + offsets[target, axis]
@@ -437,8 +437,7 @@ def positions_in_boxes(low: Numbers, high: Numbers, shape: Sequence[int]) -> tup
     numbers = np.zeros(len(low), dtype=np.int64)
     for n, size in enumerate(shape):
         counts = np.maximum(high[:, n] - low[:, n], 0)[which]
-        index = np.repeat(np.arange(len(which)), counts)
-        within = np.arange(len(index)) - np.repeat(np.cumsum(counts) - counts, counts)
+        index, within = expand(counts)
         which = which[index]
         numbers = numbers[index] * size + low[which, n] + within
     return which, numbers
@@ -1059,9 +1058,7 @@ def _join_flows(
     """Return the entries of coarse cells that consist of the kinds ``children``, and the flows that add up to them."""
     coarse, cell = np.nonzero(children >= 0)
     kinds = children[coarse, cell]
-    counts = grid.counts[kinds]
-    cell_of_entry = np.repeat(np.arange(len(kinds)), counts)
-    entry = np.arange(len(cell_of_entry)) - np.repeat(np.cumsum(counts) - counts, counts)
+    cell_of_entry, entry = expand(grid.counts[kinds])
     number = grid.begin[:: grid.width][kinds][cell_of_entry] + entry
     cell, slot, other = cell[cell_of_entry], grid.slots[number], grid.others[number]
     row = coarse[cell_of_entry] * grid.width + slot

@@ -233,29 +233,29 @@ def with_constants(lines: list[str]) -> list[str]:
 
 def row_distances(pattern: Pattern) -> list[str]:
     """Return lines of source that set the distances ``_w0``, ... to other rows, from an entry that leads there."""
-    lines, number = ["_b = grid.begin[base]"], 0
-    entry: dict[tuple[int, ...], tuple[int, int]] = {}
-    for r, terms in enumerate(pattern.sums):
-        for term in terms:
-            entry.setdefault(term.lead, (number, term.offset - r))
-            number += 1
-    for d, lead in enumerate(pattern.leads):
-        e, offset = entry[lead]
-        lines.append(f"_w{d} = {plus(f'grid.step[_b + _k{e}]', -offset)}")
-    return lines
+    return _distances(pattern, "grid.begin[base]", "grid.step", per_sum=1)
 
 
 def part_distances(pattern: Pattern) -> list[str]:
     """Return lines of source that set the distances ``_w0``, ... to other rows, from a part of a flow."""
-    lines, number = ["_b = parts.part_begin[parts.begins[kind]]"], 0
-    entry: dict[tuple[int, ...], tuple[int, int]] = {}
-    for terms in pattern.sums:
+    return _distances(pattern, "parts.part_begin[parts.begins[kind]]", "parts.source", per_sum=0)
+
+
+def _distances(pattern: Pattern, begin: str, steps: str, per_sum: int) -> list[str]:
+    """Return lines of source that set the distances to other rows by the first term that leads to each.
+
+    ``begin`` and ``steps`` are source text of the number of the first term and of the array with the steps of terms,
+    which begin at the state of their sum (``per_sum`` 1) or of the first sum (0).
+    """
+    lines, number = [f"_b = {begin}"], 0
+    first_terms: dict[tuple[int, ...], tuple[int, int]] = {}
+    for r, terms in enumerate(pattern.sums):
         for term in terms:
-            entry.setdefault(term.lead, (number, term.offset))
+            first_terms.setdefault(term.lead, (number, term.offset - per_sum * r))
             number += 1
     for d, lead in enumerate(pattern.leads):
-        p, offset = entry[lead]
-        lines.append(f"_w{d} = {plus(f'parts.source[_b + _k{p}]', -offset)}")
+        number, offset = first_terms[lead]
+        lines.append(f"_w{d} = {plus(f'{steps}[_b + _k{number}]', -offset)}")
     return lines
 
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.proofs.certificates import Certificate
-    from markov.proofs.checker import Interval
+    from markov.proofs.checker import Interval, Statement
     from markov.proofs.model_rows import ModelRows
 
     Vector = NDArray[np.float64]
@@ -362,11 +362,16 @@ def contents_of(proof: Certificate, listing: Listing) -> Contents:
     statement = verify(contents)
     assert statement.bound is not None
     contents.bound = Fraction(round_outward(statement.bound, statement.bound, up=True))
+    _claim_means(contents, statement)
+    return contents
+
+
+def _claim_means(contents: Contents, statement: Statement) -> None:
+    """Set the interval that each function claims to the verified interval of its mean, rounded outward."""
     for function in contents.functions:
         low, high = statement.means[function.name]
         width = high - low or max(abs(low), abs(high)) * Fraction(1, 10**20)
         function.claimed = Fraction(round_outward(low, width)), Fraction(round_outward(high, width, up=True))
-    return contents
 
 
 def integer_proof(proof: Certificate, listing: Listing) -> Contents:
@@ -517,10 +522,7 @@ def write_long_run(
     classes = [np.searchsorted(visited, c) for c in chain.recurrent_classes if c[0] in visited]
     solver = _LongRunSolver.of(Q, classes)
     contents.functions = [_long_run_function(solver, contents, *function) for function in listing.functions.items()]
-    for name, (low, high) in verify(contents).means.items():
-        function = next(function for function in contents.functions if function.name == name)
-        width = high - low or max(abs(low), abs(high)) * Fraction(1, 10**20)
-        function.claimed = Fraction(round_outward(low, width)), Fraction(round_outward(high, width, up=True))
+    _claim_means(contents, verify(contents))
     write(path, contents)
     return contents
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markov.proofs.checker import CertificateError
 from markov.proofs.model_rows import Command, ModelRows, State
-from markov.proofs.prism_expressions import EXACT, OPERATORS, always
+from markov.proofs.prism_expressions import EXACT, OPERATORS, always, strict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -196,7 +196,7 @@ class JaniRows(ModelRows):
         if sign in BINARY or sign in ("∧", "∨", "⇒"):
             self._check_keys(value, "binary expression")
             left, right = map(self._expression, (value["left"], value["right"]))
-            return _binary(BINARY[sign], left, right) if sign in BINARY else _connective(left, right, sign)
+            return strict(BINARY[sign], left, right) if sign in BINARY else _connective(left, right, sign)
         if sign == "¬" or sign in UNARY:
             self._check_keys(value, "unary expression")
             return _unary(UNARY.get(sign, operator.not_), self._expression(value["exp"]))
@@ -241,11 +241,6 @@ def _product(rate: Expression, share: Expression) -> Expression:
         return value if value < 0 else value * share(state)
 
     return product
-
-
-def _binary(join: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
-    """Return the expression ``join(left, right)``."""
-    return lambda s: join(left(s), right(s))
 
 
 def _unary(function: Callable[[Any], Any], inner: Expression) -> Expression:

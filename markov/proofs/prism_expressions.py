@@ -16,7 +16,7 @@ from markov.proofs.checker import CertificateError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EXACT", "OPERATORS", "ExactFunction", "ExactOperator", "Tokens", "always", "exact"]
+__all__ = ["EXACT", "OPERATORS", "ExactFunction", "ExactOperator", "Tokens", "always", "exact", "strict"]
 
 TOKEN = re.compile(
     r"\s+|//[^\n]*|(?P<number>\d+\.\d*(?:[eE][+-]?\d+)?|\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+)"
@@ -137,14 +137,14 @@ class Tokens:
         """Parse a sum or difference, or an operand of it."""
         left = self._product(look)
         while self.next_token in _SUMS:
-            left = _strict(_SUMS[self.word()], left, self._product(look))
+            left = strict(_SUMS[self.word()], left, self._product(look))
         return left
 
     def _product(self, look: Any) -> Any:
         """Parse a product or quotient, or an operand of it."""
         left = self._signed(look)
         while self.next_token in _PRODUCTS:
-            left = _strict(_PRODUCTS[self.word()], left, self._signed(look))
+            left = strict(_PRODUCTS[self.word()], left, self._signed(look))
         return left
 
     def _signed(self, look: Any) -> Any:
@@ -181,7 +181,7 @@ class Tokens:
         return lambda s: function(*(argument(s) for argument in arguments))
 
 
-def _strict(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+def strict(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     """Return the expression ``operation(left, right)``, which always evaluates both operands."""
     return lambda s: operation(left(s), right(s))
 
