@@ -23,6 +23,7 @@ from hopflow.checks import count_of
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.elimination.lu import LUFactors, best_order
@@ -103,7 +104,14 @@ class InfiniteStationary(Stationary):
     verified: str
     function: Any = None
 
-    def bound(self, measure: Any, *, tolerance: float = 2e-13, exact: bool = False) -> Any:
+    @validate_parameters
+    def bound(
+        self,
+        measure: Any,
+        *,
+        tolerance: float = param(2e-13, at_least=0.0),
+        exact: bool = param(False, choices=(True, False)),
+    ) -> Any:
         """Return the mean of a label, a reward or a function over all states, with a bound on its error.
 
         Parameters

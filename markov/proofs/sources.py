@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markov.proofs.explicit_rows import ExplicitRows
 from markov.proofs.jani_rows import JaniRows
+from markov.proofs.list_rows import ExplicitRows, UmbRows
 from markov.proofs.prism_rows import PrismRows
-from markov.proofs.umb_rows import UmbRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

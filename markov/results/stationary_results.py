@@ -18,8 +18,7 @@ from markov.models.bare import NO_MEASURES, has_no_measures
 from markov.models.measures import measures_of, resolve_measure
 from markov.proofs.certificate_files import listing_of, write_certificate
 from markov.proofs.certificates import Certificate
-from markov.proofs.exact_means import ExactMeans
-from markov.proofs.means import asymptotic_variance, bound_measure, deviation, input_error
+from markov.proofs.means import ExactMeans, asymptotic_variance, bound_measure, deviation, input_error
 from markov.results.answers import Solved
 from markov.results.plots import draw_convergence, draw_marginals
 from markov.selections import select_states

@@ -25,7 +25,7 @@ from markov import (
 )
 from markov.errors import FileError
 from markov.proofs.checker import CertificateError
-from markov.proofs.umb_rows import UmbRows
+from markov.proofs.list_rows import UmbRows
 
 # Files in the unified Markov binary format: what is read, and what is refused with its reason.
 

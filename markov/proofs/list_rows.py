@@ -1,13 +1,15 @@
-"""The transitions of a UMB file, as exact products of rates and probabilities, with the standard library alone.
+"""Exact transitions between numbered states in lists, with the standard library alone.
 
-A UMB file is a tar archive of ``index.json`` and binary files (https://github.com/pmc-tools/umb, format version 1); a
-Markov chain has one choice in each state. It shares no code with `markov.files`.
+`ExplicitRows` reads ``.tra`` files of PRISM or Storm, as exact decimals, and `UmbRows` UMB files, as exact products of
+rates and probabilities. A UMB file is a tar archive of ``index.json`` and binary files (https://github.com/pmc-tools/umb,
+format version 1); a Markov chain has one choice in each state. The readers share no code with `markov.files`.
 """
 
 from __future__ import annotations
 
 import json
 import lzma
+import re
 import struct
 import tarfile
 import zlib
@@ -15,28 +17,155 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markov.proofs.checker import CertificateError
-from markov.proofs.numbered_rows import NumberedRows
+from markov.proofs.checker import CertificateError, compare_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["UmbRows"]
+    from markov.proofs.checker import Contents
+
+__all__ = ["ExplicitRows", "UmbRows"]
+
+STATE, VALUE = re.compile("[0-9]{1,18}"), re.compile("-?[0-9]{1,18}")
+RATE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3}|/[0-9]+)?")
+MAX_RATE_LENGTH = 4000  # characters of a rate
 
 UNREADABLE = (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError)
 MALFORMED = (
     KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError, struct.error,
 )  # fmt: skip
 """Errors of an index with other types, or of malformed numbers."""
-MAX_INDEX_BYTES, MAX_BYTES_BEFORE_INDEX = (
-    1 << 26,
-    1 << 30,
-)  # of index.json and of skipped members; in front of it
+MAX_INDEX_BYTES, MAX_BYTES_BEFORE_INDEX = 1 << 26, 1 << 30  # of index.json and of skipped members; in front of it
 MAX_VALUE_BYTES = 1 << 10  # bytes of one value of a state
 NEEDED_MEMBERS = (
     "state-to-choices.bin", "choice-to-branches.bin", "branch-to-target.bin", "state-to-exit-rate.bin",
     "branch-to-probability.bin", "valuations/states/valuations.bin",
 )  # fmt: skip
+
+
+class NumberedRows:
+    """Exact rates between numbered states, a `Source` of rows; readers of lists of transitions derive from it.
+
+    Parameters
+    ----------
+    name
+        Of the file.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rates: dict[int, dict[int, Fraction]] = {}
+
+    def error(self, reason: str) -> CertificateError:
+        """Return the CertificateError of a reason, with the name of the file."""
+        return CertificateError(f"{self.name}: {reason}")
+
+    def add(self, source: int, target: int, rate: Fraction, where: str) -> None:
+        """Add a transition with an exact rate; rates between the same states are summed, loops are dropped."""
+        if rate < 0 or min(source, target) < 0:
+            raise CertificateError(f"{self.name}, {where}: must not be negative")
+        row = self.rates.setdefault(source, {})
+        if rate and source != target:
+            row[target] = row.get(target, Fraction(0)) + rate
+
+    def states_by_values(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+        """Return the number of each state by its values of the variables ``columns``."""
+        raise NotImplementedError
+
+    def compare(self, certificate: Contents) -> str:
+        """Return a remark if the rates of all listed states equal a certificate's; CertificateError otherwise."""
+        if certificate.columns == ("state",):
+            numbers = [values[0] for values in certificate.values]
+        else:
+            numbers_by_state = self.states_by_values(certificate.columns)
+            missing = [values for values in certificate.values if values not in numbers_by_state]
+            if missing:
+                raise self.error(f"the state {missing[0]} is not in the file of states")
+            numbers = [numbers_by_state[values] for values in certificate.values]
+        positions = {number: position for position, number in enumerate(numbers)}
+        if len(positions) != len(numbers):
+            raise CertificateError("a state stands there twice")
+        return compare_rows(self.name, certificate, (self._row(n, positions) for n in numbers))
+
+    def _row(self, number: int, positions: dict[int, int]) -> dict[int, Fraction]:
+        """Return the exact rates out of state ``number`` by ``positions[target]``; CertificateError if it lacks one."""
+        rates = {}
+        for target, rate in self.rates.get(number, {}).items():
+            if target not in positions:
+                raise self.error(f"{number} leads to {target}, which is not listed")
+            rates[positions[target]] = rate
+        return rates
+
+
+# Files .tra
+
+
+def _exact_rate(word: str) -> Fraction:
+    """Return a decimal number, or a quotient of whole numbers, as a fraction; ValueError for other text."""
+    if len(word) > MAX_RATE_LENGTH or not RATE.fullmatch(word):
+        raise ValueError(word)
+    return Fraction(word)
+
+
+class ExplicitRows(NumberedRows):
+    """Exact rates in a ``.tra`` file of PRISM or Storm, a `Source` that a certificate's rows are compared with.
+
+    Parameters
+    ----------
+    path
+        Lines ``source target rate``, after a first line with the counts or with ``ctmc``. States are named by their
+        number in the certificate (a column ``state``), or by their variables: then a file of the same name
+        that ends in ``.sta`` has lines ``number:(values)``.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(Path(path).name)
+        self.path = Path(path)
+        for number, words in self._lines(self.path):
+            try:
+                if not (STATE.fullmatch(words[0]) and STATE.fullmatch(words[1])):
+                    raise ValueError(words)
+                source, target, rate = int(words[0]), int(words[1]), _exact_rate(words[2])
+            except (ValueError, IndexError, ZeroDivisionError):
+                if number == 1:
+                    continue
+                expected = "must be source, target and rate"
+                raise CertificateError(f"{self.name}, line {number}: {expected}") from None
+            self.add(source, target, rate, f"line {number}")
+
+    def states_by_values(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+        """Return the number of each state by its values of the variables ``columns``, from the ``.sta`` file."""
+        path = self.path.with_suffix(".sta")
+        lines = self._lines(path)
+        _, header = next(lines, (0, [""]))
+        names = "".join(header).strip("()").split(",")
+        if set(names) != set(columns):
+            raise CertificateError(f"{path.name}: the variables are {', '.join(names)}")
+        numbers = {}
+        for number, words in lines:
+            state, _, values = "".join(words).partition(":")
+            truth_values = {"true": "1", "false": "0"}
+            words_of_state = [truth_values.get(word, word) for word in values.strip("()").split(",")]
+            if not all(map(VALUE.fullmatch, words_of_state)) or not STATE.fullmatch(state):
+                raise CertificateError(f"{path.name}, line {number}: must be STATE:(VALUES)")
+            if len(words_of_state) != len(names):
+                raise CertificateError(f"{path.name}, line {number}: must have {len(names)} values")
+            numbers[tuple(int(words_of_state[names.index(name)]) for name in columns)] = int(state)
+        return numbers
+
+    @staticmethod
+    def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number and the words of each line of a file, without empty lines and comments."""
+        try:
+            text = path.read_text(encoding="ascii")
+        except (OSError, UnicodeError) as error:
+            raise CertificateError(f"{path.name}: {error}") from None
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.split() and not line.lstrip().startswith(("#", "//")):
+                yield number, line.split()
+
+
+# Files .umb
 
 
 class UmbRows(NumberedRows):
