@@ -143,8 +143,14 @@ class MarkovChain:
         return chain
 
     def take_over(self, like: MarkovChain) -> None:
-        """Reuse the recurrent classes of the chain ``like`` if transitions join the same states in both."""
-        if self._has_transitions_of(like):
+        """Reuse the recurrent classes of the chain ``like`` if both have equal starts and join the same states."""
+        starts = [None if chain.model is None else chain.model.start() for chain in (self, like)]
+        if (
+            self.Q.shape == like.Q.shape
+            and starts[0] == starts[1]
+            and np.array_equal(self.Q.indptr, like.Q.indptr)
+            and np.array_equal(self.Q.indices, like.Q.indices)
+        ):
             self.__dict__["recurrent_classes"] = like.recurrent_classes
             self.__dict__["_parts"] = like._parts
 
@@ -249,16 +255,6 @@ class MarkovChain:
     def state_blocks(self) -> StateTable | StateBlocks:
         """Return the table of states from which measures are evaluated."""
         return self.table
-
-    def _has_transitions_of(self, other: MarkovChain) -> bool:
-        """Return whether both chains have equal starts and transitions between the same states."""
-        starts = [None if c.model is None else c.model.start() for c in (self, other)]
-        return (
-            self.Q.shape == other.Q.shape
-            and starts[0] == starts[1]
-            and np.array_equal(self.Q.indptr, other.Q.indptr)
-            and np.array_equal(self.Q.indices, other.Q.indices)
-        )
 
     @property
     def size(self) -> int:

@@ -133,7 +133,13 @@ def lump(model: Any, *, keep: Iterable[Any] | None = None) -> Lumped:
     rates = off_diagonal(chain.Q)
     with Counter("blocks") as bar:
         while True:
-            into = _rates_into(rates, blocks)
+            n, count = len(blocks), int(blocks.max()) + 1
+            members = sp.csr_matrix((np.ones(n), blocks, np.arange(n + 1)), shape=(n, count))
+            sums = sp.coo_matrix(rates @ members)
+            away = blocks[sums.row] != sums.col
+            pairs = sums.row[away], sums.col[away]
+            into = sp.csr_matrix((sums.data[away], pairs), shape=sums.shape)
+            into.sort_indices()
             finer = _split(into, blocks)
             bar.show(int(finer.max()) + 1)
             if finer.max() == blocks.max():
@@ -165,18 +171,6 @@ def _initial_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[n
     rows = [part.reshape(-1, chain.size) for m in means for part in (m.of, m.over) if part is not None]
     table = np.concatenate(rows).T
     return np.unique(table, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
-
-
-def _rates_into(rates: sp.csr_matrix, blocks: NDArray[np.int64]) -> sp.csr_matrix:
-    """Return the total rate from each state into each other block, as a sparse matrix of shape (states, blocks)."""
-    n, count = len(blocks), int(blocks.max()) + 1
-    members = sp.csr_matrix((np.ones(n), blocks, np.arange(n + 1)), shape=(n, count))
-    sums = sp.coo_matrix(rates @ members)
-    away = blocks[sums.row] != sums.col
-    pairs = sums.row[away], sums.col[away]
-    into = sp.csr_matrix((sums.data[away], pairs), shape=sums.shape)
-    into.sort_indices()
-    return into
 
 
 def _split(into: sp.csr_matrix, blocks: NDArray[np.int64]) -> NDArray[np.int64]:

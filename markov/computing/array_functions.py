@@ -146,13 +146,6 @@ class UpdatedStates(PerState):
         return self.base.make._make([self.field(k) for k in range(len(self.base.values))])
 
 
-def _replace_fields(state: States | UpdatedStates, values: dict[str, Any]) -> UpdatedStates:
-    """Return states with new values of the named fields."""
-    base, before = (state.base, state.values) if type(state) is UpdatedStates else (state, {})
-    new = {base.field_index(name): value for name, value in values.items()}
-    return UpdatedStates(base, before | new)  # type: ignore[arg-type]
-
-
 def narrow(value: Any, rows: Any) -> Any:
     """Return the part of a value that belongs to the states with the indices ``rows``."""
     kind = type(value)
@@ -987,7 +980,9 @@ class Translator:
                 return call(callee, positional, keywords, frame)
             if isinstance(of, (States, UpdatedStates)):
                 if method == "_replace" and not positional:
-                    return _replace_fields(of, keywords)
+                    base, before = (of.base, of.values) if type(of) is UpdatedStates else (of, {})
+                    new = {base.field_index(name): value for name, value in keywords.items()}
+                    return UpdatedStates(base, before | new)  # type: ignore[arg-type]
                 return call(_member(of, method, FunctionType), (of, *positional), keywords, frame)
             if holds_arrays(of) and not (isinstance(of, tuple) and method == "_replace"):
                 raise NotOnArraysError(f"{method} of a number per state")
@@ -1154,23 +1149,18 @@ def item_of(owner: Any, index: Any) -> Any:
         owner = owner.fields()
     if type(index) is np.ndarray:
         if isinstance(owner, (tuple, list)) and holds_arrays(owner):
-            return _item_per_state(owner, index)
+            index = check_limit(index)
+            if index.dtype.kind != "i" or not len(index) or index.min() < -len(owner) or index.max() >= len(owner):
+                raise NotOnArraysError("an index outside")
+            index = np.where(index < 0, index + len(owner), index)
+            rows = [np.flatnonzero(index == k) for k in range(len(owner))]
+            return merge(len(index), [(r, narrow(owner[k], r)) for k, r in enumerate(rows) if len(r)])
         return element(owner, index)
     if type(owner) is np.ndarray or holds_arrays(index):
         raise NotOnArraysError("an element of a number, or one that a state selects")
     if isinstance(owner, (tuple, list)):
         return owner[index]  # no array of the user: a tuple with one is a `Uniform`
     return as_uniform(unwrap(owner)[index])
-
-
-def _item_per_state(owner: Any, index: Any) -> Any:
-    """Return the element of a tuple of arrays at an index per state, one number per state."""
-    index = check_limit(index)
-    if index.dtype.kind != "i" or not len(index) or index.min() < -len(owner) or index.max() >= len(owner):
-        raise NotOnArraysError("an index outside")
-    index = np.where(index < 0, index + len(owner), index)
-    rows = [np.flatnonzero(index == k) for k in range(len(owner))]
-    return merge(len(index), [(r, narrow(owner[k], r)) for k, r in enumerate(rows) if len(r)])
 
 
 def _slice(owner: Any, bounds: list[Any]) -> Any:

@@ -267,34 +267,24 @@ def apply_unary(operation: Callable[..., Any], a: Any) -> Any:
 def compare(operation: Callable[..., Any], a: Any, b: Any) -> Any:
     """Return ``operation(a, b)`` of a comparison such as ``<``: one truth value, or one per state."""
     if type(a) is np.ndarray or type(b) is np.ndarray:
-        return _compare_numbers(operation, a, b)
+        other = b if type(a) is np.ndarray else a
+        if operation in (operator.eq, operator.ne) and (other is None or type(other) is str):
+            return operation is operator.ne  # a number equals neither
+        return operation(as_number(a), as_number(b))
     if type(a) in NUMBERS and type(b) in NUMBERS:
         return operation(a, b)
     if holds_arrays(a) or holds_arrays(b):
-        return _compare_tuples(operation, a, b)
+        a, b = (value.fields() if isinstance(value, PerState) else value for value in (a, b))
+        if operation not in (operator.eq, operator.ne) or not (isinstance(a, tuple) and isinstance(b, tuple)):
+            raise NotOnArraysError("a comparison of collections")
+        equal: Any = len(a) == len(b)
+        for left, right in zip(a, b, strict=False):
+            equal = equal & compare(operator.eq, left, right)
+        return equal if operation is operator.eq else apply_unary(operator.not_, equal)
     answer = operation(unwrap(a), unwrap(b))
     if type(answer) not in (bool, np.bool_):
         raise NotOnArraysError("a comparison that is no truth value")
     return bool(answer)
-
-
-def _compare_numbers(operation: Callable[..., Any], a: Any, b: Any) -> Any:
-    """Return a comparison of an array of numbers with a number, None or a string: truth values per state."""
-    other = b if type(a) is np.ndarray else a
-    if operation in (operator.eq, operator.ne) and (other is None or type(other) is str):
-        return operation is operator.ne  # a number equals neither
-    return operation(as_number(a), as_number(b))
-
-
-def _compare_tuples(operation: Callable[..., Any], a: Any, b: Any) -> Any:
-    """Return whether two tuples are equal (or different): one truth value, or one per state."""
-    a, b = (value.fields() if isinstance(value, PerState) else value for value in (a, b))
-    if operation not in (operator.eq, operator.ne) or not (isinstance(a, tuple) and isinstance(b, tuple)):
-        raise NotOnArraysError("a comparison of collections")
-    equal: Any = len(a) == len(b)
-    for left, right in zip(a, b, strict=False):
-        equal = equal & compare(operator.eq, left, right)
-    return equal if operation is operator.eq else apply_unary(operator.not_, equal)
 
 
 def truth(value: Any) -> Any:

@@ -155,21 +155,16 @@ def minimum_degree_order(matrix: sp.csc_matrix, seconds: float, minimum_wait: fl
 
 def _order_with_costs(pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArray[np.int64]) -> LUOrder:
     """Return an order of elimination with the entries and multiplications that a symmetric pattern implies."""
-    counts = _column_counts(pattern, order, rank)
-    return LUOrder(order, 2.0 * counts.sum() - len(order), float(counts @ counts))
-
-
-def _column_counts(pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArray[np.int64]) -> Vector:
-    """Return the number of entries in each column of L for a symmetric pattern and an order, shape (n,)."""
     n = len(order)
     matrix = pattern[:, order]
     indptr, indices = matrix.indptr.astype(np.int64), rank[matrix.indices].astype(np.int64)
-    parent, counts = np.empty((2, n), dtype=np.int64)
+    parent, entries_by_column = np.empty((2, n), dtype=np.int64)
     workspace = np.empty((8, n), dtype=np.int64)
     make_kernel(kernels.elimination_tree)(indptr, indices, parent, workspace[0])
     count = make_kernel(kernels.column_counts, helpers=(kernels.postorder,))
-    count(indptr, indices, parent, workspace, counts)
-    return counts.astype(np.float64)
+    count(indptr, indices, parent, workspace, entries_by_column)
+    counts = entries_by_column.astype(np.float64)
+    return LUOrder(order, 2.0 * counts.sum() - n, float(counts @ counts))
 
 
 def factorize(

@@ -632,7 +632,9 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = param(False, c
     triples = zip(rates.row.tolist(), rates.col.tolist(), rates.data.tolist(), strict=True)
     lines += [f"{x} {y} {rate!r}" for x, y, rate in triples]
     files = {path: lines}
-    labels = _indicator_measures(chain)
+    measures = {} if chain.model is None else functionals(chain.model, chain.table)
+    means = {name: m.of for name, m in measures.items() if m.over is None and m.of.ndim == 1}
+    labels = {name: of != 0.0 for name, of in means.items() if np.isin(of, (0.0, 1.0)).all()}
     if labels:
         names = list(labels)
         files[path.with_suffix(".lab")] = lines = [" ".join(f'{k}="{name}"' for k, name in enumerate(names))]
@@ -644,13 +646,6 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = param(False, c
         for file, text in files.items():
             scratch = stack.enter_context(replacing(file))
             scratch.write_text("\n".join(text) + "\n", encoding="utf-8")
-
-
-def _indicator_measures(chain: MarkovChain) -> dict[str, NDArray[np.bool_]]:
-    """Return the measures of a chain that are 0 or 1 in every state, as boolean arrays by name."""
-    measures = {} if chain.model is None else functionals(chain.model, chain.table)
-    means = {name: m.of for name, m in measures.items() if m.over is None and m.of.ndim == 1}
-    return {name: of != 0.0 for name, of in means.items() if np.isin(of, (0.0, 1.0)).all()}
 
 
 def to_networkx(model: Any) -> nx.DiGraph[int]:

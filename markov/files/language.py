@@ -1203,7 +1203,11 @@ class Scope:
             case Name(name):
                 return self._name_value((renamed or {}).get(name, name), location, renamed)
             case Label(name):
-                return self._label_value(name, location)
+                meaning = None if self.labels is None else self.labels(name)
+                if meaning is None:
+                    raise FileError(location, f'"{name}" is not defined')
+                value: Value = meaning
+                return value
             case Negation(sign, of):
                 return negate(sign, self.value(of, renamed), location)
             case Chain(first, rest):
@@ -1234,14 +1238,6 @@ class Scope:
         self._open_formulas.pop()
         self._formula_values[key] = _memoize(plain)
         return self._formula_values[key]
-
-    def _label_value(self, name: str, location: Any) -> Value:
-        """Return the typed expression of a label by its name; FileError if it is not defined."""
-        meaning = None if self.labels is None else self.labels(name)
-        if meaning is None:
-            raise FileError(location, f'"{name}" is not defined')
-        value: Value = meaning
-        return value
 
 
 def _memoize(value: Value) -> Value:

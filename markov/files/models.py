@@ -373,8 +373,11 @@ class FileModel:
     def _exploration(self) -> tuple[StateSpace, tuple[TimedJump, ...]]:
         """The reachable states and the timed events as jumps, explored on first use."""
         self._check_names(self._property_constants)
-        if self.program.listed is not None:
-            return _state_space_of_list(self.instance, self.program.listed), ()
+        if (listed := self.program.listed) is not None:  # state 0 is the default start
+            starts = listed.initial_states if len(listed.initial_states) else np.zeros(1, np.int64)
+            states = Batch(listed.codes, self.instance.numbers(listed.codes))
+            no_steps = np.zeros((0, len(listed.loops)))
+            return StateSpace(self.instance, states, listed.chain.Q, listed.loops, starts, {}, no_steps), ()
         with _nesting_error_of_file(self.name):
             if self.program.resets:
                 return explore_with_resets(self.instance, self.most)
@@ -706,17 +709,3 @@ def _name_listed_values(instance: Instance, listed: ListedStates) -> None:
     labels = {name: value_of(values) for name, values in listed.label_arrays.items()}
     instance.scope.labels = labels.get
     instance.scope.symbols |= {name: value_of(values) for name, values in listed.variables.items()}
-
-
-def _state_space_of_list(instance: Instance, listed: ListedStates) -> StateSpace:
-    """Return the states and rates that a file lists as the state space of its program; state 0 is the default start."""
-    initial = listed.initial_states
-    return StateSpace(
-        instance,
-        Batch(listed.codes, instance.numbers(listed.codes)),
-        listed.chain.Q,
-        listed.loops,
-        initial if len(initial) else np.zeros(1, np.int64),
-        {},
-        np.zeros((0, len(listed.loops))),
-    )

@@ -216,13 +216,7 @@ class _Parser(ExpressionParser):
             raise FileError((cursor.file, 1), "no type of model: ctmc or dtmc is expected")
         if not self.contents.modules:
             raise cursor.error("no module")
-        self._check_rewards()
-        every = tuple(Composition("module", (name,)) for name in self.contents.modules)
-        system = self._main_system() if self.systems else Composition("shared", every)
-        return replace(self.contents, kind=self.kind, start=self.start, composition=system)
-
-    def _check_rewards(self) -> None:
-        """Warn of rewards of actions that no command and no renaming has."""
+        # rewards of actions that no command and no renaming has
         actions = set().union(*(module.alphabet for module in self.contents.modules.values()), self.renamed_actions)
         for items in self.contents.rewards.values():
             for item in items:
@@ -234,7 +228,10 @@ class _Parser(ExpressionParser):
                     message = (
                         f"{location}: rewards of action [{item.action}], which no command has, are 0; {actions_named}"
                     )
-                    warnings.warn(message, stacklevel=5)
+                    warnings.warn(message, stacklevel=4)
+        every = tuple(Composition("module", (name,)) for name in self.contents.modules)
+        system = self._main_system() if self.systems else Composition("shared", every)
+        return replace(self.contents, kind=self.kind, start=self.start, composition=system)
 
     def _check_refused(self) -> None:
         """Raise FileError if the next token begins a construct of PRISM that is not read."""

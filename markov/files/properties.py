@@ -260,7 +260,12 @@ class Evaluation(Scope):
                 estimate = self.operators.values(expression, state if operator is expression else None)
                 return estimate if expression.sign is None else self._compare_threshold(expression, estimate)
             case Filter():
-                return self._filter_enclosure(self.filter_value(expression))
+                filter_value = self.filter_value(expression)
+                if filter_value.value is None or isinstance(filter_value.value, bool):
+                    none, every = np.zeros(self.n, dtype=bool), np.ones(self.n, dtype=bool)
+                    sure = every if filter_value.value else none
+                    return Truth(sure, every if filter_value.value is None else sure)
+                return Estimate(np.full(self.n, float(filter_value.value)), np.full(self.n, filter_value.error))
             case Label(name):
                 definition = self._definition(name)
                 self._enter(name, definition)
@@ -282,14 +287,6 @@ class Evaluation(Scope):
     def _zero(self) -> Estimate:
         """Return the number 0 in each state, without error."""
         return Estimate(np.zeros(self.n), np.zeros(self.n))
-
-    def _filter_enclosure(self, filter_value: FilterValue) -> Enclosure:
-        """Return a filter's value as the same number or truth value in each state."""
-        if filter_value.value is None or isinstance(filter_value.value, bool):
-            none, every = np.zeros(self.n, dtype=bool), np.ones(self.n, dtype=bool)
-            sure = every if filter_value.value else none
-            return Truth(sure, every if filter_value.value is None else sure)
-        return Estimate(np.full(self.n, float(filter_value.value)), np.full(self.n, filter_value.error))
 
     def _apply_operators(self, first: Any, rest: Any, line: int) -> Enclosure:
         """Return the values, in each state, of operands joined by binary operators."""

@@ -200,7 +200,18 @@ class FileRules(ChainModel):
         expressions = StateExpressions(instance)
         set_attribute(self, "_groups", self._build_groups(expressions))
         set_attribute(self, "_named_labels", {n: expressions.function(e) for n, e in program.labels.items()})
-        set_attribute(self, "_named_rewards", self._build_rewards(expressions))
+        rewards = {
+            name: [
+                (
+                    () if item.action is None else (item.action,),
+                    expressions.function(item.guard),
+                    expressions.function(item.value),
+                )
+                for item in items
+            ]
+            for name, items in program.rewards.items()
+        }
+        set_attribute(self, "_named_rewards", rewards)
         set_attribute(self, "_initial_values", initial_values(instance))
         set_attribute(self, "_steps", step_functions(instance))
 
@@ -332,20 +343,6 @@ class FileRules(ChainModel):
         transient = ((k, expressions.function(value, renamed)) for k, value in assigned)
         rate = expressions.function(branch.rate, renamed)
         return _Outcome(rate, tuple(changes), tuple(transient), line)
-
-    def _build_rewards(self, expressions: StateExpressions) -> dict[str, list[Any]]:
-        """Return the reward items by reward structure: action or (), condition and value as functions of a state."""
-        return {
-            name: [
-                (
-                    () if item.action is None else (item.action,),
-                    expressions.function(item.guard),
-                    expressions.function(item.value),
-                )
-                for item in items
-            ]
-            for name, items in self.program.rewards.items()
-        }
 
     # ------------------------------------------------------------------ the object
 

@@ -233,7 +233,14 @@ def _open_archive(path: Path) -> Archive:
                 if _member_name(archive, member) == "index.json":
                     if member.size > MAX_INDEX_BYTES:
                         raise archive.error(f"index.json: larger than {MAX_INDEX_BYTES} bytes")
-                    archive.index = _read_index(archive, _read_member(tar, member))
+                    text = _read_member(tar, member)
+                    try:
+                        index = json.loads(text)
+                    except (ValueError, RecursionError) as error:
+                        raise archive.error(f"index.json: {error}") from None
+                    if not isinstance(index, dict) or index.get("format-version") not in VERSIONS:
+                        raise archive.error("index.json: must be an object with format-version 0 or 1")
+                    archive.index = index
                     break
             else:
                 raise archive.error("index.json is missing")
@@ -291,17 +298,6 @@ def _read_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     content = tar.extractfile(member)
     assert content is not None
     return content.read()
-
-
-def _read_index(archive: Archive, text: bytes) -> dict[str, Any]:
-    """Return the JSON object of the index; FileError for malformed JSON and other versions of the format."""
-    try:
-        index = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise archive.error(f"index.json: {error}") from None
-    if not isinstance(index, dict) or index.get("format-version") not in VERSIONS:
-        raise archive.error("index.json: must be an object with format-version 0 or 1")
-    return index
 
 
 def _read_branches(archive: Archive, n: int, branches: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -51,7 +51,12 @@ def _comparison(operation: Any) -> Any:
 
     def compare(self: Any, other: Any) -> bool:
         """Return the comparison of the two values; KinkError where it may change."""
-        return bool(operation(*self._values_to_compare(other)))
+        value = _value(other)
+        if self.value == value:
+            slopes = other.slopes if isinstance(other, DualNumber) else {}
+            if any(self.slopes.get(k, 0.0) != slopes.get(k, 0.0) for k in {*self.slopes, *slopes}):
+                raise KinkError(f"a comparison of {value} with its equal has no derivative")
+        return bool(operation(self.value, value))
 
     return compare
 
@@ -145,15 +150,6 @@ class DualNumber:
 
     def __bool__(self) -> bool:
         return bool(self != 0.0)
-
-    def _values_to_compare(self, other: Any) -> tuple[float, float]:
-        """Return the values of this number and ``other``; KinkError if they are equal but their derivatives differ."""
-        value = _value(other)
-        if self.value == value:
-            slopes = other.slopes if isinstance(other, DualNumber) else {}
-            if any(self.slopes.get(k, 0.0) != slopes.get(k, 0.0) for k in {*self.slopes, *slopes}):
-                raise KinkError(f"a comparison of {value} with its equal has no derivative")
-        return self.value, value
 
 
 def _value(number: Any) -> Any:

@@ -149,7 +149,11 @@ class Parts:
         self.entry = grid.begin[:: grid.width][parts.kind] + parts.entry
         source = parts.state if by_source else parts.state + grid.step[self.entry]
         part_arrays = as_unsigned(parts.first), as_unsigned(parts.begin), as_unsigned(source)
-        before, self.spans = _flow_offsets(grid, aggregation)
+        children = aggregation.children
+        counts = np.where(children >= 0, np.append(grid.counts, 0)[children], 0)
+        rows = counts.reshape(len(children), -1, aggregation.last)
+        before = (np.cumsum(rows, axis=2) - rows).reshape(children.shape)  # flows before each child in its row
+        self.spans = rows.sum(axis=2)
         kinds = np.repeat(np.arange(len(aggregation.children)), np.diff(parts.begin[parts.first]))
         self.flow = before[kinds, parts.cell] + parts.entry
         self.line = parts.cell // aggregation.last
@@ -168,15 +172,6 @@ class Parts:
             return self.table, written([])
         chosen, special = frequent(self._patterns(), shares)
         return self.table._replace(special=special), written(chosen)
-
-
-def _flow_offsets(grid: Grid, aggregation: Aggregation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of flows before each child of a coarse cell in its row, and the total of each row."""
-    kids = aggregation.children
-    counts = np.where(kids >= 0, np.append(grid.counts, 0)[kids], 0)
-    rows = counts.reshape(len(kids), -1, aggregation.last)
-    before = np.cumsum(rows, axis=2) - rows
-    return before.reshape(kids.shape), rows.sum(axis=2)
 
 
 class RateTable(NamedTuple):

@@ -25,7 +25,7 @@ from markov.multigrid.kernels.tables import Marked, cells_of
 from markov.multigrid.matrix_free import is_numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import scipy.sparse as sp
     from numpy.typing import NDArray
@@ -77,7 +77,12 @@ class GridStates:
         self.layout, self.space = layout, space
         grid = layout.out[0]
         cells, span = cells_of(grid), _all_rows(grid)
-        self._slot = self._slots()
+        combinations = layout.combinations
+        slots = np.full((len(combinations), len(layout.shift)), -1)  # of each combination in each kind; -1: none
+        for slot in range(combinations.shape[1]):
+            has = np.flatnonzero(combinations[:, slot] >= 0)
+            slots[has, combinations[has, slot]] = slot
+        self._slot = slots
         self.marks = np.zeros(grid.size, dtype=np.uint8)
         present = np.ascontiguousarray((layout.combinations >= 0).ravel())
         bit = PRESENT | (REACHED if start is None else 0)
@@ -88,15 +93,6 @@ class GridStates:
         )
         self.size, self.transitions = map(int, reached)
         self.recurrent = int(recurrent[0])
-
-    def _slots(self) -> NDArray[np.int64]:
-        """Return the slot of each combination in each kind of cell, -1: none; shape (kinds, combinations)."""
-        combinations = self.layout.combinations
-        slots = np.full((len(combinations), len(self.layout.shift)), -1)
-        for slot in range(combinations.shape[1]):
-            has = np.flatnonzero(combinations[:, slot] >= 0)
-            slots[has, combinations[has, slot]] = slot
-        return slots
 
     # ------------------------------------------------------------------ which states count
 
@@ -138,12 +134,8 @@ class GridStates:
         while remaining and (n_marked := runs[number % 2]()):  # a run that finds nothing was the last
             remaining, number = remaining - n_marked, number + 1
             if number == MAX_PASSES:
-                runs = [self._follower(grid, old, new)] * 2
-
-    def _follower(self, grid: Grid, old: int, new: int) -> Callable[[], int]:
-        """Return a call that marks states one by one: passes over the grid advance one step on winding paths."""
-        stack = np.empty(STACK_STATES, dtype=np.uint64)
-        return bound_kernel(state_kernels.follow, cells_of(grid), stack, old, new, self.marks)
+                stack = np.empty(STACK_STATES, dtype=np.uint64)
+                runs = [bound_kernel(state_kernels.follow, cells_of(grid), stack, old, new, self.marks)] * 2
 
     def _clear(self, bits: int) -> None:
         """Clear bits of the marks of all states."""

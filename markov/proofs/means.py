@@ -204,7 +204,11 @@ class _Enclosure:
         self.value = self.centre
         self.interval = _Interval(-math.inf, math.inf)
         if proof.entry_error < math.inf:
-            self._enter_by_entries(f, f_low)
+            pi, rounded_up = self.proof.pi, self.proof.rounded_up
+            value, rounding = mean(pi, np.zeros_like(pi), f)
+            rounding += rounded_up * inner(pi, np.abs(f_low))
+            half_width = self.proof.entry_error * rounded_up * inner(pi, np.abs(f) + np.abs(f_low)) + rounding
+            self._meet(_Interval(_below(value, -half_width), _above(value, half_width)))
 
     def narrow(self, goal: float) -> Bounded:
         """Return the mean with bounds once their distance is at most 2 ``goal``, or stagnates.
@@ -262,14 +266,6 @@ class _Enclosure:
         self._meet(interval)
         self._meet(bracket)
         return width
-
-    def _enter_by_entries(self, f: Vector, f_low: Vector) -> None:
-        """Intersect with the interval that the bound on the relative error of each entry of pi proves."""
-        pi, rounded_up = self.proof.pi, self.proof.rounded_up
-        value, rounding = mean(pi, np.zeros_like(pi), f)
-        rounding += rounded_up * inner(pi, np.abs(f_low))
-        half_width = self.proof.entry_error * rounded_up * inner(pi, np.abs(f) + np.abs(f_low)) + rounding
-        self._meet(_Interval(_below(value, -half_width), _above(value, half_width)))
 
     def _meet(self, interval: _Interval) -> None:
         """Intersect with another interval; ends that are not numbers are ignored."""

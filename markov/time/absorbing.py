@@ -317,18 +317,13 @@ class Absorbing(WithoutCaches):
                 yield make(), 1
                 break
         if band(self.F).work <= MAX_POSITIVE_WORK:
-            yield self._subtraction_free(), WEIGHT_ATTEMPTS
+            factors = PositiveFactors(self.F, self.rates_into(~self.inside).astype(np.float64))
+            yield (lambda b, _: factors.right(b)), WEIGHT_ATTEMPTS
 
     def _sparse_lu(self) -> Solver:
         """Return a solver of A x = b by sparse LU factors."""
         lu = factorize(self.A)
         return lambda b, _: np.asarray(lu.solve(b))
-
-    def _subtraction_free(self) -> Solver:
-        """Return a solver of A x = b by `PositiveFactors`."""
-        leaving = self.rates_into(~self.inside).astype(np.float64)
-        factors = PositiveFactors(self.F, leaving)
-        return lambda b, _: factors.right(b)
 
     def _incomplete_lu(self) -> Solver:
         """Return a solver of A x = b by BiCGSTAB with incomplete LU factors."""

@@ -259,7 +259,9 @@ def bracket(projection: Projection, V: Vector, lyapunov: Lyapunov | None) -> Bra
         times, error = system.solve(np.ones(int(certain.sum())))
         mean[0, certain] = np.maximum((times - error) / up, 0.0)
         top = V + LYAPUNOV_ROUNDING * np.abs(V)
-        means = system.solve(_sum_rates(Q, certain, np.where(outside, top, 0.0)))
+        values = np.where(outside, top, 0.0)
+        sums: Vector = np.asarray(sp.csr_matrix(Q[np.flatnonzero(certain)]) @ values)
+        means = system.solve(sums)
         upper_times = (times + error + means[0] + means[1]) * up
         mean[1, certain] = _upper_means(upper_times, leaving[certain], (V[certain], lyapunov), up)
     if outside.any() and not certain[inside].all():
@@ -269,12 +271,6 @@ def bracket(projection: Projection, V: Vector, lyapunov: Lyapunov | None) -> Bra
     never_left = certain & np.isfinite(mean[1])
     probability[:, never_left] = 1.0
     return Bracket(projection, np.clip(probability[:, :n], 0.0, 1.0), mean[:, :n], leaving[:n])
-
-
-def _sum_rates(Q: sp.csr_matrix, rows: NDArray[np.bool_], values: Vector) -> Vector:
-    """Return the sum of rate times target's value over the transitions out of each state marked in ``rows``."""
-    sums: Vector = np.asarray(sp.csr_matrix(Q[np.flatnonzero(rows)]) @ values)
-    return sums
 
 
 def _upper_means(

@@ -224,7 +224,13 @@ class PowerSums:
     def _extend(self, time: float, count: int) -> None:
         """Extend the table to ``count`` powers, unless its tail is proved before; ``time`` is for the error message."""
         if self._needs_more(count):
-            self._compute_perron_vectors(count)
+            # Perron vectors, if they are predicted to be cheaper than the powers
+            work = SECONDS_PER_ENTRY * self._P.nnz * (count - len(self))
+            if not self._perron_requested and count > MIN_POWERS_FOR_PERRON and self._decay_seconds < work:
+                self._perron_requested = True
+                decay = slowest_decay(self._system)
+                if decay is not None and decay.high <= MAX_DECAY_RATIO * self.rate:
+                    self._decay = decay
         with Counter("powers of the jump matrix") as bar:
             while self._needs_more(count):
                 if len(self) >= MAX_POWERS:
@@ -238,15 +244,6 @@ class PowerSums:
     def _needs_more(self, count: int) -> bool:
         """Whether the table has fewer than ``count`` powers and no proved tail, and the mass is not exhausted."""
         return self.tail is None and not self._exhausted and len(self) < count
-
-    def _compute_perron_vectors(self, count: int) -> None:
-        """Compute the Perron vectors if that is predicted to be cheaper than ``count`` powers."""
-        work = SECONDS_PER_ENTRY * self._P.nnz * (count - len(self))
-        if not self._perron_requested and count > MIN_POWERS_FOR_PERRON and self._decay_seconds < work:
-            self._perron_requested = True
-            decay = slowest_decay(self._system)
-            if decay is not None and decay.high <= MAX_DECAY_RATIO * self.rate:
-                self._decay = decay
 
     @cached_property
     def _decay_seconds(self) -> float:
@@ -308,13 +305,10 @@ class PowerSums:
             self._cumulated = [np.append(0.0, np.cumsum(values, dtype=np.longdouble)) for values in tables]
         return self._cumulated
 
-    def _end_probabilities(self, count: int) -> list[float]:
-        """Return the probabilities to enter the target, and the other end, within ``count`` jumps."""
-        return [float(sums[count]) / self.rate for sums in self._cumulative_sums()]
-
     def _closed_form(self, mean: float) -> _Parts:
         """Return the probabilities after ``mean`` = q t jumps, where that is far more than the table has powers."""
-        ended, rounding = self._end_probabilities(len(self)), self._rounding(len(self))
+        ended = [float(sums[len(self)]) / self.rate for sums in self._cumulative_sums()]
+        rounding = self._rounding(len(self))
         if self.tail is not None:
             return self.tail.closed_form(mean, ended, rounding)
         remainder = self._table[0][-1] * (1.0 + rounding)

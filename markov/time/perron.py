@@ -288,11 +288,7 @@ def _perron_vector(system: Absorbing) -> tuple[Vector, tuple[float, float], int]
         decay = slowest_decay(system)
         if decay is not None:
             return decay.left / decay.left.sum(), (decay.low, decay.high), 1
-    return _iterate_by_shifts(system)
-
-
-def _iterate_by_shifts(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
-    """Return the same as `_perron_vector`, by inverse iteration with shifts (Noda)."""
+    # inverse iteration with shifts (Noda)
     m = len(system.states)
     v, smallest_width, interval, steps = np.full(m, 1.0 / m), math.inf, (0.0, math.inf), 0
     best_v, transposed, identity = v, sp.csc_matrix(system.A.T), sp.identity(m, format="csc")
