@@ -9,7 +9,7 @@ import numpy as np
 from hopflow.checks import ascending, instance
 from hopflow.parameters import param, validate_parameters
 from markov.driver import stationary
-from markov.models.measures import resolve_measure
+from markov.models.measures import resolve_function
 from markov.proofs.bounded import Bounded
 from markov.proofs.means import bound_mean
 from markov.results.stationary_results import Stationary
@@ -69,12 +69,10 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     instance("answer", answer, Stationary)
     moments = ascending("lags", lags)
     chain, states = answer.chain, answer.chain.recurrent_classes[answer._class]
-    mean = resolve_measure(measure, chain.model, chain.table, states)
-    if mean.over is not None or mean.of.ndim != 1:
-        raise ValueError(f"measure = {measure!r}: must be one number for each state")
+    f = resolve_function(measure, chain.model, chain.table, states)
     pi = answer.pi[states]
-    centre = bound_mean(answer._certificate, mean.of, TOLERANCE)
-    g = mean.of - centre.value
+    centre = bound_mean(answer._certificate, f, TOLERANCE)
+    g = f - centre.value
     jumps = Uniformized(chain.irreducible(answer._class))
     check_horizon("lags", jumps, float(moments[-1]))
     size, later, error, previous = float(np.abs(g).max()), g, 0.0, 0.0

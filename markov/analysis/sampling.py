@@ -18,7 +18,7 @@ from hopflow.parameters import param, validate_parameters
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit
 from markov.computing.resources import Counter, check_room
-from markov.models.measures import resolve_measure
+from markov.models.measures import resolve_function
 from markov.selections import as_chain, distribution
 
 if TYPE_CHECKING:
@@ -102,12 +102,10 @@ class Paths(Result):
         ``measure`` is the name of a label or reward, or numbers of shape (states,). The variance of
         these means is nearly ``stationary(model).variance(measure) / duration``.
         """
-        mean = resolve_measure(measure, self.chain.model, self.chain.table, np.arange(self.chain.size))
-        if mean.over is not None or mean.of.ndim != 1:
-            raise ValueError(f"measure = {measure!r}: must be one number for each state")
+        f = resolve_function(measure, self.chain.model, self.chain.table, np.arange(self.chain.size))
         exit_times = np.append(self.times[1:], self.duration)
         exit_times[self.first[1:] - 1] = self.duration
-        return np.add.reduceat(mean.of[self.states] * (exit_times - self.times), self.first[:-1]) / (self.duration)
+        return np.add.reduceat(f[self.states] * (exit_times - self.times), self.first[:-1]) / self.duration
 
     def summary(self) -> dict[str, object]:
         """Return the rows of a printed summary: chain, number of paths and number of jumps."""

@@ -26,7 +26,6 @@ from hopflow.units import (
     WithUnit,
     declares,
     in_units,
-    quantities,
     quantity,
 )
 from markov.models.pause import PauseTandem
@@ -61,7 +60,6 @@ LOSSES_NOT_OF_TCP = (
 """Row of the summary next to losses of senders that react to them."""
 
 
-@quantities(buffers="amount")
 @validate_parameters
 @dataclass(frozen=True)
 class PausedPort:
@@ -93,7 +91,7 @@ class PausedPort:
 
     link_rate: WithUnit = param(unit="rate", above=0.0, hint="in packets/s: mbps(1000) converts")
     bottleneck_rate: WithUnit = param(unit="rate", above=0.0)
-    buffers: tuple[WholeWithUnit, WholeWithUnit] = param()
+    buffers: tuple[WholeWithUnit, WholeWithUnit] = param(unit="amount")
     rtt: WithUnit | None = param(None, "time", above=0.0, at_most=1000.0, hint="in seconds: ms(48) is 0.048")
 
     def __post_init__(self) -> None:

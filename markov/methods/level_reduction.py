@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import flag, instance
+from hopflow.checks import instance
+from hopflow.parameters import param, validate_parameters
 from markov.computing.graphs import strong_components
 from markov.computing.matrices import row_numbers
 from markov.computing.resources import Counter, check_room
@@ -421,6 +422,7 @@ def _partition_of(level: NDArray[np.int64], origin: str) -> Partition:
     return Partition(level, np.bincount(level), origin)
 
 
+@validate_parameters
 @dataclass(frozen=True)
 class Levels:
     """Level reduction of a block-tridiagonal chain without subtractions.
@@ -454,12 +456,11 @@ class Levels:
     """
 
     component: str | None = None
-    cyclic: bool = True
+    cyclic: bool = param(True, choices=(True, False))
 
     def __post_init__(self) -> None:
         if self.component is not None:
             instance("component", self.component, str, "the name of a component, or None")
-        object.__setattr__(self, "cyclic", flag("cyclic", self.cyclic))
 
     def solve(self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> Solution:
         """Return pi of an irreducible generator by elimination of levels, with a bound on the error of each entry.

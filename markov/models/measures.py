@@ -25,6 +25,7 @@ __all__ = [
     "default_measures",
     "functionals",
     "measures_of",
+    "resolve_function",
     "resolve_measure",
     "unknown_measure",
 ]
@@ -133,6 +134,21 @@ def resolve_measure(measure: Any, model: Measurable | None, states: Any, over: N
     return mean._replace(of=of, over=above)
 
 
+def resolve_function(
+    measure: Any, model: Measurable | None, states: Any, over: NDArray[np.int64], name: str = "measure"
+) -> NDArray[np.float64]:
+    """Return a measure that is the mean of one function of the state as its values in the states ``over``.
+
+    Arguments and errors are those of `resolve_measure`. ValueError, which names the parameter ``name``, for a ratio of
+    means and for several numbers per state.
+    """
+    mean = resolve_measure(measure, model, states, over)
+    if mean.over is not None or mean.of.ndim != 1:
+        raise ValueError(f"{name} = {measure!r}: must be one number for each state")
+    f: NDArray[np.float64] = mean.of
+    return f
+
+
 def _in_order_of_states(value: Any, table: StateTable) -> Any:
     """Return an array sorted into the order of the states if its labels are states; otherwise unchanged."""
     return aligned("measure", value, table.plain()) if hasattr(value, "__array__") and np.ndim(value) else value
@@ -159,14 +175,10 @@ def _validate_numbers(value: Any, count: int, over: NDArray[np.int64], measure: 
 
 def default_measures(model: Measurable, pi: NDArray[np.float64], states: Any) -> dict[str, Measure]:
     """Return {name: (dims, value, attributes)} of a model's labels and rewards under distribution ``pi``."""
-    if isinstance(states, StateBlocks):
-        return _measure_blocks(model, pi, states)
-    means = functionals(model, states).items()
-    return {name: (mean.dims, mean.value(pi), _unit_attributes(mean)) for name, mean in means}
-
-
-def _measure_blocks(model: Measurable, pi: NDArray[np.float64], states: StateBlocks) -> dict[str, Measure]:
-    """Return the result of `default_measures` from sums over the blocks of a large chain."""
+    if not isinstance(states, StateBlocks):
+        means = functionals(model, states).items()
+        return {name: (mean.dims, mean.value(pi), _unit_attributes(mean)) for name, mean in means}
+    # sums over the blocks of a large chain
     sums: dict[str, tuple[Mean, list[Any]]] = {}
     begin = 0
     for block in states.blocks():

@@ -15,7 +15,7 @@ from hopflow.parameters import param, validate_parameters
 from hopflow.results import Status
 from markov.computing.rounding import U
 from markov.models.bare import NO_MEASURES, has_no_measures
-from markov.models.measures import measures_of, resolve_measure
+from markov.models.measures import measures_of, resolve_function, resolve_measure
 from markov.proofs.certificate_files import listing_of, write_certificate
 from markov.proofs.certificates import Certificate
 from markov.proofs.means import ExactMeans, asymptotic_variance, bound_measure, deviation, input_error
@@ -298,10 +298,8 @@ class Stationary(Solved):
             Shape (states,), in the reward's unit times s, pi-mean zero; NaN in states that are not
             recurrent.
         """
-        mean = resolve_measure(measure, self.chain.model, self.chain.table, self._recurrent)
-        if mean.over is not None or mean.of.ndim != 1:
-            raise ValueError(f"measure = {measure!r}: must be one number for each state")
-        deviations = deviation(self._certificate, mean.of, TOLERANCE).values
+        f = resolve_function(measure, self.chain.model, self.chain.table, self._recurrent)
+        deviations = deviation(self._certificate, f, TOLERANCE).values
         values = np.full(self.chain.size, np.nan)
         values[self._recurrent] = deviations - float(self.pi[self._recurrent] @ deviations)
         return values

@@ -17,7 +17,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import Status, figure
 from markov.computing.rounding import U
-from markov.models.measures import resolve_measure
+from markov.models.measures import resolve_function, resolve_measure
 from markov.models.rules import scope_of_bound
 from markov.sensitivities.perturbations import Perturbation
 from markov.sensitivities.results import Sensitivity
@@ -227,10 +227,10 @@ class Passage(TimeResult):
         ValueError
             For another name or shape.
         """
-        mean = resolve_measure(rewards, self.chain.model, self.chain.table, np.arange(self.chain.size))
-        if mean.over is not None or np.ndim(mean.of) != 1:
-            raise ValueError(f"rewards = {rewards!r}: must be one number for each state")
-        return self.moments.reward(np.asarray(mean.of, dtype=np.float64), self.start)
+        states = np.arange(self.chain.size)
+        return self.moments.reward(
+            resolve_function(rewards, self.chain.model, self.chain.table, states, "rewards"), self.start
+        )
 
     @validate_parameters
     def sensitivity(

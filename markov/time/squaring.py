@@ -82,7 +82,11 @@ def exact_sum(values: Iterable[float], words: int = 2) -> tuple[float, ...]:
 def total(a: Words, b: Words) -> Words:
     """Return a + b for non-negative arrays whose entries are sums of float64, shape (words, ...) each."""
     parts = [part for pair in zip(a, b, strict=True) for part in pair]
-    return _renormalize(parts, len(a))
+    for k in range(len(a)):
+        for i in range(len(parts) - 1, k, -1):  # the smallest first
+            loss = sum_error(parts[i - 1], parts[i])
+            parts[i - 1], parts[i] = parts[i - 1] + parts[i], loss
+    return np.array(parts[: len(a)])
 
 
 def total_error(words: int) -> float:
@@ -101,16 +105,6 @@ def product(a: Words, b: Words) -> Words:
     out = np.empty((words, *upper_bound.shape))
     engine(KERNEL, KERNELS[words])(a, b, upper_bound, out)
     return out
-
-
-def _renormalize(sums: Iterable[NDArray[np.float64]], words: int) -> Words:
-    """Return the sum of float64 arrays of falling size as an array of ``words`` float64 per entry."""
-    parts = list(sums)
-    for k in range(words):
-        for i in range(len(parts) - 1, k, -1):  # the smallest first
-            loss = sum_error(parts[i - 1], parts[i])
-            parts[i - 1], parts[i] = parts[i - 1] + parts[i], loss
-    return np.array(parts[:words])
 
 
 MANTISSA_BITS = 220
