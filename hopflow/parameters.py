@@ -195,6 +195,12 @@ class Declaration(NamedTuple):
         unit = base.unit if self.unit == "1" else self.unit
         return ranged._replace(default=self.default, unit=unit, source=self.source, annotation=self.annotation)
 
+    def with_annotation(self, annotation: Any) -> Declaration:
+        """Return the declaration of a parameter of this type; ``bool`` allows True and False."""
+        text = _type_text(annotation)
+        choices = (True, False) if text == "bool" and self.choices is None else self.choices
+        return self._replace(annotation=text, choices=choices)
+
     def with_default(self, default: Any) -> Declaration:
         """Return the declaration with another default, whose source is unknown."""
         same = default is self.default or _key(_freeze(default)) == _key(_freeze(self.default))
@@ -261,7 +267,7 @@ def param(
         Source of the default: document, section, and the number as printed there.
     above, at_least, below, at_most
         Bounds of a number, or of each number of a tuple; without any of them the parameter is not checked. An ``int``
-        must be a whole number.
+        must be a whole number, a ``bool`` True or False.
     choices
         All allowed values.
     hint
@@ -323,7 +329,7 @@ def validate_parameters(target: C) -> C:
     parameters: list[inspect.Parameter] = []
     for name, parameter in signature.parameters.items():
         if isinstance(declaration := parameter.default, Declaration):
-            declaration = declaration._replace(annotation=_type_text(parameter.annotation))
+            declaration = declaration.with_annotation(parameter.annotation)
             if declaration.has_range and not declaration.has_numbers:
                 expected = f"a range needs a type that begins with {', '.join(NUMBER_TYPES)}, or an array type"
                 raise TypeError(f"{kind.__name__}: {name}: {declaration.annotation}: {expected}")
@@ -535,7 +541,7 @@ def _take_declarations(params: Any) -> dict[str, Declaration]:
     defaults_or_declarations = params._field_defaults
     annotations = getattr(params, "__annotations__", {})
     declarations = {
-        name: value._replace(annotation=_type_text(annotations.get(name, "")))
+        name: value.with_annotation(annotations.get(name, ""))
         for name, value in defaults_or_declarations.items()
         if isinstance(value, Declaration)
     }

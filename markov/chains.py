@@ -104,7 +104,7 @@ class MarkovChain:
         *,
         states: Sequence[Any] | None = None,
         like: MarkovChain | None = None,
-        reachable: bool = param(True, choices=(True, False)),
+        reachable: bool = param(True),
     ) -> None:
         if like is not None and not isinstance(like, MarkovChain):
             raise ValueError(f"like = {like!r}: must be a MarkovChain, or None")

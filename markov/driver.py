@@ -50,7 +50,7 @@ def stationary(
     *,
     proof: Proof = param(True, choices=(True, False, "tight")),
     on_failure: OnFailure = "raise",
-    exact: bool = param(False, choices=(True, False)),
+    exact: bool = param(False),
     tolerance: float | None = param(None, above=0.0, below=1.0),
     lyapunov: Callable[[Any], Any] | None = None,
 ) -> Stationary:

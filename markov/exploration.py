@@ -162,7 +162,7 @@ def explore(
     labels: Callable[..., Mapping[str, Any]] | None = None,
     rewards: Callable[..., Mapping[str, Any]] | None = None,
     most: int = param(MAX_STATES, at_least=1, at_most=2**31),
-    compiled: bool = param(True, choices=(True, False)),
+    compiled: bool = param(True),
 ) -> Reachable:
     """Return the states reachable from a start, and the Markov chain on them.
 

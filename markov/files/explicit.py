@@ -585,7 +585,7 @@ def _read_matrix_market(path: Path) -> sp.csr_matrix:
 
 
 @validate_parameters
-def write_explicit(model: Any, path: str | Path, *, exact: bool = param(False, choices=(True, False))) -> None:
+def write_explicit(model: Any, path: str | Path, *, exact: bool = param(False)) -> None:
     """Write a chain as ``.tra``, with ``.lab`` where the model has labels; as ``.umb`` or as ``.mtx``.
 
     Parameters

@@ -114,8 +114,8 @@ class Built(NamedTuple):
 def generator(
     model: ChainModel,
     *,
-    reachable: bool = param(True, choices=(True, False)),
-    compiled: bool = param(True, choices=(True, False)),
+    reachable: bool = param(True),
+    compiled: bool = param(True),
 ) -> sp.csr_matrix:
     """Return the generator matrix Q of a model, shape (states, states), rates in 1/s.
 

@@ -110,7 +110,7 @@ class InfiniteStationary(Stationary):
         measure: Any,
         *,
         tolerance: float = param(2e-13, at_least=0.0),
-        exact: bool = param(False, choices=(True, False)),
+        exact: bool = param(False),
     ) -> Any:
         """Return the mean of a label, a reward or a function over all states, with a bound on its error.
 

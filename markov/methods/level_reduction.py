@@ -456,7 +456,7 @@ class Levels:
     """
 
     component: str | None = None
-    cyclic: bool = param(True, choices=(True, False))
+    cyclic: bool = param(True)
 
     def __post_init__(self) -> None:
         if self.component is not None:

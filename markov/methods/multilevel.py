@@ -72,7 +72,7 @@ class Multilevel(Iteration):
     True
     """
 
-    geometric: bool = param(True, choices=(True, False))
+    geometric: bool = param(True)
     tolerance: float = param(1e-12, above=0.0, below=1.0)
     max_iterations: int = param(500, at_least=1, at_most=10**9)
 

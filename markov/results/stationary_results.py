@@ -185,7 +185,7 @@ class Stationary(Solved):
         measure: Averaged,
         *,
         tolerance: float = param(2e-13, at_least=0.0),
-        exact: bool = param(False, choices=(True, False)),
+        exact: bool = param(False),
     ) -> Bounded | list[Bounded] | ExactBounded | list[ExactBounded]:
         """Return a measure's mean with an error bound, more accurate than the sum over ``pi``.
 

@@ -105,8 +105,9 @@ class Meter:
         interval: WithUnit = param(unit="time", above=0.0),
         names: Sequence[str] = param(),
         readings: int = param(1, at_least=1),
+        exact: bool = param(False),
     ) -> None:
-        self.interval, self.names, self.readings = interval, names, readings
+        self.interval, self.names, self.readings, self.exact = interval, names, readings, exact
 
 
 def test_arguments_of_a_constructor_are_converted_and_checked() -> None:
@@ -115,11 +116,13 @@ def test_arguments_of_a_constructor_are_converted_and_checked() -> None:
     assert quantities_of(Meter) == {"interval": "time"}
     assert (
         str(inspect.signature(Meter))
-        == "(interval: 'float | str', names: 'Sequence[str]', readings: 'int' = 1) -> 'None'"
+        == "(interval: 'float | str', names: 'Sequence[str]', readings: 'int' = 1, exact: 'bool' = False) -> 'None'"
     )
     with pytest.raises(ValueError, match="readings = 0: must be a whole number >= 1"):
         Meter(1.0, [], readings=0)
-    with pytest.raises(TypeError, match="Meter takes interval, names, readings"):
+    with pytest.raises(ValueError, match="exact = 'no': must be one of True, False"):
+        Meter(1.0, [], exact="no")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Meter takes interval, names, readings, exact"):
         Meter(1.0, speed=2)  # type: ignore[call-arg]
 
 
