@@ -1,8 +1,9 @@
 """Exact transitions between numbered states in lists, with the standard library alone.
 
 `ExplicitRows` reads ``.tra`` files of PRISM or Storm, as exact decimals, and `UmbRows` UMB files, as exact products of
-rates and probabilities. A UMB file is a tar archive of ``index.json`` and binary files (https://github.com/pmc-tools/umb,
-format version 1); a Markov chain has one choice in each state. The readers share no code with `markov.files`.
+rates and probabilities. A UMB file is a tar archive of ``index.json`` and binary files
+(https://github.com/pmc-tools/umb, format version 1); a Markov chain has one choice in each state. The readers share no
+code with `markov.files`.
 """
 
 from __future__ import annotations
