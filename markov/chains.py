@@ -16,8 +16,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.labels import label_order, square
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import same, table_html
-from markov.computing.graphs import reachable_from
-from markov.computing.matrices import with_diagonal
+from markov.computing.matrices import reachable_from, with_diagonal
 from markov.elimination.bands import MAX_CACHED_ENTRIES, MAX_CACHED_LAYOUTS, Pattern
 from markov.elimination.structure import absorption, closed_classes, period
 from markov.generators.building import Built, build_chain

@@ -23,8 +23,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
 from markov.computing import costs
-from markov.computing.graphs import breadth_first_order, cuthill_mckee_order
-from markov.computing.matrices import rank_of, row_numbers
+from markov.computing.matrices import breadth_first_order, cuthill_mckee_order, rank_of, row_numbers
 from markov.computing.resources import check_room, interruptible
 from markov.elimination import gth_kernels as kernels
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from markov.computing.graphs import strong_components
+from markov.computing.matrices import strong_components
 from markov.elimination.bands import eliminate_down_to
 from markov.elimination.lu import factorize
 

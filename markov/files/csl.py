@@ -17,8 +17,7 @@ import scipy.sparse as sp
 
 from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
-from markov.computing.graphs import leads_to
-from markov.computing.matrices import off_diagonal, stop_outside
+from markov.computing.matrices import leads_to, off_diagonal, stop_outside
 from markov.computing.rounding import U
 from markov.driver import Proof, stationary
 from markov.files.enclosures import Estimate, Truth, probability

@@ -19,7 +19,7 @@ from hopflow.parameters import param, validate_parameters
 from hopflow.results import OnFailure, deliver, same
 from hopflow.units import WithUnit
 from markov.chains import MarkovChain
-from markov.computing.graphs import leads_to
+from markov.computing.matrices import leads_to
 from markov.computing.resources import MAX_SECONDS, TooLargeError, rates_in_range, time_limit
 from markov.files.chains import chain_of
 from markov.files.csl import Checker

@@ -33,11 +33,10 @@ from markov.computing.array_functions import (
     translate,
 )
 from markov.computing.arrays import LIMIT, NotOnArraysError, as_uniform, holds_arrays
-from markov.computing.graphs import reachable_from
-from markov.computing.matrices import MAX_INT32, with_diagonal
+from markov.computing.matrices import MAX_INT32, reachable_from, with_diagonal
 from markov.computing.resources import StateLimitError, check_room
 from markov.generators.plain import Edges
-from markov.models.state_tables import sample_of
+from markov.models.spaces import sample_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -35,8 +35,7 @@ import scipy.sparse as sp
 
 from hopflow.errors import RuleError, RuleWarning, format_location, location_of
 from hopflow.parameters import param, validate_parameters
-from markov.computing.graphs import reachable_from
-from markov.computing.matrices import from_edges, rank_of
+from markov.computing.matrices import from_edges, rank_of, reachable_from
 from markov.computing.resources import (
     Counter,
     GrowingStatesError,
@@ -59,8 +58,7 @@ from markov.generators.plain import (
 )
 from markov.generators.polynomials import Unfollowed
 from markov.models.rules import ChainModel
-from markov.models.spaces import NO_END, NUMBERED, Space, format_state
-from markov.models.state_tables import sample_of
+from markov.models.spaces import NO_END, NUMBERED, Space, format_state, sample_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

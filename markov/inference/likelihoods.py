@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from markov.computing.graphs import leads_to
-from markov.computing.matrices import off_diagonal
+from markov.computing.matrices import leads_to, off_diagonal
 from markov.computing.rounding import U
 from markov.time.uniformization import poisson_weights
 

@@ -19,8 +19,7 @@ import scipy.sparse as sp
 
 from hopflow.checks import instance
 from hopflow.parameters import param, validate_parameters
-from markov.computing.graphs import strong_components
-from markov.computing.matrices import row_numbers
+from markov.computing.matrices import row_numbers, strong_components
 from markov.computing.resources import Counter, check_room
 from markov.elimination.bands import BLOCK, eliminate_down_to
 from markov.methods.gth import Extremes, entry_error, level_counts

@@ -25,7 +25,17 @@ from hopflow.fork_safety import cached_property
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_END", "NUMBERED", "Component", "Space", "fields_of", "format_state"]
+__all__ = [
+    "NO_END",
+    "NUMBERED",
+    "SAMPLE",
+    "Component",
+    "Space",
+    "extreme_states",
+    "fields_of",
+    "format_state",
+    "sample_of",
+]
 
 
 NO_END = 2**52
@@ -34,6 +44,8 @@ MAX_CODE = 2**62
 """Limit of codes, so that differences of two of them have 64 bits as well."""
 NUMBERED = 2**63
 """Smallest size of a space whose states have no numbers of 64 bits."""
+SAMPLE = 120
+"""Random states in which arrays are compared with plain Python, besides the extreme states of each component."""
 ALLOWED = (
     "a range with step 1, not empty; a list of different values, such as an Enum; or, for a vector, "
     "a tuple of such ranges"
@@ -431,3 +443,22 @@ def _single(value: Any) -> Any:
 def format_state(state: Any) -> str:
     """Return a state as a string for messages: ``str`` of a tuple, ``repr`` of any other object."""
     return str(state) if isinstance(state, tuple) else repr(state)
+
+
+def sample_of(space: Space, codes: NDArray[np.int64], count: int = SAMPLE) -> list[int]:
+    """Return sorted indices of a sample of states: extreme states, corners, and ``count`` random ones, at most 120."""
+    n, count = codes.shape[1], min(count, SAMPLE)
+    if n <= count:
+        return list(range(n))
+    chosen = extreme_states(codes)
+    bounds = zip(codes.min(axis=1), codes.max(axis=1), strict=True)
+    corners = np.array(list(itertools.islice(itertools.product(*bounds), count // 2))).T
+    near = np.searchsorted(space.numbers(codes), space.numbers(corners))
+    chosen |= set(np.minimum(near, n - 1).tolist())
+    return sorted(chosen | set(np.random.default_rng(2).integers(n, size=count).tolist()))
+
+
+def extreme_states(codes: NDArray[np.int64]) -> set[int]:
+    """Return the indices of the first and last state, and of a minimum and a maximum of each component."""
+    indices = {0, codes.shape[1] - 1}
+    return indices.union(*({int(np.argmin(code)), int(np.argmax(code))} for code in codes))

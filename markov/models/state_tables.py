@@ -1,28 +1,25 @@
-"""The states of a chain in order: as arrays, as the plain Python objects that rules see, and samples of them."""
+"""The states of a chain in order: as arrays, and as the plain Python objects that rules see."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markov.models.spaces import Space
+from markov.models.spaces import Space, sample_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["StateBlocks", "StateTable", "extreme_states", "sample_of"]
+__all__ = ["StateBlocks", "StateTable"]
 
 STATES_PER_PART = 1 << 17
 """States that are converted to objects at once."""
 MAX_NUMBERED_STATES = 2**62
 """Largest product whose states are numbered."""
-SAMPLE = 120
-"""Random states in which arrays are compared with plain Python, besides the extreme states of each component."""
 
 
 class StateTable:
@@ -221,22 +218,3 @@ def _encode(values: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
     codes_by_value: dict[Any, int] = {}
     codes = np.array([codes_by_value.setdefault(v, len(codes_by_value)) for v in values.tolist()], dtype=np.int64)
     return list(codes_by_value), codes
-
-
-def sample_of(space: Space, codes: NDArray[np.int64], count: int = SAMPLE) -> list[int]:
-    """Return sorted indices of a sample of states: extreme states, corners, and ``count`` random ones, at most 120."""
-    n, count = codes.shape[1], min(count, SAMPLE)
-    if n <= count:
-        return list(range(n))
-    chosen = extreme_states(codes)
-    bounds = zip(codes.min(axis=1), codes.max(axis=1), strict=True)
-    corners = np.array(list(itertools.islice(itertools.product(*bounds), count // 2))).T
-    near = np.searchsorted(space.numbers(codes), space.numbers(corners))
-    chosen |= set(np.minimum(near, n - 1).tolist())
-    return sorted(chosen | set(np.random.default_rng(2).integers(n, size=count).tolist()))
-
-
-def extreme_states(codes: NDArray[np.int64]) -> set[int]:
-    """Return the indices of the first and last state, and of a minimum and a maximum of each component."""
-    indices = {0, codes.shape[1] - 1}
-    return indices.union(*({int(np.argmin(code)), int(np.argmax(code))} for code in codes))

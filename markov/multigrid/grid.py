@@ -32,8 +32,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.fork_safety import cached_property
-from markov.computing.graphs import breadth_first_order
-from markov.computing.matrices import expand
+from markov.computing.matrices import breadth_first_order, expand
 from markov.computing.resources import check_room
 from markov.generators.standins import Curve
 

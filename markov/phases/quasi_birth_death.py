@@ -16,7 +16,7 @@ from hopflow.checks import format_value, integer, number
 from hopflow.errors import RuleError, location_of
 from hopflow.labels import refuse_labels
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
-from markov.computing.graphs import breadth_first_order
+from markov.computing.matrices import breadth_first_order
 from markov.generators.plain import Calls, indices_to_repeat, refuse_changing_rules
 from markov.generators.standins import Span, Traced, component_change
 from markov.methods.gth import GTH

@@ -20,8 +20,7 @@ from hopflow.checks import format_value
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
-from markov.computing.graphs import leads_to
-from markov.computing.matrices import off_diagonal
+from markov.computing.matrices import leads_to, off_diagonal
 from markov.computing.resources import TooLargeError
 from markov.computing.rounding import U
 from markov.generators.polynomials import Unfollowed

@@ -21,8 +21,7 @@ import scipy.sparse as sp
 
 from hopflow.fork_safety import cached_property
 from hopflow.results import WithoutCaches
-from markov.computing.graphs import leads_to
-from markov.computing.matrices import off_diagonal
+from markov.computing.matrices import leads_to, off_diagonal
 from markov.computing.rounding import U
 from markov.proofs.bounded import Bounded
 from markov.time.absorbing import Absorbing

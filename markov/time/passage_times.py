@@ -31,8 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.fork_safety import cached_property
-from markov.computing.graphs import leads_to
-from markov.computing.matrices import off_diagonal
+from markov.computing.matrices import leads_to, off_diagonal
 from markov.computing.resources import Counter
 from markov.computing.rounding import WIDE_U, U
 from markov.proofs.bounded import Bounded

@@ -26,7 +26,7 @@ from scipy.sparse.linalg import splu
 
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver, figure
-from markov.computing.graphs import strong_components
+from markov.computing.matrices import strong_components
 from markov.computing.resources import TooLargeError
 from markov.computing.rounding import U
 from markov.elimination.bands import PositiveFactors, band

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov.computing import graphs
+from markov.computing import matrices
 
 CHAIN = "from markov import PauseTandem, stationary; stationary(PauseTandem())"
 ASKED = "import sys; print([m for m in ('scipy.linalg', 'scipy.sparse.csgraph') if m in sys.modules])"
@@ -29,12 +29,12 @@ def test_plain_python_finds_what_scipy_finds(seed, monkeypatch) -> None:
     graph, found = random_graph(seed), []
     start = seed % graph.shape[0]
     for plain in (True, False):
-        monkeypatch.setattr(graphs, "_fits_plain_python", lambda _, plain=plain: plain)
-        count, labels = graphs.strong_components(graph)
+        monkeypatch.setattr(matrices, "_fits_plain_python", lambda _, plain=plain: plain)
+        count, labels = matrices.strong_components(graph)
         orders = [
-            graphs.breadth_first_order(graph, start),
-            graphs.breadth_first_order(graph, start, directed=False),
-            graphs.cuthill_mckee_order(graph),
+            matrices.breadth_first_order(graph, start),
+            matrices.breadth_first_order(graph, start, directed=False),
+            matrices.cuthill_mckee_order(graph),
         ]
         assert all(each.dtype == np.int64 for each in orders)
         found.append([count, labels.tolist(), *(each.tolist() for each in orders)])
@@ -42,9 +42,9 @@ def test_plain_python_finds_what_scipy_finds(seed, monkeypatch) -> None:
 
 
 def test_the_components_of_an_irreducible_chain_are_one(monkeypatch) -> None:
-    monkeypatch.setattr(graphs, "_fits_plain_python", lambda _: True)
+    monkeypatch.setattr(matrices, "_fits_plain_python", lambda _: True)
     ring = sp.csr_matrix(np.roll(np.eye(5), 1, axis=1))
-    count, labels = graphs.strong_components(ring)
+    count, labels = matrices.strong_components(ring)
     assert count == 1
     assert labels.tolist() == [0] * 5
 
@@ -52,14 +52,14 @@ def test_the_components_of_an_irreducible_chain_are_one(monkeypatch) -> None:
 def test_many_searches_load_what_scipy_has(monkeypatch) -> None:
     """Small graphs, until they have had as many entries as a sweep over many chains."""
     monkeypatch.delitem(sys.modules, "scipy.sparse.csgraph", raising=False)
-    monkeypatch.setitem(graphs._searched, "entries", 0)
+    monkeypatch.setitem(matrices._searched, "entries", 0)
     ring = sp.csr_matrix(np.roll(np.eye(100), 1, axis=1))
-    plain = [graphs._fits_plain_python(ring) for _ in range(graphs.MAX_PLAIN_ENTRIES // 100 + 5)]
-    assert plain == [True] * (graphs.MAX_PLAIN_ENTRIES // 100) + [False] * 5
-    large = sp.csr_matrix((graphs.PLAIN_ENTRIES + 1, graphs.PLAIN_ENTRIES + 1))
+    plain = [matrices._fits_plain_python(ring) for _ in range(matrices.MAX_PLAIN_ENTRIES // 100 + 5)]
+    assert plain == [True] * (matrices.MAX_PLAIN_ENTRIES // 100) + [False] * 5
+    large = sp.csr_matrix((matrices.PLAIN_ENTRIES + 1, matrices.PLAIN_ENTRIES + 1))
     large.setdiag(1.0)
-    monkeypatch.setitem(graphs._searched, "entries", 0)
-    assert not graphs._fits_plain_python(large)
+    monkeypatch.setitem(matrices._searched, "entries", 0)
+    assert not matrices._fits_plain_python(large)
 
 
 def test_a_first_small_chain_loads_neither_searches_nor_linear_algebra_of_scipy() -> None:

@@ -12,8 +12,8 @@ import pytest
 from markov import ChainModel, MarkovChain, explore, generator, stationary
 from markov.errors import RuleError
 from markov.generators.building import build_chain
-from markov.models.spaces import Space
-from markov.models.state_tables import SAMPLE, StateBlocks, StateTable, extreme_states, sample_of
+from markov.models.spaces import SAMPLE, Space, extreme_states, sample_of
+from markov.models.state_tables import StateBlocks, StateTable
 from tests.markov.conftest import Machine, Mode, Queue
 from tests.surface import for_each
 

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 
 from hopflow import Status
 from markov import MarkovChain, PauseTandem, passage
-from markov.computing.graphs import leads_to
-from markov.computing.matrices import off_diagonal, stop_outside
+from markov.computing.matrices import leads_to, off_diagonal, stop_outside
 from markov.elimination.bands import PositiveFactors
 from markov.time import absorbing, passage_times
 from markov.time.absorbing import Absorbing, multigrid_solver
