@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,12 @@ from hopflow.results import Result, figure
 from hopflow.units import readable, readable_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
 __all__ = ["BUS_FACTORS", "JobCompletion", "job_completion"]
 
@@ -162,8 +163,24 @@ class JobCompletion(Result):
         return axes
 
 
-LEAST_MATCH = 2.0 / 3.0
-"""Packets of a run over those of the operation: fewer, or as many more, are not what was named."""
+class _Transfers(NamedTuple):
+    """The transfers of a run between N hosts: hosts at their ends, from 0 on, and packets, each of shape (M,)."""
+
+    source: Integers
+    target: Integers
+    packets: Floats
+
+    @property
+    def groups(self) -> int:
+        """Into how many groups the hosts fall between which transfers lead."""
+        label = np.arange(1 + int(max(self.source.max(), self.target.max())))
+        before = np.full_like(label, -1)
+        while (label != before).any():
+            before, smaller = label.copy(), np.minimum(label[self.source], label[self.target])
+            np.minimum.at(label, self.source, smaller)
+            np.minimum.at(label, self.target, smaller)
+            label = label[label]
+        return len(np.unique(label))
 
 
 def _moved_packets(operation: str, hosts: int, packets: float) -> tuple[float, float]:
@@ -179,8 +196,36 @@ def _moved_packets(operation: str, hosts: int, packets: float) -> tuple[float, f
         return 2.0 * others * packets, hosts * others * packets
     if operation in ("broadcast", "reduce"):
         return others * packets, 2.0 * others * packets
-    parts = others * hosts * float(np.ceil(packets / hosts))
-    return parts, parts
+    return others * packets, others * packets
+
+
+def _check_operation(operation: str, packets: float, moved: _Transfers, nodes: Sequence[Any]) -> None:
+    """Raise ValueError where transfers are not those of one operation on arrays of this size between all of the nodes.
+
+    1. Transfers of an operation connect all of its hosts: jobs of groups of their own are several operations.
+    2. Sums of parts that are rounded up to packets are up to a packet for each transfer larger, and so are arrays.
+    3. No all-reduce sends more from one host to another than a ring, 2 (N - 1) / N of an array, and no broadcast more than
+       3 / 2. Operations that follow each other do. Those that exchange parts have one number of packets, so that 2. is enough.
+    """
+    hosts, begin = len(nodes), f"packets = {packets:g}"
+    if moved.groups > 1:
+        several = f"the transfers connect these in {moved.groups} groups, each with operations of its own"
+        raise ValueError(f"{begin}: must be one {operation} of all {hosts} hosts of the run, {several}")
+    fewest, most = _moved_packets(operation, hosts, packets)
+    total, rounded = moved.packets.sum(), len(moved.packets)
+    if not fewest - fewest / packets <= total <= most + rounded:
+        expected = f"{fewest:.4g}" if fewest == most else f"{fewest:.4g} to {most:.4g}"
+        wanted = f"{operation} of {hosts} hosts with this number of packets each moves {expected} packets, the run {total:.4g}"
+        raise ValueError(f"{begin}: {wanted}")
+    pairs, pair = np.unique(moved.source * hosts + moved.target, return_inverse=True)
+    between = np.bincount(pair.reshape(-1), moved.packets)
+    at_least = between - np.bincount(pair.reshape(-1))  # without what was rounded up
+    limit = 2.0 * _all_links(hosts) * packets
+    if fewest < most and (at_least >= limit).any():
+        n = int(np.argmax(at_least))
+        source, target = (nodes[k] for k in divmod(int(pairs[n]), hosts))
+        sent = f"{source!r} sends {between[n]:.4g} packets to {target!r}"
+        raise ValueError(f"{begin}: {sent}, and one {operation} at most {limit:.4g}: the run must have one operation")
 
 
 def _is_never_idle(run: Records) -> bool:
@@ -212,7 +257,7 @@ def job_completion(run: Records, operation: str | None = None, packets: float | 
         A collective operation, whose bandwidths are those of NCCL's tests: algorithm bandwidth is the size of the
         array over the time, and bus bandwidth 2 (n - 1) / n of it for ``"all_reduce"``, (n - 1) / n for
         ``"reduce_scatter"``, ``"all_gather"`` and ``"all_to_all"``, all of it for ``"broadcast"`` and ``"reduce"``. None:
-        without them. The n hosts are the ends of the flows.
+        without them. The n hosts are the ends of the transfers, which must be those of one operation.
     packets
         The array of each host in packets, with ``operation``. Of an all-to-all this is n times what a host sends to
         each other one, as in NCCL's tests; of an all-gather that of all chunks together.
@@ -220,7 +265,8 @@ def job_completion(run: Records, operation: str | None = None, packets: float | 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed; for a run without transfers, or of the fluid.
+        Naming the parameter, its value and what is allowed; for a run without transfers, or of the fluid; with ``operation``
+        for a run of several operations, one after the other or in groups of hosts.
 
     Notes
     -----
@@ -256,12 +302,11 @@ def job_completion(run: Records, operation: str | None = None, packets: float | 
     choice("operation", operation, tuple(BUS_FACTORS))
     given = one_number("packets", np.nan if packets is None else packets, at_least=1.0)
     paths = scenario.table.paths
-    ends = np.concatenate([paths.first, paths.places[paths.begin + paths.counts - 1]])
-    hosts = len(np.unique(ends))
-    moved = scenario.table.numbers("size")[chosen].sum()
-    fewest, most = _moved_packets(operation, hosts, given)
-    if not LEAST_MATCH * fewest <= moved <= most / LEAST_MATCH:
-        expected = f"{fewest:.4g}" if fewest == most else f"{fewest:.4g} to {most:.4g}"
-        wanted = f"{operation} of {hosts} hosts with this number of packets each moves {expected} packets, the run {moved:.4g}"
-        raise ValueError(f"packets = {given:g}: {wanted}")
+    last = paths.places[paths.begin + paths.counts - 1]
+    ends = np.stack([paths.first, last])[:, chosen]
+    nodes, place = np.unique(ends, return_inverse=True)
+    source, target = place.reshape(ends.shape)
+    moved = _Transfers(source, target, scenario.table.numbers("size")[chosen])
+    hosts = len(nodes)
+    _check_operation(operation, given, moved, [scenario.table.nodes[n] for n in nodes.tolist()])
     return replace(found, operation=operation, hosts=hosts, size=given * scenario.packet_size)

@@ -114,6 +114,49 @@ def test_bad_operations_are_refused(ring, given: tuple, said: str) -> None:
         dfc.job_completion(ring, *given)
 
 
+@pytest.mark.parametrize("algorithm", ["ring", "tree", "halving-doubling"])
+@pytest.mark.parametrize("packets", [9, 100])
+def test_one_all_reduce_is_judged_and_two_are_refused(algorithm: str, packets: int) -> None:
+    first, second = (dfc.all_reduce(FABRIC.hosts, packets, algorithm, starts=start, **GIVEN) for start in (0.0, 1e-3))
+    assert dfc.job_completion(_run(first), "all_reduce", packets).hosts == 8
+    run = _run(first + second)
+    assert dfc.job_completion(run).time > 1e-3
+    if packets == 100:  # 9 packets in chunks of up to two may be those of one operation
+        with pytest.raises(
+            ValueError, match=r"packets = 100: .* one all_reduce at most 175: the run must have one operation"
+        ):
+            dfc.job_completion(run, "all_reduce", packets)
+
+
+@pytest.mark.parametrize("operation", ["broadcast", "reduce"])
+def test_two_broadcasts_are_not_one(operation: str) -> None:
+    ends = FABRIC.hosts[:-1], FABRIC.hosts[1:]
+    chain = dfc.flows_from(*(ends if operation == "broadcast" else ends[::-1]), sizes=100, **GIVEN)
+    assert dfc.job_completion(_run(chain), operation, 100).hosts == 8
+    with pytest.raises(ValueError, match=f"one {operation} at most 175"):
+        dfc.job_completion(_run(chain + chain), operation, 100)
+
+
+def test_operations_of_groups_are_not_one_of_all_hosts() -> None:
+    halves = [dfc.all_reduce(FABRIC.hosts[n::2], 100, **GIVEN) for n in range(2)]
+    with pytest.raises(ValueError, match=r"one all_reduce of all 8 hosts of the run, .* in 2 groups"):
+        dfc.job_completion(_run(sum(halves)), "all_reduce", 100)
+
+
+def test_hosts_of_other_traffic_are_not_those_of_the_operation() -> None:
+    beside = dfc.flows_from(FABRIC.hosts[6:7], FABRIC.hosts[7:], **GIVEN)
+    job = dfc.job_completion(_run(dfc.all_reduce(FABRIC.hosts[:4], 100, **GIVEN) + beside), "all_reduce", 100)
+    assert job.hosts == 4
+    assert job.bus_bandwidth == pytest.approx(1.5 * job.algorithm_bandwidth)
+
+
+def test_the_array_of_an_exchange_has_the_part_of_its_host() -> None:
+    run = _run(dfc.all_to_all(FABRIC.hosts, sizes=100, **GIVEN))
+    assert dfc.job_completion(run, "all_to_all", 800).hosts == 8
+    with pytest.raises(ValueError, match=r"packets = 700: all_to_all of 8 hosts .* moves 4900 packets, the run 5600"):
+        dfc.job_completion(run, "all_to_all", 700)
+
+
 def test_runs_without_a_job_are_refused() -> None:
     links = dfc.chain(2, rate=1e3, delay=0.1, buffer=10)
     fluid = dfc.simulate(
