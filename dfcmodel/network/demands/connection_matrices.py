@@ -236,15 +236,15 @@ def _connection(n: int, words: list[str]) -> _Connection:
         if start and OF_SAVE.fullmatch(found["start"]):
             said = "htsim writes microseconds with six decimals and reads picoseconds: write whole picoseconds"
             raise ValueError(f"line {n}: start {found['start'][:40]}: {said}")
-    activates = (found[key] for key in ("send_done_trigger", "recv_done_trigger") if key in found)
+    activates = (key for key in ("send_done_trigger", "recv_done_trigger") if key in found)
     return _Connection(
         n,
         source,
         target,
         size,
         start,
-        whole_in(n, "trigger", found["trigger"]) if "trigger" in found else None,
-        tuple(whole_in(n, "trigger", each) for each in activates),
+        _trigger_number(n, "trigger", found["trigger"]) if "trigger" in found else None,
+        tuple(_trigger_number(n, key, found[key]) for key in activates),
     )
 
 
@@ -256,8 +256,18 @@ def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
         raise ValueError(f"line {n}: a trigger must have an id, and be oneshot or a barrier")
     if kinds[0] == "multishot":
         raise ValueError(f"line {n}: triggers of several shots are not read")
+    if kinds[0] == "oneshot" and "count" in found:
+        raise ValueError(f"line {n}: count {found['count'][:40]}: is of barriers, a oneshot needs one connection")
     needed = 1 if kinds[0] == "oneshot" else whole_in(n, "count", found.get("count", ""))
-    return whole_in(n, "id", found["id"]), _Trigger(kinds[0], needed)
+    return _trigger_number(n, "id", found["id"]), _Trigger(kinds[0], needed)
+
+
+def _trigger_number(n: int, name: str, word: str) -> int:
+    """Return the number of a trigger, which must not be 0: to htsim that is no trigger."""
+    number = whole_in(n, name, word)
+    if not number:
+        raise ValueError(f"line {n}: {name} 0: must be at least 1, in htsim 0 is no trigger")
+    return number
 
 
 def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str]:
@@ -279,6 +289,8 @@ def _awaited(connections: list[_Connection], triggers: dict[int, _Trigger]) -> l
     by: dict[int, list[int]] = {}
     for place, each in enumerate(connections):
         for number in each.activates:
+            if number not in triggers:
+                raise ValueError(f"line {each.line}, trigger {number}: the file must have a line for it")
             by.setdefault(number, []).append(place)
     found = []
     for each in connections:

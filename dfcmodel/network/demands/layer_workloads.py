@@ -178,11 +178,12 @@ def _parsed(text: str, hosts: int) -> _Step:
     if len(lines) < 2:
         raise ValueError("must have the kind of parallelism, the number of layers, and the layers")
     (n, head), (at, count), *rows = lines
-    kind, sizes = head[0], _sizes(n, head[1:])
+    kind = head[0]
     if kind.startswith("{"):
         raise ValueError(f"line {n}: is JSON; of Chakra's traces only the binary ones (.et) are read")
     if kind not in KINDS:
         raise ValueError(f"line {n}, {kind!r}: must be one of {', '.join(KINDS)}")
+    sizes = _sizes(n, head[1:])
     if kind != "DATA" and "tensor" not in sizes:
         raise ValueError(f"line {n}: model_parallel_NPU_group must be given, 1 for none")
     tensor, expert = sizes.get("tensor", 1), sizes.get("expert", 1)

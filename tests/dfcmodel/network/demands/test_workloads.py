@@ -146,6 +146,9 @@ def test_a_file_is_the_text_in_it(tmp_path: Path) -> None:
     ("text", "message"),
     [
         (_text(_layer(), head="HYBRID_DLRM"), "line 1, 'HYBRID_DLRM': must be one of HYBRID_TRANSFORMER"),
+        (_text(_layer(), head="HYBRID_DLRM\t4"), "line 1, 'HYBRID_DLRM': must be one of HYBRID_TRANSFORMER"),
+        (_text(_layer(), head="HYBRID_CUSTOMIZED tp: x"), "line 1, 'HYBRID_CUSTOMIZED': must be one of"),
+        ('{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes":\n[]}', "line 1: is JSON"),
         (_text(_layer(), head="HYBRID_TRANSFORMER pp: 2"), "line 1, pp: 2: must be 1, stages of pipelines"),
         (_text(_layer(), head="HYBRID_TRANSFORMER checkpoints: 1"), "line 1, checkpoints: 1: must be 0"),
         (_text(_layer(), head="HYBRID_TRANSFORMER tp: 1"), "line 1, 'tp': must be one of model_parallel"),
