@@ -35,6 +35,7 @@ from dfcmodel.results.full_buffers import passing_full_buffers
 from dfcmodel.theory.law import law_of
 from dfcmodel.theory.stability import chain_limit
 from hopflow.checks import count_of
+from hopflow.units import PacketUnits
 from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ LIMIT_KINDS = (
     "go-back-N over several paths",
     "stability",
     "unused options",
+    "part-filled packets",
 )
 """What limits begin with, in the order of their flags."""
 
@@ -78,6 +80,8 @@ WINDOWED_RETURN_LOAD = 0.3
 SMALL_BUFFER = 8.0
 """Packets of buffer at a bottleneck up to which the fluid does not resolve who finds room. One packet: 9 to 232 times
 the goodput on nine links (`python -m benchmarks.text_numbers small-buffer`); 2 to 8: up to 26 % less, shares of two flows up to 0.15 off."""
+FILLED = 0.9
+"""Bytes of transfers over those of their packets below which the packets are named: all have one size, the last ones too."""
 STABLE_AT_ANY_LENGTH = 0.5
 """D up to which a chain of any length is stable for alpha = 1 (docs/theory-stability.md)."""
 GO_BACK_N = "go-back-n"
@@ -97,7 +101,8 @@ def limits_of_scenario(scenario: Scenario, recoveries: Sequence[str], duration: 
 def limits_of_run(run: Any) -> tuple[str, ...]:
     """Return the known limits that apply to a run of its level."""
     losing = run.lost_by_flow > 0.0
-    unmarked = (*_no_marks(run.scenario), *_beyond_stability(run.scenario), *_unused_options(run))
+    scenario = run.scenario
+    unmarked = (*_no_marks(scenario), *_beyond_stability(scenario), *_unused_options(run), *_part_filled(scenario))
     if run.step == 0.0:
         by_path = (*_telemetry_over_paths(run.scenario), *_go_back_over_paths(run))
         return (*_phase_effects(run, losing), *unmarked, *by_path)
@@ -317,6 +322,26 @@ def _unused_options(run: Any) -> tuple[str, ...]:
     if not unused:
         return ()
     return _one(f"unused options: {' and '.join(unused)}: {'; '.join(unused.values())}")
+
+
+def _part_filled(scenario: Scenario) -> tuple[str, ...]:
+    """Name transfers in bytes that fill little of their packets, such as messages that are smaller than one."""
+    table, size = scenario.table, scenario.packet_size
+    sizes = table.columns["size"]
+    if not any(isinstance(each, PacketUnits) for each in sizes.values):
+        return ()
+    given = sizes.map(lambda each: each.in_bytes if isinstance(each, PacketUnits) else each * size).array()
+    sent = size * table.numbers("size")
+    counted = np.isfinite(given) & np.isfinite(sent)
+    filled = given[counted].sum() / sent[counted].sum() if counted.any() else 1.0
+    if filled >= FILLED:
+        return ()
+    emptiest = np.flatnonzero(counted & (given < FILLED * sent))
+    names = _listed("flow", [table.name(f) for f in emptiest.tolist()])
+    return _one(
+        f"part-filled packets: transfers are sent in whole packets of {size:g} bytes, of which {filled:.0%} are theirs; {names} have fewer "
+        "bytes than their packets hold, and take the time of whole ones: give the scenario a smaller packet_size"
+    )
 
 
 def _beyond_stability(scenario: Scenario) -> tuple[str, ...]:

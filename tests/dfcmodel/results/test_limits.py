@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -63,6 +64,29 @@ def test_flows_that_went_back_are_counted() -> None:
     assert np.array_equal(run.emitted[~back], run.delivered[~back, -1])
     assert run.lost.sum() == 0.0
     assert "and 0 lost ones" in limit
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+@pytest.mark.parametrize(
+    ("sizes", "filled"),
+    [
+        (["640 B", "640 B"], "16%"),
+        (["4096 B", "640 B"], "58%"),
+        (["40960 B", "640 B"], ""),
+        ([1, 1], ""),
+        ([math.inf, "640 B"], "16%"),
+        (["36.9 kB", math.inf], ""),
+    ],
+)
+def test_transfers_that_fill_little_of_their_packets_are_named(sizes, filled, level) -> None:
+    links = [dfc.Link("a", "s", 1e6, 1e-6, 100), dfc.Link("s", "d", 1e6, 1e-6, 100)]
+    flows = [dfc.Flow(f"f{n}", ("a", "s", "d"), FixedRate(), size=size) for n, size in enumerate(sizes)]
+    run = dfc.simulate(dfc.Scenario("f", links, flows, duration=1e-3, packet_size=4096), level=level)
+    limits = [limit for limit in run.limits if limit.startswith("part-filled packets: ")]
+    assert len(limits) == bool(filled)
+    if filled:
+        assert f"packets of 4096 bytes, of which {filled} are theirs; " in limits[0]
+        assert "f1" in limits[0]
 
 
 def _to_one(source, discipline) -> dfc.Scenario:
