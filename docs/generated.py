@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import importlib
 import inspect
 import re
 import sys
@@ -630,12 +631,20 @@ def expression_functions() -> str:
 
 def _reader(title: str, *calls: Any, **rows: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the heading and the rows of a reader; what is refused is in the docstring of the first function."""
-    names = ", ".join(f"`{call.__module__.partition('.')[0]}.{call.__qualname__}`" for call in calls)
+    names = _names(map(_import_name, calls))
     refused = section(calls[0], "Raises").replace("|", r"\|")
     texts = {"readers": names, **rows, "refused": refused}
     return title, [
         (name.replace("_", " ").capitalize(), text.replace("``", "`")) for name, text in texts.items() if text
     ]
+
+
+def _import_name(call: Any) -> str:
+    """Return the shortest name by which a function can be imported."""
+    parts = call.__module__.split(".")
+    modules = (".".join(parts[: n + 1]) for n in range(len(parts)))
+    package = next(name for name in modules if getattr(importlib.import_module(name), call.__name__, None) is call)
+    return f"{package}.{call.__name__}"
 
 
 def section(call: Any, name: str) -> str:
@@ -679,7 +688,7 @@ def _network_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         "Connection matrices of htsim", dfcmodel.read_connection_matrix, dfcmodel.load_connection_matrix,
         formats="The text format of csg-htsim.",
         used=f"{_names(connection_matrices.HEADER)}; of connections {_names(n for n in connection_matrices.OF_CONNECTIONS if n != 'id')}; of triggers `id`, `count`, `oneshot`, `barrier`. A connection is done when its data are delivered: with `send_done_trigger` htsim waits for the last ACK, a way back longer.",
-        skipped="Lines that begin with `#`, empty lines, and the values of `id` of connections.",
+        skipped="Lines that begin with `#`, empty lines, the values of `id` of connections, and triggers for which no connection waits.",
         units="Starts in whole ps, sizes in bytes; a connection of size 0 is infinite, as in htsim's programs. Times with six decimals, as `ConnectionMatrix::save` writes them in us, are refused.", limits=f"{_size(flow_files.MAX_FILE_BYTES)}.", not_read=refused + ".",
     )  # fmt: skip
     fixed = ", ".join(f"`{name}` other than {only} ({why})" for name, (only, why) in layer_workloads.NOT_READ.items())
@@ -713,7 +722,7 @@ def _switch_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
 
     yield _reader(
         "Topologies", topology_files.load_topology,
-        formats="TOML, also the file of a scenario.",
+        formats="TOML, also the file of a scenario, as `hopflow deadlock` takes it.",
         used=f"{_names(topology_files.KEYS)}; `source`, `target` and `discipline` of links, `discipline` of `link`; `path`, `paths` and `priority` of flows, and `priority` of `flow`.",
         skipped=f"{_names(topology_files.OF_A_SCENARIO)} (except for the priority), and the other keys of links and flows that a scenario has.",
         limits=f"{_size(topology_files.MAX_BYTES)}.",
