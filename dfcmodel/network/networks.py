@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     import networkx as nx
     from numpy.typing import NDArray
 
-__all__ = ["Scenario", "from_networkx"]
+__all__ = ["EDGE_ATTRIBUTES", "Scenario", "from_networkx"]
 
+EDGE_ATTRIBUTES = ("rate", "delay", "buffer", "discipline", "shared")
+"""Attributes of the edges of a graph that `from_networkx` reads; the first three must be given."""
 LONGEST_RUN = 1e5
 """Largest simulated time, s."""
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
@@ -303,7 +305,7 @@ def from_networkx(
     Raises
     ------
     ValueError
-        Naming the edge and the missing attribute.
+        Naming the edge and the missing attribute, or a ``cable``, which a `Fabric` reads.
 
     Examples
     --------
@@ -312,15 +314,18 @@ def from_networkx(
     >>> [link.name for link in links]
     ['0->1', '1->0', '1->2', '2->1']
     """
-    keys = ("rate", "delay", "buffer", "discipline", "shared")
-    defaults = dict(zip(keys, (rate, delay, buffer, discipline, shared), strict=True))
+    defaults = dict(zip(EDGE_ATTRIBUTES, (rate, delay, buffer, discipline, shared), strict=True))
     import networkx as nx
 
     instance("graph", graph, nx.Graph, "a graph of networkx")
     links = []
     for source, target, data in graph.to_directed().edges(data=True):
-        given = {key: data.get(key, defaults.get(key)) for key in keys}
-        for key in keys[:3]:
+        given = {key: data.get(key, defaults.get(key)) for key in EDGE_ATTRIBUTES}
+        if "cable" in data:
+            raise ValueError(
+                f"cable of edge {source}->{target}: is read by Fabric alone; give the edge a rate and a delay"
+            )
+        for key in EDGE_ATTRIBUTES[:3]:
             if given[key] is None:
                 raise ValueError(f"{key} of edge {source}->{target} is missing: must be given")
         links.append(Link(source, target, **{k: v for k, v in given.items() if v is not None}))

@@ -14,7 +14,7 @@ from dfcmodel.lossless.quantities import bit_rate, metres, size_in_bytes
 from dfcmodel.lossless.topologies.fabrics import SERVERS, with_hosts
 from dfcmodel.network.columns import encoded
 from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
-from dfcmodel.network.networks import Scenario
+from dfcmodel.network.networks import EDGE_ATTRIBUTES, Scenario
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import format_value, instance, integer, one_number
@@ -109,7 +109,8 @@ class Fabric:
     Raises
     ------
     ValueError
-        For a buffer that no chip or size describes, a cable of another kind, and a packet size that is not positive.
+        For a buffer that no chip or size describes, a cable of another kind, a packet size that is not positive, and edges with
+        attributes of links in place of a cable, such as ``rate``.
 
     Examples
     --------
@@ -151,6 +152,11 @@ class Fabric:
                     back = self.switches.edges[b, a].get(CABLE, "the trunk")
                     msg = f"{b}->{a} has {back}: a cable is a link in each direction, give both edges the same one"
                     raise ValueError(f"cable of {a}->{b} = {data[CABLE]}: {msg}")
+            for name in EDGE_ATTRIBUTES:
+                if name in data:
+                    raise ValueError(
+                        f"{name} of {a}->{b}: is read by from_networkx alone; give the edge a cable=Cable(...)"
+                    )
 
     @cached_property
     def graph(self) -> nx.DiGraph[Any]:
