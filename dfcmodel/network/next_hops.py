@@ -35,7 +35,7 @@ class NextHops:
     TypeError
         For what are no mappings of nodes.
     ValueError
-        For a next node to which there is no link.
+        For a next node to which there is no link, and a destination that is no node of the links.
     """
 
     def __init__(self, links: Links, tables: Mapping[Any, Any]) -> None:
@@ -49,6 +49,8 @@ class NextHops:
             instance(name, table, Mapping, "a mapping from destinations to next nodes")
             own = self.tables[unwrap_scalar(node)] = {}
             for end, given in table.items():
+                if unwrap_scalar(end) not in self.place:
+                    raise ValueError(f"{name}[{end!r}]: {end!r} must be a node of the links, no flow can end elsewhere")
                 own[unwrap_scalar(end)] = self._checked(f"{name}[{end!r}]", node, given)
 
     def __eq__(self, other: object) -> bool:

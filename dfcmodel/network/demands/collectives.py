@@ -32,6 +32,7 @@ from dfcmodel.network.shortest_routes import (
     flow_keys,
     numbers_between,
 )
+from hopflow.callers import warn_caller
 from hopflow.checks import choice, count_of, format_value, instances, random_generator, unwrap_scalar
 from hopflow.deprecations import accept_old_names
 from hopflow.keywords import takes_keywords
@@ -56,6 +57,8 @@ Routing: TypeAlias = str | Iterable[Sequence[Hashable]] | Mapping[Any, Mapping[A
 """How paths are chosen: a name, the paths, or tables of next hops."""
 
 CHECKED_AT_ONCE = ("max_window", "start", "size", "priority", "stop")
+UNHASHED = ("even", "first")
+"""Choices of routes that do not hash the entropy of flows."""
 PAIR = "pair"
 """As ``entropy``: all flows between two nodes are one connection."""
 NUMBERS = (*CHECKED_AT_ONCE, "after", "delays")
@@ -150,7 +153,8 @@ def flows_from(
         its number among the flows between these two, and the ``seed`` of the `Fabric`. ``"even"``: at each node flows to the same destination (of hosts with one link: to the same switch) take
         the links of shortest paths in turn, in the order of the flows; those to the next destination go on where
         they ended, and each node begins one link later than the one before. ``"first"``: by the first such link at each
-        node. ``"spray"``: each packet takes one of all shortest paths with one first and last link (``paths`` of `Flow`), ACKs that of ``"ecmp"``.
+        node. ``"spray"``: each packet takes one of all shortest paths with one first and last link (``paths`` of `Flow`), ACKs that of ``"ecmp"``. A warning names flows with
+        further shortest paths, over other links of their ends.
         Or the paths, F tuples of nodes. Or tables of next hops, a mapping from nodes to mappings from destinations to lists of next
         nodes: at each node a flow takes one of them by a hash, as with ``"ecmp"``. A node without an entry for a destination sends
         over its link to it, or over its only link. With ``ttl`` given paths may return to a node, and next hops may lead back to one:
@@ -160,7 +164,7 @@ def flows_from(
         array of F values. ``after``: an array of the places of flows, -1: none, shape (F,) or (F, K); ``delays``: an array of
         the same shape. ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
         it where this is not unique.
-        ``entropy``: F whole numbers that ``"ecmp"`` hashes with the node, and nothing else. Flows between the same nodes
+        ``entropy``: F whole numbers that ``"ecmp"``, ``"spray"`` and tables of next hops hash with the node, and nothing else. Flows between the same nodes
         with equal ones take the same path, as those of one connection do. ``"pair"``: all flows between two nodes are one connection.
 
     Raises
@@ -197,6 +201,10 @@ def flows_from(
         entropy = _entropy(entropy, count)
     elif entropy is not None:
         choice("entropy", entropy, (PAIR,))
+    hashes = routes not in UNHASHED if isinstance(routes, str) else isinstance(routes, Mapping)
+    if isinstance(entropy, np.ndarray) and not hashes:
+        how = f"routes = {routes!r}" if isinstance(routes, str) else "given paths"
+        raise ValueError(f"entropy: must not be numbers with {how}, for which nothing is hashed")
     given: dict[str, Any] = {"size": sizes, "start": starts, "source": source, **options}
     allowed = tuple(each.name for each in OPTIONS)
     columns = {
@@ -337,8 +345,15 @@ def permutation(
 
 
 def collective_hosts(hosts: Iterable[Hashable], given: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
-    """Return the hosts of a collective, of which there must be two, and the arguments with ``links`` as columns."""
-    ends = list(dict.fromkeys(nodes_of("hosts", hosts)))
+    """Return the hosts of a collective, of which there must be two, and the arguments with ``links`` as columns.
+
+    Their places are ranks, so that none may occur twice.
+    """
+    ends = nodes_of("hosts", hosts)
+    first = {node: n for n, node in reversed([*enumerate(ends)])}
+    if len(first) < len(ends):
+        n = next(n for n, node in enumerate(ends) if first[node] < n)
+        raise ValueError(f"hosts[{n}] = {format_value(ends[n])}: is hosts[{first[ends[n]]}], each must be another node")
     if len(ends) < 2:
         raise ValueError(f"hosts = {format_value(ends)}: must be at least two nodes")
     return _among_links("hosts", ends, given)
@@ -488,15 +503,29 @@ def _shortest(
 
 
 def _further(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) -> Column:
-    """Return the shortest paths of each flow beside its own one, with the same first and last link."""
+    """Return the shortest paths of each flow beside its own one, with the same first and last link.
+
+    Warns of flows that have others: their packets leave by one link of the source and arrive by one link of the target.
+    """
     last = paths.places[paths.begin + paths.counts - 1]
     every = ShortestRoutes(links).all_paths(paths.first.astype(np.int64), last.astype(np.int64))
-    found = []
+    found, partial = [], list[int]()
     for f, of_flow in enumerate(every):
         own = paths[f]
         ends = own[:2], own[-2:]
-        others = [path for path in of_flow if path != own and (path[:2], path[-2:]) == ends]
-        found.append(tuple(tuple(nodes[n] for n in path) for path in others))
+        among = [path for path in of_flow if (path[:2], path[-2:]) == ends]
+        found.append(tuple(tuple(nodes[n] for n in path) for path in among if path != own))
+        if len(among) < len(of_flow):
+            partial.append(f)
+    if partial:
+        f = partial[0]
+        a, b = (nodes[n] for n in (paths[f][0], paths[f][-1]))
+        several = f"{len(found[f]) + 1} of its {len(every[f])} shortest paths"
+        message = (
+            f"routes = {SPRAY!r}: packets of a flow leave over one link of its source and arrive over one link of its target: "
+            f"{a!r} to {b!r} takes {several}; so do {len(partial)} of {count_of(len(every), 'flow')}"
+        )
+        warn_caller(UserWarning(message), "dfcmodel")
     return encoded(found)
 
 
