@@ -697,7 +697,7 @@ def _network_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         "Workloads of SimAI and ASTRA-sim 1", dfcmodel.read_workload, dfcmodel.load_workload,
         formats=f"Text, kinds {_names(layer_workloads.KINDS)}.",
         used=f"{_names(layer_workloads.SIZES)}; operations {_names(layer_workloads.OPERATIONS)}, groups by the ends `_EP`, `_DP_EP`.",
-        skipped=f"{_names(layer_workloads.WITHOUT_MEANING)}, and the words {words} of a layer.",
+        skipped=f"{_names(layer_workloads.WITHOUT_MEANING)}, the words {words} of a layer, and of `DATA` the operations of forward passes and of gradients of inputs, as in ASTRA-sim.",
         not_read=fixed + ".", units="Times in ns unless `tick` is given, sizes in bytes.", limits=f"{_size(flow_files.MAX_FILE_BYTES)}.",
     )  # fmt: skip
     used = "; ".join(f"`{kind.name}`: {_names(names)}" for kind, names in chakra_flows.USED.items())
@@ -705,7 +705,7 @@ def _network_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         "Execution traces of MLCommons Chakra", dfcmodel.read_workload, dfcmodel.load_workload,
         formats=f"Protocol Buffers, schemas {_names(chakra_traces.VERSIONS)}, also compressed with gzip.",
         used=f"Nodes {_names(kind.name for kind in chakra_traces.READ)}, their dependencies and durations; attributes of {used}.",
-        skipped=f"Attributes {_names(chakra_flows.NOT_USED)}; all of nodes of metadata; of nodes the fields {_names(chakra_traces.NOT_USED)} (the time of the start, inputs, outputs).",
+        skipped=f"Attributes {_names(chakra_flows.NOT_USED)}; all of nodes of metadata; durations of all nodes but computations, such as measured ones of operations; of nodes the fields {_names(chakra_traces.NOT_USED)} (the time of the start, inputs, outputs).",
         units="Durations in us, sizes in bytes.", limits=f"{_size(flow_files.MAX_FILE_BYTES)} for each rank, uncompressed.",
     )  # fmt: skip
     yield _reader(

@@ -25,7 +25,10 @@ from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.phase_effects import phased_flows
 from dfcmodel.network.queueing.disciplines import (
+    DFC,
     FIFO,
+    Fair,
+    Pause,
     QueueManager,
     dfc_of,
 )
@@ -82,6 +85,8 @@ SMALL_BUFFER = 8.0
 the goodput on nine links (`python -m benchmarks.text_numbers small-buffer`); 2 to 8: up to 26 % less, shares of two flows up to 0.15 off."""
 FILLED = 0.9
 """Bytes of transfers over those of their packets below which the packets are named: all have one size, the last ones too."""
+WITHOUT_RANKS = (FIFO, DFC, Pause, Fair, QueueManager)
+"""Disciplines that treat flows of any priority alike."""
 STABLE_AT_ANY_LENGTH = 0.5
 """D up to which a chain of any length is stable for alpha = 1 (docs/theory-stability.md)."""
 GO_BACK_N = "go-back-n"
@@ -288,14 +293,18 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _unused_options(run: Any) -> tuple[str, ...]:
-    """Name flows with a window or delayed ACKs that their senders and receivers do not have, and lossless classes without flows.
+    """Name options of flows that their senders, receivers or links do not have, and lossless classes without flows.
 
     A rate rule bounds its packets in flight with selective repair alone, and its receiver acknowledges every packet.
     """
-    table = run.scenario.table
+    scenario = run.scenario
+    table, routes, rank = scenario.table, scenario.routes, scenario.table.numbers("priority")
+    ranked = ~scenario.by_link(lambda link: isinstance(link.discipline, WITHOUT_RANKS))
+    meets_ranks = np.bincount(routes.flow, ranked[routes.places], minlength=len(table)) > 0
     is_window = table.of_kind(WindowRule)
     recoveries = run.recoveries or ["selective"] * len(table)  # not recorded: nothing is known of rate rules
     bounded = is_window | (table.of_kind(RateRule) & (np.array(recoveries) == "selective"))
+    have_ranks = len({*table.columns["priority"].values}) > 1
     unused: dict[str, str] = {}
     for name, flags, use in (
         (
@@ -307,6 +316,11 @@ def _unused_options(run: Any) -> tuple[str, ...]:
             "delayed_acks",
             ~is_window & table.each("delayed_acks", bool).astype(np.bool_),
             "delayed_acks are for window rules",
+        ),
+        (
+            "priority",
+            ~meets_ranks & (rank != 0.0) & have_ranks,
+            "priority is for links with Priority, PFC, Credits or a program",
         ),
     ):
         if flags.any():

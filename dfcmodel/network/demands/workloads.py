@@ -264,6 +264,8 @@ def _checked_groups(groups: Mapping[str, Sequence[int]], ranks: int) -> dict[str
     """Return groups whose members are ranks, each once."""
     found = {}
     for name, members in groups.items():
+        if f"{name}" in found:
+            raise ValueError(f"groups[{name!r}]: is the name of another group too")
         own = [integer(f"groups[{name!r}][{n}]", each, 0, ranks - 1) for n, each in enumerate(members)]
         if not own or len({*own}) < len(own):
             raise ValueError(f"groups[{name!r}] = {format_value(own)}: must be ranks, each of them once")

@@ -195,6 +195,28 @@ def test_lossless_classes_without_flows_are_named(level: str) -> None:
         assert not losing or run.lost.sum() > 0
 
 
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+@pytest.mark.parametrize(
+    ("discipline", "ranks", "unused"),
+    [
+        (dfc.FIFO(), (0, 5), True),
+        (dfc.RED(10, 20), (1, 5), True),
+        (dfc.FIFO(), (0, 0), False),
+        (dfc.FIFO(), (3, 3), False),  # as of a file whose flows all have one class
+        (dfc.Priority(), (0, 5), False),
+        (dfc.PFC((0, 5), xoff=40, xon=20), (0, 5), False),
+    ],
+)
+def test_ranks_of_flows_that_no_link_serves_by_rank_are_named(discipline, ranks, unused, level) -> None:
+    links = [dfc.Link(*ends, 1e5, 1e-4, 1000, discipline) for ends in ("as", "sd")]
+    source = FixedRate(sending_rate=1e4)
+    flows = [dfc.Flow(f"f{n}", ("a", "s", "d"), source, priority=rank) for n, rank in enumerate(ranks)]
+    run = dfc.simulate(dfc.Scenario("ranks", links, flows, duration=0.05), level=level)
+    names = "flow f1" if ranks[0] == 0 else "flows f0, f1"
+    said = f"unused options: priority of {names}: priority is for links with Priority, PFC, Credits or a program"
+    assert [limit for limit in run.limits if limit.startswith("unused options")] == [said] * unused
+
+
 def test_without_recorded_recoveries_nothing_is_said_of_rate_rules() -> None:
     """Runs that were made elsewhere have none; a sender without a window is named all the same."""
     links = [dfc.Link("a", "s", 1e5, 1e-4, 100), dfc.Link("s", "d", 1e5, 1e-4, 100)]
