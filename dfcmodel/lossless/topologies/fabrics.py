@@ -7,6 +7,7 @@ height in a tree. Every cable is two links, one per direction. `dfcmodel.lossles
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-__all__ = ["dragonfly", "fat_tree", "leaf_spine", "rail_optimized", "torus", "with_hosts"]
+__all__ = ["dragonfly", "fat_tree", "host_counts", "leaf_spine", "rail_optimized", "torus", "with_hosts"]
 
 ATTACHED = "attached"
 """Attribute of a graph: the switch of each host, where hosts are not numbered switch by switch."""
+MAX_HOSTS = 10**6
+"""Hosts of a switch."""
 SERVERS = "servers"
 """Attribute of a graph: the server of each host, where several hosts are interfaces of one server."""
 
@@ -226,6 +229,12 @@ def with_hosts(graph: nx.DiGraph[Any]) -> nx.DiGraph[Any]:
 
     Hosts are numbered switch by switch, those of `rail_optimized` server by server.
 
+    Raises
+    ------
+    ValueError
+        For nodes whose ``hosts`` is missing or no whole number, and for a graph of `rail_optimized` whose switches or ``hosts``
+        were changed.
+
     Examples
     --------
     Links of a 3-tier fat tree of 128 hosts, and the ways from one to another:
@@ -242,13 +251,31 @@ def with_hosts(graph: nx.DiGraph[Any]) -> nx.DiGraph[Any]:
     import networkx as nx
 
     instance("graph", graph, nx.DiGraph, "a directed graph of networkx")
-    if any("hosts" not in data for _, data in graph.nodes.items()):
+    counts = host_counts(graph)
+    if len(counts) < len(graph):
         raise ValueError("graph: each node must have the attribute 'hosts'")
     found = graph.copy()
-    in_order = [node for node, data in graph.nodes.items() for _ in range(data["hosts"])]
-    hosts = graph.graph.get(ATTACHED, in_order)
+    hosts = graph.graph.get(ATTACHED, [node for node, count in counts.items() for _ in range(count)])
+    numbers = Counter(hosts)
+    for node in (*counts, *numbers):
+        if counts.get(node, 0) != numbers[node]:
+            given = f"{counts[node]} hosts" if node in counts else "is no node"
+            msg = f"{given}, rail_optimized attached {numbers[node]}; make the graph with other arguments"
+            raise ValueError(f"graph, {format_value(node)}: {msg}")
     _connect(found, [(("host", n), switch) for n, switch in enumerate(hosts)])
     return found
+
+
+def host_counts(graph: nx.DiGraph[Any]) -> dict[Any, int]:
+    """Return the attribute ``hosts`` of each node that has it.
+
+    Raises
+    ------
+    ValueError
+        Naming the node, for what is no whole number of at least 0.
+    """
+    given = {node: data["hosts"] for node, data in graph.nodes.items() if data.get("hosts") is not None}
+    return {node: integer(f"hosts of {format_value(node)}", count, 0, MAX_HOSTS) for node, count in given.items()}
 
 
 def _graph() -> nx.DiGraph[Any]:

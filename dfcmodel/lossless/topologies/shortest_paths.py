@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.lossless.topologies.fabrics import host_counts
 from hopflow.checks import format_value
 from hopflow.kernels import make_kernel
 
@@ -193,13 +194,13 @@ def numbers_of_ends(graph: nx.DiGraph[Any], ends: Sequence[Any] | None) -> Ints:
     Raises
     ------
     ValueError
-        For an end that is not a node of the graph.
+        For an end that is not a node of the graph, and for an attribute ``hosts`` that is no whole number.
     """
     number = {node: k for k, node in enumerate(graph.nodes)}
     if ends is None:
-        hosts = dict(graph.nodes(data="hosts"))
-        ends = [node for node, count in hosts.items() if count]
-        ends = ends or [node for node, count in hosts.items() if count is None]
+        counts = host_counts(graph)
+        ends = [node for node, count in counts.items() if count]
+        ends = ends or [node for node in graph.nodes if node not in counts]
     given: Any = ends
     if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
         raise TypeError(f"ends = {format_value(given)}: must be a list of nodes")
