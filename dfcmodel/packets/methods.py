@@ -182,6 +182,12 @@ class Packets(Described):
         one_number("retry_delay", self.retry_delay, at_least=0.0, at_most=1.0, hint="in s")
         one_number("reroute_delay", self.reroute_delay, at_least=0.0, at_most=1e5, hint="in s")
         object.__setattr__(self, "failures", failures_of(self.failures))
+        for name, option, needed in (
+            ("retry_delay", self.retry_delay, "frame_errors"),
+            ("reroute_delay", self.reroute_delay, "failures"),
+        ):
+            if option and getattr(self, needed) is None:
+                raise ValueError(f"{name} = {option:g}: must be 0 without {needed}, after which it waits")
         if self.is_ns2 and self.failures:
             raise ValueError('failures: must be None with convention="ns2"')
         if self.is_ns2 and self.frame_errors:
