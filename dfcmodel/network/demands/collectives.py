@@ -36,7 +36,7 @@ from hopflow.callers import warn_caller
 from hopflow.checks import choice, count_of, format_value, instances, random_generator, unwrap_scalar
 from hopflow.deprecations import accept_old_names
 from hopflow.keywords import takes_keywords
-from hopflow.units import PacketUnits, declares, in_units, quantities_of, whole_packets
+from hopflow.units import PACKET_SIZE, PacketUnits, declares, in_units, quantities_of, whole_packets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,7 +143,8 @@ def flows_from(
     sources, targets
         The first node and the last node of each flow, F of each.
     sizes, starts
-        Packets to transfer and times of the first packets in s, one for all or F of them.
+        Packets to transfer and times of the first packets in s, one for all or F of them. Sizes in bytes are packets as
+        those of ``links`` (`Links.packet_size`), otherwise of 1500 bytes, until a `Scenario` converts them to its own.
     source
         The source of all flows, or F of them.
     links
@@ -206,16 +207,17 @@ def flows_from(
         how = f"routes = {routes!r}" if isinstance(routes, str) else "given paths"
         raise ValueError(f"entropy: must not be numbers with {how}, for which nothing is hashed")
     given: dict[str, Any] = {"size": sizes, "start": starts, "source": source, **options}
+    links = _table_of(links)
+    packet_size = links.packet_size or PACKET_SIZE
     allowed = tuple(each.name for each in OPTIONS)
     columns = {
         choice("option", name, allowed): _after(name, value, count)
         if name == "after"
-        else column_for(name, _in_packets(name, value), count)
+        else column_for(name, _in_packets(name, value, packet_size), count)
         for name, value in given.items()
     }
     if isinstance(delays := given.get("delays"), np.ndarray) and delays.dtype.kind in "iuf":
         columns["delays"] = _delays(delays, given.get("after"), count)
-    links = _table_of(links)
     choices: Choices | None = None
     nodes: Sequence[Hashable]
     if isinstance(routes, str):
@@ -385,10 +387,10 @@ def _ends(name: str, given: Any) -> Sequence[Hashable]:
     return given if isinstance(given, Column) else nodes_of(name, given)
 
 
-def _in_packets(name: str, given: Any) -> Any:
-    """Return an option with strings in s and packets, transfers in whole packets."""
+def _in_packets(name: str, given: Any, packet_size: float) -> Any:
+    """Return an option with strings in s and packets of so many bytes, transfers in whole packets."""
     units = quantities_of(Flow)
-    found = in_units(name, given, units[name]) if name in units else given
+    found = in_units(name, given, units[name], packet_size) if name in units else given
     if name != "size":
         return found
     if isinstance(found, PacketUnits):

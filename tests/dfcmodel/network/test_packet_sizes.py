@@ -244,6 +244,22 @@ def test_random_traffic_has_its_bytes_in_any_packet(size: float) -> None:
     assert first == math.ceil(first.in_bytes / 4096)
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_tables_of_flows_over_a_fabric_have_its_packets_before_there_is_a_scenario(size: float) -> None:
+    """450 kB are 450, 300 or 110 packets: a number of 1500 bytes beside links of others would be taken for theirs."""
+    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=2), packet_size=size)
+    given = {"source": FixedRate(), "links": fabric.links, "max_window": "90 kB"}
+    flows = dfc.incast(fabric.hosts, fabric.hosts[0], sizes=["450 kB", "4490 B", 7], **given)
+    of_scenario = fabric.scenario("incast", flows, 1e-3).flows
+    assert [flow.size for flow in flows] == [flow.size for flow in of_scenario]
+    assert [flow.size for flow in flows] == [math.ceil(450e3 / size), math.ceil(4490 / size), 7]
+    assert {flow.max_window for flow in flows} == {90e3 / size}
+    given["links"] = [*fabric.links]
+    assert dfc.flows_from(fabric.hosts[:1], fabric.hosts[1:2], "450 kB", **given)[0].size == math.ceil(450e3 / size)
+    numbers = [dfc.Link("a", "b", 1e6, 1e-6, 100)]
+    assert dfc.flows_from(["a"], ["b"], "450 kB", source=FixedRate(), links=numbers)[0].size == 300
+
+
 def test_a_load_of_numbers_holds_for_its_packets_only() -> None:
     """A fourth of 1e7 packets/s of 1500 bytes is not a fourth of as many of 4096."""
     links = [replace(link, rate=1e7, buffer=1e4) for link in FABRIC.links]
