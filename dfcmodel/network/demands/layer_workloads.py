@@ -16,6 +16,7 @@ ASTRA-sim (``Ring.cc`` sends them in each step). SimAI's first line has sizes th
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -200,6 +201,11 @@ def _parsed(text: str, hosts: int) -> _Step:
     layers = tuple(_layer(row, words) for row, words in rows)
     if not layers:
         raise ValueError("must have a layer")
+    for part in itertools.chain.from_iterable(layers):
+        if part.group and "expert" not in sizes:
+            raise ValueError(
+                f"line {part.line}, {part.operation}_{part.group}: line {n} must have ep, the ranks of an expert group"
+            )
     of_simai = {name for name, _ in _pairs(n, head[1:])} - {"model_parallel_NPU_group"}
     return _Step(kind, tensor, expert, ranks, layers, gathers_shards=not of_simai)
 

@@ -162,6 +162,8 @@ def test_a_file_is_the_text_in_it(tmp_path: Path) -> None:
         (_text(_layer("1 BROADCAST 8")), "line 3, 'BROADCAST': must be one of NONE, ALLREDUCE"),
         (_text(_layer("1 ALLREDUCE_X 8")), "line 3, 'ALLREDUCE_X': must be one of"),
         (_text(_layer("1 ALLREDUCE -8")), "line 3: size -8: must be a whole number"),
+        (_text(_layer("1 ALLTOALL_EP 8000"), head="HYBRID_TRANSFORMER model_parallel_NPU_group: 2"), "line 3, ALLTOALL_EP: line 1 must have ep"),
+        (_text(_layer("1 ALLREDUCE_DP_EP 8000"), head="DATA"), "line 3, ALLREDUCE_DP_EP: line 1 must have ep"),
         (_text(_layer()), "must have an operation in which more than one rank"),
     ],
 )  # fmt: skip
