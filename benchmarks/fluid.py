@@ -25,8 +25,8 @@ from tqdm import tqdm
 
 from benchmarks.timing import Row, cpu_seconds, fixed_loop
 from dfcmodel import Fluid, Scenario, simulate, takano2006
-from dfcmodel.engine import driver
-from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.engine.plan import compile_scenario
+from dfcmodel.engine.run import advance
 from dfcmodel.step_checks import check_step
 from dfcmodel.theory.ring_arrays import advance_rings
 from hopflow import mbps
@@ -99,7 +99,7 @@ def seconds_of(
         plan = compile_scenario(scenario, Fluid(steps_per_delay=steps_per_delay), np.random.default_rng(0))
         every = round(interval / plan.step)
         steps = round(scenario.duration / plan.step) // every * every
-        found.append(driver.advance(plan, steps, every, clock=time.process_time).seconds)
+        found.append(advance(plan, steps, every, clock=time.process_time).seconds)
     return tuple(found[1:])
 
 

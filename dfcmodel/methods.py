@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dfcmodel.engine.fluid import Fluid
+from dfcmodel.engine.settings import Fluid
 from dfcmodel.packets.methods import Packets
 
 __all__ = ["LEVELS", "Fluid", "Level", "Packets"]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
-from dfcmodel.engine import driver
-from dfcmodel.engine.plans import compile_scenario
-from dfcmodel.engine.step_doubling import double_steps
+from dfcmodel.engine.plan import compile_scenario
+from dfcmodel.engine.run import advance
+from dfcmodel.engine.settings import double_steps
 from dfcmodel.engine.trajectories import trajectory
 from dfcmodel.levels.choices import LevelChoice, about_levels, choose_level, warn_of_doubt
 from dfcmodel.levels.predictions import check_cost
@@ -297,7 +297,7 @@ def _simulate_fluid(
     plan = compile_scenario(scenario, method, random, duration=end, starts=starts, packet_jitter=packet_jitter)
     every = max(1, round(sample / h))
     steps = max(1, round(end / h))
-    record = driver.advance(plan, steps, every)
+    record = advance(plan, steps, every)
     run = trajectory(plan, record, starts, steps, every, packet_jitter)
     return run if plan.scenario is scenario else with_fields(run, scenario=scenario)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine import driver
-from dfcmodel.engine.fluid import Fluid
-from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.engine.plan import compile_scenario
+from dfcmodel.engine.run import advance
+from dfcmodel.engine.settings import Fluid
 from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, integer, one_number, seed_number
@@ -176,6 +176,6 @@ def _disturbed(scenario: Scenario, end: float, m: int, seed: int) -> Floats:
         every = max(1, round(min(max(1e-3, plan.step), end) / plan.step))
         steps = max(1, round(end / plan.step) // every) * every
         plan.network.flows["cwnd"] += disturbance
-        runs.append(driver.advance(plan, steps, every).flows[:, :, 2])
+        runs.append(advance(plan, steps, every).flows[:, :, 2])
     apart: Floats = (np.abs(runs[1] - runs[0]) / np.maximum(runs[0], runs[1])).max(axis=1)
     return apart

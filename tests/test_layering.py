@@ -186,7 +186,7 @@ def test_nothing_has_the_name_of_its_module() -> None:
     [
         ("hopflow.checks", "dfcmodel.simulation"),
         ("responsefn.rules.cubic", "markov.chains"),
-        ("dfcmodel.engine.kernel.loop", "dfcmodel.engine.plans"),
+        ("dfcmodel.engine.kernel.loop", "dfcmodel.engine.plan"),
         ("dfcmodel.engine.kernel.loop", "markov.chains"),
         ("validation.report", "tests.conftest"),
     ],

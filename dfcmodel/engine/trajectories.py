@@ -17,7 +17,7 @@ from dfcmodel.engine.kernel.records import (
     RATE_RULE,
     WINDOW,
 )
-from dfcmodel.engine.sender_tables import RECOVERY_NAMES
+from dfcmodel.engine.senders import RECOVERY_NAMES
 from dfcmodel.network.endpoints.notifications import notifications_of
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.run_tables import BUFFER_FULL, BY_MANAGER, DROPPED, EXCESS, WAITING
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.driver import Records
-    from dfcmodel.engine.plans import Plan
+    from dfcmodel.engine.plan import Plan
+    from dfcmodel.engine.run import Records
 
     Floats = NDArray[np.float64]
 

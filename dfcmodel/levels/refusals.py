@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dfcmodel.engine.fluid import check_disciplines
+from dfcmodel.engine.settings import check_disciplines
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.packets.refusals import check_scenario
 

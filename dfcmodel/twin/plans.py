@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.engine.fluid import ROUNDING, nearest_steps, whole_and_part
+from dfcmodel.engine.settings import ROUNDING, nearest_steps, whole_and_part
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import SYN_WITH_DATA
 from dfcmodel.network.level_options import refuse_given

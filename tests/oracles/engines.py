@@ -14,8 +14,8 @@ from unittest import mock
 import numpy as np
 
 from dfcmodel import simulate
-from dfcmodel.engine import driver
-from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.engine.plan import compile_scenario
+from dfcmodel.engine.run import advance
 from dfcmodel.lossless.guards import watchdog_runs
 from dfcmodel.packets import simulation, traces
 from dfcmodel.packets.engine import begin_run, run_engine
@@ -56,12 +56,12 @@ def plain_engines() -> Iterator[None]:
     Packets run on the oracle, an independent event simulation. The fluid's kernel runs as plain Python: the same
     code without compilation. The independent oracle of the fluid is `tests.oracles.fluid.runs.advance`.
     """
-    plain = partial(driver.advance, compiled=False)
+    plain = partial(advance, compiled=False)
     with (
         mock.patch.object(simulation, "run_plan", run_reference),
         mock.patch.object(traces, "trace_engine", trace_reference),
         mock.patch.object(watchdog_runs, "watch_engine", watch_reference),
-        mock.patch.object(driver, "advance", plain),
+        mock.patch("dfcmodel.simulation.advance", plain),
     ):
         yield
 
@@ -72,8 +72,6 @@ def plain_simulate(*arguments: Any, **options: Any) -> Trajectory:
         return simulate(*arguments, **options)
 
 
-advance = driver.advance
-"""The compiled kernel of the fluid; ``compiled=False`` runs it as plain Python."""
 ENGINES: tuple[Callable[..., Trajectory], ...] = (simulate, plain_simulate)
 """The compiled engines, and the plain ones."""
 NAMES = ("compiled", "oracle")

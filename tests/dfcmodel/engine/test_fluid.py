@@ -264,7 +264,7 @@ def test_whole_losses_let_flows_halve_their_windows_at_different_times() -> None
 def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:
     scenario = dfc.takano2006("1", dfc=False)
     whole = dfc.simulate(scenario, duration=0.2, sample=0.01, level="fluid")
-    monkeypatch.setattr("dfcmodel.engine.driver.BLOCK", 1)
+    monkeypatch.setattr("dfcmodel.engine.run.BLOCK", 1)
     parts = dfc.simulate(scenario, duration=0.2, sample=0.01, level="fluid")
     for key in ("in_transit", "delivered", "window", "queued"):
         np.testing.assert_array_equal(getattr(whole, key), getattr(parts, key))

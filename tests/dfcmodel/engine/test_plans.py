@@ -35,25 +35,27 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.engine import driver, plans
-from dfcmodel.engine.expected_marks import with_expected_marks
+from dfcmodel.engine import plan as plans
+from dfcmodel.engine import run as driver
 from dfcmodel.engine.kernel.records import (
     FAIR_SHARES,
     PER_FLOW_RATE,
     PER_INPUT,
     SHARED_FIFO,
 )
-from dfcmodel.engine.layouts import Layout, layout_of, queueing
-from dfcmodel.engine.link_tables import (
+from dfcmodel.engine.plan import (
     SPARE_ROWS,
+    Layout,
     feedback,
     largest_holds,
+    layout_of,
+    pauses,
     power_of_two,
+    queueing,
     traced_ways,
 )
-from dfcmodel.engine.link_traces import delay_changes, rate_changes
-from dfcmodel.engine.pause_tables import pauses
-from dfcmodel.engine.step_doubling import double_steps
+from dfcmodel.engine.run import delay_changes, rate_changes
+from dfcmodel.engine.settings import double_steps, with_expected_marks
 from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.results import Trajectory
 from hopflow import maximum, mbps, us, where

@@ -278,8 +278,8 @@ def test_naive_reference_agrees_for_every_host_and_buffer(
 @pytest.fixture
 def long_memories(monkeypatch) -> None:
     """Let the kernel remember all that came and was sent, also while links are paused for long."""
-    monkeypatch.setattr("dfcmodel.engine.link_tables.SPARE_ROWS", 400)
-    monkeypatch.setattr("dfcmodel.engine.plans.emission_memory", lambda *_: 1024)
+    monkeypatch.setattr("dfcmodel.engine.plan.SPARE_ROWS", 400)
+    monkeypatch.setattr("dfcmodel.engine.plan.emission_memory", lambda *_: 1024)
 
 
 OPTIONS = {
@@ -439,7 +439,7 @@ def test_links_that_never_queue_may_be_left_out(case: str, monkeypatch) -> None:
         scenario = dfc.Scenario("dumbbell", links, flows)
     plain = dfc.Fluid(store_and_forward=False)  # parts of steps are interpolated at each queue
     short = dfc.simulate(scenario, duration=0.4, method=plain)
-    monkeypatch.setattr("dfcmodel.engine.layouts.passes_at_once", lambda *_: False)
+    monkeypatch.setattr("dfcmodel.engine.plan.passes_at_once", lambda *_: False)
     full = dfc.simulate(scenario, duration=0.4, method=plain)
     assert full.lost.sum() > 0
     assert (full.queued > 0).any(axis=1).sum() < len(scenario.links)

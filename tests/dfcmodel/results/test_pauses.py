@@ -70,7 +70,7 @@ def test_paused_links_send_nothing_and_others_do() -> None:
 def test_a_full_log_of_pauses_does_not_change_the_run(quanta, monkeypatch) -> None:
     scenario = overloaded(quanta=quanta)
     run = simulate(scenario, level="fluid")
-    monkeypatch.setattr("dfcmodel.engine.plans.SWITCHES", 2)
+    monkeypatch.setattr("dfcmodel.engine.plan.SWITCHES", 2)
     short = simulate(scenario, level="fluid")
     np.testing.assert_array_equal(run.paused, short.paused)
     np.testing.assert_array_equal(run.queued, short.queued)
@@ -80,7 +80,7 @@ def test_a_full_log_of_pauses_does_not_change_the_run(quanta, monkeypatch) -> No
 
 def test_reports_of_progress_do_not_split_pauses(monkeypatch) -> None:
     whole = simulate(overloaded(), level="fluid")
-    monkeypatch.setattr("dfcmodel.engine.driver.BLOCK", 5_000)
+    monkeypatch.setattr("dfcmodel.engine.run.BLOCK", 5_000)
     np.testing.assert_array_equal(whole.paused, simulate(overloaded(), level="fluid").paused)
 
 

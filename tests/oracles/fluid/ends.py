@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine.kernel.records import RATE_RULE, WINDOW
-from dfcmodel.engine.sender_tables import RECOVERY_NAMES
+from dfcmodel.engine.senders import RECOVERY_NAMES
 from dfcmodel.network.flows import first_state
 from responsefn import Elapsed, Feedback
 from tests.oracles.fluid.hosts import RandomWaits
@@ -24,7 +24,7 @@ from tests.oracles.fluid.windows import Window
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dfcmodel.engine.plans import Plan
+    from dfcmodel.engine.plan import Plan
     from tests.oracles.fluid.traffic import Traffic
 
 __all__ = ["Ends", "RateEnds", "TcpEnds", "ends_of"]

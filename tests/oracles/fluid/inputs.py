@@ -13,7 +13,7 @@ from tests.oracles.fluid.lines import floor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.plans import Plan
+    from dfcmodel.engine.plan import Plan
     from tests.oracles.fluid.traffic import Traffic
 
     Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from tests.oracles.fluid.drops import drop_in_turn, time_until_full
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.plans import Plan
+    from dfcmodel.engine.plan import Plan
     from tests.oracles.fluid.traffic import Traffic
 
     Floats = NDArray[np.float64]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.engine.driver import Records
 from dfcmodel.engine.kernel.records import PER_INPUT, SWITCH
+from dfcmodel.engine.run import Records
 from tests.oracles.fluid.drops import RandomNumbers
 from tests.oracles.fluid.ends import TcpEnds, ends_of
 from tests.oracles.fluid.feedback import Feedback
@@ -26,13 +26,13 @@ from tests.oracles.fluid.shared_queues import SharedQueues
 from tests.oracles.fluid.traffic import Traffic
 
 if TYPE_CHECKING:
-    from dfcmodel.engine.plans import Plan
+    from dfcmodel.engine.plan import Plan
 
 __all__ = ["Run", "advance"]
 
 
 def advance(plan: Plan, steps: int, every: int) -> Records:
-    """Run a plan from t = 0; arguments and result as for `driver.advance`.
+    """Run a plan from t = 0; arguments and result as for `dfcmodel.engine.run.advance`.
 
     Of the plan's state it changes what flows count (losses, timeouts, when they lost first and were complete),
     and the states of their window rules.

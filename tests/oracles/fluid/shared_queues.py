@@ -22,7 +22,7 @@ from tests.oracles.fluid.shares import paces
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.plans import Plan
+    from dfcmodel.engine.plan import Plan
     from tests.oracles.fluid.traffic import Traffic
 
     Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from tests.oracles.fluid.lines import floor
 from tests.oracles.fluid.losses import LossCurve, places
 
 if TYPE_CHECKING:
-    from dfcmodel.engine.plans import Plan
+    from dfcmodel.engine.plan import Plan
 
 __all__ = ["Traffic"]
 

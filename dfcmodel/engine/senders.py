@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.engine.fluid import check_recovery
 from dfcmodel.engine.kernel.records import (
     EVENTS,
     FLOW,
@@ -33,6 +32,7 @@ from dfcmodel.engine.kernel.records import (
     TAHOE,
     WINDOW,
 )
+from dfcmodel.engine.settings import check_recovery
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import Flow, acks_per_packet, first_state
 from responsefn import Elapsed, Feedback, RateRule, WindowRule
@@ -49,21 +49,12 @@ from responsefn.single_acks import acts_on_single_acks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.fluid import Fluid
-    from dfcmodel.engine.layouts import Layout
+    from dfcmodel.engine.settings import Fluid
     from dfcmodel.network.networks import Scenario
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "RECOVERY",
-    "RECOVERY_NAMES",
-    "emission_memory",
-    "flow_records",
-    "in_steps",
-    "schedules",
-    "source_events_of",
-]
+__all__ = ["RECOVERY", "RECOVERY_NAMES", "emission_memory", "flow_records", "in_steps", "schedules", "source_events_of"]
 
 RECOVERY = {"tahoe": TAHOE, "reno": RENO, "newreno": NEWRENO, "sack": SACK}
 RECOVERY_NAMES = {number: name for name, number in RECOVERY.items()}
@@ -82,7 +73,7 @@ def in_steps(times: Any, h: float) -> Any:
 
 def flow_records(
     scenario: Scenario,
-    layout: Layout,
+    layout: Any,
     rules: tuple[RuleSignature, ...],
     starts: Floats,
     h: float,
