@@ -45,6 +45,7 @@ __all__ = [
     "contracted_delay",
     "double_steps",
     "nearest_steps",
+    "round_down",
     "whole_and_part",
     "with_expected_marks",
 ]
@@ -53,20 +54,20 @@ MARKS = ("drawn", "expected")
 PIPES = ("rfc6675", "fall1996")
 RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 ROUNDING = 1e-6
-"""Part of a step: times that are this near to whole steps are."""
+"""Part of a step: times that are this near to whole steps are rounded."""
 LARGEST_ROUNDING = 0.01
 """Part of a feedback period by which it may be rounded."""
 
-DELAY = "contracted delay"
-"""What a scenario keeps it by, for further uses."""
-PART_OF_TRIP = 64
-"""The delay is at most this part of a round trip: 256 steps in one, with four steps per delay.
+CONTRACTED_DELAY = "contracted delay"
+"""Its key among the derived values of a scenario."""
+DELAYS_PER_ROUND_TRIP = 64
+"""A round trip has at least this number of delays: 256 steps, with four steps per delay.
 
 `python -m benchmarks.time_steps` has the shares and losses of TCP with this step, and with that of access links of 0.1 ms.
 """
 FOR_PACKETS = {
-    option: f"{what} are for packets; use method=Packets()"
-    for option, what in {
+    option: f"{feature} are for packets; use method=Packets()"
+    for option, feature in {
         "receiver": "receiver agents",
         "arrivals": "data that arrive",
         "idle": "transfers after idle times",
@@ -160,10 +161,7 @@ class Fluid(Described):
     max_cpu_time: WithUnit | None = None
 
     def __post_init__(self) -> None:
-        for name in (
-            "steps_per_delay",
-            "most_steps_per_delay",
-        ):  # plain integers, whatever was given
+        for name in ("steps_per_delay", "most_steps_per_delay"):  # integers of NumPy become plain ones
             object.__setattr__(self, name, integer(name, getattr(self, name), 1, 10_000))
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
@@ -195,11 +193,11 @@ class Fluid(Described):
 
 
 def contracted_delay(scenario: Scenario) -> float:
-    """Return the delay in s of which the fluid's time step is a part.
+    """Return the delay in s of which the fluid's time step is a fraction.
 
-    It is the shortest of the links' delays, or, where that is longer, the shortest of these times: delays of links
-    that are not at the ends of paths, of links with a discipline other than FIFO, and of those that feed them; a
-    `PART_OF_TRIP` of the round trips; the times in which full buffers of the flows' slowest links empty.
+    It is the shortest delay of the links, or, if longer, the shortest of these times: delays of links
+    that are not at the ends of paths, of links with a discipline other than FIFO, and of links that feed these; round trips
+    divided by `DELAYS_PER_ROUND_TRIP`; the times in which full buffers of the flows' slowest links empty.
 
     Examples
     --------
@@ -213,15 +211,14 @@ def contracted_delay(scenario: Scenario) -> float:
     >>> round(contracted_delay(Scenario("two", links, flows)), 6)
     0.000626
     """
-    kept = scenario.derived
-    if DELAY not in kept:
-        kept[DELAY] = max(scenario.shortest_delay, min(_times(scenario)))
-    found: float = kept[DELAY]
-    return found
+    if CONTRACTED_DELAY not in scenario.derived:
+        scenario.derived[CONTRACTED_DELAY] = max(scenario.shortest_delay, min(_shortest_times(scenario)))
+    delay: float = scenario.derived[CONTRACTED_DELAY]
+    return delay
 
 
-def _times(scenario: Scenario) -> Iterator[float]:
-    """Yield the times that a step has to resolve, s."""
+def _shortest_times(scenario: Scenario) -> Iterator[float]:
+    """Yield the times that a step must resolve, s."""
     for n, link in enumerate(scenario.links):
         if type(link.discipline) is not FIFO:
             yield from (scenario.links[u].delay for u in (n, *scenario.feeders(n)) if u >= 0)
@@ -229,7 +226,7 @@ def _times(scenario: Scenario) -> Iterator[float]:
     slowest = routes.first_least(scenario.by_link(lambda link: link.rate))
     emptied = scenario.by_link(lambda link: buffer_in_packets(link, size) / link.rate)
     yield float(emptied[slowest].min())
-    yield float(scenario.base_rtts().min()) / PART_OF_TRIP
+    yield float(scenario.base_rtts().min()) / DELAYS_PER_ROUND_TRIP
     inner = np.ones(len(routes.places), dtype=np.bool_)
     inner[routes.begin] = inner[routes.begin + routes.counts - 1] = False
     if inner.any():
@@ -257,38 +254,49 @@ def nearest_steps(name: str, time: float, step: float) -> int:
 
 
 def whole_and_part(steps: Any) -> tuple[Any, Any]:
-    """Return times in steps as whole ones and the parts of one that are left, numbers or arrays.
+    """Return the integer and the fractional part of times in steps, numbers or arrays.
 
     Examples
     --------
-    >>> [each.tolist() for each in whole_and_part([2.9999999, 3.25])]
+    >>> [part.tolist() for part in whole_and_part([2.9999999, 3.25])]
     [[3, 3], [0.0, 0.25]]
     """
     whole = np.floor(np.asarray(steps) + ROUNDING).astype(np.int64)
-    part = steps - whole
-    return whole, np.where(part < ROUNDING, 0.0, part)
+    fraction = steps - whole
+    return whole, np.where(fraction < ROUNDING, 0.0, fraction)
+
+
+def round_down(amounts: Any, quantum: float) -> Any:
+    """Return amounts, a number or an array, rounded down to multiples of a quantum.
+
+    Examples
+    --------
+    >>> round_down([0.3, 1.0], 0.25).tolist()
+    [0.25, 1.0]
+    """
+    return np.floor(np.asarray(amounts) / quantum) * quantum
 
 
 def check_disciplines(scenario: Scenario) -> None:
-    """Raise ValueError for what the engine would have to run as something else: a discipline, an option of a flow, an element."""
+    """Raise ValueError for a discipline, an option of a flow or an element that the fluid does not run."""
     _check_elements(scenario)
     for link in scenario.link_table.kinds:
         if "fluid" not in link.discipline.levels:
             refuse_discipline(link, "fluid")
     has_for_packets = not scenario.table.unusual.isdisjoint(FOR_PACKETS)
     for flow in scenario.flows:
-        what = "pacing" if flow.pacing else ""
+        feature = "pacing" if flow.pacing else ""
         if isinstance(flow.source, DeliveryRule):
-            what = "a rule of deliveries"
+            feature = "a rule of deliveries"
         elif isinstance(flow.source, (ArrivalProcess, Replay)):
-            what = "an arrival process"
+            feature = "an arrival process"
         elif isinstance(flow.source, RateRule):
             if sees_telemetry(type(flow.source)):
-                what = "a rule that follows telemetry"
+                feature = "a rule that follows telemetry"
             elif window_place(type(flow.source)):
-                what = "a rate rule that bounds its packets in flight"
-        if what:
-            msg = f"{what} is for packets; use method=Packets()"
+                feature = "a rate rule that bounds its packets in flight"
+        if feature:
+            msg = f"{feature} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
         if has_for_packets:
             refuse_given(flow, FOR_PACKETS)
@@ -307,13 +315,13 @@ def check_disciplines(scenario: Scenario) -> None:
 
 
 def _check_elements(scenario: Scenario) -> None:
-    """Raise ValueError for elements of paths but rates and delays over time, and where a feedback counts on the rate."""
+    """Raise ValueError for elements of paths other than traces, and for traces of rates under feedback that needs a constant rate."""
     for element in scenario.elements:
         kind, table = type(element).__name__, scenario.link_table
         if isinstance(element, DelayTrace):
             if element.acks or not element.in_order:
-                what = "delays ACKs" if element.acks else "lets packets overtake"
-                raise ValueError(f"elements: {kind} at {element.link}: {what}; use method=Packets()")
+                action = "delays ACKs" if element.acks else "lets packets overtake"
+                raise ValueError(f"elements: {kind} at {element.link}: {action}; use method=Packets()")
             continue
         if not isinstance(element, RateTrace):
             msg = "acts on single packets; use method=Packets()"
@@ -324,15 +332,17 @@ def _check_elements(scenario: Scenario) -> None:
             raise ValueError(f"elements: RateTrace of {element.link}: its rate {msg}")
 
 
-def check_recovery(name: str, given: object) -> None:
+def check_recovery(name: str, recovery: object) -> None:
     """Raise ValueError for a loss recovery that the fluid does not have; the packet level may have it."""
-    if not isinstance(given, str) or given not in RECOVERIES:
+    if not isinstance(recovery, str) or recovery not in RECOVERIES:
         listed = ", ".join(map(repr, RECOVERIES))
         msg = f"must be one of {listed} in the fluid; others run with method=Packets(recovery=...)"
-        raise ValueError(f"{name} = {format_value(given)}: {msg}")
+        raise ValueError(f"{name} = {format_value(recovery)}: {msg}")
 
 
-INSTEAD = 'use marks="drawn"'
+# Expected marks.
+
+DRAWN_MARKS_HINT = 'use marks="drawn"'
 
 
 def with_expected_marks(scenario: Scenario) -> Scenario:
@@ -341,7 +351,7 @@ def with_expected_marks(scenario: Scenario) -> Scenario:
     Raises
     ------
     ValueError
-        For one that states none, naming it.
+        For a manager or a sender without an expected form.
     """
     links = [replace(link, discipline=_discipline(link)) for link in scenario.links]
     flows = [replace(flow, source=_source(flow)) for flow in scenario.flows]
@@ -356,30 +366,32 @@ def _discipline(link: Link) -> Discipline:
         return link.discipline
     mean = manager.expected()
     if mean is None:
-        msg = f"has no expected marks with marks = 'expected': RampMarking() and StepMarking() at departure have; {INSTEAD}"
+        msg = f"has no expected marks with marks = 'expected': RampMarking() and StepMarking() at departure have; {DRAWN_MARKS_HINT}"
         raise ValueError(f"discipline of link {link.name} = {manager!r}: {msg}")
-    found: Discipline = mean if manager is rule else replace(rule, manager=mean)
-    return found
+    discipline: Discipline = mean if manager is rule else replace(rule, manager=mean)
+    return discipline
 
 
 def _source(flow: Flow) -> Any:
-    """Return the sender of a flow as it changes on average."""
+    """Return the sender of a flow with its mean response."""
     source = flow.source
     mean = source.expected() if isinstance(source, RateRule) else None
     if mean is None and isinstance(source, (RateRule, WindowRule)):
-        msg = f"states no expected response to marks, as DCQCN() does, for marks = 'expected'; {INSTEAD}"
+        msg = f"states no expected response to marks, as DCQCN() does, for marks = 'expected'; {DRAWN_MARKS_HINT}"
         raise ValueError(f"source of flow {flow.name!r} = {source!r}: {msg}")
     return source if mean is None else mean
 
 
-SAFETY = 2.0
-"""Estimated error over the larger one of the last two changes. Chosen on 20 random networks (meshes with TCP, in which
-changes do not become smaller, as senders that lose at other instants part): of these it covers 19."""
+# The step from an accuracy.
+
+ERROR_PER_CHANGE = 2.0
+"""Estimated error over the larger of the last two changes. Chosen on 20 random networks (meshes with TCP, in which
+changes do not become smaller, as the losses of senders occur at other times): it covers 19 of them."""
 
 
 @dataclass(frozen=True)
 class Doubling:
-    """What `double_steps` has found: the last run, its steps per delay, and its estimated error."""
+    """Result of `double_steps`: the last run, its steps per delay, and its estimated error."""
 
     run: Any
     steps_per_delay: int
@@ -391,42 +403,42 @@ def double_steps(
     measure: Callable[[Any], Floats],
     accuracy: float,
     first: int,
-    most: int,
+    limit: int,
 ) -> Doubling:
-    """Double the steps per delay until the estimated error is small enough, or no more are allowed.
+    """Double the steps per delay until the estimated error is at most ``accuracy``, or the limit is reached.
 
-    The error of a run is estimated by how much ``measure`` has changed with each of the last two doublings,
-    the larger one times `SAFETY`: where it converges with first order, the last change is the error.
+    The estimated error of a run is the larger change of ``measure`` in the last two doublings, times `ERROR_PER_CHANGE`.
+    With first-order convergence the last change is the error.
 
     Parameters
     ----------
     run
-        Returns the run with so many steps per delay.
+        Returns the run with a number of steps per delay.
     measure
-        Of a run, an array.
+        Array of numbers that follow from a run.
     accuracy
-        Largest error of its numbers.
-    first, most
-        Steps per delay of the first run, and of the last one at most; there are at least three runs.
+        Largest error of these numbers.
+    first, limit
+        Steps per delay of the first run, and the largest number of them; there are at least three runs.
 
     Examples
     --------
     A number with an error of 1/m:
 
-    >>> found = double_steps(lambda m: m, lambda m: np.array([1.0 / m]), 0.1, first=4, most=128)
-    >>> found.steps_per_delay, found.error
+    >>> result = double_steps(lambda m: m, lambda m: np.array([1.0 / m]), 0.1, first=4, limit=128)
+    >>> result.steps_per_delay, result.error
     (64, 0.0625)
-    >>> double_steps(lambda m: m, lambda m: np.array([1.0 / m]), 1e-3, first=4, most=128).error
+    >>> double_steps(lambda m: m, lambda m: np.array([1.0 / m]), 1e-3, first=4, limit=128).error
     0.03125
     """
-    m, found = first, run(first)
-    before, changes = measure(found), list[float]()
+    m = first
+    previous, changes = measure(run(m)), list[float]()
     while True:
         m *= 2
-        found = run(m)
-        now = measure(found)
-        changes.append(float(np.abs(now - before).max(initial=0.0)))
-        before = now
-        error = SAFETY * max(changes[-2:])
-        if len(changes) > 1 and (error <= accuracy or 2 * m > most):
-            return Doubling(found, m, error)
+        finer = run(m)
+        values = measure(finer)
+        changes.append(float(np.abs(values - previous).max(initial=0.0)))
+        previous = values
+        error = ERROR_PER_CHANGE * max(changes[-2:])
+        if len(changes) > 1 and (error <= accuracy or 2 * m > limit):
+            return Doubling(finer, m, error)

@@ -1,26 +1,19 @@
-"""The trajectory of a fluid run, from the records of the loop and from the state that it leaves.
+"""The trajectory of a fluid run, from the records of the loop and from the final state of the plan.
 
-The state has drops by cause and what is in the network; after pauses also what waits, and when they acted.
+The state has drops by cause and the packets in the network. After pauses it also has waiting packets and times of pauses.
 """
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import (
-    FIRST_FULL,
-    FIRST_MANAGED,
-    MANAGED,
-    RATE_RULE,
-    WINDOW,
-)
+from dfcmodel.engine.kernel.records import FIRST_FULL, FIRST_MANAGED, MANAGED, RATE_RULE, WINDOW
 from dfcmodel.engine.senders import RECOVERY_NAMES
 from dfcmodel.network.endpoints.notifications import notifications_of
 from dfcmodel.network.queueing.class_pauses import ALL
-from dfcmodel.network.run_tables import BUFFER_FULL, BY_MANAGER, DROPPED, EXCESS, WAITING
+from dfcmodel.network.run_tables import EXCESS, WAITING, drop_table, table_of
 from dfcmodel.results.at_nodes import AtNodes, Deferred
 from dfcmodel.results.pauses import PAUSED, intervals_of
 from dfcmodel.results.trajectories import Trajectory
@@ -31,38 +24,39 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.plan import Plan
+    from dfcmodel.engine.plan import FluidPlan
     from dfcmodel.engine.run import Records
 
     Floats = NDArray[np.float64]
 
-__all__ = ["times_of_pauses", "trajectory"]
+__all__ = ["pause_times", "trajectory"]
 
 
-def trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: int, packet_jitter: float) -> Trajectory:
-    """Return the records of a run that has ended; most of its arrays are computed when they are first read.
+def trajectory(
+    plan: FluidPlan, record: Records, starts: Floats, steps: int, every: int, packet_jitter: float
+) -> Trajectory:
+    """Return the trajectory of a finished run; most of its arrays are computed when they are first read.
 
     Parameters
     ----------
     plan, record
-        Its state at the end, and what the loop recorded.
+        The plan with its final state, and the records of the loop.
     starts
-        When the flows began, s, (F,).
+        Start times of the flows, s, (F,).
     steps, every
-        How many there were, and the interval of the records.
+        Number of steps, and the interval of the records.
     packet_jitter
         Longest random delay of a packet at its sender, s.
     """
     flows = plan.network.flows
     inside = _packets_inside(plan, steps)
-    rows = np.arange(len(flows))
-    notifications: Any = Deferred(notifications_of, plan.scenario.table, flows, rows)
+    notifications: Any = Deferred(notifications_of, plan.scenario.table, flows, np.arange(len(flows)))
     paused, excess, remaining = (np.zeros(0, dtype=kind) for kind in (PAUSED, EXCESS, WAITING))
     if len(plan.feedback.pauses):
-        paused = intervals_of(times_of_pauses(plan, record.switches), steps * plan.step)
-        excess, remaining = _most_excess(plan), _remaining_packets(plan, record.sent_before)
-    view = _Samples(plan, record, steps)
-    arrays: dict[str, Any] = {name: Deferred(getattr(view, name)) for name in DEFERRED}
+        paused = intervals_of(pause_times(plan, record.switches), steps * plan.step)
+        excess, remaining = _excess(plan), _waiting_packets(plan, record.sent_before)
+    samples = _Samples(plan, record, steps)
+    arrays: dict[str, Any] = {name: Deferred(getattr(samples, name)) for name in DEFERRED}
     return Trajectory(
         scenario=plan.scenario,
         step=plan.step,
@@ -79,7 +73,7 @@ def trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: i
         excess=excess,
         remaining=remaining,
         emitted=flows["emitted"].copy(),
-        inside=inside + _acks_under_way(plan, steps),
+        inside=inside + _acks_in_flight(plan, steps),
         packet_jitter=packet_jitter,
         **arrays,
     )
@@ -99,24 +93,26 @@ class _Samples:
     readers need few of them.
     """
 
-    def __init__(self, plan: Plan, record: Records, steps: int) -> None:
+    def __init__(self, plan: FluidPlan, record: Records, steps: int) -> None:
         network = plan.network
-        self.scenario, self.layout, self.step, self.steps = plan.scenario, plan.layout, plan.step, steps
+        # Parts of the plan, so that its largest arrays do not stay in memory with the trajectory.
+        self.scenario, self.step, self.steps = plan.scenario, plan.step, steps
+        self.delays, self.transit_steps = plan.delays, plan.transit_steps
+        self.order, self.hop_queues = plan.order, plan.hop_queues()
         self.recorded, self.queued_packets, self.lost_packets = record.flows, record.queued, record.lost
-        self.drops, self.wire = network.drops, network.wire
-        self.queues, self.link_peaks = network.queues, network.links["peak"]
-        self.sources, self.repairs = network.flows["source"].copy(), network.flows["recovery"].copy()
+        self.flows, self.queues, self.links = network.flows, network.queues, network.links
+        self.path, self.wire, self.drops = network.path, network.wire, network.drops
 
     def _of_flows(self, column: int) -> Floats:
-        """Return a column of what the loop recorded of flows, (F, T)."""
+        """Return a column of the recorded values of flows, (F, T)."""
         return self.recorded[:, :, column].T
 
     @property
     def _by_rate(self) -> Any:
-        return (self.sources == RATE_RULE)[:, np.newaxis]
+        return (self.flows["source"] == RATE_RULE)[:, np.newaxis]
 
     def in_transit(self) -> Floats:
-        return self._of_flows(0) * self._propagating()[:, np.newaxis]
+        return self._of_flows(0) * self._propagation_fractions()[:, np.newaxis]
 
     def delivered(self) -> Floats:
         return self._of_flows(1).copy()
@@ -138,30 +134,23 @@ class _Samples:
         return self._of_flows(5).astype(np.int64)
 
     def recoveries(self) -> tuple[str, ...]:
-        pairs = zip(self.sources.tolist(), self.repairs.tolist(), strict=True)
-        return tuple(RECOVERY_NAMES[repair] if source == WINDOW else "" for source, repair in pairs)
+        pairs = zip(self.flows["source"].tolist(), self.flows["recovery"].tolist(), strict=True)
+        return tuple(RECOVERY_NAMES[recovery] if source == WINDOW else "" for source, recovery in pairs)
 
-    def _propagating(self) -> Floats:
-        """Return the part of the time from a flow's first queue that is propagation; shape (F,).
+    def _propagation_fractions(self) -> Floats:
+        """Return the fraction of propagation in the time from a flow's first queue to its receiver, (F,).
 
-        The remainder are transmission times, and the part of a step that the return path has.
+        The remainder are transmission times, and the fraction of a step of the return path.
         """
-        layout, delays = self.layout, [link.delay for link in self.scenario.links]
-        parts = np.ones(len(self.sources))
-        lengths = layout.lag + 1.0 - layout.weight
-        for f, route in enumerate(self.scenario.routes):
-            time = self.step * float(np.sum(lengths[layout.path[layout.path_at[f] : layout.path_at[f + 1]]]))
+        delays = [link.delay for link in self.scenario.links]
+        fractions = np.ones(len(self.flows))
+        ranges = zip(self.flows["path_first"].tolist(), self.flows["path_end"].tolist(), strict=True)
+        for f, (route, (first, end)) in enumerate(zip(self.scenario.routes, ranges, strict=True)):
+            time = self.step * float(np.sum(self.transit_steps[self.path[first:end]]))
             delay = sum(delays[n] for n in route)
             if abs(time / delay - 1.0) > 1e-9:
-                parts[f] = delay / time
-        return parts
-
-    @cached_property
-    def _hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Flow, sending node and queue of each hop, -1 where a link never queues, (H,) each."""
-        routes = self.scenario.routes
-        queues = np.fromiter(itertools.chain.from_iterable(self.layout.hop_queues), np.int64, len(routes.places))
-        return routes.flow, self._node_of_link[routes.places], queues
+                fractions[f] = delay / time
+        return fractions
 
     @cached_property
     def _node_of_link(self) -> NDArray[np.int64]:
@@ -169,9 +158,25 @@ class _Samples:
         index = {node: n for n, node in enumerate(self.scenario.senders)}
         return np.array([index[link.source] for link in self.scenario.links], dtype=np.int64)
 
+    @cached_property
+    def _hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Flow, sending node and queue of each hop, -1 where a link never queues, (H,) each."""
+        routes = self.scenario.routes
+        return routes.flow, self._node_of_link[routes.places], self.hop_queues
+
+    @property
+    def _queues(self) -> NDArray[np.int64]:
+        """The queues of the hops that have a queue."""
+        return self.hop_queues[self.hop_queues >= 0]
+
     @property
     def _shape(self) -> tuple[int, int]:
-        return len(self.sources), len(self.scenario.senders)
+        return len(self.flows), len(self.scenario.senders)
+
+    def _at_queues(self, chosen: Any, values: Floats, *samples: int) -> AtNodes:
+        """Return values of chosen hops with a queue."""
+        flow, node, queue = self._hops
+        return AtNodes(flow[queue >= 0][chosen], node[queue >= 0][chosen], values, (*self._shape, *samples))
 
     def carried(self) -> AtNodes:
         """Return the packets that each node sent: those that arrive from its queue a lag later.
@@ -181,13 +186,13 @@ class _Samples:
         """
         flow, node, queue = self._hops
         routes = self.scenario.routes
-        delays = np.round(self.layout.delays).astype(np.int64)[routes.places]
-        before = np.cumsum(delays) - delays
+        delays = np.round(self.delays).astype(np.int64)[routes.places]
+        start = np.cumsum(delays) - delays
         hop = np.arange(len(queue))
         last = np.maximum.accumulate(np.where(queue >= 0, hop, routes.begin[flow]))
         has_queue = queue[last] >= 0
         source = np.where(has_queue, queue[last], flow)
-        ahead = np.where(has_queue, self.queues["lag"][source], 0) - (before - before[last])
+        ahead = np.where(has_queue, self.queues["lag"][source], 0) - (start - start[last])
         values = self.wire[(self.steps - 1 + ahead) % len(self.wire), source]
         return AtNodes(flow, node, values, self._shape)
 
@@ -199,17 +204,6 @@ class _Samples:
         values = np.ascontiguousarray(self.lost_packets[:, self._queues[losing]].T)
         return self._at_queues(losing, values, len(values.T))
 
-    @property
-    def _queues(self) -> NDArray[np.int64]:
-        """The queues of the hops that have one."""
-        queue = self._hops[2]
-        return queue[queue >= 0]
-
-    def _at_queues(self, chosen: Any, values: Floats, *samples: int) -> AtNodes:
-        """Return values of some of the hops with a queue."""
-        flow, node, queue = self._hops
-        return AtNodes(flow[queue >= 0][chosen], node[queue >= 0][chosen], values, (*self._shape, *samples))
-
     def queued(self) -> Floats:
         _, node, queue = self._hops
         packets = np.zeros((self._shape[1], len(self.queued_packets)))
@@ -219,49 +213,44 @@ class _Samples:
         return packets
 
     def peak_queue(self) -> Floats:
-        layout = self.layout
         peaks = np.zeros(self._shape[1])
-        for i, n in enumerate(layout.order):
-            peaks_of_link = self.queues["peak"][slice(*layout.queues[i])]
-            peak = max(self.link_peaks[i], np.where(np.isfinite(peaks_of_link), peaks_of_link, 0.0).max())
+        for i, n in enumerate(self.order):
+            link = self.links[i]
+            of_buffers = self.queues["peak"][int(link["first"]) : int(link["end"])]
+            peak = max(link["peak"], np.where(np.isfinite(of_buffers), of_buffers, 0.0).max())
             node = self._node_of_link[n]
             peaks[node] = max(peaks[node], peak)
         return peaks
 
     def dropped(self) -> Any:
-        """Return the drops of the run, of `DROPPED`."""
-        hops = self.layout.hops(self.scenario)
-        queue = np.array([c for _, _, c, _ in hops], dtype=np.int64)
+        """Return the drops of the run, of `dfcmodel.network.run_tables.DROPPED`."""
+        routes, has_queue, queue = self.scenario.routes, self.hop_queues >= 0, self._queues
         by_manager = self.drops[MANAGED, queue]
-        by_cause: Any = np.stack([self.queues["lost"][queue] - by_manager, by_manager])
-        first = self.drops[[FIRST_FULL, FIRST_MANAGED]][:, queue]
-        rows = [
-            (*hops[h][:2], (BUFFER_FULL, BY_MANAGER)[cause], 0, float(by_cause[cause, h]), float(first[cause, h]))
-            for h, cause in np.argwhere(by_cause.T > 0.0).tolist()
-        ]
-        return np.array(rows, dtype=DROPPED)
+        packets = np.column_stack([self.queues["lost"][queue] - by_manager, by_manager])  # BUFFER_FULL, BY_MANAGER
+        first = self.drops[[FIRST_FULL, FIRST_MANAGED]][:, queue].T
+        return drop_table(routes.flow[has_queue], routes.places[has_queue], np.zeros(len(queue)), packets, first)
 
 
-def _imbalance(plan: Plan, packets_inside: Floats) -> Floats:
-    """Return packets emitted less those delivered, lost, queued, in transit or waiting; relative, (F,)."""
+def _packets_inside(plan: FluidPlan, steps: int) -> Floats:
+    """Return the packets of each flow that its sender has sent and that neither arrived nor were lost, (F,)."""
+    flows, queues, _, wire, *_ = plan.network
+    arrived = wire[(steps - 1) % len(wire)]  # packets that have crossed the link after each queue
+    in_flight = plan.sums_over_paths(queues["sent"][:-1] - arrived)
+    queued = queues["backlog"].copy()
+    queued[: len(flows)] = 0.0
+    at_hosts = flows["emitted"] - queues["sent"][: len(flows)]
+    return np.asarray(at_hosts + (in_flight + plan.sums_over_paths(queued)))
+
+
+def _imbalance(plan: FluidPlan, packets_inside: Floats) -> Floats:
+    """Return packets emitted less those delivered, lost, queued or in transit; relative, (F,)."""
     flows = plan.network.flows
-    lost = plan.layout.sums_over_paths(plan.network.queues["lost"])
+    lost = plan.sums_over_paths(plan.network.queues["lost"])
     missing = np.abs(flows["emitted"] - (flows["delivered"] + lost + packets_inside))
     return np.asarray(missing / np.maximum(flows["emitted"], 1.0))
 
 
-def _packets_inside(plan: Plan, steps: int) -> Floats:
-    """Return the packets of each flow that its sender has sent and that neither arrived nor were lost, (F,)."""
-    flows, queues, _, wire, *_ = plan.network
-    arrived = wire[(steps - 1) % len(wire)]  # packets that have crossed the link after each queue
-    under_way = plan.layout.sums_over_paths(queues["sent"][:-1] - arrived)
-    waiting = queues["backlog"].copy()
-    waiting[: len(flows)] = 0.0
-    inside = flows["emitted"] - queues["sent"][: len(flows)]
-    return np.asarray(inside + (under_way + plan.layout.sums_over_paths(waiting)))
-
-
-def _acks_under_way(plan: Plan, steps: int) -> Floats:
+def _acks_in_flight(plan: FluidPlan, steps: int) -> Floats:
     """Return the ACKs on their way to each sender at the end of a run, (F,)."""
     acks, lags = plan.transport.acks["acks"], plan.network.flows["ack_lag"]
     sums = np.zeros(len(lags))
@@ -271,64 +260,72 @@ def _acks_under_way(plan: Plan, steps: int) -> Floats:
     return sums
 
 
-def _most_excess(plan: Plan) -> Any:
+# After pauses: rooms that were too small, packets that wait, and when pauses acted.
+
+
+def _excess(plan: FluidPlan) -> Any:
     """Return the most packets of each ingress without room in one pause, of `EXCESS`."""
-    order, layout, rows = plan.layout.order, plan.layout, []
+    rows = []
     for row in plan.feedback.pauses:
         if row["most_excess"] > 0.0:
-            via = order[row["paused"]] if row["paused"] >= 0 else int(row["paused"])
-            priority = plan.scenario.flows[layout.flow_of[int(row["first"])]].priority
-            rows.append((order[row["pausing"]], via, priority, float(row["most_excess"])))
+            via = plan.order[row["paused"]] if row["paused"] >= 0 else int(row["paused"])
+            rows.append((plan.order[row["pausing"]], via, _priority(plan, row), float(row["most_excess"])))
     return np.array(rows, dtype=EXCESS)
 
 
-def _remaining_packets(plan: Plan, sent_before: Any) -> Any:
-    """Return what waits at the end at links that are paused or pause others, of `WAITING`.
+def _priority(plan: FluidPlan, row: Any) -> int:
+    """Return the class whose packets a row of pauses counts; ALL for all of a link."""
+    if row["first"] == row["end"]:
+        return ALL
+    priority: int = plan.scenario.flows[plan.network.queues["flow"][int(row["first"])]].priority
+    return priority
+
+
+def _waiting_packets(plan: FluidPlan, sent_before: Any) -> Any:
+    """Return the packets that wait at the end at links that are paused or pause others, of `WAITING`.
 
     Parameters
     ----------
     plan
-        Whose run has ended.
+        The plan with its final state.
     sent_before
-        What each queue had sent before the last part of the run, packets, (C,).
+        Packets that each queue had sent before the last part of the run, (C,).
     """
-    layout, queues, pauses = plan.layout, plan.network.queues, plan.feedback.pauses
+    flows, queues, pauses = plan.network.flows, plan.network.queues, plan.feedback.pauses
     moved = queues["sent"][: len(sent_before)] - sent_before
-    for _, _, first, end in layout.bands.tolist():
-        moved[first:end] = moved[first:end].sum()
+    for band in plan.bands:
+        members = slice(int(band["first"]), int(band["end"]))
+        moved[members] = moved[members].sum()
     paused = pauses["paused"]
-    links = {layout.order[i] for i in (*paused[paused >= 0].tolist(), *pauses["pausing"].tolist())}
+    links = {plan.order[i] for i in (*paused[paused >= 0].tolist(), *pauses["pausing"].tolist())}
     rows = [
-        (n, via, f, 0, int(moved[c] == 0.0), float(queues["backlog"][c]))
-        for f, n, c, via in plan.layout.hops(plan.scenario)
+        (n, feeder, f, moved[c] == 0.0, queues["backlog"][c])
+        for f, n, c, feeder in plan.queueing_hops()
         if n in links and queues["backlog"][c] > 0.0
     ]
-    flows = plan.network.flows
-    for f in sorted({-1 - int(n) for n in paused[paused < 0]}):
-        waits = float(flows["emitted"][f] - queues["sent"][f])
-        if waits > 0.0:
-            rows.append((-1 - f, -1 - f, f, 0, int(moved[f] == 0.0), waits))
-    return np.array(sorted(rows), dtype=WAITING)
+    at_hosts = flows["emitted"] - queues["sent"][: len(flows)]
+    hosts = sorted({-1 - n for n in paused[paused < 0].tolist()})
+    rows += [(-1 - f, -1 - f, f, moved[f] == 0.0, at_hosts[f]) for f in hosts if at_hosts[f] > 0.0]
+    columns = list(zip(*rows, strict=True)) or [()] * 5
+    names = ("link", "via", "flow", "still", "packets")
+    return table_of(WAITING, **dict(zip(names, columns, strict=True)))
 
 
-def times_of_pauses(plan: Plan, switches: Any) -> Iterator[tuple[int, int, int, Any]]:
-    """Yield the paused link, who asks for it, the class, and the times in s at which pauses took effect and ended.
+def pause_times(plan: FluidPlan, switches: Any) -> Iterator[tuple[int, int, int, Any]]:
+    """Yield the paused link, the pausing link, the class, and the times in s at which pauses took effect and ended.
 
-    As `dfcmodel.results.pauses.intervals_of` takes them.
+    `dfcmodel.results.pauses.intervals_of` takes these.
 
     Parameters
     ----------
     plan
-        Whose run it was.
+        The plan of the run.
     switches
-        What was turned on and off, in order (`kernel.records.SWITCH`).
+        Pauses turned on and off, in order (`kernel.records.SWITCH`).
     """
-    order, pauses = plan.layout.order, plan.feedback.pauses
-    flows = plan.scenario.flows
-    for n in range(len(pauses)):
-        paused, by = int(pauses["paused"][n]), order[pauses["pausing"][n]]
-        link = order[paused] if paused >= 0 else paused
-        way = float(pauses["wait"][n]) + float(pauses["part"][n])
-        counted = pauses["first"][n] < pauses["end"][n]
-        priority = flows[plan.layout.flow_of[pauses["first"][n]]].priority if counted else ALL
-        yield link, by, priority, (switches["time"][switches["pause"] == n] + way) * plan.step
+    for n, row in enumerate(plan.feedback.pauses):
+        paused = int(row["paused"])
+        link = plan.order[paused] if paused >= 0 else paused
+        delay = float(row["wait"]) + float(row["part"])
+        times = (switches["time"][switches["pause"] == n] + delay) * plan.step
+        yield link, plan.order[row["pausing"]], _priority(plan, row), times

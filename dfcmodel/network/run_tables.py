@@ -1,8 +1,13 @@
-"""Tables that a run of either level fills for its result: drops by cause, rooms that were too small, what waits at the end."""
+"""Tables that a run of either level fills for its result: drops by cause, rooms that were too small, packets that wait."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "AT_RANDOM",
@@ -18,6 +23,8 @@ __all__ = [
     "LAST_PART",
     "TRIMMED",
     "WAITING",
+    "drop_table",
+    "table_of",
 ]
 
 CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed", "policer", "failure", "ttl")
@@ -40,3 +47,43 @@ WAITING = np.dtype([(name, np.int64) for name in ("link", "via", "flow", "ack", 
 """Packets (``ack`` = 1: ACKs) of a flow that wait at a link at the end of a run (-1 - flow: at the access link of a host);
 the link over which they came (-1 - flow: from their host); ``still`` = 1: nothing left the queue that they stand in
 during the last part of the run, `LAST_PART`."""
+
+
+def table_of(dtype: np.dtype[Any], **columns: ArrayLike) -> Any:
+    """Return a table of columns of equal length, one per field, sorted by the fields in their order.
+
+    Examples
+    --------
+    >>> table_of(EXCESS, link=[3, 1], via=[0, -1], priority=[0, 0], packets=[2.0, 0.5]).tolist()
+    [(1, -1, 0, 0.5), (3, 0, 0, 2.0)]
+    """
+    table = np.zeros(len(np.asarray(columns[dtype.names[0]])), dtype=dtype)  # type: ignore[index]
+    for name, column in columns.items():
+        table[name] = column
+    return np.sort(table)
+
+
+def drop_table(
+    flow: NDArray[Any], link: NDArray[Any], ack: NDArray[Any], packets: NDArray[Any], first: NDArray[Any]
+) -> Any:
+    """Return the drops of a run by hop and cause, of `DROPPED`, in the order of the hops.
+
+    Parameters
+    ----------
+    flow, link, ack
+        Flow and link of each hop, and whether the hop is one of ACKs, (H,).
+    packets, first
+        Dropped packets, and the time of the first drop in s, by hop and cause, (H, C) for the first C of `CAUSES`.
+
+    Examples
+    --------
+    >>> flow, link = np.array([0, 0]), np.array([4, 7])
+    >>> packets, first = np.array([[0.0, 0.0], [1.5, 2.0]]), np.array([[np.nan, np.nan], [0.3, 0.1]])
+    >>> drop_table(flow, link, np.zeros(2), packets, first).tolist()
+    [(0, 7, 0, 0, 1.5, 0.3), (0, 7, 1, 0, 2.0, 0.1)]
+    """
+    hop, cause = np.nonzero(packets > 0)
+    table = np.zeros(len(hop), dtype=DROPPED)
+    table["flow"], table["link"], table["ack"], table["cause"] = flow[hop], link[hop], ack[hop], cause
+    table["packets"], table["first"] = packets[hop, cause], first[hop, cause]
+    return table

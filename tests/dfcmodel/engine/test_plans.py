@@ -1,4 +1,4 @@
-"""Plans of the fluid: tables of a scenario, when feedback is sent, and how the driver runs them."""
+"""Plans of the fluid: arrays of a scenario, times of feedback, and how they are run."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.engine import plan as plans
-from dfcmodel.engine import run as driver
+from dfcmodel.engine import run as fluid_run
 from dfcmodel.engine.kernel.records import (
     FAIR_SHARES,
     PER_FLOW_RATE,
@@ -45,16 +44,13 @@ from dfcmodel.engine.kernel.records import (
 )
 from dfcmodel.engine.plan import (
     SPARE_ROWS,
-    Layout,
-    feedback,
-    largest_holds,
-    layout_of,
-    pauses,
+    FluidPlan,
+    delayed_queues,
+    finest_quantum,
     power_of_two,
-    queueing,
-    traced_ways,
+    queue_types,
+    whole_steps,
 )
-from dfcmodel.engine.run import delay_changes, rate_changes
 from dfcmodel.engine.settings import double_steps, with_expected_marks
 from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.results import Trajectory
@@ -67,23 +63,23 @@ from tests.oracles.engines import ENGINES, compile_scenario
 ONE_RATE = Scenario("rate", chain(2, rate=1e3, delay=1e-3, buffer=9), [Flow("one", (1, 2), CBR(100.0))], 0.1)
 
 
-def plan_of(scenario: Scenario, steps_per_delay: int = 4) -> plans.Plan:
-    return plans.compile_scenario(scenario, Fluid(steps_per_delay=steps_per_delay), np.random.default_rng(0))
+def plan_of(scenario: Scenario, fluid: Fluid | None = None, seed: int = 0) -> FluidPlan:
+    return compile_scenario(scenario, fluid or Fluid(), np.random.default_rng(seed))
 
 
 def test_a_delay_is_rounded_to_steps_with_a_warning_up_to_one_percent() -> None:
-    assert plans.whole_steps("delay", 0.3, 0.1) == 3
+    assert whole_steps("delay", 0.3, 0.1) == 3
     with pytest.warns(UserWarning, match=r"delay = 0.1005 s is rounded to 10 steps .* 0\.5 % off"):
-        assert plans.whole_steps("delay", 0.1005, 0.01) == 10
+        assert whole_steps("delay", 0.1005, 0.01) == 10
     with pytest.raises(ValueError, match=r"delay = 0.102 s: must be a multiple of the step 0.01 s"):
-        plans.whole_steps("delay", 0.102, 0.01)
+        whole_steps("delay", 0.102, 0.01)
 
 
 @pytest.mark.parametrize("name", ["1", "4", "6"])
 def test_every_sum_of_amounts_is_exact(name: str) -> None:
     """A number of packets is below 2^53 quanta, also all that two hosts emit in the whole run."""
     scenario = takano2006(name)
-    quantum = plans.finest_quantum(scenario, scenario.duration)
+    quantum = finest_quantum(scenario, scenario.duration)
     assert math.frexp(quantum)[0] == 0.5
     emitted = 2.0 * scenario.links[0].rate * scenario.duration
     assert emitted / quantum < 2.0**53
@@ -115,20 +111,13 @@ def test_a_link_is_longer_by_half_a_transmission_time_unless_switched_off() -> N
     for rate, fluid, there in ((160.0, Fluid(), 5.25), (160.0, without, 4.0), (1e3, Fluid(), 4.0)):
         links = chain(2, rate=rate, delay=1e-2, buffer=9)
         scenario = Scenario("half", links, [Flow("one", (1, 2), CBR(10.0))], duration=0.1)
-        plan = plans.compile_scenario(scenario, fluid, np.random.default_rng(0))
-        layout = plan.layout
-        ways = layout.lag + 1.0 - layout.weight
-        # what the way back leaves of a whole step is added to the way there
-        assert ways.sum() + layout.ack_lag[0] == pytest.approx(2 * there)
-    assert plans.compile_scenario(takano2006("1"), Fluid(), np.random.default_rng(0)).layout.weight.min() == 1.0
+        plan = plan_of(scenario, fluid)
+        # the fraction of a step of the return path is added to the forward path
+        assert plan.round_trips()[0] == pytest.approx(2 * there)
+    assert plan_of(takano2006("1")).network.queues["weight"][:-1].min() == 1.0
 
 
 # Numbering of the per-flow queues: delays between them, order of flows.
-
-
-def layout(scenario: Scenario, steps: int = 4) -> Layout:
-    """The layout for links that all last the same number of steps."""
-    return layout_of(scenario, [steps] * len(scenario.links))
 
 
 def two_flows(discipline, **second) -> Scenario:
@@ -139,10 +128,10 @@ def two_flows(discipline, **second) -> Scenario:
 
 def test_a_fifo_chain_of_equal_links_queues_where_packets_enter() -> None:
     """takano2006, scenario 1: all other nodes receive packets over one link of their own rate."""
-    found = layout(takano2006("1", dfc=False))
-    assert sorted(found.order) == [0, 14]
-    assert found.hop_queues[0].count(-1) == 27
-    assert found.hop_queues[1].count(-1) == 14
+    plan = plan_of(takano2006("1", dfc=False))
+    assert sorted(plan.order) == [0, 14]
+    assert set(plan.queue_of) == {(0, 0), (0, 14), (1, 14)}
+    assert np.count_nonzero(plan.hop_queues() == -1) == 27 + 14
 
 
 @pytest.mark.parametrize("host", ["direct", "unshaped", "shaped"])
@@ -151,26 +140,24 @@ def test_delays_between_queues_add_up_to_that_of_the_path(dfc: bool, host: str) 
     if host == "shaped" and not dfc:
         pytest.skip("a shaped host needs DFC")
     scenario = takano2006("4S", dfc=dfc, host=host)
-    found = layout(scenario)
-    for f, flow in enumerate(scenario.flows):
-        queues = [f, *found.path[found.path_at[f] : found.path_at[f + 1]]]
+    plan = plan_of(scenario, Fluid(store_and_forward=False))
+    for f, (flow, record) in enumerate(zip(scenario.flows, plan.network.flows, strict=True)):
+        queues = [f, *plan.network.path[record["path_first"] : record["path_end"]]]
         access = 0 if host == "direct" else 4
-        assert found.lag[queues].sum() == 4 * len(flow.hops) + access
-        assert [int(found.up[c]) for c in queues[1:]] == queues[:-1]
-        assert found.down[queues].tolist() == [*queues[1:], -1]
+        assert plan.network.queues["lag"][queues].sum() == 4 * len(flow.hops) + access
+        assert plan.network.origin[queues[1:]].tolist() == queues[:-1]
+        assert plan.next_queue[queues].tolist() == [*queues[1:], -1]
 
 
 def test_flows_are_grouped_by_priority_the_lowest_number_first() -> None:
-    found = layout(two_flows(Priority(), priority=-1))
-    link = found.order.index(1)
-    bands = found.bands[found.bands_at[link] : found.bands_at[link + 1]]
-    assert [found.flow_of[first] for _, _, first, _ in bands] == [1, 0]
+    plan = plan_of(two_flows(Priority(), priority=-1))
+    assert [plan.flow_of_band(band) for band in plan.bands_at(plan.position[1])] == [1, 0]
 
 
 # Records of links and queues: rates and buffers on the grid, rooms of classes, steps that orders remember.
 
 
-def plan_of_of_link_tables(rule, *, shared: bool = True, priorities: tuple[int, ...] = (0, 1)) -> plans.Plan:
+def plan_of_two_flows(rule, *, shared: bool = True, priorities: tuple[int, ...] = (0, 1)) -> FluidPlan:
     """Return the plan of two flows over two links, which meet at the second."""
     links = (
         Link("a", "b", 2000.0, 4e-3, 90.0, rule, shared),
@@ -180,19 +167,19 @@ def plan_of_of_link_tables(rule, *, shared: bool = True, priorities: tuple[int, 
         Flow(f"{n}", "abc"[n:], CBR(900.0), priority=priority, host="unshaped") for n, priority in enumerate(priorities)
     ]
     scenario = Scenario("two", links, flows)
-    return plans.compile_scenario(scenario, Fluid(), np.random.default_rng(0))
+    return plan_of(scenario)
 
 
 @pytest.mark.parametrize(("shared", "buffers"), [(True, 1), (False, 2)])
 def test_orders_last_as_long_as_all_buffers_of_a_link(shared: bool, buffers: int) -> None:
     """A full buffer lasts 90 steps of 1 ms, those of two flows 180."""
-    rows = plan_of_of_link_tables(FIFO(), shared=shared).order.rows
+    rows = plan_of_two_flows(FIFO(), shared=shared).service.rows
     assert len(rows) == power_of_two(90 * buffers + SPARE_ROWS)
 
 
 def test_rooms_are_those_of_the_scenario_and_of_what_comes_in_a_step() -> None:
-    plan = plan_of_of_link_tables(PFC((1,), 10.0, 5.0))
-    for i, n in enumerate(plan.layout.order):
+    plan = plan_of_two_flows(PFC((1,), 10.0, 5.0))
+    for i, n in enumerate(plan.order):
         rooms = plan.scenario.rooms(n)
         step = sum(plan.scenario.feeding(u).rate * plan.step for u, _ in rooms)
         expected = plan.scenario.reserved(n) + step
@@ -202,11 +189,10 @@ def test_rooms_are_those_of_the_scenario_and_of_what_comes_in_a_step() -> None:
 
 def test_a_manager_of_one_class_sees_its_queue() -> None:
     rule = PFC((1,), 10.0, 5.0, manager=RED(), managed=0)
-    plan = plan_of_of_link_tables(rule, priorities=(0, 1))
-    last = plan.network.links[plan.layout.order.index(1)]
-    (seen,) = range(last["first_managed"], last["end_managed"])
-    flow = plan.layout.flow_of[plan.layout.bands[seen, 2]]
-    assert plan.scenario.flows[flow].priority == 0
+    plan = plan_of_two_flows(rule, priorities=(0, 1))
+    last = plan.network.links[plan.position[1]]
+    (managed,) = range(last["first_managed"], last["end_managed"])
+    assert plan.scenario.flows[plan.flow_of_band(managed)].priority == 0
 
 
 # Which links queue, how each serves its queues, and what the engine refuses.
@@ -226,20 +212,18 @@ def test_a_manager_of_one_class_sees_its_queue() -> None:
     ids=repr,
 )
 def test_the_queue_type_of_a_link_with_two_flows(discipline, queue_type: int) -> None:
-    _, queue_types = queueing(two_flows(discipline))
-    assert queue_types[1] == queue_type
+    assert queue_types(two_flows(discipline))[1] == queue_type
 
 
 def test_a_fifo_link_with_one_flow_is_served_at_a_rate_of_its_own() -> None:
-    _, queue_types = queueing(two_flows(FIFO()))
-    assert queue_types[0] == PER_FLOW_RATE
+    assert queue_types(two_flows(FIFO()))[0] == PER_FLOW_RATE
 
 
 def test_a_slower_link_behind_a_faster_one_queues() -> None:
     scenario = replace(two_flows(FIFO()), flows=(Flow("a", (1, 2, 3), Reno()),))
-    assert queueing(scenario)[0] == [True, False]
+    assert queue_types(scenario) == [PER_FLOW_RATE, None]
     slow = (scenario.links[0], replace(scenario.links[1], rate=50.0))
-    assert queueing(replace(scenario, links=slow))[0] == [True, True]
+    assert queue_types(replace(scenario, links=slow)) == [PER_FLOW_RATE, PER_FLOW_RATE]
 
 
 # When a pause acts: at the instant at which a message that left at a threshold has come, not at a step.
@@ -345,32 +329,26 @@ def with_law(**law) -> Scenario:
     return replace(scenario, links=tuple(replace(link, discipline=DFC(**law)) for link in scenario.links))
 
 
-def schedule(scenario: Scenario, seed: int = 0):
-    layout = layout_of(scenario, [4] * len(scenario.links))
-    h = scenario.links[0].delay / 4
-    return layout, feedback(scenario, layout, h, np.random.default_rng(seed))
-
-
-def slots(found) -> np.ndarray:
+def slots(plan: FluidPlan) -> np.ndarray:
     """Number of links whose rates are set in each slot of the period."""
-    return found["slots"]["hear_end"].astype(int) - found["slots"]["hear_one"].astype(int)
+    return plan.feedback.slots["hear_end"].astype(int) - plan.feedback.slots["hear_one"].astype(int)
 
 
 def test_synchronous_clocks_tick_together() -> None:
-    layout, found = schedule(with_law(phases="synchronous"))
-    assert found["clocks"]["period"].tolist() == [4]
-    assert slots(found).tolist() == [len(layout.order) + len(layout.shaped), 0, 0, 0]
+    plan = plan_of(with_law(phases="synchronous"))
+    assert plan.feedback.clocks["period"].tolist() == [4]
+    assert slots(plan).tolist() == [len(plan.links), 0, 0, 0]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_link_has_one_tick_per_period(seed: int) -> None:
-    layout, found = schedule(with_law(), seed)
-    assert slots(found).sum() == len(layout.order) + len(layout.shaped)
-    assert np.count_nonzero(slots(found)) > 1
+    plan = plan_of(with_law(), seed=seed)
+    assert slots(plan).sum() == len(plan.links)
+    assert np.count_nonzero(slots(plan)) > 1
 
 
 def test_phases_are_those_of_the_seed() -> None:
-    one, same, other = (schedule(with_law(), seed)[1]["hearing"] for seed in (0, 0, 1))
+    one, same, other = (plan_of(with_law(), seed=seed).feedback.hearing for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
 
@@ -379,8 +357,7 @@ def test_a_pause_takes_the_delay_of_the_paused_link_and_the_signalling() -> None
     links = chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=Pause(50.0, 25.0, signalling=2e-3))
     flow = Flow("one", (1, 2, 3), CBR(1.0), host="unshaped")
     scenario = Scenario("pause", links, [flow], duration=0.1)
-    layout = layout_of(scenario, [4, 4])
-    found = pauses(scenario, layout, 2.5e-4, 2.0**-20)
+    found = plan_of(scenario).feedback.pauses
     # the host by the first queue, the first link by the second queue: 1 ms + 2 ms
     assert found[["pausing", "paused", "wait"]].tolist() == [(0, -1, 12), (1, 0, 12)]
     assert found[["high", "low", "part"]].tolist() == [(50.0, 25.0, 0.0)] * 2
@@ -391,7 +368,7 @@ def test_pauses_take_effect_within_a_step() -> None:
     law = Pause(50.0, 25.0, signalling=2.1e-3)
     links = chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=law)
     scenario = Scenario("pause", links, [Flow("one", (1, 2, 3), CBR(1.0), host="unshaped")], 0.1)
-    found = pauses(scenario, layout_of(scenario, [4, 4]), 2.5e-4, 2.0**-20)
+    found = plan_of(scenario).feedback.pauses
     assert found["wait"].tolist() == [12, 12]
     assert found["part"] == pytest.approx([0.4, 0.4])
 
@@ -399,15 +376,16 @@ def test_pauses_take_effect_within_a_step() -> None:
 def test_a_direct_host_is_not_paused() -> None:
     links = chain(2, rate=1e4, delay=1e-3, buffer=100, discipline=Pause(50.0, 25.0))
     scenario = Scenario("pause", links, [Flow("one", (1, 2), CBR(1.0))], duration=0.1)
-    assert len(pauses(scenario, layout_of(scenario, [4]), 2.5e-4, 2.0**-20)) == 0
+    assert len(plan_of(scenario).feedback.pauses) == 0
 
 
 def test_quanta_need_not_be_whole_steps() -> None:
     """Four quanta of 512 bit times at 120 Mb/s are 17 microseconds; a step is 25."""
     links = chain(3, rate=mbps(120), delay=us(100), buffer=400, discipline=Pause(30.0, 10.0, quanta=4))
     scenario = Scenario("quanta", links, [Flow("one", (1, 2, 3), CBR(1500.0))], duration=0.01)
-    found = pauses(scenario, layout_of(scenario, [4, 4]), 25e-6, 2.0**-20)
-    assert found["quanta"] * 25e-6 == pytest.approx(4 * 512 / 120e6)
+    plan = plan_of(scenario)
+    assert plan.step == pytest.approx(25e-6)
+    assert plan.feedback.pauses["quanta"] * plan.step == pytest.approx(4 * 512 / 120e6)
 
 
 # Marks and rates: senders that see what feedback carries, in networks.
@@ -616,10 +594,10 @@ def path_of(trace: RateTrace | DelayTrace) -> Scenario:
 def test_changes_of_the_fluid_are_at_whole_steps_of_each_period() -> None:
     trace = RateTrace("b->c", (0.0, 0.25), (800.0, 400.0), period=1.0)
     plan = compile_scenario(path_of(trace), Fluid(), np.random.default_rng(0), duration=2.0)
-    changes = rate_changes(plan, round(2.0 / plan.step))
+    changes = fluid_run._rate_changes(plan, round(2.0 / plan.step))
     times = np.array(sorted(changes)) * plan.step
     np.testing.assert_allclose(times, [0.0, 0.25, 1.0, 1.25], atol=plan.step)
-    rates = [change.rate / plan.step for step in sorted(changes) for change in changes[step]]
+    rates = [rate / plan.step for step in sorted(changes) for rate in changes[step].values()]
     np.testing.assert_allclose(rates, [800.0, 400.0, 800.0, 400.0], rtol=1e-4)
 
 
@@ -627,14 +605,14 @@ def test_a_way_becomes_shorter_by_a_step_in_each_step_and_longer_at_once() -> No
     trace = DelayTrace("b->c", (0.0, 0.5, 1.0), (0.0, 0.01, 0.004), flows=("flow",))
     scenario = path_of(trace)
     plan = compile_scenario(scenario, Fluid(), np.random.default_rng(0), duration=2.0)
-    (way,) = traced_ways(scenario, plan.layout)
-    assert (way.queue, way.trace) == (plan.layout.up[plan.layout.hop_queues[0][1]], trace)
-    assert largest_holds(scenario) == [0.0, 0.01]
-    changes = delay_changes(plan, round(2.0 / plan.step))
+    (queue,) = delayed_queues(plan)
+    assert (queue.number, queue.trace) == (plan.network.origin[plan.queue_of[0, 1]], trace)
+    assert len(plan.network.wire) * plan.step > 0.01  # holds the packets of the largest delay
+    changes = fluid_run._delay_changes(plan, round(2.0 / plan.step))
     late = {step: lengths for step, lengths in changes.items() if step * plan.step > 0.4}
     lengths = sorted({length for each in late.values() for length in each.values()})
-    assert lengths == pytest.approx([way.steps + 0.004 / plan.step, way.steps + 0.01 / plan.step])
-    assert min(late) == pytest.approx(0.5 / plan.step - way.steps, abs=1.0)
+    assert lengths == pytest.approx([queue.steps + 0.004 / plan.step, queue.steps + 0.01 / plan.step])
+    assert min(late) == pytest.approx(0.5 / plan.step - queue.steps, abs=1.0)
     assert len(late) == pytest.approx(1 + 0.006 / plan.step, abs=1.0)
 
 
@@ -670,7 +648,7 @@ def test_arrays_of_a_run_share_no_memory(name: str) -> None:
     links = chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=LINKS[name])
     flows = [Flow(f"{n}", (1, 2, 3), Reno(), host="unshaped") for n in range(2)]
     plan = compile_scenario(Scenario(name, links, flows, duration=0.1), Fluid(), np.random.default_rng(0))
-    groups = driver._prepared(plan, compiled=False)[1]
+    groups = fluid_run._kernel_and_arrays(plan, compiled=False)[1]
     named = {
         f"{type(group).__name__}.{field}": getattr(group, field)
         for group in groups
@@ -685,15 +663,15 @@ def test_arrays_of_a_run_share_no_memory(name: str) -> None:
 def test_time_of_a_run_is_without_preparation_and_compilation(monkeypatch) -> None:
     """By a clock that only preparation moves far, and each look at it by a second."""
     clock = itertools.count()
-    prepare = driver._prepared
+    prepare = fluid_run._kernel_and_arrays
 
     def slowly(*arguments):
         for _ in range(1000):
             next(clock)
         return prepare(*arguments)
 
-    monkeypatch.setattr(driver.time, "perf_counter", lambda: float(next(clock)))
-    monkeypatch.setattr(driver, "_prepared", slowly)
+    monkeypatch.setattr(fluid_run.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(fluid_run, "_kernel_and_arrays", slowly)
     run = simulate(takano2006("1"), duration=0.01, level="fluid")
     assert run.seconds == 1.0
     assert "simulated in 1.00 s" in run.summary()["step"]
@@ -717,5 +695,5 @@ def test_orders_of_queues_are_no_longer_than_the_run() -> None:
     """Interfaces of hosts have room without bound: of a run of 100 steps 128 are kept."""
     flow = Flow("f", ("a", "b"), NewReno(), host="nic")
     scenario = Scenario("short", [Link("a", "b", 1e3, 0.01, 50)], [flow], duration=0.1)
-    plan = plans.compile_scenario(scenario, Fluid(steps_per_delay=10), np.random.default_rng(1))
-    assert plan.order.rows.shape[0] == 128
+    plan = plan_of(scenario, Fluid(steps_per_delay=10))
+    assert len(plan.service.rows) == 128

@@ -181,8 +181,8 @@ def test_rates_of_dfc_never_exceed_the_link(host: str, per: str) -> None:
     scenario = crossing(dfc.DFC(diffusion=0.3, intensity=1.3, per=per), SOURCES["both"], host)
     plan = compile_scenario(scenario, dfc.Fluid(), np.random.default_rng(1))
     advance(plan, 600, 100)
-    for i in range(len(plan.layout.order)):
-        J = plan.network.queues["service"][slice(*plan.layout.queues[i])]
+    for i in range(len(plan.order)):
+        J = plan.network.queues["service"][plan.queues_at(i)]
         assert (J >= 0).all()
         assert 0.0 < J.sum() <= LINK["rate"] * plan.step * (1 + 1e-12)
 
@@ -439,7 +439,7 @@ def test_links_that_never_queue_may_be_left_out(case: str, monkeypatch) -> None:
         scenario = dfc.Scenario("dumbbell", links, flows)
     plain = dfc.Fluid(store_and_forward=False)  # parts of steps are interpolated at each queue
     short = dfc.simulate(scenario, duration=0.4, method=plain)
-    monkeypatch.setattr("dfcmodel.engine.plan.passes_at_once", lambda *_: False)
+    monkeypatch.setattr("dfcmodel.engine.plan.never_queues", lambda *_: False)
     full = dfc.simulate(scenario, duration=0.4, method=plain)
     assert full.lost.sum() > 0
     assert (full.queued > 0).any(axis=1).sum() < len(scenario.links)

@@ -24,7 +24,7 @@ from tests.oracles.fluid.windows import Window
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dfcmodel.engine.plan import Plan
+    from dfcmodel.engine.plan import FluidPlan
     from tests.oracles.fluid.traffic import Traffic
 
 __all__ = ["Ends", "RateEnds", "TcpEnds", "ends_of"]
@@ -41,7 +41,7 @@ class Ends:
         Packets that the receiver has acknowledged, or taken in.
     """
 
-    def __init__(self, plan: Plan, f: int, traffic: Traffic) -> None:
+    def __init__(self, plan: FluidPlan, f: int, traffic: Traffic) -> None:
         self.plan, self.f, self.traffic = plan, f, traffic
         self.h, self.quantum = plan.step, plan.quantum
         self.source: Any = plan.scenario.flows[f].source
@@ -107,9 +107,9 @@ class Ends:
 class AckedEnds(Ends):
     """The ends of a flow whose receiver answers."""
 
-    def __init__(self, plan: Plan, f: int, traffic: Traffic) -> None:
+    def __init__(self, plan: FluidPlan, f: int, traffic: Traffic) -> None:
         super().__init__(plan, f, traffic)
-        self.acks = deque([Ack()] * int(plan.layout.ack_lag[f]))
+        self.acks = deque([Ack()] * int(self.record["ack_lag"]))
         self.most = float(self.record["max_window"])
 
     def hear(self, k: int) -> Ack:
@@ -123,7 +123,7 @@ class AckedEnds(Ends):
 class RateEnds(AckedEnds):
     """The ends of a flow with a rate rule; what is lost is not sent again."""
 
-    def __init__(self, plan: Plan, f: int, traffic: Traffic) -> None:
+    def __init__(self, plan: FluidPlan, f: int, traffic: Traffic) -> None:
         super().__init__(plan, f, traffic)
         self.state: Any = self.source.start(self.most)
         self.position = 0.0
@@ -154,7 +154,7 @@ class RateEnds(AckedEnds):
 class TcpEnds(AckedEnds):
     """The ends of a TCP flow."""
 
-    def __init__(self, plan: Plan, f: int, traffic: Traffic) -> None:
+    def __init__(self, plan: FluidPlan, f: int, traffic: Traffic) -> None:
         super().__init__(plan, f, traffic)
         record = self.record
         recovery = RECOVERY_NAMES[int(record["recovery"])]
@@ -162,7 +162,7 @@ class TcpEnds(AckedEnds):
         self.sender = SENDERS[recovery](
             Window(
                 self.source,
-                float(plan.layout.round_trips()[f]) * self.h,
+                float(plan.round_trips()[f]) * self.h,
                 self.most,
                 single=bool(record["single_acks"]),
             ),
@@ -172,7 +172,7 @@ class TcpEnds(AckedEnds):
             self.quantum,
             acks_each=float(record["acks_each"]),
         )
-        begin = first_state(plan.scenario.flows[f], float(plan.layout.round_trips()[f]) * self.h)
+        begin = first_state(plan.scenario.flows[f], float(plan.round_trips()[f]) * self.h)
         self.sender.window.state = begin
         self.sender.inflation = float(record["inflation"])  # holds back a part of the first window
         if isinstance(self.sender, SackSender):
@@ -210,7 +210,7 @@ class TcpEnds(AckedEnds):
         return self.sender.emitted
 
 
-def ends_of(plan: Plan, f: int, traffic: Traffic) -> Ends:
+def ends_of(plan: FluidPlan, f: int, traffic: Traffic) -> Ends:
     """Return the ends of a flow, as its source wants them."""
     kinds: dict[int, type[Ends]] = {WINDOW: TcpEnds, RATE_RULE: RateEnds}
     kind = kinds.get(int(plan.network.flows["source"][f]), Ends)

@@ -13,7 +13,7 @@ from tests.oracles.fluid.lines import floor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.plan import Plan
+    from dfcmodel.engine.plan import FluidPlan
     from tests.oracles.fluid.traffic import Traffic
 
     Floats = NDArray[np.float64]
@@ -34,19 +34,19 @@ class Feedback:
         Whether each flow has started and is not complete, shape (F,).
     """
 
-    def __init__(self, plan: Plan, traffic: Traffic) -> None:
-        s = self.layout = plan.layout
+    def __init__(self, plan: FluidPlan, traffic: Traffic) -> None:
         self.plan, self.h, self.traffic = plan, plan.step, traffic
-        self.links: list[Any] = s.links(plan.scenario)
-        self.inner = len(s.order)  # then those that shaped hosts imitate
-        queues = plan.network.queues[: len(s.up)]
+        self.links: list[Any] = plan.links
+        self.inner = len(plan.order)  # then those that shaped hosts imitate
+        queues = plan.network.queues[:-1]
+        self.up, self.link_of = queues["origin"].astype(np.int64), queues["link"].copy()
         self.budget, self.full = queues["service"].copy(), queues["link_rate"].copy()
-        self.told, self.message = np.zeros((2, len(s.up))), np.zeros((2, len(s.up)))
-        self.sends = np.zeros(len(s.ack_lag), dtype=bool)
+        self.told, self.message = np.zeros((2, len(queues))), np.zeros((2, len(queues)))
+        self.sends = np.zeros(len(plan.network.flows), dtype=bool)
         self.clocks = [(self.period(i), self.phase(i)) for i in range(len(self.links))]
-        F = len(s.ack_lag)
         self.fed = [  # queues that get their packets from those of a link
-            [d for d in range(F, len(s.up)) if first <= s.up[d] < end] for first, end in s.queues
+            [d for d in range(len(self.sends), len(queues)) if self.up[d] in self.cells(i)]
+            for i in range(len(self.links))
         ]
 
     def period(self, i: int) -> int:
@@ -61,13 +61,13 @@ class Feedback:
                 slot = tables.slots[n]
                 by_flow = tables.hearing[slot["hear_one"] : slot["hear_end"], 0]
                 by_input = tables.input_hearing[slot["hear_input"] : slot["hear_input_end"]]
-                if self.layout.queues[i, 0] in by_flow or i in by_input:
+                if self.cells(i)[0] in by_flow or i in by_input:
                     return int(n - first)
         return -1
 
     def cells(self, i: int) -> NDArray[np.int64]:
         """Return the queues of a link."""
-        return np.arange(*self.layout.queues[i])
+        return np.arange(self.plan.queues_at(i).start, self.plan.queues_at(i).stop)
 
     def backlog(self, i: int, cells: NDArray[np.int64]) -> Floats:
         """Return what waits in queues of a link; a host is a node that holds nothing (eq. 9)."""
@@ -92,10 +92,10 @@ class Feedback:
             self.budget[cells] = floor(rates, self.plan.quantum)
         for i in ticking:
             for d in self.fed[i]:
-                j = int(self.layout.link_of[d])
+                j = int(self.link_of[d])
                 if self.is_dfc(j):
-                    nominal = self.rates(j, 1.0)[d - self.layout.queues[j, 0]]
-                    self.message[:, self.layout.up[d]] = nominal, self.traffic.queue[d]
+                    nominal = self.rates(j, 1.0)[d - self.cells(j)[0]]
+                    self.message[:, self.up[d]] = nominal, self.traffic.queue[d]
 
     def rates(self, i: int, alpha: float) -> Floats:
         """Return the rates of the flows at a link, eqs. (2) and (13); ``alpha`` = 1: the nominal ones (5)."""

@@ -13,7 +13,7 @@ from tests.oracles.fluid.lines import floor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.plan import Plan
+    from dfcmodel.engine.plan import FluidPlan
     from tests.oracles.fluid.traffic import Traffic
 
     Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ __all__ = ["InputFeedback"]
 class InputFeedback(Feedback):
     """What nodes tell each other of all flows that come over a link (takano2006, footnote to 2.1)."""
 
-    def __init__(self, plan: Plan, traffic: Traffic) -> None:
+    def __init__(self, plan: FluidPlan, traffic: Traffic) -> None:
         super().__init__(plan, traffic)
         self.inputs = []  # per link, and per host that imitates one, the cells of each queue
         for i in range(len(self.links)):
@@ -35,12 +35,12 @@ class InputFeedback(Feedback):
 
     def source(self, c: int) -> int:
         """Return over which link a cell's packets come, -1 - flow from a host."""
-        u = int(self.layout.up[c])
-        return int(self.layout.link_of[u]) if u >= len(self.sends) else -1 - u
+        u = int(self.up[c])
+        return int(self.link_of[u]) if u >= len(self.sends) else -1 - u
 
     def active(self, cells: Any) -> bool:
         """Return whether a flow of some queues sends."""
-        return bool(self.sends[self.layout.flow_of[cells]].any())
+        return bool(self.sends[self.traffic.flow_of[cells]].any())
 
     def exchange(self, k: int) -> None:
         """Let messages that are due arrive, set the rates that follow, let new messages leave."""
@@ -69,14 +69,14 @@ class InputFeedback(Feedback):
         """Return the nominal rate and the queue of what a link feeds, as it is told."""
         full = self.links[i].rate * self.h
         rate, waits, asked = 0.0, 0.0, False
-        fed = {int(self.layout.link_of[d]) for d in self.fed[i]}
+        fed = {int(self.link_of[d]) for d in self.fed[i]}
         for j in sorted(j for j in fed if self.is_dfc(j)):
             for cells, share in zip(self.inputs[j], self.shares(j, 1.0), strict=True):
                 if np.isin(cells, self.fed[i]).all():
                     rate += share
                     waits += self.traffic.queue[cells].sum()
                     asked |= self.active(cells)
-        told = [self.layout.up[d] for d in self.fed[i] if self.is_dfc(self.layout.link_of[d])]
+        told = [self.up[d] for d in self.fed[i] if self.is_dfc(self.link_of[d])]
         for c in self.cells(i):
             if c not in told and self.active(c):
                 rate, asked = rate + full, True

@@ -12,7 +12,7 @@ from tests.oracles.fluid.lines import floor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.plan import Plan
+    from dfcmodel.engine.plan import FluidPlan
     from tests.oracles.fluid.traffic import Traffic
 
     Floats = NDArray[np.float64]
@@ -33,11 +33,11 @@ class Pauses:
         Pauses that began (1) and ended (0): when in steps, which one, 1 or 0.
     """
 
-    def __init__(self, plan: Plan, traffic: Traffic) -> None:
+    def __init__(self, plan: FluidPlan, traffic: Traffic) -> None:
         self.plan, self.queue, self.backlog = plan, traffic.queue, traffic.backlog
         self.rows = plan.feedback.pauses.view(np.recarray)
         self.full = plan.network.links["rate"].copy()
-        self.pace, self.stopped = self.full.copy(), np.zeros(len(plan.layout.bands))
+        self.pace, self.stopped = self.full.copy(), np.zeros(len(plan.bands))
         self.switches: list[tuple[float, int, int]] = []
         self.asked: list[list[list[float]]] = [[] for _ in self.rows]  # begins and ends, in steps
 

@@ -11,7 +11,7 @@ from tests.oracles.fluid.drops import drop_in_turn, time_until_full
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.plan import Plan
+    from dfcmodel.engine.plan import FluidPlan
     from tests.oracles.fluid.traffic import Traffic
 
     Floats = NDArray[np.float64]
@@ -22,10 +22,10 @@ __all__ = ["RateQueues"]
 class RateQueues:
     """Link i, whose flows have queues with a rate each: DFC, and FIFO of one flow."""
 
-    def __init__(self, plan: Plan, i: int, traffic: Traffic) -> None:
+    def __init__(self, plan: FluidPlan, i: int, traffic: Traffic) -> None:
         self.plan, self.traffic = plan, traffic
         self.limit = float(plan.network.links["limit"][i])
-        self.cells = np.arange(*plan.layout.queues[i])
+        self.cells = np.arange(plan.queues_at(i).start, plan.queues_at(i).stop)
         flows = len(self.cells)
         shared = bool(plan.network.links["shared"][i])
         self.buffers = [slice(0, flows)] if shared else [slice(n, n + 1) for n in range(flows)]

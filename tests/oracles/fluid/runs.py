@@ -26,19 +26,19 @@ from tests.oracles.fluid.shared_queues import SharedQueues
 from tests.oracles.fluid.traffic import Traffic
 
 if TYPE_CHECKING:
-    from dfcmodel.engine.plan import Plan
+    from dfcmodel.engine.plan import FluidPlan
 
 __all__ = ["Run", "advance"]
 
 
-def advance(plan: Plan, steps: int, every: int) -> Records:
+def advance(plan: FluidPlan, steps: int, every: int) -> Records:
     """Run a plan from t = 0; arguments and result as for `dfcmodel.engine.run.advance`.
 
     Of the plan's state it changes what flows count (losses, timeouts, when they lost first and were complete),
     and the states of their window rules.
     """
     run = Run(plan)
-    F, C, T = len(run.ends), len(plan.layout.up), -(-steps // every)
+    F, C, T = len(run.ends), len(plan.next_queue), -(-steps // every)
     flows, queued, lost = np.zeros((T, F, 6)), np.zeros((T, C)), np.zeros((T, C))
     for k in range(steps):
         run.step(k)
@@ -60,15 +60,14 @@ def advance(plan: Plan, steps: int, every: int) -> Records:
 class Run:
     """The state of a run: what is in every queue and on every way, what the ends and the links remember."""
 
-    def __init__(self, plan: Plan) -> None:
-        layout = plan.layout
+    def __init__(self, plan: FluidPlan) -> None:
         self.plan, self.traffic = plan, Traffic(plan)
-        self.ends = [ends_of(plan, f, self.traffic) for f in range(len(layout.ack_lag))]
-        by_input = PER_INPUT in layout.queue_types
+        self.ends = [ends_of(plan, f, self.traffic) for f in range(len(plan.network.flows))]
+        by_input = PER_INPUT in plan.network.links["kind"]
         self.feedback = (InputFeedback if by_input else Feedback)(plan, self.traffic)
         self.pauses = Pauses(plan, self.traffic)
         random = RandomNumbers(int(plan.service.seed[0]))
-        alone, links = layout.per_flow_links, len(layout.order)
+        alone, links = plan.per_flow_links, len(plan.order)
         self.alone = [RateQueues(plan, i, self.traffic) for i in range(alone)]
         self.shared = [SharedQueues(plan, i, self.traffic, random) for i in range(alone, links)]
 
@@ -87,7 +86,7 @@ class Run:
         for each in self.alone:
             each.serve(k, budget[each.cells])
         for i, link in enumerate(self.shared, len(self.alone)):
-            stopped = self.pauses.stopped[slice(*self.plan.layout.bands_at[i : i + 2])]
+            stopped = self.pauses.stopped[self.plan.bands_at(i)]
             link.serve(k, self.pauses.pace[i], budget[link.cells], stopped)
 
     def in_transit(self) -> list[float]:

@@ -22,7 +22,7 @@ from tests.oracles.fluid.shares import paces
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.plan import Plan
+    from dfcmodel.engine.plan import FluidPlan
     from tests.oracles.fluid.traffic import Traffic
 
     Floats = NDArray[np.float64]
@@ -33,15 +33,16 @@ __all__ = ["SharedQueues"]
 class SharedQueues:
     """Link i with FIFO queues: one of all flows, one of each, one per input, or one per class."""
 
-    def __init__(self, plan: Plan, i: int, traffic: Traffic, random: RandomNumbers) -> None:
+    def __init__(self, plan: FluidPlan, i: int, traffic: Traffic, random: RandomNumbers) -> None:
         self.plan, self.place, self.traffic, self.random = plan, i, traffic, random
         self.q, self.h = plan.quantum, plan.step
         self.link = plan.network.links[i]
-        self.first = int(plan.layout.queues[i, 0])
-        self.cells = np.arange(*plan.layout.queues[i])
-        first, end = plan.layout.bands_at[i : i + 2]
-        self.ranks = plan.layout.bands[first:end, 1]
-        self.bands = [slice(a - self.first, b - self.first) for a, b in plan.layout.bands[first:end, 2:]]
+        self.first = int(self.link["first"])
+        self.cells = np.arange(self.first, int(self.link["end"]))
+        first = int(self.link["first_band"])
+        bands = plan.bands[first : int(self.link["end_band"])]
+        self.ranks = bands["rank"].copy()
+        self.bands = [slice(int(a) - self.first, int(b) - self.first) for a, b in bands[["first", "end"]].tolist()]
         self.lines = [WaitingLine(own.stop - own.start, self.q) for own in self.bands]
         self.pooled = range(int(self.link["first_pooled"] - first), len(self.bands))
         self.owed = np.zeros(len(self.cells))
@@ -55,7 +56,7 @@ class SharedQueues:
             self.managed = slice(self.bands[seen][0].start, self.bands[seen][-1].stop)
             scenario = plan.scenario
             self.manager = ManagedLink(
-                manager_of(scenario.links[plan.layout.order[i]].discipline),  # type: ignore[arg-type]
+                manager_of(scenario.links[plan.order[i]].discipline),  # type: ignore[arg-type]
                 scenario.packet_size,
                 float(self.link["limit"]),
                 traffic.hears[self.cells[self.managed]],

@@ -162,7 +162,7 @@ def test_what_exceeds_a_buffer_is_lost(shared: bool, lost: list[float]) -> None:
     for f, amount in enumerate((2.0, 4.0)):
         traffic.depart(f, amount)
     queues.serve(0, np.ones(2))
-    cells = queues.cells[np.argsort(plan.layout.flow_of[queues.cells])]
+    cells = queues.cells[np.argsort(traffic.flow_of[queues.cells])]
     assert traffic.lost[cells] == pytest.approx(lost, abs=2 * plan.quantum)
     assert traffic.queue[queues.cells].sum() + traffic.lost.sum() == 4.0
     assert [traffic.inside(c) for c in queues.cells] == [1.0, 1.0]
@@ -178,11 +178,11 @@ def served_of_shared_queues(rule, *, shared: bool = True) -> tuple[list[float], 
     plan = compile_scenario(dfc.Scenario("one", (link,), flows), dfc.Fluid(), np.random.default_rng(0))
     traffic = Traffic(plan)
     queues = SharedQueues(plan, 0, traffic, RandomNumbers(1))
-    for c, f in zip(queues.cells, plan.layout.flow_of[queues.cells], strict=True):
-        assert plan.layout.up[c] == f
+    for c, f in zip(queues.cells, traffic.flow_of[queues.cells], strict=True):
+        assert traffic.up[c] == f
         traffic.depart(f, (3.0, 6.0)[f])
     queues.serve(0, 1.0, np.zeros(2), np.zeros(len(queues.bands)))
-    own = np.argsort(plan.layout.flow_of[queues.cells])
+    own = np.argsort(traffic.flow_of[queues.cells])
     cells = queues.cells[own]
     assert sum(map(traffic.inside, cells)) == 1.0
     found = [traffic.inside(c) for c in cells], traffic.queue[cells], traffic.lost[cells]

@@ -176,7 +176,7 @@ def traffic() -> Traffic:
 
 
 def test_what_leaves_arrives_after_the_delay_in_two_steps(traffic: Traffic) -> None:
-    lag = int(traffic.layout.lag[1])
+    lag = int(traffic.lag[1])
     came = []
     for k in range(9):
         came.append(traffic.arrive(2) if lag else 0.0)

@@ -12,7 +12,7 @@ from tests.oracles.fluid.lines import floor
 from tests.oracles.fluid.losses import LossCurve, places
 
 if TYPE_CHECKING:
-    from dfcmodel.engine.plan import Plan
+    from dfcmodel.engine.plan import FluidPlan
 
 __all__ = ["Traffic"]
 
@@ -39,22 +39,23 @@ class Traffic:
         What each queue lost and marked of flows that hear of it.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        s = self.layout = plan.layout
+    def __init__(self, plan: FluidPlan) -> None:
+        flows, queues = plan.network.flows, plan.network.queues[:-1]
         self.quantum = plan.quantum
-        C, F = len(s.up), len(s.ack_lag)
-        self.way = [deque([0.0] * lag) for lag in s.lag]
+        C, F = len(queues), len(flows)
+        self.up, self.lag, self.flow_of = (queues[name].astype(np.int64) for name in ("origin", "lag", "flow"))
+        self.weight = queues["weight"].copy()
+        self.way = [deque([0.0] * lag) for lag in self.lag]
         self.late, self.queue, self.came, self.lost = (np.zeros(C) for _ in range(4))
-        self.backlog = np.zeros(len(s.order))
+        self.backlog = np.zeros(len(plan.order))
         self.delivered, self.first_loss = np.zeros(F), np.full(F, np.nan)
         self.curves = [LossCurve(plan.quantum) for _ in range(C)]
-        self.paths = [s.path[s.path_at[f] : s.path_at[f + 1]] for f in range(F)]
-        sources = plan.network.flows["source"]
-        self.hears = (sources != NO_FEEDBACK)[s.flow_of]
+        self.paths = [plan.network.path[flow["path_first"] : flow["path_end"]] for flow in flows]
+        self.hears = (flows["source"] != NO_FEEDBACK)[self.flow_of]
 
     def arrive(self, c: int) -> float:
         """Take what comes to a queue in this step from its way; return it."""
-        amount = float(self.way[self.layout.up[c]].popleft())
+        amount = float(self.way[self.up[c]].popleft())
         self.came[c] += amount
         return amount
 
@@ -67,7 +68,7 @@ class Traffic:
 
     def depart(self, c: int, amount: float) -> None:
         """Send packets on their way: a part arrives after the lag, the rest a step later."""
-        part = float(floor(np.array(self.layout.weight[c] * amount), self.quantum))
+        part = float(floor(np.array(self.weight[c] * amount), self.quantum))
         self.way[c].append(part + self.late[c])
         self.late[c] = amount - part
 
@@ -84,7 +85,7 @@ class Traffic:
 
     def count(self, c: int, lost: float, when: float) -> None:
         """Count what is lost at ``when`` s."""
-        f = int(self.layout.flow_of[c])
+        f = int(self.flow_of[c])
         self.lost[c] += lost
         if lost > 0.0 and np.isnan(self.first_loss[f]):
             self.first_loss[f] = when
@@ -98,7 +99,7 @@ class Traffic:
 
     def read(self, c: int) -> float:
         """Return how many of the packets that left a queue their receiver has taken in."""
-        f = int(self.layout.flow_of[c])
+        f = int(self.flow_of[c])
         later = self.paths[f][list(self.paths[f]).index(c) + 1 :]
         return places([self.curves[d] for d in later], self.delivered[f], after=False)[0]
 

@@ -214,7 +214,7 @@ def test_round_trips_are_exact_where_links_are_shorter_than_a_step(host: str) ->
 def test_the_engine_follows_the_reference_where_lags_are_below_a_step(scenario: Scenario) -> None:
     flows = tuple(replace(flow, max_window=8.0) for flow in scenario.flows)
     plans = [compile_scenario(replace(scenario, flows=flows), Fluid(2), np.random.default_rng(1)) for _ in range(2)]
-    assert 0 in plans[0].layout.lag
+    assert 0 in plans[0].network.queues["lag"][:-1]
     steps = round(0.12 / plans[0].step)
     ours = advance(plans[0], steps, 10)
     theirs = reference.advance(plans[1], steps, 10)
@@ -230,7 +230,7 @@ def test_links_as_fast_as_all_that_feed_them_have_no_queues() -> None:
     fast = Scenario("merged", links, flows, duration=1.0)
     slow = replace(fast, links=(*links[:2], replace(links[2], rate=999.9), links[3]))
     plan = compile_scenario(fast, Fluid(), np.random.default_rng(0))
-    assert 2 not in plan.layout.order
+    assert 2 not in plan.order
     runs = [simulate(each, sample=0.1, level="fluid") for each in (fast, slow)]
     assert runs[0].delivered == pytest.approx(runs[1].delivered, abs=0.1)
     assert runs[0].queued == pytest.approx(runs[1].queued, abs=0.1)
