@@ -1,12 +1,12 @@
 """From a scenario to the arrays of the kernel: the plan of a fluid run, with the state at t = 0.
 
-A queue holds the packets of one flow at one link, or at its host. The queues of the hosts come first, then those of links
-that serve each queue at a rate of its own, then those of links whose queues share a rate (FIFO of several flows,
-RED, fair shares, priorities, DFC per input). A FIFO link that can never queue has no queues: its delay is added to that of
-the next link.
+A queue holds the packets of one flow at one link, or at its host. The queues of hosts come first. Then come the queues
+of links that serve each queue at a rate of its own, and at last the queues of links that share a rate among them (FIFO
+of several flows, RED, fair shares, priorities, DFC per input). A FIFO link that can never queue has no queues: its
+delay is added to the delay of the next link.
 
-`compile_scenario` calls the steps in order: numbers of links and queues, steps between queues, rates and buffers, feedback
-of DFC, pauses, senders, queue managers, memory.
+`compile_scenario` calls the parts of this file in order: numbers of links and queues, rates and buffers, feedback of
+DFC, pauses, senders, queue managers, memory.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ SEVERAL_FLOWS = 3
 class FluidPlan:
     """A scenario prepared for a time step: how links and queues are numbered, and the state at t = 0.
 
-    The C queues are those of F hosts and of L links. The access links of S shaped hosts are links L to L + S - 1 of the
-    kernel.
+    The C queues belong to F hosts and L links. The access links of S shaped hosts are links L to L + S - 1 of
+    the kernel.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class FluidPlan:
     delays
         Delays of the scenario's links in steps, with fractions.
     order
-        Indices of the L links with queues among those of the scenario, in the order of service.
+        Indices in ``scenario.links`` of the L links with queues, in the order of service.
     shaped
         The S flows whose hosts receive rates.
     per_flow_links
@@ -213,7 +213,7 @@ def compile_scenario(
     starts: Floats | None = None,
     packet_jitter: float = 0.0,
 ) -> FluidPlan:
-    """Return the plan of a scenario: what the kernel runs, with the state at t = 0.
+    """Return the plan of a scenario with the state at t = 0.
 
     Parameters
     ----------
@@ -231,8 +231,8 @@ def compile_scenario(
     Raises
     ------
     ValueError
-        For a scenario that the fluid does not run, and where the delay of a link with DFC, its feedback period, is more than
-        1 % away from a multiple of the step.
+        For a scenario that the fluid does not run, and where the delay of a link with DFC, its feedback period, is more
+        than 1 % away from a multiple of the step.
     """
     if fluid.marks == "expected":
         scenario = with_expected_marks(scenario)
@@ -344,7 +344,7 @@ def whole_steps(name: str, time: float, h: float) -> int:
 
 
 def _half_transmission_time(link: Link, fluid: Fluid) -> float:
-    """Return the time that store-and-forward adds to the delay of a link, s; links with DFC keep the delay of the law."""
+    """Return the time in s that store-and-forward adds to the delay of a link; DFC keeps the delay of the law."""
     keeps_delay = link.discipline.diffuses or not fluid.store_and_forward
     return 0.0 if keeps_delay else 0.5 / link.rate
 
@@ -424,7 +424,7 @@ def _number_bands(scenario: Scenario, order: list[int], links: Any) -> tuple[dic
 
 
 def _band_key(kind: int, rule: Any, priority: int, f: int, feeder: int) -> tuple[int, ...]:
-    """Return the key of the FIFO queue of a flow at a link among those of one rank, in the order of service.
+    """Return the key of the FIFO queue of a flow at a link, by which the queues of one rank are ordered.
 
     Lossless classes come first, as they have rooms of their own.
     """
@@ -445,8 +445,8 @@ def _set_transit(
 ) -> tuple[Ints, Ints]:
     """Write paths and steps between queues into the records; return the queue after each queue, and all paths.
 
-    ``times``: delays of the links and half transmission times, steps. The return path takes whole steps: its fraction is added
-    before the receiver.
+    ``times``: delays of the links and half transmission times, steps. The return path takes whole steps: its fraction
+    is added before the receiver.
     """
     C = len(queues) - 1
     origin, lag, next_queue = np.arange(C), np.zeros(C), np.full(C, -1)
@@ -500,8 +500,9 @@ def _arrival_steps(legs: list[tuple[float, float]]) -> tuple[list[float], float]
 def _separate_steps(arrivals: list[float], positions: list[int]) -> list[float]:
     """Return the steps at which a flow reaches its hops and its receiver, at least as far apart as the kernel needs.
 
-    Links are served in the order of their positions (-1: no queue). Packets may leave a link and reach a later one in the same
-    step. To an earlier one, and to the receiver, they take a step. The return path is shorter by the added steps.
+    Links are served in the order of their positions (-1: no queue). Packets may leave a link and reach a later link in
+    the same step. To an earlier link, and to the receiver, they take a step. The return path is
+    shorter by the added steps.
     """
     steps = arrivals.copy()
     first = len(steps) - 1 - len(positions)
@@ -550,7 +551,7 @@ def delayed_queues(plan: FluidPlan) -> list[DelayedQueue]:
     return list(delayed.values())
 
 
-# Rates, buffers, and what is shared.
+# Rates, buffers and queue managers.
 
 
 def _set_rates_and_buffers(plan: FluidPlan, delayed: set[int]) -> None:
@@ -670,7 +671,7 @@ def _dfc_tables(plan: FluidPlan, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _append_by_flows(table: list[tuple[int, ...]], entries: list[tuple[int, ...]]) -> list[int]:
-    """Append the entries of a slot, by number of flows; return the first of one, of two and of more flows, and the end."""
+    """Append the entries of a slot by number of flows; return where one, two and more flows begin, and the end."""
     limits = (1, 2, SEVERAL_FLOWS, SEVERAL_FLOWS + 1)
     starts = [len(table) + sum(entry[0] < flows for entry in entries) for flows in limits]
     table += [entry[1:] for entry in sorted(entries)]
@@ -678,7 +679,7 @@ def _append_by_flows(table: list[tuple[int, ...]], entries: list[tuple[int, ...]
 
 
 def _flow_entry(plan: FluidPlan, i: int) -> tuple[int, int, int]:
-    """Return the number of flows of a link, at most `SEVERAL_FLOWS`, its first queue, and the last one or, of many, the end."""
+    """Return number of flows (at most `SEVERAL_FLOWS`), first queue, and last queue or, of several flows, the end."""
     queues = plan.queues_at(i)
     flows = min(queues.stop - queues.start, SEVERAL_FLOWS)
     return flows, queues.start, queues.stop if flows == SEVERAL_FLOWS else queues.stop - 1
@@ -806,7 +807,8 @@ def _check_rooms(scenario: Scenario, n: int) -> None:
     """Refuse a buffer without room for each flow of a host: in the fluid each has an access link of its own."""
     reserved, link = scenario.part_of_rooms(n, sum(scenario.rooms(n).values())), scenario.links[n]
     if reserved > scenario.buffer_of(n):
-        msg = f"in the fluid each flow of a host has an access link, for which PFC reserves room, {reserved:g} packets in all"
+        msg = "in the fluid each flow of a host has an access link, for which PFC reserves room,"
+        msg += f" {reserved:g} packets in all"
         hint = "increase it, or use method=Packets() (--level packets in the shell)"
         raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {msg}; {hint}")
 
@@ -873,7 +875,7 @@ def _empty_queues(plan: FluidPlan, delayed: set[int], end: float, rng: np.random
 
 
 def order_rows(links: Any, quantum: float, steps: float) -> int:
-    """Return the number of steps of which the order of packets is stored: those of full buffers, at most those of the run.
+    """Return the number of steps of which the order of packets is stored: until full buffers are empty, at most a run.
 
     Interfaces of hosts have unlimited buffers.
     """

@@ -1,9 +1,9 @@
 """Run a plan: the compiled loop over time, in parts that show progress, and traces that change links between steps.
 
-A link may follow a trace of rates (`dfcmodel.RateTrace`) or of delays (`dfcmodel.DelayTrace`). A rate is constant between the
-steps at which it changes. A delay changes the steps from one queue to the next. The wire stores the packets of a queue by
-the step of arrival, as a cumulative curve. Where the delay increases, the curve is constant for as many steps. Where it
-decreases, later packets arrive together with the last packets in flight, as packets keep their order.
+A link may follow a trace of rates (`dfcmodel.RateTrace`) or of delays (`dfcmodel.DelayTrace`). A rate is constant
+between the steps at which it changes. A delay changes the steps from one queue to the next. The wire stores the packets
+of a queue by the step of arrival, as a cumulative curve. Where the delay increases, the curve is constant for as many
+steps. Where it decreases, later packets arrive together with the last packets in flight, as packets keep their order.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Records(NamedTuple):
 
     flows: shape (T, F, 6), mean packets in transit, rcv_nxt, cwnd, host's backlog, round-trip time, loss events so far;
     queued: (T, C) packets queued at its end; lost: (T, C) packets lost in it; switches: `SWITCH`, the pauses
-    that were turned on and off, in order; sent_before: (C,) packets that each queue had sent before the last part of the
-    run, `dfcmodel.network.run_tables.LAST_PART`.
+    that were turned on and off, in order; sent_before: (C,) packets that each queue had sent before the last part of
+    the run, `dfcmodel.network.run_tables.LAST_PART`.
     """
 
     flows: Floats
@@ -147,7 +147,7 @@ def _kernel_and_arrays(plan: FluidPlan, compiled: bool) -> tuple[Any, list[Any]]
 
 
 def _parts(plan: FluidPlan, steps: int, every: int, boundaries: Iterable[int]) -> Iterable[tuple[int, int]]:
-    """Return start and end of the parts of a run, some of which start at ``boundaries``; long runs show progress.
+    """Return start and end of the parts of a run; parts start at ``boundaries``, and long runs show progress.
 
     A run in an ensemble shows none, as the ensemble has a progress bar.
     """
@@ -165,7 +165,7 @@ def _sent(plan: FluidPlan) -> Floats:
     """Return the packets that each queue has sent so far, (C,)."""
     C = len(plan.next_queue)
     sent: Floats = plan.network.queues["sent"][:C].copy()
-    if plan.per_flow_links < len(plan.order):  # the last queues are those of links whose queues share a rate
+    if plan.per_flow_links < len(plan.order):  # the last queues belong to links that share a rate
         first = int(plan.network.links["first"][plan.per_flow_links])
         sent[first:] = plan.service.shared[SENT, first:C]
     return sent
@@ -197,9 +197,9 @@ def _fault_message(plan: FluidPlan, step: int, reason: int, at: int) -> str:
 
 
 def _rate_changes(plan: FluidPlan, steps: int) -> dict[int, dict[int, float]]:
-    """Return by step the new rates of links in a run, packets per step by position; times are rounded to the nearest step.
+    """Return by step the new rates of links in a run, packets per step by position.
 
-    Of several times of a trace in one step the last one counts.
+    Times are rounded to the nearest step. Of several times of a trace in one step the last one counts.
     """
     changes: dict[int, dict[int, float]] = {}
     names = plan.scenario.link_table.names

@@ -1,4 +1,4 @@
-"""The senders at t = 0: their state in the records of flows, rates over time without windows, and the events of their rules.
+"""The senders at t = 0: their state in the records of flows, rates over time without windows, and events of rules.
 
 An event applies a function of a rule to the record of a flow, ``w``: its state from w[0] on (of a rate rule the rate
 instead of the window), its parameters from w[16] on.
@@ -133,8 +133,8 @@ def sender_records(
 class _Path(NamedTuple):
     """The path of a flow.
 
-    line_rate: of its first link, packets/s; round_trip: with empty queues, steps; slowest_rate: packets/s; buffers: of the links
-    behind the first one, packets.
+    line_rate: of its first link, packets/s; round_trip: with empty queues, steps; slowest_rate: packets/s; buffers: of
+    the links behind the first one, packets.
     """
 
     line_rate: float
@@ -219,7 +219,7 @@ def rate_schedules(
 
 
 def _switching_times(source: OnOff, start: float, end: float, rng: np.random.Generator) -> Iterator[float]:
-    """Yield the times at which a source is switched off, on, off, ..., s, up to the first one after the end of the run."""
+    """Yield the times in s at which a source is switched off, on, ..., up to the first one after the end of the run."""
     now, is_on = start, True
     while now < end:
         mean = source.on if is_on else source.off

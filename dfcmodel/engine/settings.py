@@ -1,4 +1,4 @@
-"""The fluid in discrete time: its settings, its time step, the scenarios that it refuses, and the step from an accuracy."""
+"""The fluid in discrete time: settings, time step, refused scenarios, expected marks, and the step for an accuracy."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ CONTRACTED_DELAY = "contracted delay"
 DELAYS_PER_ROUND_TRIP = 64
 """A round trip has at least this number of delays: 256 steps, with four steps per delay.
 
-`python -m benchmarks.time_steps` has the shares and losses of TCP with this step, and with that of access links of 0.1 ms.
+`python -m benchmarks.time_steps` has the shares and losses of TCP with this step, and with the step of access links of
+0.1 ms.
 """
 FOR_PACKETS = {
     option: f"{feature} are for packets; use method=Packets()"
@@ -90,8 +91,8 @@ FOR_PACKETS = {
 class Fluid(Described):
     """The fluid in discrete time; each refinement beyond windows, queues and delays can be switched off.
 
-    Confidence intervals of an `ensemble` contain chance alone; intervals of goodput shares with the error of the
-    fluid, as it was measured beside ns-2, are those of `dfcmodel.share_intervals`.
+    Confidence intervals of an `ensemble` contain chance alone. Intervals of goodput shares with the error of the
+    fluid, measured beside ns-2, are computed by `dfcmodel.share_intervals`.
 
     Parameters
     ----------
@@ -99,48 +100,48 @@ class Fluid(Described):
         m: the step is h = delay / m, where the delay is that of the shortest link, or longer where ``contracted``
         says so. First-loss times and peak queues converge as h.
     contracted
-        Whether links at the ends of paths are left out when the delay is chosen (`contracted_delay`): access links
-        of 10 us then do not set the step of a path of 40 ms. Links with a discipline other than FIFO, and those
+        Whether links at the ends of paths are ignored when the delay is chosen (`contracted_delay`): access links
+        of 10 us then do not set the step of a path of 40 ms. Links with a discipline other than FIFO, and the links
         that feed them, always count.
     store_and_forward
         A packet takes its transmission time on each link, half of it in each direction: links are
-        longer by half a packet time. Links with DFC keep their delays, which are those of the law.
+        longer by half a packet time. Links with DFC keep the delays of the law.
     timeouts
-        Whether retransmission timers expire; a sender without them may wait for ever.
+        Whether retransmission timers expire; a sender without them may wait without end.
     whole_losses
-        Where packets come at random times (``packet_jitter`` of `simulate`) a full FIFO queue drops
+        Where packets are sent at random times (``packet_jitter`` of `simulate`) a full FIFO queue drops
         whole packets, each of a flow drawn in proportion to the arrivals of the step. Otherwise every flow
-        loses its part of each overflow, so that flows lose together more often.
+        loses its fraction of each overflow, so that flows lose together more often.
     accuracy
-        Largest error that the step may cause in the goodput of a flow, as a part of the rate of its path's
-        slowest link; None: the step is that of ``steps_per_delay``. Otherwise that is the coarsest of at
-        least three steps, each half of the one before. The estimate is twice the larger one of the last two
+        Largest error that the step may cause in the goodput of a flow, as a fraction of the rate of its path's
+        slowest link; None: ``steps_per_delay`` sets the step. Otherwise that is the coarsest of at
+        least three steps, each half of the previous step. The estimate is twice the larger of the last two
         changes; a run has it as ``step_error``. Of 60 networks of TCP set aside it covered the change with
-        a quarter of the step in 54; of the 20 that met 0.02 at 32 steps per delay 18 changed by no more
-        than that. Runs of TCP are often chaotic, and with a finer step the losses are others.
+        a quarter of the step in 54. Of the 20 networks that met 0.02 at 32 steps per delay, 18 changed by at most
+        0.02. Runs of TCP are often chaotic, and with a finer step other packets are lost.
     most_steps_per_delay
-        How fine the step may become for ``accuracy``. Where that is not enough `simulate` raises
+        Largest number of steps per delay for ``accuracy``. If the error is still larger, `simulate` raises
         `markov.errors.ConvergenceError`, whose ``result`` is the finest run.
     recovery
-        How all senders repair losses, ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``; None: as
-        their window rules say.
+        Loss recovery of all senders, ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``; None: the recovery of
+        their window rules.
     pipe
-        What a sender with SACK takes for in flight while it repairs losses: ``"rfc6675"``, without packets
-        that are known to be lost, or ``"fall1996"``, with them, as in Fall and Floyd (1996), Sect. 4,
+        Packets that a sender with SACK counts as in flight during a recovery: ``"rfc6675"``, without lost packets that
+        it knows of, or ``"fall1996"``, with them, as in Fall and Floyd (1996), Sect. 4,
         in ns-2's ``Sack1`` and at the packet level. With many losses the second waits longer.
     marks
-        ``"drawn"``: links mark whole packets, and rate rules see each mark, as at the packet level. ``"expected"``: links
-        mark their mean, and rate rules change as they do on average (`responsefn.RateRule.expected`). That is the
-        fluid model of a paper, with its fixed point and without the noise of packets; with ten senders of DCQCN the
-        first is nearer to packets (docs/models.md).
+        ``"drawn"``: links mark whole packets, and rate rules see each mark, as at the packet level. ``"expected"``:
+        links mark their mean, and rate rules have their mean response (`responsefn.RateRule.expected`). That is
+        the fluid model of a paper, with its fixed point and without the noise of packets. With ten senders of DCQCN
+        ``"drawn"`` is nearer to packets (docs/models.md).
     max_cpu_time
-        Largest predicted CPU time of a run of `simulate` or `ensemble` in s; ``math.inf``: no limit. None: a run that is
-        predicted to take more than a minute warns before it starts, and one of more than three hours is refused.
+        Largest predicted CPU time of a run of `simulate` or `ensemble` in s; ``math.inf``: no limit. None: a run with a
+        prediction of more than a minute warns before it starts, and of more than three hours is refused.
 
     Raises
     ------
     ValueError
-        For a number of steps or an accuracy outside its range, and an unknown recovery, pipe or way to mark.
+        For a number of steps or an accuracy outside its range, and an unknown recovery, pipe or kind of marks.
 
     Examples
     --------
@@ -195,9 +196,9 @@ class Fluid(Described):
 def contracted_delay(scenario: Scenario) -> float:
     """Return the delay in s of which the fluid's time step is a fraction.
 
-    It is the shortest delay of the links, or, if longer, the shortest of these times: delays of links
-    that are not at the ends of paths, of links with a discipline other than FIFO, and of links that feed these; round trips
-    divided by `DELAYS_PER_ROUND_TRIP`; the times in which full buffers of the flows' slowest links empty.
+    It is the shortest delay of the links, or, if longer, the shortest of these times: delays of links that are not at
+    the ends of paths, of links with a discipline other than FIFO, and of links that feed these; round trips divided by
+    `DELAYS_PER_ROUND_TRIP`; the times in which full buffers of the flows' slowest links empty.
 
     Examples
     --------
@@ -315,7 +316,7 @@ def check_disciplines(scenario: Scenario) -> None:
 
 
 def _check_elements(scenario: Scenario) -> None:
-    """Raise ValueError for elements of paths other than traces, and for traces of rates under feedback that needs a constant rate."""
+    """Raise ValueError for elements of paths other than traces, and for RateTrace where feedback needs one rate."""
     for element in scenario.elements:
         kind, table = type(element).__name__, scenario.link_table
         if isinstance(element, DelayTrace):
@@ -366,7 +367,8 @@ def _discipline(link: Link) -> Discipline:
         return link.discipline
     mean = manager.expected()
     if mean is None:
-        msg = f"has no expected marks with marks = 'expected': RampMarking() and StepMarking() at departure have; {DRAWN_MARKS_HINT}"
+        msg = "has no expected marks with marks = 'expected': RampMarking() and StepMarking() at departure have;"
+        msg += f" {DRAWN_MARKS_HINT}"
         raise ValueError(f"discipline of link {link.name} = {manager!r}: {msg}")
     discipline: Discipline = mean if manager is rule else replace(rule, manager=mean)
     return discipline
@@ -407,8 +409,8 @@ def double_steps(
 ) -> Doubling:
     """Double the steps per delay until the estimated error is at most ``accuracy``, or the limit is reached.
 
-    The estimated error of a run is the larger change of ``measure`` in the last two doublings, times `ERROR_PER_CHANGE`.
-    With first-order convergence the last change is the error.
+    The estimated error of a run is the larger change of ``measure`` in the last two doublings, times
+    `ERROR_PER_CHANGE`. With first-order convergence the last change is the error.
 
     Parameters
     ----------

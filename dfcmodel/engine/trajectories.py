@@ -1,6 +1,7 @@
 """The trajectory of a fluid run, from the records of the loop and from the final state of the plan.
 
-The state has drops by cause and the packets in the network. After pauses it also has waiting packets and times of pauses.
+The state has drops by cause and the packets in the network. After pauses it also has waiting packets and times of
+pauses.
 """
 
 from __future__ import annotations
@@ -179,10 +180,10 @@ class _Samples:
         return AtNodes(flow[queue >= 0][chosen], node[queue >= 0][chosen], values, (*self._shape, *samples))
 
     def carried(self) -> AtNodes:
-        """Return the packets that each node sent: those that arrive from its queue a lag later.
+        """Return the packets that each node sent, which arrive from its queue a lag later.
 
-        A link that never queues carries the packets of the queue before it, at first that of the host, after the delays of
-        the links between.
+        A link that never queues carries the packets of the previous queue, or of the host, after the delays of the
+        links between them.
         """
         flow, node, queue = self._hops
         routes = self.scenario.routes
