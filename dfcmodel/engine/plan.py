@@ -238,20 +238,15 @@ def compile_scenario(
         scenario = with_expected_marks(scenario)
     end = scenario.duration if duration is None else duration
     h = fluid.step_of(scenario)
-    plan = _number_queues(scenario, fluid, h, finest_quantum(scenario, end))
+    delays = [_delay_in_steps(link, h) for link in scenario.links]
+    halves = [_half_transmission_time(link, fluid) / h for link in scenario.links]
+    check_disciplines(scenario)
+    plan = _number_queues(scenario, fluid, h, finest_quantum(scenario, end), (delays, halves))
     flows, links = plan.network.flows, plan.network.links
     delayed = {queue.number for queue in delayed_queues(plan)} if scenario.elements else set[int]()
     _set_rates_and_buffers(plan, delayed)
-    # From here on the order of the draws is part of the answer to a seed.
-    host_pace = plan.network.queues["service"][: len(flows)].copy()
-    dfc = _dfc_tables(plan, rng)
-    pauses = _pause_rows(plan)
-    pausing = np.zeros((power_of_two(max([*pauses["wait"].tolist(), 1]) + 3), len(pauses)))
-    switches = np.zeros(max(SWITCHES, len(pauses)) if len(pauses) else 0, dtype=SWITCH)
-    switched = np.zeros(1, dtype=np.int64)
-    plan.feedback = Feedback(
-        **dfc, pauses=pauses, pausing=pausing, switches=switches, switched=switched, host_pace=host_pace
-    )
+    # The order of the draws from here on determines the answer to a seed.
+    plan.feedback = _feedback(plan, rng)
     plan.rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
         starts = scenario.table.numbers("start")
@@ -273,11 +268,13 @@ def compile_scenario(
 # Numbers of links and queues, and the steps between them.
 
 
-def _number_queues(scenario: Scenario, fluid: Fluid, h: float, quantum: float) -> FluidPlan:
-    """Return a plan with the numbers of links and queues and the steps between queues; all other arrays are 0."""
-    delays = [_delay_in_steps(link, h) for link in scenario.links]
-    halves = [_half_transmission_time(link, fluid) / h for link in scenario.links]
-    check_disciplines(scenario)
+def _number_queues(
+    scenario: Scenario, fluid: Fluid, h: float, quantum: float, times: tuple[list[float], list[float]]
+) -> FluidPlan:
+    """Return a plan with the numbers of links and queues and the steps between queues; all other arrays are 0.
+
+    ``times``: delays of the links of the scenario and half transmission times, steps.
+    """
     types = queue_types(scenario)
     per_flow = [n for n, kind in enumerate(types) if kind == PER_FLOW_RATE]
     sharing = [n for n, kind in enumerate(types) if kind not in (None, PER_FLOW_RATE)]
@@ -294,7 +291,7 @@ def _number_queues(scenario: Scenario, fluid: Fluid, h: float, quantum: float) -
     C = len(scenario.flows) + len(queue_of)
     flows, queues = np.zeros(len(scenario.flows), dtype=FLOW), np.zeros(C + 1, dtype=QUEUE)
     position = {n: i for i, n in enumerate(order)} | access_links
-    next_queue, path = _set_transit(scenario, queue_of, position, (delays, halves), flows, queues)
+    next_queue, path = _set_transit(scenario, queue_of, position, times, flows, queues)
     longest_hold = max((each.largest_hold for each in scenario.elements if isinstance(each, DelayTrace)), default=0.0)
     ring = power_of_two(int(queues["lag"].max()) + math.ceil(longest_hold / h) + 2)
     network = Network(
@@ -313,7 +310,7 @@ def _number_queues(scenario: Scenario, fluid: Fluid, h: float, quantum: float) -
         step=h,
         quantum=quantum,
         min_rto=float(scenario.min_rto) if fluid.timeouts else math.inf,
-        delays=[delay + half for delay, half in zip(delays, halves, strict=True)],
+        delays=[delay + half for delay, half in zip(*times, strict=True)],
         order=order,
         shaped=shaped,
         per_flow_links=len(per_flow),
@@ -618,7 +615,21 @@ def _band_of_class(plan: FluidPlan, i: int, priority: int) -> tuple[int, int]:
     return 0, 0
 
 
-# Feedback of DFC.
+# Feedback of DFC, and pauses of links, hosts and classes.
+
+
+def _feedback(plan: FluidPlan, rng: np.random.Generator) -> Feedback:
+    """Return the messages of DFC and the pauses; no message is in flight, and nothing is paused."""
+    tables, pauses = _dfc_tables(plan, rng), _pause_rows(plan)
+    longest_wait = max([*pauses["wait"].tolist(), 1])
+    return Feedback(
+        **tables,
+        pauses=pauses,
+        pausing=np.zeros((power_of_two(longest_wait + 3), len(pauses))),
+        switches=np.zeros(max(SWITCHES, len(pauses)) if len(pauses) else 0, dtype=SWITCH),
+        switched=np.zeros(1, dtype=np.int64),
+        host_pace=plan.network.queues["service"][: len(plan.network.flows)].copy(),
+    )
 
 
 def _dfc_tables(plan: FluidPlan, rng: np.random.Generator) -> dict[str, Any]:
@@ -716,9 +727,6 @@ def _input_senders(plan: FluidPlan, uses_dfc: list[bool], i: int) -> list[tuple[
             (band,) = (b for b in plan.bands_at(j) if plan.bands["first"][b] <= d < plan.bands["end"][b])
             messages.add((receiver, band, 0))
     return sorted(messages)
-
-
-# Pauses of links, hosts and classes.
 
 
 def _pause_rows(plan: FluidPlan) -> Any:

@@ -71,7 +71,8 @@ def drop_table(
     Parameters
     ----------
     flow, link, ack
-        Flow and link of each hop, and whether the hop is one of ACKs, (H,).
+        Flow and link of each hop, and whether the hop carries ACKs, (H,). Hops with a negative link, which are not links
+        of the scenario, have no rows.
     packets, first
         Dropped packets, and the time of the first drop in s, by hop and cause, (H, C) for the first C of `CAUSES`.
 
@@ -82,7 +83,7 @@ def drop_table(
     >>> drop_table(flow, link, np.zeros(2), packets, first).tolist()
     [(0, 7, 0, 0, 1.5, 0.3), (0, 7, 1, 0, 2.0, 0.1)]
     """
-    hop, cause = np.nonzero(packets > 0)
+    hop, cause = np.nonzero((packets > 0) & (link >= 0)[:, np.newaxis])
     table = np.zeros(len(hop), dtype=DROPPED)
     table["flow"], table["link"], table["ack"], table["cause"] = flow[hop], link[hop], ack[hop], cause
     table["packets"], table["first"] = packets[hop, cause], first[hop, cause]
