@@ -104,13 +104,13 @@ def sender_records(
         flow = scenario.flows[f]
         source: Any = flow.source
         path = _Path(*(float(values[f]) for values in paths))
-        if isinstance(source, (RateRule, WindowRule)):
+        if isinstance(flow.source, (RateRule, WindowRule)):
             row["rule"] = rules.index(signature_of(source))
-        if isinstance(source, RateRule):
+        if isinstance(flow.source, RateRule):
             row["source"] = RATE_RULE
             row["max_window"] = path.line_rate
             _set_state(row, source, source.start(path.line_rate))
-        elif isinstance(source, WindowRule):
+        elif isinstance(flow.source, WindowRule):
             _set_window(row, flow, path, h, float(scenario.min_rto), fluid)
     senders = rows[group]
     for name in PATH_FIELDS:
