@@ -1,7 +1,7 @@
 """From a scenario to the arrays of the kernel: the plan of a fluid run, with the state at t = 0.
 
 A queue holds the packets of one flow at one link, or at its host. The queues of hosts come first. Then come the queues
-of links that serve each queue at a rate of its own, and at last the queues of links that share a rate among them (FIFO
+of links that serve each queue at a rate of its own, and last the queues of links that share a rate among them (FIFO
 of several flows, RED, fair shares, priorities, DFC per input). A FIFO link that can never queue has no queues: its
 delay is added to the delay of the next link.
 
@@ -53,9 +53,9 @@ from dfcmodel.engine.senders import emission_memory, rate_schedules, sender_reco
 from dfcmodel.engine.settings import (
     ROUNDING,
     check_disciplines,
+    integer_and_fraction,
     nearest_steps,
     round_down,
-    whole_and_part,
     with_expected_marks,
 )
 from dfcmodel.network.callback_events import Signature, manager_signature_of
@@ -292,7 +292,7 @@ def _number_queues(
     flows, queues = np.zeros(len(scenario.flows), dtype=FLOW), np.zeros(C + 1, dtype=QUEUE)
     position = {n: i for i, n in enumerate(order)} | access_links
     next_queue, path = _set_transit(scenario, queue_of, position, times, flows, queues)
-    longest_hold = max((each.largest_hold for each in scenario.elements if isinstance(each, DelayTrace)), default=0.0)
+    longest_hold = max([trace.largest_hold for trace in _delay_traces(scenario)], default=0.0)
     ring = power_of_two(int(queues["lag"].max()) + math.ceil(longest_hold / h) + 2)
     network = Network(
         flows=flows,
@@ -324,13 +324,13 @@ def _number_queues(
 
 
 def _delay_in_steps(link: Link, h: float) -> float:
-    """Return the delay of a link in steps, whole ones with DFC, whose feedback period it is."""
+    """Return the delay of a link in steps; with DFC, whose feedback period it is, an integer."""
     if link.discipline.diffuses:
-        return whole_steps(f"delay of link {link.name}", link.delay, h)
+        return steps_of_delay(f"delay of link {link.name}", link.delay, h)
     return link.delay / h
 
 
-def whole_steps(name: str, time: float, h: float) -> int:
+def steps_of_delay(name: str, time: float, h: float) -> int:
     """Return a delay in steps; warn where it had to be rounded, refuse beyond 1 %."""
     steps = nearest_steps(name, time, h)
     error = abs(steps * h / time - 1.0)
@@ -472,7 +472,7 @@ def _set_transit(
         flows["path_end"][f], flows["exit"][f] = len(path), source
         queues["flow"][f], queues["link"][f] = f, position.get(-1 - f, -1)
     queues["origin"][:C] = origin
-    queues["lag"][:C], fraction = whole_and_part(lag)
+    queues["lag"][:C], fraction = integer_and_fraction(lag)
     queues["weight"][:C] = 1.0 - fraction
     return next_queue, np.array(path, dtype=np.int64)
 
@@ -533,19 +533,22 @@ def delayed_queues(plan: FluidPlan) -> list[DelayedQueue]:
     """
     delayed: dict[int, DelayedQueue] = {}
     scenario = plan.scenario
-    for element in scenario.elements:
-        if not isinstance(element, DelayTrace):
-            continue
-        n = scenario.link_table.names.index(element.link)
+    for trace in _delay_traces(scenario):
+        n = scenario.link_table.names.index(trace.link)
         for f, flow in enumerate(scenario.flows):
-            if (f, n) not in plan.queue_of or (element.flows and flow.name not in element.flows):
+            if (f, n) not in plan.queue_of or (trace.flows and flow.name not in trace.flows):
                 continue
             c = int(plan.network.origin[plan.queue_of[f, n]])
             if c in delayed:
                 msg = f"a second one acts on flow {flow.name!r}; use method=Packets()"
-                raise ValueError(f"elements: DelayTrace at {element.link}: {msg}")
-            delayed[c] = DelayedQueue(c, float(plan.transit_steps[c]), element)
+                raise ValueError(f"elements: DelayTrace at {trace.link}: {msg}")
+            delayed[c] = DelayedQueue(c, float(plan.transit_steps[c]), trace)
     return list(delayed.values())
+
+
+def _delay_traces(scenario: Scenario) -> list[DelayTrace]:
+    """Return the traces of delays of a scenario."""
+    return [element for element in scenario.elements if isinstance(element, DelayTrace)]
 
 
 # Rates, buffers and queue managers.
@@ -827,7 +830,7 @@ def _pause_row(plan: FluidPlan, n: int, u: int) -> Any:
     rule: Any = links[n].discipline
     row = np.zeros((), dtype=PAUSE)
     steps = max(1.0, (links[u if u >= 0 else n].delay + rule.signalling) / plan.step)
-    row["wait"], row["part"] = whole_and_part(steps)
+    row["wait"], row["part"] = integer_and_fraction(steps)
     row["pausing"], row["paused"] = plan.position[n], plan.position[u] if u >= 0 else u
     row["band"] = WHOLE
     return row
@@ -917,8 +920,8 @@ def _empty_transport(plan: FluidPlan, log: Any, holes: Any, schedule: Any) -> Tr
     """Return the memory of the ends of flows: no ACKs in flight, nothing emitted."""
     scenario, flows = plan.scenario, plan.network.flows
     forward = plan.sums_over_paths(plan.network.queues["lag"][:-1]) + flows["path_end"] - flows["path_first"] + 1
-    holds = [element.largest_hold for element in scenario.elements if isinstance(element, DelayTrace)]
-    longest = int((flows["ack_lag"] + forward).max()) + math.ceil(sum(holds) / plan.step)
+    holds = sum(trace.largest_hold for trace in _delay_traces(scenario))
+    longest = int((flows["ack_lag"] + forward).max()) + math.ceil(holds / plan.step)
     return Transport(
         acks=np.zeros((power_of_two(int(flows["ack_lag"].max()) + 1), len(flows)), dtype=ACK),
         emitted=np.zeros((emission_memory(scenario, longest, plan.step), len(flows))),

@@ -20,7 +20,7 @@ import numpy as np
 from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW, SENT, SWITCHES_FULL, Output, Span
 from dfcmodel.engine.plan import delayed_queues
 from dfcmodel.engine.senders import source_events_of
-from dfcmodel.engine.settings import round_down, whole_and_part
+from dfcmodel.engine.settings import integer_and_fraction, round_down
 from dfcmodel.network.callback_events import manager_events_of
 from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.run_tables import LAST_PART
@@ -45,7 +45,7 @@ KERNEL = "dfcmodel.engine.kernel"
 QUEUES_PER_FLOW = 32
 """The ends of a flow take about as long per step as this number of queues."""
 BLOCK = 100_000_000
-"""Queues times steps between two updates of the progress bar: some tenths of a second."""
+"""Queues times steps between two updates of the progress bar: tenths of a second."""
 
 
 class Records(NamedTuple):
@@ -235,7 +235,7 @@ def _set_rates(plan: FluidPlan, rates: Mapping[int, float]) -> None:
 
 
 def _delay_changes(plan: FluidPlan, steps: int) -> dict[int, dict[int, float]]:
-    """Return by step the new steps from queues to the next ones in a run.
+    """Return by step the new steps from queues to the next queues in a run.
 
     Times are rounded to whole steps. A delay decreases by one step per step, as packets keep their order.
     """
@@ -261,7 +261,7 @@ def _lengths(queue: DelayedQueue, h: float, steps: int) -> list[tuple[int, float
 
 
 def _set_delays(plan: FluidPlan, k: int, lengths: Mapping[int, float]) -> None:
-    """Set the steps from queues to the next ones in the state of a plan before its step ``k``.
+    """Set the steps from queues to the next queues in the state of a plan before its step ``k``.
 
     A delay does not become shorter than that of the last packet in flight.
     """
@@ -274,7 +274,7 @@ def _set_delays(plan: FluidPlan, k: int, lengths: Mapping[int, float]) -> None:
         if length < lag + 1.0 - queue["weight"]:
             rows = [wire[(k + n) % len(wire), c] for n in range(lag)]
             length = max(length, float(bisect.bisect_left(rows, last)))
-        whole, fraction = whole_and_part(length)
-        for n in range(lag, int(whole)):
+        queue_lag, fraction = integer_and_fraction(length)
+        for n in range(lag, int(queue_lag)):
             wire[(k + n) % len(wire), c] = sent
-        queue["lag"], queue["weight"] = whole, 1.0 - fraction
+        queue["lag"], queue["weight"] = queue_lag, 1.0 - fraction

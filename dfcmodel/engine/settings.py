@@ -44,9 +44,9 @@ __all__ = [
     "check_recovery",
     "contracted_delay",
     "double_steps",
+    "integer_and_fraction",
     "nearest_steps",
     "round_down",
-    "whole_and_part",
     "with_expected_marks",
 ]
 
@@ -162,7 +162,7 @@ class Fluid(Described):
     max_cpu_time: WithUnit | None = None
 
     def __post_init__(self) -> None:
-        for name in ("steps_per_delay", "most_steps_per_delay"):  # integers of NumPy become plain ones
+        for name in ("steps_per_delay", "most_steps_per_delay"):  # plain integers instead of those of NumPy
             object.__setattr__(self, name, integer(name, getattr(self, name), 1, 10_000))
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
@@ -254,17 +254,17 @@ def nearest_steps(name: str, time: float, step: float) -> int:
     return steps
 
 
-def whole_and_part(steps: Any) -> tuple[Any, Any]:
+def integer_and_fraction(steps: Any) -> tuple[Any, Any]:
     """Return the integer and the fractional part of times in steps, numbers or arrays.
 
     Examples
     --------
-    >>> [part.tolist() for part in whole_and_part([2.9999999, 3.25])]
+    >>> [part.tolist() for part in integer_and_fraction([2.9999999, 3.25])]
     [[3, 3], [0.0, 0.25]]
     """
-    whole = np.floor(np.asarray(steps) + ROUNDING).astype(np.int64)
-    fraction = steps - whole
-    return whole, np.where(fraction < ROUNDING, 0.0, fraction)
+    integer_part = np.floor(np.asarray(steps) + ROUNDING).astype(np.int64)
+    fraction = steps - integer_part
+    return integer_part, np.where(fraction < ROUNDING, 0.0, fraction)
 
 
 def round_down(amounts: Any, quantum: float) -> Any:

@@ -244,7 +244,7 @@ def _packets_inside(plan: FluidPlan, steps: int) -> Floats:
 
 
 def _imbalance(plan: FluidPlan, packets_inside: Floats) -> Floats:
-    """Return packets emitted less those delivered, lost, queued or in transit; relative, (F,)."""
+    """Return emitted packets less delivered, lost, queued and transmitted packets; relative, (F,)."""
     flows = plan.network.flows
     lost = plan.sums_over_paths(plan.network.queues["lost"])
     missing = np.abs(flows["emitted"] - (flows["delivered"] + lost + packets_inside))

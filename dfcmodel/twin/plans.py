@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.engine.settings import ROUNDING, nearest_steps, whole_and_part
+from dfcmodel.engine.settings import ROUNDING, integer_and_fraction, nearest_steps
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import SYN_WITH_DATA
 from dfcmodel.network.level_options import refuse_given
@@ -160,8 +160,8 @@ def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | 
     back = np.array([delay[list(path)].sum() for path in paths]) + access
     whole_back = np.maximum(1, np.floor(back + ROUNDING)).astype(np.int64)
     there[last] += np.maximum(0.0, back - whole_back)  # what is left of a step, as in the engine
-    lag, part = whole_and_part(there)
-    access_lag, access_part = whole_and_part(access)
+    lag, part = integer_and_fraction(there)
+    access_lag, access_part = integer_and_fraction(access)
     periods = np.maximum(1, np.round(delay)).astype(np.int64)
     feedback_phase, host_phase = _phases(scenario, periods, link_of[first], seed, phases)
     return TwinPlan(
@@ -258,7 +258,7 @@ def _pauses(scenario: Scenario, delay: Floats, step: float) -> dict[str, Any]:
             wait = max(1.0, delay[u if u >= 0 else n] + rule.signalling / step)
             rows.append((n, u if u >= 0 else len(scenario.links) - 1 - u, wait))
     pausing, paused, waits = np.array(rows).reshape(-1, 3).T
-    wait, part = whole_and_part(waits)
+    wait, part = integer_and_fraction(waits)
     return {
         "pausing": pausing.astype(np.int64),
         "paused": paused.astype(np.int64),

@@ -49,7 +49,7 @@ from dfcmodel.engine.plan import (
     finest_quantum,
     power_of_two,
     queue_types,
-    whole_steps,
+    steps_of_delay,
 )
 from dfcmodel.engine.settings import double_steps, with_expected_marks
 from dfcmodel.network.queueing.disciplines import Discipline
@@ -68,11 +68,11 @@ def plan_of(scenario: Scenario, fluid: Fluid | None = None, seed: int = 0) -> Fl
 
 
 def test_a_delay_is_rounded_to_steps_with_a_warning_up_to_one_percent() -> None:
-    assert whole_steps("delay", 0.3, 0.1) == 3
+    assert steps_of_delay("delay", 0.3, 0.1) == 3
     with pytest.warns(UserWarning, match=r"delay = 0.1005 s is rounded to 10 steps .* 0\.5 % off"):
-        assert whole_steps("delay", 0.1005, 0.01) == 10
+        assert steps_of_delay("delay", 0.1005, 0.01) == 10
     with pytest.raises(ValueError, match=r"delay = 0.102 s: must be a multiple of the step 0.01 s"):
-        whole_steps("delay", 0.102, 0.01)
+        steps_of_delay("delay", 0.102, 0.01)
 
 
 @pytest.mark.parametrize("name", ["1", "4", "6"])
