@@ -105,8 +105,8 @@ class FluidPlan:
     ----------
     scenario
         The simulated scenario, with expected marks where the settings say so.
-    steps_per_delay, step
-        Steps per delay, and the time step h in s.
+    step
+        The time step h, s.
     quantum
         Amounts of packets are multiples of it.
     min_rto
@@ -136,7 +136,6 @@ class FluidPlan:
     """
 
     scenario: Scenario
-    steps_per_delay: int
     step: float
     quantum: float
     min_rto: float
@@ -157,10 +156,14 @@ class FluidPlan:
     feedback: Feedback = field(init=False)
 
     @property
+    def link_indices(self) -> list[int]:
+        """Index in the scenario of each link of the kernel, of an access link the first link of its flow, (L + S,)."""
+        return [*self.order, *self.scenario.routes.first[self.shaped].tolist()]
+
+    @property
     def links(self) -> list[Link]:
-        """The links of the kernel, (L + S,): an access link is like the first link of its flow."""
-        first = self.scenario.routes.first
-        return [self.scenario.links[n] for n in (*self.order, *(int(first[f]) for f in self.shaped))]
+        """The links of the kernel, (L + S,); an access link is like the first link of its flow."""
+        return [self.scenario.links[n] for n in self.link_indices]
 
     def queues_at(self, i: int) -> slice:
         """Return the queues of a link of the kernel."""
@@ -275,6 +278,8 @@ def _number_queues(
 
     ``times``: delays of the links of the scenario and half transmission times, steps.
     """
+    # 1. The order in which links are served. 2. The queues of each link, and the FIFO queues that they form.
+    # 3. The steps between queues, which depend on the order. 4. Memory for the packets in flight.
     types = queue_types(scenario)
     per_flow = [n for n, kind in enumerate(types) if kind == PER_FLOW_RATE]
     sharing = [n for n, kind in enumerate(types) if kind not in (None, PER_FLOW_RATE)]
@@ -306,7 +311,6 @@ def _number_queues(
     )
     return FluidPlan(
         scenario=scenario,
-        steps_per_delay=fluid.steps_per_delay,
         step=h,
         quantum=quantum,
         min_rto=float(scenario.min_rto) if fluid.timeouts else math.inf,
@@ -646,11 +650,10 @@ def _dfc_tables(plan: FluidPlan, rng: np.random.Generator) -> dict[str, Any]:
     uses_dfc = [link.discipline.diffuses for link in links]
     by_input = any(link.discipline.queue_per == "input" for link in links)
     per_flow = [uses_dfc[i] and not (by_input and i < L) for i in range(len(links))]
-    indices = [*plan.order, *(int(scenario.routes.first[f]) for f in plan.shaped)]
     periods: dict[int, list[list[int]]] = {}
-    for i, link in enumerate(links):
+    for i, (n, link) in enumerate(zip(plan.link_indices, links, strict=True)):
         if law := dfc_of(link.discipline):
-            period = max(1, round(plan.delays[indices[i]]))
+            period = max(1, round(plan.delays[n]))
             slots = periods.setdefault(period, [[] for _ in range(period)])
             node = link.target if i < L else link.source
             slots[int(phase[node] * period) if law.phases == "random" else 0].append(i)
