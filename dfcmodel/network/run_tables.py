@@ -71,16 +71,16 @@ def drop_table(
     Parameters
     ----------
     flow, link, ack
-        Flow and link of each hop, and whether the hop carries ACKs, (H,). Hops with a negative link, which are not links
-        of the scenario, have no rows.
+        Flow and link of each hop, and whether the hop carries ACKs, (H,). Hops with a negative link, which is not a link of
+        the scenario, have no rows.
     packets, first
         Dropped packets, and the time of the first drop in s, by hop and cause, (H, C) for the first C of `CAUSES`.
 
     Examples
     --------
-    >>> flow, link = np.array([0, 0]), np.array([4, 7])
-    >>> packets, first = np.array([[0.0, 0.0], [1.5, 2.0]]), np.array([[np.nan, np.nan], [0.3, 0.1]])
-    >>> drop_table(flow, link, np.zeros(2), packets, first).tolist()
+    >>> flow, link = np.zeros(3, dtype=int), np.array([-1, 4, 7])
+    >>> packets, first = np.array([[1.0, 0.0], [0.0, 0.0], [1.5, 2.0]]), np.array([[0.2, 0.0], [0.0, 0.0], [0.3, 0.1]])
+    >>> drop_table(flow, link, np.zeros(3), packets, first).tolist()
     [(0, 7, 0, 0, 1.5, 0.3), (0, 7, 1, 0, 2.0, 0.1)]
     """
     hop, cause = np.nonzero((packets > 0) & (link >= 0)[:, np.newaxis])
