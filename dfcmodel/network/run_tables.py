@@ -71,8 +71,8 @@ def drop_table(
     Parameters
     ----------
     flow, link, ack
-        Flow and link of each hop, and whether the hop carries ACKs, (H,). Hops with a negative link, which is not a link of
-        the scenario, have no rows.
+        Flow and link of each hop, and whether the hop carries ACKs, (H,). Hops with a negative link (no link of
+        the scenario) have no rows.
     packets, first
         Dropped packets, and the time of the first drop in s, by hop and cause, (H, C) for the first C of `CAUSES`.
 
