@@ -76,10 +76,9 @@ def _svg_of(figure: Figure) -> str:
 
 @contextlib.contextmanager
 def _measured_once(panels: Sequence[Axes]) -> Iterator[None]:
-    """Measure the ticks, labels and titles around axes once while a figure is laid out.
+    """Measure the ticks, labels and titles around axes once while a figure is laid out, where they move with the axes.
 
-    Matplotlib measures them again after it has moved the axes, since ticks may change with the size of the axes. Axes
-    differ from that layout by less than half a line of text.
+    Matplotlib measures them again after it has moved the axes. Axes differ from that layout by less than half a line of text.
     """
     for axes in panels:
         vars(axes)["get_tightbbox"] = _Margins(axes)
@@ -91,23 +90,35 @@ def _measured_once(panels: Sequence[Axes]) -> Iterator[None]:
 
 
 class _Margins:
-    """Bounding box of axes with their decorations; the margins are measured by the first call."""
+    """Bounding box of axes with their decorations, whose margins are measured again only after they may have changed."""
 
     def __init__(self, axes: Axes) -> None:
         self._axes, self._measure = axes, axes.get_tightbbox
         self._margins: NDArray[np.float64] | None = None
+        self._ticks: list[list[float]] = []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         from matplotlib.transforms import Bbox
 
-        inner = np.array(self._axes.bbox.extents)
-        if self._margins is None:
+        inner, ticks = np.array(self._axes.bbox.extents), self._major_ticks()
+        if self._margins is None or ticks != self._ticks or self._has_legend_outside():
             box = self._measure(*args, **kwargs)
             if box is None:
                 return None
-            self._margins = box.extents - inner
+            self._margins, self._ticks = box.extents - inner, ticks
             return box
         return Bbox.from_extents(*(inner + self._margins))
+
+    def _major_ticks(self) -> list[list[float]]:
+        return [np.asarray(axis.get_majorticklocs()).tolist() for axis in (self._axes.xaxis, self._axes.yaxis)]
+
+    def _has_legend_outside(self) -> bool:
+        """Return whether a legend reaches beyond the axes, by a length that may depend on their size."""
+        legend = self._axes.get_legend()
+        if legend is None:
+            return False
+        box, inner = legend.get_window_extent(), self._axes.bbox
+        return bool(box.x0 < inner.x0 or box.x1 > inner.x1 or box.y0 < inner.y0 or box.y1 > inner.y1)
 
 
 @functools.cache
