@@ -1,4 +1,4 @@
-"""What models compute for claims, kept on disk: once for all processes, and for later calls. Quick results are kept in the process alone.
+"""What models compute for claims, kept on disk: once for all processes, and for later calls.
 
 A result is kept under the function and its arguments, with the hash of what else it is made from: the code
 that its module uses (`validation.judgements.code_hashes`), and the versions of Python and of the libraries.
@@ -13,7 +13,6 @@ import hashlib
 import importlib.metadata
 import inspect
 import platform
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -27,8 +26,6 @@ T = TypeVar("T")
 
 LIBRARIES = ("numpy", "scipy", "numba", "pandas", "matplotlib")
 FOLDER = "computed"
-MIN_SECONDS_ON_DISK = 0.005
-"""CPU time above which a result is kept on disk; others are computed again in about the time of writing and reading them."""
 _memory: dict[str, Any] = {}
 
 
@@ -76,10 +73,8 @@ def _of_disk(function: Callable[..., T], asked: str, arguments: inspect.BoundArg
     cached = pickles.read(name, key)
     if isinstance(cached, _Cached):
         return cached.result  # type: ignore[no-any-return]
-    start = time.process_time()
     result = function(*arguments.args, **arguments.kwargs)
-    if time.process_time() - start >= MIN_SECONDS_ON_DISK:
-        pickles.write(name, key, _Cached(result))
+    pickles.write(name, key, _Cached(result))
     return result
 
 

@@ -167,7 +167,6 @@ def test_claims_are_checked_side_by_side_in_forked_workers(monkeypatch, tmp_path
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(keeping, "_memory", {})
-    monkeypatch.setattr(keeping, "MIN_SECONDS_ON_DISK", 0.0)
     return tmp_path / "computed"
 
 
