@@ -196,16 +196,6 @@ def test_one_computation_serves_all_ways_to_ask_and_all_processes(asked) -> None
     assert calls == [3.0, 3.0]
 
 
-def test_quick_results_are_kept_in_the_process_alone(asked, folder: Path, monkeypatch) -> None:
-    calls, square = asked
-    monkeypatch.setattr(keeping, "MIN_SECONDS_ON_DISK", 10.0)
-    assert square(3.0) == square(3.0) == 9.0
-    assert not folder.exists()
-    another_process()
-    assert square(3.0) == 9.0
-    assert calls == [3.0, 3.0]
-
-
 def test_what_is_incomplete_is_computed_again(asked, folder: Path) -> None:
     calls, square = asked
     square(3.0)
