@@ -664,12 +664,15 @@ class _Reader:
                 local[key] = Name(f"{name}.{key}", parameter.line)
                 self._add_constant(program, f"{name}.{key}", self._read_parameter(parameter))
         rate = self.formulas.read(law, where, local)
-        changes = self._read_changes(reaction, where)
-        needed = tuple(self._species_with_condition(changes, rate))
+        taken, changes = self._read_changes(reaction, where)
+        needed = tuple(self._species_with_condition(taken, rate))
         fits, exceeds = self.within_limits, []
         for species in needed:
             fits = _conjunction(fits, Chain(Name(species, 1), ((">", Literal(0, 1)),), 1))
         has_reactants = fits
+        returned = self._returned_reactants(taken, changes, rate)
+        for species, amount in returned.items():
+            fits = _conjunction(fits, Chain(Name(species, 1), ((">=", Literal(amount, 1)),), 1))
         for species, change in changes.items():
             limit = self.counts[species][1]
             if change > 0 and limit is not None:
@@ -686,6 +689,11 @@ class _Reader:
             self.reversible[number] = rate
         plain = Command("", fits, (Branch(rate, step),), number)
         yield from ((plain,) if self.trigger is None else split_by_trigger(plain, changes, self.trigger))
+        for species, amount in returned.items():  # leaves the range: the error of a law that is positive there
+            short = Chain(Name(species, 1), (("<", Literal(amount, 1)),), 1)
+            negative_amount = Chain(Name(species, 1), (("-", Literal(amount, 1)),), 1)
+            shortage = Branch(rate, (Assignment(species, negative_amount, number),))
+            yield Command("", _conjunction(has_reactants, short), (shortage,), number)
         if needed:  # without reactants the reaction is disabled, but a negative law is refused in such states as well
             is_exhausted = _disjunction(Chain(Name(species, 1), (("=", Literal(0, 1)),), 1) for species in needed)
             negative = Chain(rate, (("<", Literal(0, 1)),), 1)
@@ -705,8 +713,8 @@ class _Reader:
         cleared = [Assignment(species, Literal(0, 1), line) for species in self.counts]
         return (*cleared, Assignment(OUTSIDE, Literal(True, 1), line))
 
-    def _species_with_condition(self, changes: Mapping[str, int], rate: Expression) -> Iterator[str]:
-        """Yield consumed species on which the law depends without vanishing at zero molecules.
+    def _species_with_condition(self, taken: Mapping[str, int], rate: Expression) -> Iterator[str]:
+        """Yield reactants on which the law depends without vanishing at zero molecules.
 
         A piecewise law is often positive there. Laws that do not depend on a reactant get no condition: they are
         refused.
@@ -717,13 +725,26 @@ class _Reader:
             names |= unvisited
             unvisited = {n for rule in unvisited & self.rules.keys() for n in names_in(self._read_rule(rule))}
             unvisited -= names
-        for name, change in changes.items():
-            if change < 0 and name in names and not vanishes_without(rate, name):
+        for name in taken:
+            if name in names and not vanishes_without(rate, name):
                 yield name
 
-    def _read_changes(self, reaction: Element, where: str) -> dict[str, int]:
-        """Return the change of each species' amount by a reaction, by name, without zeros."""
+    @staticmethod
+    def _returned_reactants(taken: Mapping[str, int], changes: Mapping[str, int], rate: Expression) -> dict[str, int]:
+        """Return the amounts of reactants that products give back, whose shortage the changes alone do not show.
+
+        A law that vanishes without a single molecule needs no condition.
+        """
+        return {
+            name: amount
+            for name, amount in taken.items()
+            if amount > max(-changes.get(name, 0), 0) and not (amount == 1 and vanishes_without(rate, name))
+        }
+
+    def _read_changes(self, reaction: Element, where: str) -> tuple[dict[str, int], dict[str, int]]:
+        """Return a reaction's amounts of reactants, and the changes of all amounts, by species, without zeros."""
         changes: dict[str, int] = {}
+        taken: dict[str, int] = {}
         for kind, sign in (("listOfReactants", -1), ("listOfProducts", 1), ("listOfModifiers", 0)):
             references: list[Element] = reaction.findall(f"{kind}/*")
             for reference in references:
@@ -741,9 +762,11 @@ class _Reader:
                     raise self.error(where, message)
                 if name in self.counts:
                     changes[name] = changes.get(name, 0) + sign * int(amount)
+                    if sign < 0:
+                        taken[name] = taken.get(name, 0) + int(amount)
                 elif name not in self.fixed:
                     raise self.error(where, f"{name!r} has an assignment rule: reactions cannot change it")
-        return {name: change for name, change in changes.items() if change}
+        return {name: n for name, n in taken.items() if n}, {name: n for name, n in changes.items() if n}
 
 
 def _conjunction(one: Expression, other: Expression) -> Expression:

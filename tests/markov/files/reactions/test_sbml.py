@@ -588,6 +588,50 @@ def test_a_reaction_needs_its_reactants(read):
             read(network(SPECIES.format("X", 5), pairs), limits=limits).chain  # noqa: B018
 
 
+@pytest.mark.parametrize("limits", [{"X": 60, "S": 9}, None])
+@pytest.mark.parametrize(
+    ("before", "after", "law", "start"),
+    [
+        ({"X": 2, "S": 1}, {"X": 3}, times(X, X, "<ci>S</ci>"), 2),
+        ({"X": 2}, {"X": 1}, apply("power", X, TWO), 5),
+        ({"X": 1, "S": 1}, {"X": 1}, times("<cn>3</cn>", "<ci>S</ci>"), 2),
+    ],
+)
+def test_a_reactant_that_a_product_returns_is_needed_too(
+    read: Any, before: dict[str, int], after: dict[str, int], law: str, start: int, limits: Any
+) -> None:
+    """The change of 2X + S -> 3X has no X, and that of X + S -> X neither: the law alone must know that X is taken."""
+    loss = reaction("loss", {"X": 1}, {}, X)
+    text = network(SPECIES.format("X", start) + SPECIES.format("S", 3), reaction("r", before, after, law) + loss)
+    with pytest.raises(FileError, match=r"reaction 'r': .*from state .*X \(X - 1\)"):
+        read(text, limits=limits).chain  # noqa: B018
+
+
+def test_a_returned_reactant_of_which_there_is_none_disables_the_reaction(read: Any) -> None:
+    """A law that depends on it, and is positive without it: X + S -> X at S (1 + X), from X = 2 and S = 3."""
+    law = times("<ci>S</ci>", apply("plus", "<cn>1</cn>", X))
+    rules = reaction("r", {"X": 1, "S": 1}, {"X": 1}, law) + reaction("loss", {"X": 1}, {}, X)
+    chain = read(network(SPECIES.format("X", 2) + SPECIES.format("S", 3), rules)).chain
+    exits = {
+        (int(x), int(s)): -diagonal
+        for x, s, diagonal in zip(chain.states.X, chain.states.S, chain.Q.diagonal(), strict=True)
+    }
+    assert exits == {(x, s): x + (s * (1 + x) if x else 0) for x in range(3) for s in range(4)}
+
+
+def test_reactants_that_a_law_knows_cost_nothing(read: Any) -> None:
+    """2X -> 3X at X (X - 1) / 2 has the states and rates of -> X at the same rate (Schloegl's model)."""
+    pairs = times("<cn>0.5</cn>", X, apply("minus", X, "<cn>1</cn>"))
+    triples = times("<cn>0.25</cn>", X, apply("minus", X, "<cn>1</cn>"), apply("minus", X, TWO))
+    down = reaction("down", {"X": 3}, {"X": 2}, triples)
+    both = [
+        read(network(SPECIES.format("X", 2), BIRTH + DEATH + down + up, MU), limits=None)
+        for up in (reaction("up", {"X": 2}, {"X": 3}, pairs), reaction("up", {}, {"X": 1}, pairs))
+    ]
+    first, second = (stationary(model) for model in both)
+    assert first["X"] == pytest.approx(second["X"], rel=1e-9)
+
+
 A, B = "<ci>A</ci>", "<ci>B</ci>"
 ONE = "<cn>1</cn>"
 
