@@ -188,7 +188,7 @@ FILTERS = (
 COMPARED = ("<", "<=", ">", ">=")
 BINARY = ("U", "W", "R")
 BEYOND_CSL = "a path formula beyond CSL (LTL)"
-LTL = f"{BEYOND_CSL}: X, F, G, U, W or R of sets of states is expected"
+LTL = f"{BEYOND_CSL}: X, F, G, U, W or R of sets of states is expected; a variable of such a name goes in parentheses"
 
 
 PROPERTY_GRAMMAR = (
@@ -398,9 +398,12 @@ class _Parser(ExpressionParser):
             cursor.expect("=")
             cursor.expect("?")
         cursor.expect("[")
-        of: Any = self.expression() if kind == "S" else self._read_path() if kind == "P" else self._read_reward_path()
-        start, how = None, []
+        of = self._read_formula(kind)
+        start: Any = None
+        how: list[str] = []
         while cursor.accept("{"):
+            if how if cursor.at("min", "max") else start is not None:
+                raise cursor.error("a second {...} of its kind: must be one set of states, and one of {min} and {max}")
             if cursor.at("min", "max"):
                 how.append(cursor.take().text)
             else:
@@ -411,6 +414,26 @@ class _Parser(ExpressionParser):
         cursor.take()
         options = token.line, reward, start, tuple(how), written
         return Operator(kind, sign, threshold, of, *options)
+
+    def _read_formula(self, kind: str) -> Any:
+        """Read what stands in the brackets of an operator and return its tree.
+
+        Raises
+        ------
+        FileError
+            For a malformed formula; it names a path operator in a set of states, which is read as a name at first.
+        """
+        cursor, begin = self.cursor, self.cursor.index
+        try:
+            return self.expression() if kind == "S" else self._read_path() if kind == "P" else self._read_reward_path()
+        except FileError as error:
+            begin += kind != "S"  # the operator of the path itself
+            nested = [n for n in range(begin, cursor.index) if any(self._at_path(sign, n) for sign in "XFG")]
+            nested += [cursor.index] if cursor.at(*BINARY) else []
+            if BEYOND_CSL in error.reason or not nested:
+                raise
+            reason = f"{error.reason}; {cursor.tokens[nested[-1]].text!r} in a set of states makes {BEYOND_CSL}"
+            raise FileError((error.file, error.line), reason) from None
 
     def _reward_number(self, text: str) -> int:
         """Return the number of a reward structure; FileError for other texts."""
@@ -472,12 +495,12 @@ class _Parser(ExpressionParser):
             raise cursor.error(LTL)
         return self._read_binary(RANKS["=>"])
 
-    def _at_path(self, sign: str) -> bool:
-        """Return whether the path operator ``sign`` follows, not a variable of that name."""
-        cursor = self.cursor
-        if not cursor.at(sign):
+    def _at_path(self, sign: str, index: int | None = None) -> bool:
+        """Return whether the path operator ``sign`` follows, or stands at an index, not a variable of that name."""
+        tokens, index = self.cursor.tokens, self.cursor.index if index is None else index
+        if tokens[index].text != sign:
             return False
-        after = cursor.peek()
+        after = tokens[min(index + 1, len(tokens) - 1)]
         starts = after.kind in ("name", "number", "text") and after.text not in BINARY
         return starts or after.text in ("(", "!", "[", "<=", "<", ">=", ">", "=")
 
