@@ -315,6 +315,8 @@ MAX_SECONDS = 60.0
 """Default of ``max_seconds``, in s."""
 FIRST_PREDICTION = 2.0
 """Time in s before the first prediction: earlier ones vary too much."""
+WAIT_FOR_DECAY = 0.1
+"""Part of the limit for which terms that do not decay yet are not taken for ones that never do."""
 
 _limit: ContextVar[float | None] = ContextVar("time_limit", default=None)
 
@@ -357,7 +359,7 @@ class Prediction:
             if done > steps and 0.0 < distance < first and tolerance > 0.0:
                 per_step = math.log(first / distance) / (done - steps)
                 remaining = min(remaining, max(math.log(distance / tolerance), 0.0) / per_step)
-            else:
+            elif done <= steps or elapsed < WAIT_FOR_DECAY * self._limit:
                 return  # no decay yet
         seconds, limit = elapsed * (1.0 + remaining / done), self._limit
         if seconds > limit:

@@ -139,9 +139,8 @@ class Checker:
                 reached = evolved.values[0, :-2]
                 error = evolved.relative[0] * (1.0 + 8.0 * U) * reached + evolved.absolute[0]
                 return np.clip(reached, 0.0, 1.0), error
-        separate: tuple[float, float] | None = None
         row = -1 if state is None or not running[state] else int(running[:state].sum())
-        if row >= 0 and jumps.rate * time * part.nnz > MAX_PRODUCTS:
+        if is_long := row >= 0 and jumps.rate * time * part.nnz > MAX_PRODUCTS:
             separate = self._probability_from_state(row, sets, time, avoided=rewards[-2] == 0.0)
             if separate is not None:
                 values, error = np.full((2, len(rewards) - 2), 0.5)
@@ -159,7 +158,7 @@ class Checker:
         self.settled |= result.settled
         error = np.full(len(rewards) - 2, result.error + self._summation_error(result.steps))
         values = np.clip(result.values[:-2], 0.0, 1.0)
-        if row >= 0 and error[row] > MAX_RELATIVE_ERROR * values[row]:
+        if row >= 0 and not is_long and error[row] > MAX_RELATIVE_ERROR * values[row]:
             separate = self._probability_from_state(row, sets, time, avoided=rewards[-2] == 0.0)
             values[row], error[row] = separate or (values[row], error[row])
         return values, error

@@ -32,7 +32,7 @@ import scipy.sparse as sp
 
 from hopflow.fork_safety import cached_property
 from markov.computing.matrices import leads_to, off_diagonal
-from markov.computing.resources import Counter
+from markov.computing.resources import Counter, Prediction
 from markov.computing.rounding import WIDE_U, U
 from markov.proofs.bounded import Bounded
 from markov.time.absorbing import Absorbing
@@ -230,6 +230,7 @@ class PowerSums:
                 decay = slowest_decay(self._system)
                 if decay is not None and decay.high <= MAX_DECAY_RATIO * self.rate:
                     self._decay = decay
+        begin, prediction = len(self), Prediction()
         with Counter("powers of the jump matrix") as bar:
             while self._needs_more(count):
                 if len(self) >= MAX_POWERS:
@@ -239,6 +240,9 @@ class PowerSums:
                     self._advance()
                 self._check_spread()
                 bar.show(len(self))
+                if self._needs_more(count):
+                    distances = {"survival": (self._table[0][-1], NEGLIGIBLE_SURVIVAL)}
+                    prediction.check(len(self) - begin, count - len(self), distances)
 
     def _needs_more(self, count: int) -> bool:
         """Whether the table has fewer than ``count`` powers and no proved tail, and the mass is not exhausted."""

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from hopflow import Status
+from hopflow.kernels.stopwatch import Stopwatch
 from markov import read_prism, transient
+from markov.computing import resources
 from markov.errors import FileError, UndecidedError
 from tests.markov.files.conftest import QUEUE_BESIDE, model_of
 
@@ -326,6 +328,21 @@ def test_far_times_have_long_run_values(tmp_path: Path, time: str, top: int) -> 
         assert abs(found.value - expected) <= found.error_bound + 1e-12 * expected
         assert found.error_bound <= 1e-7 * expected
         assert found.reason == "long-run values, which are reached within the bound before the time"
+
+
+def test_powers_from_one_state_respect_the_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond `csl.MAX_PRODUCTS` only the initial state has a value, from powers of one vector: 4e6 for this walk."""
+    monkeypatch.setattr(resources, "FIRST_PREDICTION", 0.05)
+    text = """ctmc
+module walk n : [0..999] init 0;
+  [] n < 999 -> 1000 : (n' = n + 1);
+  [] n > 0 -> 1000 : (n' = n - 1);
+endmodule
+"""
+    watch = Stopwatch()
+    with pytest.raises(ValueError, match=r"about .* s for .* products .*, more than max_seconds = 0.3: "):
+        model_of(tmp_path, text).property("P=? [ F<=2000 n=999 ]", max_seconds=0.3)
+    assert watch.seconds() < 30.0  # without a limit: minutes
 
 
 @pytest.mark.slow
