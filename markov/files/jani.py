@@ -703,6 +703,9 @@ class _Reader(JaniReader):
             self.entry(self.check_keys(e, "element", "system.elements"), "automaton", "system.elements", str)
             for e in elements
         ]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            message = f"automaton {repeated[0]!r} stands there twice: must be copies with names of their own"
+            raise self.error("system.elements", message)
         parts = tuple(Composition("module", (name,)) for name in names)
         vectors = []
         for k, sync in enumerate(self.optional_list(system, "syncs", "system")):

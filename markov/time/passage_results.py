@@ -337,8 +337,11 @@ class Passage(TimeResult):
 
     def _answers(self) -> dict[str, object]:
         """Return the rows of the summary on the set, probability, mean and standard deviation."""
+        inside = math.fsum(self.start[self.target])
+        within = f"with probability {inside:.6g}: the time is 0 then, not that of a return"
         return {
             "states": f"{self.chain.size}, {int(self.target.sum())} of them in the set",
+            **({"start in the set": within} if inside > 0.0 else {}),
             "probability": f"{self.probability:.10g} +- {self.probability_error:.1e}",
             "mean": f"{self.mean:.10g} +- {self.mean_error:.1e}",
             "standard deviation": f"{self.standard_deviation:.6g}",

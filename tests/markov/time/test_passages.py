@@ -245,3 +245,11 @@ def test_a_rare_end_has_an_interval_too() -> None:
     assert found.decay_rate.lower * (1 - 1e-9) <= 1.0 / mean <= found.decay_rate.upper * (1 + 1e-9)
     assert 0.0 < found.decay_rate.lower <= found.decay_rate.value
     assert "decay rate" in repr(found)
+
+
+def test_a_start_in_the_set_is_named() -> None:
+    """The time is then 0: whoever asks for a return must start behind the first jump."""
+    Q = np.array([[-1.0, 1.0], [2.0, -2.0]])
+    assert "start in the set" not in str(passage(Q, to=0, start=np.array([0.0, 1.0])))
+    text = " ".join(str(passage(Q, to=0, start=np.array([0.25, 0.75]))).split())
+    assert "start in the set with probability 0.25: the time is 0 then, not that of a return" in text

@@ -550,6 +550,7 @@ def test_keys_that_are_unknown_or_doubled_and_undeclared_actions_are_named(tmp_p
         ('"jani-version": 1', '"jani-version": 2', "jani-version: 2: must be 1"),
         ('"destinations": [{', '"destinations": [{"probability": {"exp": 0.5}, ', "destinations: probabilities sum to 0.5: must be 1"),
         ('"elements"', '"unheard": 1, "elements"', "system: 'unheard' is not read"),
+        ('"elements": [', '"elements": [{"automaton": "queue"}, ', "automaton 'queue' stands there twice: must be copies"),
     ):  # fmt: skip
         assert old in text
         path.write_text(text.replace(old, new))
