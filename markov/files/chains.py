@@ -89,6 +89,8 @@ class ListedStates(ByValue):
         Values of further variables, which are no components of the states, shape (states,), by name.
     state_rewards
         As ``reward_arrays``, without rewards of transitions.
+    default_start
+        Whether the first state is the initial one of properties where none is marked.
     """
 
     name: str
@@ -101,6 +103,7 @@ class ListedStates(ByValue):
     loops: Vector
     variables: Mapping[str, NDArray[Any]]
     state_rewards: Mapping[str, Vector]
+    default_start: bool
 
     @cached_property
     def chain(self) -> MarkovChain:
@@ -176,7 +179,11 @@ class FileChain(ChainModel):
     def start(self) -> Any:
         """Return the initial state; None unless there is exactly one."""
         initial = self.source.initial_states
-        return self._space.state(self.source.codes[:, initial[0]]) if len(initial) == 1 else None
+        return self.state_of(int(initial[0])) if len(initial) == 1 else None
+
+    def state_of(self, index: int) -> Any:
+        """Return a state of the file from its index."""
+        return self._space.state(self.source.codes[:, index])
 
     @property
     def constants(self) -> dict[str, Any]:

@@ -236,7 +236,7 @@ def apply_filter(
     chosen
         The states of the filter; None: all states, or the initial states for ``default`` and ``state``.
     initial
-        Indices of the initial states.
+        Indices of the initial states; empty of a file that marks none.
     location
         File and line, in messages.
 
@@ -253,6 +253,10 @@ def apply_filter(
     n = len(values.surely) if isinstance(values, Truth) else len(values.values)
     if chosen is None:
         indices = initial if how in ("default", "state") else np.arange(n)
+        if not len(indices) and how == "default" and _is_equal_everywhere(values):
+            indices = np.arange(n)
+        if not len(indices):
+            raise FileError(location, "the file marks no initial state: use a filter, such as filter(max, ...)")
         marks = np.zeros(n, dtype=bool)
         marks[indices] = True
         chosen = Truth.exactly(marks)
@@ -269,6 +273,13 @@ def apply_filter(
     if isinstance(values, Truth):
         return _truth_values(how, values, indices)
     return _reduce(how, values, indices, location)
+
+
+def _is_equal_everywhere(values: Enclosure) -> bool:
+    """Return whether all states have the same number or the same decided truth value."""
+    if isinstance(values, Truth):
+        return bool(values.surely.all() or not values.possibly.any())
+    return bool(values.values.max() == values.values.min())
 
 
 def _reduce_truth(how: str, values: Truth, chosen: Truth) -> FilterValue:

@@ -35,7 +35,7 @@ from markov.files.chains import FileChain, ListedStates
 from markov.files.language import FileError
 from markov.files.models import FileModel, program_of_list
 from markov.files.parsing import decimal, read_text
-from markov.files.umb import read_umb, write_umb
+from markov.files.umb import initial_states_of, read_umb, write_umb
 from markov.models.measures import functionals
 from markov.models.spaces import Space
 from markov.selections import as_chain
@@ -109,7 +109,8 @@ class ExplicitModel(ByValue):
         """The chain as a `FileModel`, whose method `property` evaluates CSL on it.
 
         Variables are the components of states and the variables of a ``.sta`` file, or ``state``, the number of the
-        state. A file without the label ``init`` begins in state 0, as in PRISM.
+        state. A ``.tra`` file without the label ``init`` begins in state 0, as in PRISM; of ``.umb`` without an initial
+        state, properties need a filter.
         """
         source = self.chain.model.source if isinstance(self.chain.model, FileChain) else None
         if not isinstance(source, ListedStates):
@@ -225,6 +226,7 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         loops=loops,
         variables=variables,
         state_rewards=of_states,
+        default_start=True,
     )
     return ExplicitModel(listed.chain, labels, next(iter(rewards.values()), None))
 
@@ -586,18 +588,24 @@ def _read_matrix_market(path: Path) -> sp.csr_matrix:
 
 @validate_parameters
 def write_explicit(model: Any, path: str | Path, *, exact: bool = param(False)) -> None:
-    """Write a chain as ``.tra``, with ``.lab`` where the model has labels; as ``.umb`` or as ``.mtx``.
+    """Write a chain as ``.tra``, with ``.lab`` where the model has a start or labels; as ``.umb`` or as ``.mtx``.
 
     Parameters
     ----------
     model
         As for `stationary`.
     path
-        Where to; its ending says the format. Rates in ``.tra`` and ``.mtx`` are read back exactly.
-        ``.umb`` has labels, rewards and values of variables too.
+        Where to; its ending says the format. Rates in ``.tra`` and ``.mtx`` are read back exactly. The label ``init``
+        in ``.lab`` has the initial states. ``.umb`` has labels, rewards and values of variables too.
     exact
         Of ``.umb``: rationals, with which rates are read back exactly. Otherwise exit rates and
         probabilities are float64, and the rates that they make differ by some rounding.
+
+    Raises
+    ------
+    ValueError
+        For another ending; for a ``.sta``, ``.lab``, ``.srew`` or ``.trew`` file beside ``.tra``, which would be read
+        with it; for a model whose label ``init`` is not of its initial states.
 
     Examples
     --------
@@ -632,9 +640,8 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = param(False)) 
     triples = zip(rates.row.tolist(), rates.col.tolist(), rates.data.tolist(), strict=True)
     lines += [f"{x} {y} {rate!r}" for x, y, rate in triples]
     files = {path: lines}
-    measures = {} if chain.model is None else functionals(chain.model, chain.table)
-    means = {name: m.of for name, m in measures.items() if m.over is None and m.of.ndim == 1}
-    labels = {name: of != 0.0 for name, of in means.items() if np.isin(of, (0.0, 1.0)).all()}
+    labels = _labels_to_write(chain)
+    _refuse_companions(path, writes_labels=bool(labels))
     if labels:
         names = list(labels)
         files[path.with_suffix(".lab")] = lines = [" ".join(f'{k}="{name}"' for k, name in enumerate(names))]
@@ -646,6 +653,29 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = param(False)) 
         for file, text in files.items():
             scratch = stack.enter_context(replacing(file))
             scratch.write_text("\n".join(text) + "\n", encoding="utf-8")
+
+
+def _labels_to_write(chain: MarkovChain) -> dict[str, NDArray[np.bool_]]:
+    """Return the labels of a ``.lab`` file by name: ``init``, where the chain has a start, and those of the model."""
+    measures = {} if chain.model is None else functionals(chain.model, chain.table)
+    means = {name: m.of for name, m in measures.items() if m.over is None and m.of.ndim == 1}
+    labels = {name: of != 0.0 for name, of in means.items() if np.isin(of, (0.0, 1.0)).all()}
+    initial = initial_states_of(chain)
+    if not initial.any():
+        return labels
+    if not np.array_equal(labels.pop("init", initial), initial):
+        raise ValueError("model: its label 'init' is not of its initial states, whose label that is in .lab: rename it")
+    return {"init": initial} | labels
+
+
+def _refuse_companions(path: Path, *, writes_labels: bool) -> None:
+    """Raise ValueError for files beside a ``.tra`` file that would be read as of its chain, and are of another one."""
+    companions = [path.with_suffix(".sta"), *([] if writes_labels else [path.with_suffix(".lab")])]
+    companions += [file for files in _reward_files(path) for file in files]
+    for file in companions:
+        if file.is_file():
+            reason = f"{file.name} lies beside it, and would be read with it"
+            raise ValueError(f"path = {str(path)!r}: {reason}: remove it, or choose another name")
 
 
 def to_networkx(model: Any) -> nx.DiGraph[int]:

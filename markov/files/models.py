@@ -373,8 +373,10 @@ class FileModel:
     def _exploration(self) -> tuple[StateSpace, tuple[TimedJump, ...]]:
         """The reachable states and the timed events as jumps, explored on first use."""
         self._check_names(self._property_constants)
-        if (listed := self.program.listed) is not None:  # state 0 is the default start
-            starts = listed.initial_states if len(listed.initial_states) else np.zeros(1, np.int64)
+        if (listed := self.program.listed) is not None:
+            starts = listed.initial_states
+            if listed.default_start and not len(starts):
+                starts = np.zeros(1, np.int64)
             states = Batch(listed.codes, self.instance.numbers(listed.codes))
             no_steps = np.zeros((0, len(listed.loops)))
             return StateSpace(self.instance, states, listed.chain.Q, listed.loops, starts, {}, no_steps), ()

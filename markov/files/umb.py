@@ -25,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import hopflow
+from hopflow.checks import count_of
 from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal, rank_of, with_diagonal
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["CHAIN", "MAX_VALUE_BITS", "read_umb", "write_umb"]
+__all__ = ["CHAIN", "MAX_VALUE_BITS", "initial_states_of", "read_umb", "write_umb"]
 
 # --------------------------------------------------------------------------------------------- reading
 
@@ -199,6 +200,10 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
     labels = {name: of[order] for name, of in labels.items()}
     rewards = {name: of[order] for name, of in rewards.items()}
     initial = archive.truths("state-is-initial.bin", n)[order]
+    announced = archive.section("transition-system").get("#initial-states", int(initial.sum()))
+    if type(announced) is not int or announced != initial.sum():
+        marked = count_of(int(initial.sum()), "state")
+        raise archive.error(f"state-is-initial.bin: marks {marked}, and #initial-states = {announced!r}")
     is_loop = sources == targets
     loops = np.bincount(sources[is_loop], rates[is_loop], n)[order].astype(np.float64)
     listed = ListedStates(
@@ -212,6 +217,7 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
         loops=loops,
         variables={},
         state_rewards=rewards,
+        default_start=False,
     )
     first = next(iter(rewards.values()), None)
     return listed.chain, {"init": initial} | labels, first
@@ -445,7 +451,7 @@ def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
     kinds, files = (_rational_files if exact else _float_files)(rates)
     files["choice-to-branches.bin"] = rates.indptr.astype("<u8").tobytes()
     files["branch-to-target.bin"] = rates.indices.astype("<u8").tobytes()
-    initial = _initial_states(chain)
+    initial = initial_states_of(chain)
     if initial.any():
         files["state-is-initial.bin"] = _pack_bits(initial)
     annotations = _write_annotations(chain, files)
@@ -473,12 +479,15 @@ def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
     _write_archive(path, {"index.json": json.dumps(index, indent=1).encode()} | files)
 
 
-def _initial_states(chain: MarkovChain) -> NDArray[np.bool_]:
+def initial_states_of(chain: MarkovChain) -> NDArray[np.bool_]:
     """Return whether the chain may start in each state, shape (n,); nowhere if the model has no start."""
-    if isinstance(chain.model, FileChain) and isinstance(chain.model.source, ListedStates):
-        return chain.model.source.is_initial
-    start = None if chain.model is None else chain.model.start()
-    return np.zeros(chain.size, dtype=bool) if start is None else np.arange(chain.size) == chain.number_of(start)
+    model, initial = chain.model, np.zeros(chain.size, dtype=bool)
+    if isinstance(model, FileChain):
+        starts = [model.state_of(k) for k in model.source.initial_states.tolist()]
+    else:
+        starts = [] if model is None or (start := model.start()) is None else [start]
+    initial[[chain.number_of(start) for start in starts]] = True
+    return initial
 
 
 def _write_annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str, Any]:

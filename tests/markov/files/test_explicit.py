@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -18,6 +20,7 @@ from markov import (
     from_networkx,
     passage,
     read_explicit,
+    read_prism,
     stationary,
     to_networkx,
     write_explicit,
@@ -81,6 +84,52 @@ def test_labels_of_a_model_are_written(tmp_path: Path) -> None:
     write_explicit(model, tmp_path / "m.tra")
     found = read_explicit(tmp_path / "m.tra")
     assert found.labels["last"].tolist() == [False, False, True]
+
+
+def walk(**options: Any) -> Any:
+    """A walk on 0 .. 3 from 2."""
+
+    def rules(n: int) -> Any:
+        return [(m, 1.0 + m) for m in (n - 1, n + 1) if 0 <= m <= 3]
+
+    return explore(rules, start=2, labels=lambda n: {"last": n == 3}, **options)
+
+
+@pytest.mark.parametrize("ending", [".tra", ".umb"])
+def test_the_initial_states_of_a_model_are_written(tmp_path: Path, ending: str) -> None:
+    """Read back, a property begins where the model does, not in state 0."""
+    path = tmp_path / f"m{ending}"
+    write_explicit(walk(), path)
+    found = read_explicit(path)
+    assert np.flatnonzero(found.labels["init"]).tolist() == [2]
+    text = 'P=? [ F<=0.1 "last" ]'
+    expected = passage(walk(), to="last").distribution(0.1).cdf[0]
+    assert found.property(text).value == pytest.approx(expected, rel=1e-9)
+    write_explicit(found, tmp_path / f"again{ending}")
+    assert np.flatnonzero(read_explicit(tmp_path / f"again{ending}").labels["init"]).tolist() == [2]
+    lines = "module m n:[0..3]; [] n<3 -> 1:(n'=n+1); [] n>0 -> 2:(n'=n-1); endmodule"
+    (tmp_path / "two.sm").write_text(f'ctmc {lines} init n=1 | n=2 endinit label "last"=n=3;')
+    write_explicit(read_prism(tmp_path / "two.sm"), path)
+    assert np.flatnonzero(read_explicit(path).labels["init"]).tolist() == [1, 2]
+    with pytest.raises(FileError, match="the initial states have different values: use a filter"):
+        read_explicit(path).property(text)
+
+
+def test_files_of_another_chain_beside_a_written_one_are_refused(tmp_path: Path) -> None:
+    """They would be read with it: labels, rewards and names of the chain that had this name before."""
+    path = tmp_path / "m.tra"
+    write_explicit(walk(), path)
+    write_explicit(walk(), path)  # the labels are written again
+    with pytest.raises(ValueError, match=r"m\.lab lies beside it, and would be read with it: remove it"):
+        write_explicit([[-1.0, 1.0], [1.0, -1.0]], path)
+    for name in ("m.sta", "m.srew", "m.trew", "m1.srew"):
+        (tmp_path / name).write_text("4 1\n0 1\n")
+        with pytest.raises(ValueError, match=rf"{re.escape(name)} lies beside it"):
+            write_explicit(walk(), path)
+        (tmp_path / name).unlink()
+    odd = explore(lambda n: [((n + 1) % 3, 1.0)], start=0, labels=lambda n: {"init": n == 2})
+    with pytest.raises(ValueError, match=r"its label 'init' is not of its initial states"):
+        write_explicit(odd, tmp_path / "odd.tra")
 
 
 def test_rates_without_a_diagonal_make_a_generator(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import struct
 import tarfile
 from fractions import Fraction
@@ -96,7 +97,8 @@ def test_rates_are_exit_rates_times_probabilities(tmp_path: Path, mode: str) -> 
 def test_files_that_are_left_out_have_their_defaults(tmp_path: Path) -> None:
     files = {k: v for k, v in FILES.items() if "exit-rate" in k or "probability" in k}
     files["branch-to-probability.bin"] = doubles(1.0, 1.0, 1.0)
-    found = read_explicit(archive(tmp_path / "m.umb", index(**{"#branches": 3}), files))
+    about = index(**{"#branches": 3, "#initial-states": 0})
+    found = read_explicit(archive(tmp_path / "m.umb", about, files))
     assert found.chain.Q.nnz == 0  # every branch leads to the state of its own number
     assert not found.labels["init"].any()
 
@@ -305,6 +307,20 @@ def test_absorbing_states_have_a_branch_to_themselves(tmp_path: Path) -> None:
     assert found.chain.Q.toarray().tolist() == [[-0.25, 0.25], [0.0, 0.0]]
     assert found.chain.states.tolist() == [0, 1]
     assert not found.labels["init"].any()
+
+
+def test_a_file_without_initial_states_needs_a_filter(tmp_path: Path) -> None:
+    """State 0 is PRISM's start of .tra files; in UMB a chain that may start anywhere has none."""
+    write_explicit([[-0.25, 0.25], [0.0, 0.0]], tmp_path / "m.umb")
+    found = read_explicit(tmp_path / "m.umb")
+    with pytest.raises(FileError, match="the file marks no initial state: use a filter"):
+        found.property("P=? [ F<=1 state=1 ]")
+    assert found.property("S=? [ state=1 ]").value == 1.0  # from any state
+    assert found.property("filter(min, P=? [ F<=4 state=1 ])").value == pytest.approx(1.0 - math.exp(-1.0))
+    for marks in (0b000, 0b011):
+        files = {**FILES, "state-is-initial.bin": words(marks)}
+        with pytest.raises(FileError, match=r"state-is-initial\.bin: marks [02] states, and #initial-states = 1"):
+            read_explicit(archive(tmp_path / "m.umb", index(), files))
 
 
 def test_the_same_chain_is_the_same_file(tmp_path: Path) -> None:
