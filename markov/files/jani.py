@@ -369,6 +369,8 @@ class JaniProperties(JaniReader):
         if "reward-bounds" in value or "step-bounds" in value:
             raise self.error(where, "bounds on steps or rewards of a path are not read")
         bounds = self.check_keys(value.get("time-bounds", {}), "bounds", where)
+        if "time-bounds" in value and not {"lower", "upper"} & bounds.keys():
+            raise self.error(where, "time-bounds without 'lower' and 'upper': must have one of them")
         low, high = bounds.get("lower"), bounds.get("upper")
         interval = Interval(
             None if low is None else self.expression(low, where),
@@ -383,11 +385,20 @@ class JaniProperties(JaniReader):
     def _read_expectation(self, value: dict[str, Any], where: str) -> Operator:
         """Return the reward operator that an expected value means."""
         self.check_keys(value, "expected", where)
-        accumulate = value.get("accumulate", [])
-        tree = self.expression(value.get("exp", 1), where)
-        reward = self._read_accumulation(tree, accumulate or ["time"], where)
+        if "exp" not in value:
+            raise self.error(where, f"{value['op']!r} without 'exp'")
+        tree = self.expression(value["exp"], where)
+        accumulate = "accumulate" in value
+        reward = self._read_accumulation(tree, value.get("accumulate", ["time"]), where)
         if any(name in value for name in ("step-instant", "reward-instants")):
             raise self.error(where, "instants in steps or rewards are not read")
+        if "reach" in value and "time-instant" in value:
+            raise self.error(where, "'reach' and 'time-instant': must be one of them")
+        if not accumulate and "time-instant" not in value:
+            message = (
+                "'accumulate' is missing: a value at the moment of 'reach' is not read, but one at a 'time-instant'"
+            )
+            raise self.error(where, message)
         if "reach" in value:
             path = Path("F", right=self.expression(value["reach"], where))
         elif "time-instant" in value:
@@ -400,8 +411,11 @@ class JaniProperties(JaniReader):
 
     def _read_accumulation(self, tree: Expression, accumulate: Any, where: str) -> Accumulated:
         """Return an expression as rewards of time in states, of transitions and of leaving states."""
-        if not isinstance(accumulate, list) or not all(event in ("steps", "time", "exit") for event in accumulate):
+        events = ("steps", "time", "exit")
+        if not isinstance(accumulate, list) or not accumulate or not all(event in events for event in accumulate):
             raise self.error(where, f"accumulate {accumulate!r}: must be a list of steps, time and exit")
+        if len(set(accumulate)) < len(accumulate):
+            raise self.error(where, f"accumulate {accumulate!r}: an entry stands there twice")
         if self._is_boolean(tree) and not (isinstance(tree, Name) and tree.name not in self.kinds):
             raise self.error(where, "a truth value is accumulated: must be a number")
         step = None
@@ -562,8 +576,10 @@ class _Reader(JaniReader):
             kind = kind.get("base")
         if not isinstance(kind, str) or kind not in KINDS:
             raise self.error(where, f"type {kind!r} is not read")
-        default = {"bool": False, "int": 0, "real": 0.0}[kind]
-        start = self.expression(value.get("initial-value", default), where)
+        if "initial-value" not in value:
+            message = f"initial-value of {name!r} is missing: several initial states are not read"
+            raise self.error(where, message)
+        start = self.expression(value["initial-value"], where)
         if not isinstance(value.get("transient", False), bool):
             raise self.error(where, f"transient = {value['transient']!r}: must be true or false")
         self.kinds[name] = KINDS[kind]

@@ -243,7 +243,7 @@ def test_a_property_is_the_tree_of_the_same_text(values: Any, text: str) -> None
 def test_rewards_are_earned_in_states_or_on_transitions() -> None:
     r = Name("r", 1)
     time = queries.Interval(Literal(3, 1), Literal(3, 1))
-    until = {"op": "Emax", "exp": "r", "reach": "n"}
+    until = {"op": "Emax", "exp": "r", "reach": "n", "accumulate": ["time"]}
     at_three = {"op": "Emax", "exp": "r", "time-instant": 3}
     earned = queries.Accumulated
     assert read(until) == queries.Operator("R", None, None, queries.Path("F", right=Name("n", 1)), 1, earned(r))
@@ -256,6 +256,25 @@ def test_rewards_are_earned_in_states_or_on_transitions() -> None:
     long_run = queries.Operator("SR", None, None, queries.Path("S"), 1, earned(r, "r"))
     assert read({"op": "Smin", "exp": "r"}) == long_run
     assert read({"op": "Smin", "exp": "r", "accumulate": ["time"]}).reward == earned(r)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"op": "Emin", "exp": "r", "reach": "n"}, "'accumulate' is missing: a value at the moment of 'reach'"),
+        ({"op": "Emin", "exp": "r"}, "'accumulate' is missing"),
+        ({"op": "Emin", "reach": "n", "accumulate": ["time"]}, "'Emin' without 'exp'"),
+        ({"op": "Emin", "exp": "r", "reach": "n", "accumulate": []}, r"accumulate \[\]: must be a list of"),
+        ({"op": "Smin", "exp": "r", "accumulate": []}, r"accumulate \[\]: must be a list of"),
+        ({"op": "Smin", "exp": "r", "accumulate": ["time", "time"]}, "an entry stands there twice"),
+        ({"op": "Emin", "exp": "r", "reach": "n", "time-instant": 3, "accumulate": ["time"]}, "must be one of them"),
+        ({"op": "Pmin", "exp": {"op": "F", "exp": "n", "time-bounds": {}}}, "time-bounds without 'lower' and 'upper'"),
+    ],
+)
+def test_what_a_property_leaves_out_is_not_made_up(values: Any, message: str) -> None:
+    """An expected value without accumulation is that at the moment of reaching, not one over the time until then."""
+    with pytest.raises(FileError, match=message):
+        raise read(values)  # an error of one property is raised where it is asked for
 
 
 def test_filters_over_the_initial_states() -> None:
@@ -550,6 +569,7 @@ def test_keys_that_are_unknown_or_doubled_and_undeclared_actions_are_named(tmp_p
         ('"jani-version": 1', '"jani-version": 2', "jani-version: 2: must be 1"),
         ('"destinations": [{', '"destinations": [{"probability": {"exp": 0.5}, ', "destinations: probabilities sum to 0.5: must be 1"),
         ('"elements"', '"unheard": 1, "elements"', "system: 'unheard' is not read"),
+        ('"initial-value": 0', '"comment": "any"', "initial-value of 'n' is missing: several initial states are not read"),
         ('"elements": [', '"elements": [{"automaton": "queue"}, ', "automaton 'queue' stands there twice: must be copies"),
     ):  # fmt: skip
         assert old in text
