@@ -33,6 +33,7 @@ __all__ = [
     "Cursor",
     "ExpressionParser",
     "Token",
+    "check_label_name",
     "decimal",
     "read_text",
     "tokenize",
@@ -240,6 +241,12 @@ EXPRESSION_GRAMMAR = (
     Construct("expression", "Other functions", "sqrt(x)", "'sqrt' is no function"),
 )
 """Constructs that `ExpressionParser` reads or refuses."""
+
+
+def check_label_name(token: Token, file: str) -> None:
+    """Raise FileError for a label whose name, a text in quotes, is one that PRISM defines itself."""
+    if token.text in ('"init"', '"deadlock"'):
+        raise FileError((file, token.line), f"label {token.text} is built in: must have another name")
 
 
 class ExpressionParser:

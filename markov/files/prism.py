@@ -21,6 +21,7 @@ from markov.files.parsing import (
     Cursor,
     ExpressionParser,
     Token,
+    check_label_name,
     read_text,
     tokenize,
 )
@@ -182,6 +183,8 @@ class _Parser(ExpressionParser):
         self.kind: str | None = None
         self.start: Expression | None = None
         self.renamed_actions: set[str] = set()  # in systems
+        self.system_actions: list[Token] = []  # that systems synchronise, hide or rename
+        self.renamed_names: list[Token] = []  # in copies of modules
         self.systems: dict[str, tuple[Token, Composition]] = {}  # by name; "" without a name
         self.module_variables: dict[str, list[Variable]] = {}  # by module, for copies of modules
         self.declarations = {
@@ -216,8 +219,21 @@ class _Parser(ExpressionParser):
             raise FileError((cursor.file, 1), "no type of model: ctmc or dtmc is expected")
         if not self.contents.modules:
             raise cursor.error("no module")
-        # rewards of actions that no command and no renaming has
         actions = set().union(*(module.alphabet for module in self.contents.modules.values()), self.renamed_actions)
+        # names that would have no effect, or two effects: PRISM refuses them too
+        for token in self.system_actions:
+            if token.text not in actions:
+                raise FileError((cursor.file, token.line), f"system: no command has the action {token.text!r}")
+        for token in self.renamed_names:
+            if token.text in self.contents.formulas:
+                message = f"{token.text!r}: a formula is not renamed, rename the names in it"
+                raise FileError((cursor.file, token.line), message)
+        if self.start is not None:
+            for variable in self.contents.variables.values():
+                if variable.start is not None:
+                    message = f"{variable.name!r} has an initial value beside init ... endinit: must be one of them"
+                    raise FileError((cursor.file, variable.line), message)
+        # rewards of actions that no command and no renaming has
         for items in self.contents.rewards.values():
             for item in items:
                 if item.action and item.action not in actions:
@@ -293,6 +309,7 @@ class _Parser(ExpressionParser):
         """Read ``label "name" = condition;`` into the program."""
         name = self.cursor.expect_kind("text", "a name in quotes")
         self.cursor.expect("=")
+        check_label_name(name, self.cursor.file)
         if name.text[1:-1] in self.contents.labels:
             raise FileError((self.cursor.file, name.line), f"label {name.text} is defined twice")
         self.contents.labels[name.text[1:-1]] = self.expression()
@@ -365,15 +382,19 @@ class _Parser(ExpressionParser):
 
     def _read_module_copy(self, name: Token) -> Module:
         """Return the module of ``module name = other [ old=new, ... ] endmodule``."""
-        cursor, renames = self.cursor, {}
+        cursor = self.cursor
+        renames: dict[str, str] = {}
         base = cursor.expect_kind("name", "a module").text
         if base not in self.contents.modules:
             raise cursor.error(f"module {base!r} is not defined before")
         cursor.expect("[")
         while not cursor.accept("]"):
-            old = cursor.expect_kind("name", "a name").text
+            old = cursor.expect_kind("name", "a name")
+            if old.text in renames:
+                raise FileError((cursor.file, old.line), f"{old.text!r} is renamed twice")
+            self.renamed_names.append(old)
             cursor.expect("=")
-            renames[old] = cursor.expect_kind("name", "a name").text
+            renames[old.text] = cursor.expect_kind("name", "a name").text
             cursor.accept(",")
         cursor.expect("endmodule")
         original = self.contents.modules[base]
@@ -537,19 +558,27 @@ class _Parser(ExpressionParser):
 
     def _read_actions(self, end: str) -> tuple[str, ...]:
         """Read names of actions and the closing sign ``end``; return the names."""
-        actions = []
+        actions: list[str] = []
         while not self.cursor.accept(end):
-            actions.append(self.cursor.expect_kind("name", "an action").text)
+            action = self.cursor.expect_kind("name", "an action")
+            if action.text in actions:
+                raise FileError((self.cursor.file, action.line), f"action {action.text!r} is named twice")
+            self.system_actions.append(action)
+            actions.append(action.text)
             self.cursor.accept(",")
         return tuple(actions)
 
     def _read_renaming(self) -> dict[str, str]:
         """Read ``old <- new, ...`` and the closing brace; return the mapping from old to new names."""
-        cursor, renaming = self.cursor, {}
+        cursor = self.cursor
+        renaming: dict[str, str] = {}
         while not cursor.accept("}"):
-            old = cursor.expect_kind("name", "an action").text
+            old = cursor.expect_kind("name", "an action")
+            if old.text in renaming:
+                raise FileError((cursor.file, old.line), f"action {old.text!r} is renamed twice")
+            self.system_actions.append(old)
             cursor.expect("<")
             cursor.expect("-")
-            renaming[old] = cursor.expect_kind("name", "an action").text
+            renaming[old.text] = cursor.expect_kind("name", "an action").text
             cursor.accept(",")
         return renaming

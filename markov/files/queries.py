@@ -13,7 +13,16 @@ from pathlib import Path as File
 from typing import Any, NamedTuple
 
 from markov.files.language import Expression, FileError, Label, Literal
-from markov.files.parsing import RANKS, Construct, Cursor, ExpressionParser, Token, read_text, tokenize
+from markov.files.parsing import (
+    RANKS,
+    Construct,
+    Cursor,
+    ExpressionParser,
+    Token,
+    check_label_name,
+    read_text,
+    tokenize,
+)
 from markov.files.program import Constant
 
 __all__ = [
@@ -274,7 +283,9 @@ class _Parser(ExpressionParser):
             if cursor.accept("const"):
                 self._read_constant(properties)
             elif cursor.accept("label"):
-                name = cursor.expect_kind("text", "a name in quotes").text[1:-1]
+                token = cursor.expect_kind("text", "a name in quotes")
+                check_label_name(token, cursor.file)
+                name = token.text[1:-1]
                 if name in properties.labels:
                     raise cursor.error(f'label "{name}" is defined twice')
                 cursor.expect("=")
