@@ -482,11 +482,27 @@ class FileModel:
         return FileModel(self.program, {**self._property_constants, **self._model_constants, **changes}, self.most)
 
     def with_properties(self, path: str | File) -> FileModel:
-        """Return the model with the properties of a file, which ``property(name)`` evaluates."""
+        """Return the model with the properties of a file, which ``property(name)`` evaluates.
+
+        Raises
+        ------
+        FileError
+            For a malformed file, and for constants, labels and properties with a name that the model uses.
+        """
         model = FileModel.__new__(FileModel)
         model.__dict__.update(self.__dict__)
         model.properties = parse_properties(path)
+        self._check_names_of_properties(model.properties)
         return model
+
+    def _check_names_of_properties(self, properties: Properties) -> None:
+        """Raise FileError for names of a properties file that the model has too: either could be meant."""
+        names, labels = self.program.names(), self.program.labels
+        lines = {name: constant.line for name, constant in properties.constants.items() if name in names}
+        lines |= {name: tree.line for name, tree in properties.labels.items() if name in labels}
+        lines |= {name: line for name, line in properties.lines.items() if name in labels}
+        for name, line in lines.items():
+            raise FileError((properties.file, line), f"{name!r} is defined in {self.name} too: must have another name")
 
     @validate_parameters
     def property(

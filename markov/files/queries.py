@@ -286,8 +286,8 @@ class _Parser(ExpressionParser):
                 token = cursor.expect_kind("text", "a name in quotes")
                 check_label_name(token, cursor.file)
                 name = token.text[1:-1]
-                if name in properties.labels:
-                    raise cursor.error(f'label "{name}" is defined twice')
+                if name in properties.labels or name in properties.properties:
+                    raise cursor.error(f'label "{name}" is defined twice, or as a property too')
                 cursor.expect("=")
                 properties.labels[name] = self.expression()
                 cursor.expect(";")
@@ -312,8 +312,8 @@ class _Parser(ExpressionParser):
         line, start = cursor.token.line, cursor.token.start
         explicit_name = self.read_property_name()
         name = explicit_name or f"#{len(properties.properties) + 1}"
-        if name in properties.properties:
-            raise FileError((cursor.file, line), f'property "{name}" is defined twice')
+        if name in properties.properties or name in properties.labels:
+            raise FileError((cursor.file, line), f'property "{name}" is defined twice, or as a label too')
         properties.lines[name] = line
         try:
             properties.properties[name] = self.expression()

@@ -204,7 +204,7 @@ def listed(**changes) -> FileChain:
         "codes": np.array([[2, 2, 3], [0, 1, 1]]), "Q": sp.csr_matrix((3, 3)),
         "label_arrays": {"high": np.array([False, False, True])},
         "reward_arrays": {"cost": np.array([1.0, 2.0, 4.0])},
-        "is_initial": np.array([True, False, False]),
+        "is_initial": np.array([True, False, False]), "default_start": False,
     }  # fmt: skip
     return FileChain(ListedStates(**(given | changes)))
 

@@ -60,6 +60,28 @@ label "long" = n > 7;
 """
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("const double arrival = 2;\nP=? [ F<=arrival n=3 ]", "queue.props, line 1: 'arrival' is defined in .* too"),
+        ("const int n = 2;", "line 1: 'n' is defined in .* too: must have another name"),
+        ('\nlabel "full" = n > 2;', "line 2: 'full' is defined in .* too"),
+        ('"full": S=? [ n > 2 ]', "line 1: 'full' is defined in .* too"),
+        ('label "long" = n > 2;\n"long": S=? [ n > 2 ]', 'line 2: property "long" is defined twice, or as a label too'),
+        ('"long": S=? [ n > 2 ];\nlabel "long" = n > 2;', 'line 2: label "long" is defined twice, or as a property'),
+        ('label "init" = n > 2;', 'line 1: label "init" is built in'),
+    ],
+)
+def test_a_name_has_one_meaning_in_a_model_and_its_properties(
+    queue: Any, tmp_path: Any, text: str, message: str
+) -> None:
+    """The constant of the properties, but the label of the model was used."""
+    path = tmp_path / "queue.props"
+    path.write_text(text)
+    with pytest.raises(FileError, match=message):
+        queue.with_properties(path)
+
+
 def test_properties_name_each_other(queue: Any, tmp_path: Any) -> None:
     path = tmp_path / "queue.props"
     path.write_text(NAMES)
