@@ -625,6 +625,7 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = param(False)) 
     if exact and path.suffix != ".umb":
         raise ValueError(f"exact = True: goes with .umb, rates in {path.suffix} are exact")
     if path.suffix == ".umb":
+        _labels_to_write(chain)
         write_umb(chain, path, exact=exact)
         return
     if path.suffix == ".mtx":
@@ -656,16 +657,19 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = param(False)) 
 
 
 def _labels_to_write(chain: MarkovChain) -> dict[str, NDArray[np.bool_]]:
-    """Return the labels of a ``.lab`` file by name: ``init``, where the chain has a start, and those of the model."""
+    """Return the labels of a file by name: ``init``, where the chain has a start, and those of the model.
+
+    ValueError for a model whose own label ``init`` has another meaning.
+    """
     measures = {} if chain.model is None else functionals(chain.model, chain.table)
     means = {name: m.of for name, m in measures.items() if m.over is None and m.of.ndim == 1}
     labels = {name: of != 0.0 for name, of in means.items() if np.isin(of, (0.0, 1.0)).all()}
     initial = initial_states_of(chain)
-    if not initial.any():
-        return labels
     if not np.array_equal(labels.pop("init", initial), initial):
-        raise ValueError("model: its label 'init' is not of its initial states, whose label that is in .lab: rename it")
-    return {"init": initial} | labels
+        raise ValueError(
+            "model: its label 'init' is not of its initial states, whose label that is in files: rename it"
+        )
+    return {"init": initial} | labels if initial.any() else labels
 
 
 def _refuse_companions(path: Path, *, writes_labels: bool) -> None:

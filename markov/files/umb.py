@@ -204,6 +204,8 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
     if type(announced) is not int or announced != initial.sum():
         marked = count_of(int(initial.sum()), "state")
         raise archive.error(f"state-is-initial.bin: marks {marked}, and #initial-states = {announced!r}")
+    if not np.array_equal(labels.get("init", initial), initial):
+        raise archive.error("annotations/aps: the label 'init' is of other states than state-is-initial.bin")
     is_loop = sources == targets
     loops = np.bincount(sources[is_loop], rates[is_loop], n)[order].astype(np.float64)
     listed = ListedStates(
@@ -354,13 +356,15 @@ def _read_annotations(
 
     Rewards of choices and branches count at the rate of their transitions.
     """
-    n, labels, rewards = len(exits), {}, {}
+    n = len(exits)
+    labels: dict[str, NDArray[np.bool_]] = {}
+    rewards: dict[str, Vector] = {}
     for key, about in archive.section("annotations", "aps").items():
-        about = about if isinstance(about, dict) else {}
         name = f"annotations/aps/{key}/states/values.bin"
-        labels[str(about.get("alias", key))] = archive.truths(name, n)
+        labels[_new_alias(archive, labels, key, about)] = archive.truths(name, n)
     counts = archive.ranges("state-to-choices.bin", n, archive.count("#choices"))
     for key, about in archive.section("annotations", "rewards").items():
+        alias = _new_alias(archive, rewards, key, about)
         about = about if isinstance(about, dict) else {}
         folder, total = f"annotations/rewards/{key}", np.zeros(n)
         for kind, count in (("states", n), ("choices", counts[-1]), ("branches", len(sources))):
@@ -374,8 +378,16 @@ def _read_annotations(
                 total[np.diff(counts) > 0] += values * exits[np.diff(counts) > 0]
             else:
                 total += exits * np.bincount(sources, values * probabilities, n)
-        rewards[str(about.get("alias", key))] = total
+        rewards[alias] = total
     return labels, rewards
+
+
+def _new_alias(archive: Archive, names: Mapping[str, Any], key: str, about: Any) -> str:
+    """Return the alias of an annotation, or its identifier; FileError if another annotation has that name."""
+    alias = str(about.get("alias", key)) if isinstance(about, dict) else key
+    if alias in names:
+        raise archive.error(f"index.json: annotations: two have the name {alias!r}")
+    return alias
 
 
 def _read_states(archive: Archive, n: int) -> tuple[Space, NDArray[np.int64]]:

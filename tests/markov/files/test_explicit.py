@@ -128,8 +128,9 @@ def test_files_of_another_chain_beside_a_written_one_are_refused(tmp_path: Path)
             write_explicit(walk(), path)
         (tmp_path / name).unlink()
     odd = explore(lambda n: [((n + 1) % 3, 1.0)], start=0, labels=lambda n: {"init": n == 2})
-    with pytest.raises(ValueError, match=r"its label 'init' is not of its initial states"):
-        write_explicit(odd, tmp_path / "odd.tra")
+    for ending in (".tra", ".umb"):
+        with pytest.raises(ValueError, match=r"its label 'init' is not of its initial states"):
+            write_explicit(odd, tmp_path / f"odd{ending}")
 
 
 def test_rates_without_a_diagonal_make_a_generator(tmp_path: Path) -> None:

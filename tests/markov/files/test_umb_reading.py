@@ -323,6 +323,22 @@ def test_a_file_without_initial_states_needs_a_filter(tmp_path: Path) -> None:
             read_explicit(archive(tmp_path / "m.umb", index(), files))
 
 
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ({"b": {"alias": "up"}}, "annotations: two have the name 'up'"),
+        ({"up": {}}, "annotations: two have the name 'up'"),
+        ({"b": {"alias": "init"}}, "the label 'init' is of other states than state-is-initial.bin"),
+    ],
+)
+def test_labels_have_one_meaning(tmp_path: Path, second: dict[str, Any], message: str) -> None:
+    about = {name: {**entry, "applies-to": ["states"], "type": {"type": "bool"}} for name, entry in second.items()}
+    labels = {"a": {"alias": "up", "applies-to": ["states"], "type": {"type": "bool"}}} | about
+    files = {**FILES, **{f"annotations/aps/{name}/states/values.bin": words(0b101) for name in labels}}
+    with pytest.raises(FileError, match=message):
+        read_explicit(archive(tmp_path / "m.umb", index(annotations={"aps": labels}), files))
+
+
 def test_the_same_chain_is_the_same_file(tmp_path: Path) -> None:
     for name in ("a.umb", "b.umb"):
         write_explicit(JacksonTandem(), tmp_path / name)
