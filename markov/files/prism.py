@@ -52,6 +52,7 @@ GRAMMAR = (
     Construct("model", "Constants in the older words `rate` and `prob`", "rate r = 2; prob p = 0.5;"),
     Construct("model", "Formulas", "formula both = x + y;"),
     Construct("model", "Labels", 'label "one" = x = 1;'),
+    Construct("model", "Labels with the name of a built-in one", 'label "init" = x = 1;', "is built in"),
     Construct("model", "Global variables", "global g : [0..2] init 1;"),
     Construct(
         "model",
@@ -84,9 +85,21 @@ GRAMMAR = (
         'rewards "r" x = 1 : 2; [a] true : 3; [] true : 1; endrewards rewards true : 1; endrewards',
     ),
     Construct("model", "Initial states by a condition", "init x = 0 endinit"),
+    Construct(
+        "model",
+        "Initial states by a condition, beside initial values",
+        "module C z : [0..1] init 1; endmodule init z = 1 endinit",
+        "has an initial value beside init ... endinit",
+    ),
     Construct("model", "Systems: `||`", "system A || B endsystem"),
     Construct("model", "Systems: `|||`", "system A ||| B endsystem"),
     Construct("model", "Systems: on given actions", "system A |[a]| B endsystem"),
+    Construct(
+        "model",
+        "Systems: actions that no command has",
+        "system A |[q]| B endsystem",
+        "no command has the action 'q'",
+    ),
     Construct("model", "Systems: hidden and renamed actions, parentheses", "system (A / {a}) || B {a <- c} endsystem"),
     Construct(
         "model",

@@ -197,6 +197,7 @@ FILTERS = (
 COMPARED = ("<", "<=", ">", ">=")
 BINARY = ("U", "W", "R")
 BEYOND_CSL = "a path formula beyond CSL (LTL)"
+SECOND_FILTER = "a second {...} of its kind: must be one set of states, and one of {min} and {max}"
 LTL = f"{BEYOND_CSL}: X, F, G, U, W or R of sets of states is expected; a variable of such a name goes in parentheses"
 
 
@@ -211,9 +212,11 @@ PROPERTY_GRAMMAR = (
     ),
     Construct("property", "Filters", "filter(max, P=? [ F x=1 ], y=0)"),
     Construct("property", "Filters in the older form", "P=? [ F x=1 {y=0}{max} ]"),
+    Construct("property", "Several sets or extrema in one of these", "P=? [ F x=1 {min}{max} ]", SECOND_FILTER),
     Construct("property", "Names of labels, of `init` and `deadlock`, and of other properties", 'P=? [ F "init" ]'),
     Construct("property", "Names of properties", '"p": S=? [ x=1 ]'),
     Construct("property", "Formulas of LTL", "P=? [ G F x=1 ]", BEYOND_CSL),
+    Construct("property", "Path operators in sets of states", "P=? [ F<=3 (x=1 & F<=3 y=1) ]", BEYOND_CSL),
     Construct("property", "`Pmin`, `Pmax`, `Rmin`, `Rmax`", "Pmax=? [ F x=1 ]", "is not of Markov chains"),
     Construct("property", "`A` and `E` of CTL", "E [ F x=1 ]", "is not of Markov chains"),
     Construct("property", "Several objectives", "multi(P>0.1 [ F x=1 ])", "several objectives (multi) are not read"),
@@ -414,7 +417,7 @@ class _Parser(ExpressionParser):
         how: list[str] = []
         while cursor.accept("{"):
             if how if cursor.at("min", "max") else start is not None:
-                raise cursor.error("a second {...} of its kind: must be one set of states, and one of {min} and {max}")
+                raise cursor.error(SECOND_FILTER)
             if cursor.at("min", "max"):
                 how.append(cursor.take().text)
             else:
