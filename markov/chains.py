@@ -460,6 +460,8 @@ def _validate_generator(Q: Any) -> sp.csr_matrix:
         msg = f"{msg}, {largest[row]:g}"
         if (coo.data >= 0.0).all() and np.allclose(sums, 1.0, rtol=0.0, atol=1e-6):
             msg += "; of a matrix of probabilities P, whose rows sum to 1, P - I is the generator per step"
+        elif (np.abs(np.asarray(matrix.sum(axis=0))) <= ROW_SUM_TOLERANCE * largest.max()).all():
+            msg += "; its columns sum to 0: row i of Q has the rates out of state i, give the transpose"
         raise ValueError(msg)
     positive = inner & (coo.data > 0)
     rates = sp.csr_matrix((coo.data[positive], (coo.row[positive], coo.col[positive])), shape=Q.shape)
