@@ -333,7 +333,11 @@ def _read_rates(archive: Archive, sources: NDArray[np.int64], n: int, branches: 
     if min(v.min(initial=0.0) for v in both) < 0.0:
         raise archive.error("has a negative probability or exit rate")
     sums = np.bincount(sources, both[1], n)
-    wrong = (np.abs(sums - 1.0) > SUM_TOLERANCE) & (np.bincount(sources, minlength=n) > 0)
+    is_left = np.bincount(sources, minlength=n) > 0
+    if (stuck := ~is_left & (both[0] > 0.0)).any():
+        s = int(np.argmax(stuck))
+        raise archive.error(f"state-to-exit-rate.bin: state {s} has the exit rate {both[0][s]:g}, and no branch")
+    wrong = (np.abs(sums - 1.0) > SUM_TOLERANCE) & is_left
     if wrong.any():
         s = int(np.argmax(wrong))
         raise archive.error(f"{name}: those of state {s} sum to {sums[s]}: must sum to 1")

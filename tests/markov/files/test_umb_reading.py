@@ -323,6 +323,18 @@ def test_a_file_without_initial_states_needs_a_filter(tmp_path: Path) -> None:
             read_explicit(archive(tmp_path / "m.umb", index(), files))
 
 
+def test_an_exit_rate_needs_branches(tmp_path: Path) -> None:
+    files = {
+        **FILES,
+        "choice-to-branches.bin": words(0, 2, 4, 4),
+        "branch-to-probability.bin": doubles(0.75, 0.25, 0.5, 0.5),
+    }
+    with pytest.raises(FileError, match=r"state-to-exit-rate\.bin: state 2 has the exit rate 0\.5, and no branch"):
+        read_explicit(archive(tmp_path / "m.umb", index(), files))
+    files["state-to-exit-rate.bin"] = doubles(2.0, 4.0, 0.0)
+    assert read_explicit(archive(tmp_path / "m.umb", index(), files)).chain.exit_rates[2] == 0.0
+
+
 @pytest.mark.parametrize(
     ("second", "message"),
     [
