@@ -33,7 +33,7 @@ from dfcmodel.network.flows import window_rules
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.kernel.layout import PACKET
 from dfcmodel.packets.layouts.arrays import lay_out
-from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.plan import PacketPlan
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import NewReno
@@ -134,7 +134,7 @@ def ranked_rows() -> list[Row]:
     ]
 
 
-def _plan(scenario: Scenario, method: Packets) -> Plan:
+def _plan(scenario: Scenario, method: Packets) -> PacketPlan:
     return plan_scenario(scenario, method, duration=scenario.duration, sample=0.1)
 
 

@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["MAX_BUFFER", "MIN_BUFFER", "Link", "Links", "Node", "can_pause", "links_from"]
+__all__ = [
+    "MAX_BUFFER",
+    "MIN_BUFFER",
+    "Link",
+    "Links",
+    "Node",
+    "buffer_in_packets",
+    "can_pause",
+    "links_from",
+    "queue_room",
+]
 
 Node = Hashable
 DROP_TAIL = FIFO()
@@ -139,6 +149,17 @@ def buffer_in_packets(link: Link, packet_size: float) -> float:
     """
     buffer = link.buffer
     return buffer.packets(packet_size) if isinstance(buffer, ByteBuffer) else buffer
+
+
+def queue_room(link: Link) -> tuple[int, int]:
+    """Return the room of a link's queue at packet level, in packets or bytes, and the bytes of a cell, 0 for packets.
+
+    >>> links = [Link(1, 2, rate=1e3, delay=0.01, buffer=each) for each in (100.0, ByteBuffer("150 kB", cell=80))]
+    >>> [queue_room(link) for link in links]
+    [(100, 0), (150000, 80)]
+    """
+    buffer = link.buffer
+    return (buffer.room, int(buffer.cell)) if isinstance(buffer, ByteBuffer) else (int(buffer), 0)
 
 
 def can_pause(link: Link, room: float) -> None:

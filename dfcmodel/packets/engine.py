@@ -36,6 +36,7 @@ from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.memory import CONSTANT, Layout, grow
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
+from dfcmodel.packets.plan import ENDLESS
 from dfcmodel.packets.planning import (
     LARGEST,
     check_arrival,
@@ -49,7 +50,6 @@ from dfcmodel.packets.records import Records
 from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
-from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.fork_safety import cached_property
 from hopflow.kernels import engine
 from hopflow.progress import may_show_bar, parts, progress_bar
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = [
     "PacketRun",
@@ -144,7 +144,7 @@ class PacketRun:
         Of progress, over samples; None shows none.
     """
 
-    plan: Plan
+    plan: PacketPlan
     layout: Layout
     records: Records
     addresses: dict[str, Any]
@@ -329,7 +329,7 @@ def _first_failed(rows: NDArray[Any]) -> list[tuple[int, Any]]:
     return [(n, rows[n]) for n in failed[order][:1].tolist()]
 
 
-def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
+def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
     """Return the run of a plan at t = 0; arrays that grow are ``spare`` times as large at first."""
     table = plan.scenario.table
     sources = (*table.columns["source"].values, *table.columns["arrivals"].values)
@@ -352,7 +352,7 @@ def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
     return PacketRun(plan, layout, records, addresses)
 
 
-def run_engine(plan: Plan) -> Records:
+def run_engine(plan: PacketPlan) -> Records:
     """Run a plan from t = 0 and return its records.
 
     Parameters
@@ -378,20 +378,20 @@ def run_engine(plan: Plan) -> Records:
     return _whole_run(plan, ()).records
 
 
-def trace_engine(plan: Plan, ports: Sequence[int]) -> tuple[Records, NDArray[Any]]:
+def trace_engine(plan: PacketPlan, ports: Sequence[int]) -> tuple[Records, NDArray[Any]]:
     """Run a plan as `run_engine` does; return its records, and the packets that left the queues of some ports."""
     run = _whole_run(plan, ports)
     return run.records, np.concatenate([run.layout.arrays["trace"][:0], *run.kept])
 
 
-def watch_engine(plan: Plan) -> tuple[Records, NDArray[Any]]:
+def watch_engine(plan: PacketPlan) -> tuple[Records, NDArray[Any]]:
     """Run a plan as `run_engine` does; return its records, and the storms that its watchdogs declared, of `STORM`."""
     run = _whole_run(plan, ())
     arrays = run.layout.arrays
     return run.records, arrays["detected"][: arrays["counters"][DETECTED]]
 
 
-def with_room(plan: Plan, work: Callable[[PacketRun, int], T | None]) -> T:
+def with_room(plan: PacketPlan, work: Callable[[PacketRun, int], T | None]) -> T:
     """Return what a function makes of the run of a plan, which is begun again with larger arrays until they suffice.
 
     Parameters
@@ -415,7 +415,7 @@ def with_room(plan: Plan, work: Callable[[PacketRun, int], T | None]) -> T:
         spare *= 4
 
 
-def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
+def _whole_run(plan: PacketPlan, traced: Sequence[int]) -> PacketRun:
     """Return the run of a plan at its end."""
 
     def to_the_end(run: PacketRun, spare: int) -> PacketRun | None:

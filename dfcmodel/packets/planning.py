@@ -5,31 +5,27 @@ from __future__ import annotations
 import functools
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.network.columns import column_of
 from dfcmodel.network.demands.arrivals import MAX_BATCH
 from dfcmodel.network.endpoints.sources import CBR
-from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.packets import ns2_random
-from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.plan import ENDLESS, PacketPlan
 from dfcmodel.packets.ports import Ports
 from dfcmodel.packets.refusals import check_scenario
-from dfcmodel.packets.routed_plans import ENDLESS, MOST_KEPT_HOPS, SIZES
 from hopflow.checks import count_of, one_number
 from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from dfcmodel.network.columns import Routes
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
-    from dfcmodel.packets.ports import PortTable
     from dfcmodel.packets.spraying import Spraying
 
     Floats = NDArray[np.float64]
@@ -62,7 +58,7 @@ def plan_packets(
     starts: Floats,
     jitter: float = 0.0,
     spraying: Spraying | None = None,
-) -> Plan:
+) -> PacketPlan:
     """Return the plan of a scenario.
 
     Parameters
@@ -94,20 +90,15 @@ def plan_packets(
     check_numbers(scenario, _surely_sent(scenario, starts, end) > ENDLESS, end)
     sample, samples, every = _division(end, sample)
     repairs = method.repair_of(scenario)
-    network = _network(scenario, method, repairs)
-    P = len(network.ports)
-    return Plan(
+    return PacketPlan(
         scenario=scenario,
         method=method,
-        **network._asdict(),
+        ports=_ports(scenario, method, repairs),
         recoveries=method.recovery_of(scenario),
         repairs=repairs,
-        delayed=scenario.table.each("delayed_acks", bool) & scenario.table.of_kind(WindowRule),
-        losses=_by_link(scenario, method.loss, P),
-        errors=_by_link(scenario, method.frame_errors, P),
         starts=starts,
-        delays_after=delays_after,
         earliest=earliest,
+        delays_after=delays_after,
         jitter=jitter,
         phases=_phases(scenario, method),
         end=end,
@@ -118,52 +109,19 @@ def plan_packets(
     )
 
 
-class _Network(NamedTuple):
-    """What further runs of a scenario have in common: the fields of `Plan` with these names."""
-
-    ports: PortTable
-    forward: Routes
-    backward: Routes
-    transmission: Floats
-    passage: Floats
-    sizes: Floats
-
-
-def _network(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> _Network:
-    """Return the ports of a scenario, the times at them, and the routes of packets and ACKs."""
-    receives_feedback = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
-    # `Plan.once` keeps what follows from the ports by their identity, and links that send again have lanes
-    # as those that fail have, and those at which switches choose
+def _ports(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> Ports:
+    """Return the ports of a scenario, those of a run before if the rest of its plan that is shared is the same."""
+    receives_acks = scenario.table.of_kind(WindowRule, RateRule) & ~_ignores_acks(scenario, repairs)
+    # links that send again have lanes, as those that fail have, and those at which switches choose
     repeats = tuple(sorted((method.frame_errors or {}).items()))
     fails = tuple(sorted(method.failures or {}))
-    key = (
-        "ports",
-        method.is_ns2,
-        method.ack_transmission,
-        receives_feedback.tobytes(),
-        repeats,
-        fails,
-        method.spraying,
-    )
-    found: _Network | None = scenario.derived.get(key)
-    if found is None:
-        ports = Ports(scenario, method)
-        routes = ports.routes(receives_feedback)
-        found = _Network(ports.all, *routes, *_times(scenario, method, ports.all))
-        if len(routes[0].places) <= MOST_KEPT_HOPS:
-            scenario.derived[key] = found
-    return found
-
-
-def _times(scenario: Scenario, method: Packets, ports: PortTable) -> tuple[Floats, Floats, Floats]:
-    """Return how long packets of each size class take at each port, without and with its delay, s, (P, SIZES), and their bytes."""
-    acks = np.append(HEADER + BLOCK * np.arange(SIZES - 3), SHORTEST_FRAME)
-    acks = acks if method.ack_transmission else 0.0 * acks
-    data = scenario.packet_size
-    sizes = np.array([data, *acks, min(data, SHORTEST_FRAME)])
-    spent = 8.0 * sizes / np.array([[port.bits] for port in ports.examples])
-    delays = np.array([[port.delay] for port in ports.examples])
-    return ports.of_kinds(spent), ports.of_kinds(spent + delays), sizes
+    options = method.is_ns2, method.ack_transmission, receives_acks.tobytes(), repeats, fails, method.spraying
+    ports: Ports | None = scenario.derived.get(("ports", *options))
+    if ports is None:
+        ports = Ports(scenario, method, receives_acks)
+        if ports.derived is not None:
+            scenario.derived["ports", *options] = ports
+    return ports
 
 
 def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -> None:
@@ -242,7 +200,7 @@ def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now:
         raise ArithmeticError(f"{place} packets = {packets:g}: {msg}")
 
 
-def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
+def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
     """Raise ArithmeticError for what a switch program cannot return: no number, a flag between 0 and 1, or no queue.
 
     Parameters
@@ -269,7 +227,7 @@ def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, s
     raise ArithmeticError(f"{place}: {what} {field} = {value:g}: {msg}")
 
 
-def check_law(plan: Plan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
+def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
     """Raise ArithmeticError for what a law between the ends of a link cannot return: no message, a flag between 0 and 1.
 
     Parameters
@@ -289,13 +247,12 @@ def check_law(plan: Plan, q: int, p: int, now: float, returned: tuple[str, str, 
     raise ArithmeticError(f"{place}: {name}.{function} returned {what}: {msg}")
 
 
-def _is_deaf(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
-    """Return whether the sender of each flow would follow no ACK, (F,): of constant rate, it repairs nothing."""
+def _ignores_acks(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
+    """Return whether the sender of each flow ignores ACKs, (F,): its rate is constant, and it repairs nothing."""
     constant = scenario.table.each("source", lambda source: getattr(source, "is_constant", False))
     if not constant.any():
         return constant
-    found: NDArray[np.bool_] = constant & column_of(repairs).map(lambda repair: repair == "none").array()
-    return found
+    return np.asarray(constant & column_of(repairs).map(lambda repair: repair == "none").array())
 
 
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
@@ -322,14 +279,6 @@ def _division(end: float, sample: float) -> tuple[float, int, int]:
         return part, times.numerator, times.denominator
     samples = math.ceil(end / sample)
     return end / samples, samples, 1
-
-
-def _by_link(scenario: Scenario, given: Mapping[str, float] | None, P: int) -> Floats:
-    """Return a probability at each port, the first of which are links, (P,); ACKs are never lost."""
-    found = np.zeros(P)
-    if given:
-        found[: len(scenario.links)] = [given.get(name, 0.0) for name in scenario.link_table.names]
-    return found
 
 
 def _phases(scenario: Scenario, method: Packets) -> Floats:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from dfcmodel.network.columns import Routes, distinct, places_of, present
+from dfcmodel.network.links import queue_room
 from dfcmodel.network.queueing.backpressure import BFC
-from dfcmodel.network.queueing.buffers import ByteBuffer
+from dfcmodel.network.queueing.buffers import whole_cells
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.coupled import DualPI2
 from dfcmodel.network.queueing.disciplines import (
@@ -25,26 +26,27 @@ from dfcmodel.network.queueing.disciplines import (
 from dfcmodel.network.queueing.managers import RED
 from dfcmodel.network.queueing.programs import SwitchProgram
 from hopflow.checks import number
-from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Integers = NDArray[np.int64]
 
-    from dfcmodel.network.links import Link, Links
+    from dfcmodel.network.links import Link
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
 
-__all__ = ["UNBOUNDED", "Interface", "Port", "PortTable", "Ports", "bits_of", "has_lanes"]
+__all__ = ["UNBOUNDED", "Interface", "Port", "Ports", "bits_of", "has_lanes"]
 
 UNBOUNDED = 2**40
 """Packets, or bytes, in a queue without bound."""
+MAX_SHARED_HOPS = 1 << 16
+"""Hops of all packets up to which values that follow from them stay with a scenario for its further runs."""
 
 
 @dataclass(frozen=True)
 class Interface(Discipline):
-    """The queues of a host's network interface, in place of the discipline of its link: see ``host`` of `Flow`.
+    """The queues of a host's network interface, in place of the discipline of its link: ``host="nic"`` of `Flow`.
 
     ``acks`` is that of `PFC`.
     """
@@ -91,7 +93,7 @@ class Port(NamedTuple):
     delay: float
     room: int
     discipline: Discipline
-    link: int
+    link: int = -1
     mirror: bool = False
     cell: int = 0
 
@@ -107,11 +109,11 @@ class Port(NamedTuple):
 
     def taken(self, size: float) -> float:
         """Return the bytes that a packet of ``size`` bytes takes in the queue: whole cells of a buffer in bytes."""
-        return ByteBuffer(self.cell, self.cell).taken(size) if self.cell else size
+        return whole_cells(size, self.cell) if self.cell else size
 
 
 def _interface(discipline: Discipline) -> Interface:
-    """Return the interface of a host whose first link has a discipline."""
+    """Return the interface of a host whose first link has this discipline."""
     rule: Any = discipline
     return Interface(rule.acks if rule.queue_per == "class" else "control")
 
@@ -122,27 +124,61 @@ def bits_of(rate: float, size: float) -> float:
     return float(round(bits)) if abs(bits - round(bits)) <= 1e-9 * bits else bits
 
 
-class PortTable(Sequence[Port]):
-    """The ports of a plan: those of links, which are made when they are asked for, then others.
+class Ports(Sequence[Port]):
+    """The ports of a scenario and the routes over them: its links, then access links and mirrors that flows need.
+
+    Links that differ only in their ends have ports of one kind. What follows from a port without its ends is computed once
+    for each kind, and the port of a link is made when it is read.
 
     Parameters
     ----------
-    links
-        The links of the scenario, the first L ports.
-    kinds
-        A port of each kind; those of one kind differ only in their ends and their link.
-    kind_of
-        The kind of the port of each link, shape (L,).
+    scenario, method
+        Of the runs.
+    receives_acks
+        Whether the sender of each flow receives ACKs, shape (F,).
+
+    Attributes
+    ----------
+    forward, backward
+        Ports on the path of each flow's packets and of its ACKs, in order; without ACKs the latter is empty.
+    examples
+        A port of each kind of link, then each port that is not a link.
+    kind
+        Index in ``examples`` for each port, shape (P,).
+    link
+        Index of the link of each port, -1 for mirrors and access links, shape (P,); read-only.
+    derived
+        Values of `PacketPlan` that follow from the scenario and its ports, by name, for further runs. None: the flows have
+        so many hops that the memory matters.
+
+    Raises
+    ------
+    ValueError
+        For a buffer that holds no packet in the convention of ns-2.
     """
 
-    def __init__(self, links: Links, kinds: Sequence[Port], kind_of: NDArray[np.int64]) -> None:
-        self.links, self.kinds, self.kind_of = links, kinds, kind_of
-        self.others: list[Port] = []
+    def __init__(self, scenario: Scenario, method: Packets, receives_acks: NDArray[np.bool_]) -> None:
+        links = scenario.link_table
+        self._links, self._packet_size = links, scenario.packet_size
+        self._is_ns2, self._ack_transmission = method.is_ns2, method.ack_transmission
+        kinds = [self._port_of(link, is_host) for is_host in (False, True) for link in links.kinds]
+        self._kinds, self._kind_of = kinds, links.kind_of + len(links.kinds) * scenario.is_interface
         self._made: list[Port | None] = [None] * len(links)
-        self._columns: tuple[int, Integers, Integers] | None = None
+        self._added: list[Port] = []
+        self._added_at: dict[tuple[Hashable, Hashable], int] = {}
+        self._opposite = self._opposite_links()
+        self.forward = self._forward_routes(scenario, receives_acks)
+        self.backward = self._backward_routes(receives_acks)
+        count = len(self._added)
+        self.examples = (*kinds, *self._added)
+        self.kind = np.append(self._kind_of, len(kinds) + np.arange(count))
+        self.link = np.append(np.arange(len(links)), np.full(count, -1))
+        self.link.flags.writeable = False
+        is_small = len(self.forward.places) <= MAX_SHARED_HOPS
+        self.derived: dict[str, Any] | None = {} if is_small else None
 
     def __len__(self) -> int:
-        return len(self._made) + len(self.others)
+        return len(self._made) + len(self._added)
 
     @overload
     def __getitem__(self, p: int) -> Port: ...
@@ -156,232 +192,162 @@ class PortTable(Sequence[Port]):
             return tuple(map(self.__getitem__, range(*p.indices(len(self)))))
         n = range(len(self))[p]
         if n >= len(self._made):
-            return self.others[n - len(self._made)]
+            return self._added[n - len(self._made)]
         port = self._made[n]
         if port is None:
-            nodes = self.links.nodes
-            source, target = nodes[self.links.source[n]], nodes[self.links.target[n]]
-            kind = self.kinds[self.kind_of[n]]
-            port = self._made[n] = kind._replace(source=source, target=target, link=n)
+            nodes = self._links.nodes
+            source, target = nodes[self._links.source[n]], nodes[self._links.target[n]]
+            port = self._made[n] = self._kinds[self._kind_of[n]]._replace(source=source, target=target, link=n)
         return port
 
-    def append(self, port: Port) -> int:
-        """Add a port that is no link's, and return its place."""
-        self.others.append(port)
-        return len(self) - 1
+    def column(self, value: Callable[[Port], Any]) -> NDArray[Any]:
+        """Return a value that follows from each port without its ends and its link, computed once per kind, shape (P, ...)."""
+        return self.take([value(port) for port in self.examples])
 
-    def each(self, value: Callable[[Port], Any]) -> NDArray[Any]:
-        """Return what follows from each port without its ends and its link, computed once for each kind, shape (P,)."""
-        return self.of_kinds([value(port) for port in self.examples])
-
-    @property
-    def examples(self) -> tuple[Port, ...]:
-        """A port of each kind, and the others."""
-        return (*self.kinds, *self.others)
-
-    def of_kinds(self, values: Sequence[Any]) -> NDArray[Any]:
-        """Return the value of each port from those of ``examples``, shape (P,)."""
+    def take(self, values: Sequence[Any]) -> NDArray[Any]:
+        """Return the value of each port from those of ``examples``, shape (P, ...)."""
         return np.asarray(values).take(self.kind, axis=0)
 
-    @property
-    def kind(self) -> Integers:
-        """The place in ``examples`` of the kind of each port, shape (P,)."""
-        return self._places_and_links()[0]
-
-    @property
-    def link(self) -> Integers:
-        """The link of each port; -1: it is no link's, shape (P,); read-only."""
-        return self._places_and_links()[1]
-
-    def _places_and_links(self) -> tuple[Integers, Integers]:
-        """Return the place of the kind of each port in ``examples``, and its link, (P,) each, kept until a port is added."""
-        count = len(self.others)
-        if self._columns is None or self._columns[0] != count:
-            places = np.append(self.kind_of, len(self.kinds) + np.arange(count))
-            links = np.append(np.arange(len(self._made)), [port.link for port in self.others])
-            links = links.astype(np.int64)
-            links.flags.writeable = False
-            self._columns = count, places, links
-        return self._columns[1:]
-
-
-class Ports:
-    """The ports of a scenario: its links, then access links and mirrors, added on demand."""
-
-    def __init__(self, scenario: Scenario, method: Packets) -> None:
-        self.scenario, self.method = scenario, method
-        table, kind_of = scenario.link_table, scenario.link_table.kind_of.copy()
-        kinds = [self._port(link, is_host) for is_host in (False, True) for link in table.kinds]
-        kind_of += len(table.kinds) * scenario.is_interface
-        self.all = PortTable(table, kinds, kind_of)
-        self.for_acks: dict[int, int] = {}
-        self.interfaces: dict[int, int] = {}
-        """Access links of hosts that share a node, by first link."""
-
-    @cached_property
-    def at(self) -> dict[tuple[Hashable, Hashable], int]:
-        """The first port from one node to another."""
-        found = dict(self.scenario.link_table.places)
-        for p, port in enumerate(self.all.others, len(found)):
-            found.setdefault((port.source, port.target), p)
-        return found
-
-    @cached_property
-    def opposite(self) -> Integers:
-        """The link over which the ACKs of each link return, shape (L,); -1: they need a port of their own."""
-        links = self.scenario.link_table
-        if not self.method.ack_transmission:
-            return np.full(len(links), -1)
-        there = links.source * len(links.nodes) + links.target
-        back = links.target * len(links.nodes) + links.source
-        return places_of(there, back)
-
-    def _port(self, link: Link, is_host: bool) -> Port:
-        """Return the port of a link, in a host or not."""
+    def _port_of(self, link: Link, is_host: bool) -> Port:
+        """Return the port of a link, whose index is not set."""
         room, cell = self._room(link, link.discipline)
-        rule = link.discipline
+        bits, rule = bits_of(link.rate, self._packet_size), link.discipline
         if is_host:
-            room, rule, cell = UNBOUNDED, _interface(rule), 0
-        bits = bits_of(link.rate, self.scenario.packet_size)
-        return Port(link.source, link.target, bits, link.delay, room, rule, -1, False, cell)
+            return Port(link.source, link.target, bits, link.delay, UNBOUNDED, _interface(rule))
+        return Port(link.source, link.target, bits, link.delay, room, rule, cell=cell)
 
     def _room(self, link: Link, discipline: Discipline) -> tuple[int, int]:
         """Return the packets or bytes that can be queued at a link, and the bytes of its cells, 0 for packets.
 
-        Drop-tail queues of ns-2 drop what would fill them.
+        Drop-tail queues of ns-2 drop the packet that would fill them.
         """
-        buffer, cell = link.buffer, 0
-        if isinstance(buffer, ByteBuffer):
-            places, cell = buffer.room, int(buffer.cell)
-            if self.method.is_ns2 and self.scenario.packet_size >= places:
-                msg = f"must be above a packet of {self.scenario.packet_size:g} B, as ns-2's queues"
-                raise ValueError(f"buffer of link {link.name} = {buffer!r}: {msg}")
-        else:
-            places = int(buffer)
-        return places - 1 if self.method.is_ns2 and type(discipline) is FIFO else places, cell
+        room, cell = queue_room(link)
+        if cell and self._is_ns2 and self._packet_size >= room:
+            msg = f"must be above a packet of {self._packet_size:g} B, as ns-2's queues"
+            raise ValueError(f"buffer of link {link.name} = {link.buffer!r}: {msg}")
+        return room - 1 if self._is_ns2 and type(discipline) is FIFO else room, cell
+
+    def _opposite_links(self) -> Integers:
+        """Return the link over which the ACKs of each link return, shape (L,); -1: they need a port of their own."""
+        links = self._links
+        if not self._ack_transmission:
+            return np.full(len(links), -1)
+        ends = links.source * len(links.nodes) + links.target
+        reversed_ends = links.target * len(links.nodes) + links.source
+        return places_of(ends, reversed_ends)
 
     def _add(self, port: Port) -> int:
+        """Add a port that is not a link, and return its index."""
         if port.room < 1:
             number(f"buffer of {port.name}", float(port.room), at_least=1.0)
-        p = self.all.append(port)
-        if "at" in self.__dict__:
-            self.at.setdefault((port.source, port.target), p)
+        p = len(self)
+        self._added.append(port)
+        self._added_at.setdefault((port.source, port.target), p)
         return p
 
-    def access(self, f: int, n: int) -> int:
-        """Return the access link of a flow's host, equal to link n, its first one; interfaces serve all flows over it."""
-        first = self.all[n]
-        flow = self.scenario.flows[f]
-        if self.scenario.host_of(flow) == "nic":
-            if n not in self.interfaces:
-                source: Any = ("host", first.source, first.target)
-                own = _interface(first.discipline)
-                self.interfaces[n] = self._add(Port(source, first.source, first.bits, first.delay, UNBOUNDED, own, -1))
-            return self.interfaces[n]
-        host: Any = ("host", flow.name)
-        shaped = flow.host == "shaped"
-        rule = first.discipline if shaped else FIFO()
-        return self._add(Port(host, first.source, first.bits, first.delay, UNBOUNDED, rule, -1))
+    def _add_access(self, source: Any, n: int, discipline: Discipline) -> int:
+        """Add the access link of a host, which equals link n, the first one of its flows, but has no limit."""
+        first = self[n]
+        return self._add(Port(source, first.source, first.bits, first.delay, UNBOUNDED, discipline))
 
-    def routes(self, receives_feedback: NDArray[np.bool_]) -> tuple[Routes, Routes]:
-        """Return the ports on the way of each flow's packets and of its ACKs, adding those that are needed.
+    def _forward_routes(self, scenario: Scenario, receives_acks: NDArray[np.bool_]) -> Routes:
+        """Return the ports on the paths of packets, and add all ports that are not links.
 
-        Parameters
-        ----------
-        receives_feedback
-            Whether a flow has ACKs, shape (F,).
+        Ports are added in the order of flows, of each flow its access link and then the mirrors from the end of its path.
+        An interface serves all flows of its host over one link.
         """
-        links, at_once = self.scenario.routes, self.scenario.at_once
-        is_nic = self.scenario.host_is("nic")
-        shares_interface = ~at_once & is_nic
-        access = np.full(len(links), -1, dtype=np.int64)
-        adds = ~at_once
-        if receives_feedback.any() and (self.opposite < 0).any():
-            one_way = np.bincount(links.flow, self.opposite[links.places] < 0, len(links)) > 0
-            adds |= receives_feedback & one_way
-        chosen = np.empty(0, dtype=np.int64)
-        if adds.any():
-            chosen = self._first_users(receives_feedback, at_once, shares_interface)
-        for f in chosen[adds[chosen]].tolist():
-            out = list(links[f])
-            if not at_once[f]:
-                access[f] = self.access(f, out[0])
-                out.insert(0, int(access[f]))
-            for p in reversed(out) if receives_feedback[f] else ():
-                self.reverse(p)
-        of_link = np.full(len(self.all), -1, dtype=np.int64)
-        of_link[list(self.interfaces)] = list(self.interfaces.values())
-        access[shares_interface] = of_link[links.first[shares_interface]]
-        forward = _with_access(links, access)
-        return forward, self._reversed(forward, receives_feedback)
+        routes, at_once = scenario.routes, scenario.at_once
+        shares_interface = ~at_once & scenario.host_is("nic")
+        access = np.full(len(routes), -1, dtype=np.int64)
+        interface = np.full(len(self._links), -1, dtype=np.int64)  # by first link
+        adds_ports = ~at_once
+        if receives_acks.any() and (self._opposite < 0).any():
+            one_way = np.bincount(routes.flow, self._opposite[routes.places] < 0, len(routes)) > 0
+            adds_ports |= receives_acks & one_way
+        flows = np.empty(0, dtype=np.int64)
+        if adds_ports.any():
+            flows = self._first_users(routes, receives_acks, at_once, shares_interface)
+        for f in flows[adds_ports[flows]].tolist():
+            path = list(routes[f])
+            n = path[0]
+            if shares_interface[f]:
+                if interface[n] < 0:
+                    first = self[n]
+                    name = "host", first.source, first.target
+                    interface[n] = self._add_access(name, n, _interface(first.discipline))
+                access[f] = interface[n]
+            elif not at_once[f]:
+                flow = scenario.flows[f]
+                rule = self[n].discipline if flow.host == "shaped" else FIFO()
+                access[f] = self._add_access(("host", flow.name), n, rule)
+            if access[f] >= 0:
+                path.insert(0, int(access[f]))
+            for p in reversed(path) if receives_acks[f] else ():
+                self._reverse(p)
+        access[shares_interface] = interface[routes.first[shares_interface]]
+        has_access = (access >= 0).astype(np.int64)
+        if not has_access.any():
+            return routes
+        counts = routes.counts + has_access
+        extended = Routes(np.empty(int(counts.sum()), dtype=np.int64), counts)
+        is_link = np.ones(len(extended.places), dtype=np.bool_)
+        is_link[extended.begin[has_access == 1]] = False
+        extended.places[is_link], extended.places[~is_link] = routes.places, access[has_access == 1]
+        return extended
 
     def _first_users(
         self,
-        receives_feedback: NDArray[np.bool_],
+        routes: Routes,
+        receives_acks: NDArray[np.bool_],
         at_once: NDArray[np.bool_],
         shares_interface: NDArray[np.bool_],
-    ) -> NDArray[np.int64]:
+    ) -> Integers:
         """Return the flows that may need new ports, in their order: no other flow does.
 
         These are the flows with an access link of their own, the first flow of each interface and its first with ACKs, and
         the first flow with ACKs over each link.
         """
-        links, count = self.scenario.routes, len(self.scenario.links)
+        count = len(self._links)
         chosen = [np.flatnonzero(~at_once & ~shares_interface)]
-        for users in (shares_interface, shares_interface & receives_feedback):
+        for users in (shares_interface, shares_interface & receives_acks):
             flows = np.flatnonzero(users)
-            chosen.append(flows[distinct(links.first[flows], count)[1]])
-        hops = np.flatnonzero(receives_feedback[links.flow])
-        chosen.append(links.flow[hops[distinct(links.places[hops], count)[1]]])
-        return present(np.concatenate(chosen), len(links))
+            chosen.append(flows[distinct(routes.first[flows], count)[1]])
+        hops = np.flatnonzero(receives_acks[routes.flow])
+        chosen.append(routes.flow[hops[distinct(routes.places[hops], count)[1]]])
+        return present(np.concatenate(chosen), len(routes))
 
-    def _reversed(self, forward: Routes, receives_feedback: NDArray[np.bool_]) -> Routes:
-        """Return the ports on the way of ACKs, none of flows without."""
-        if not receives_feedback.any():
-            return Routes(np.empty(0, dtype=np.int64), np.zeros(len(forward), dtype=np.int64))
-        counts = np.where(receives_feedback, forward.counts, 0)
-        back = Routes(np.empty(0, dtype=np.int64), counts)
-        flow = back.flow
-        place = np.arange(len(flow)) - back.begin[flow]
-        there = forward.places[forward.begin[flow] + counts[flow] - 1 - place]
-        mirror = np.full(len(self.all), -1, dtype=np.int64)
-        mirror[: len(self.opposite)] = self.opposite
-        used = present(there, len(self.all))
+    def _backward_routes(self, receives_acks: NDArray[np.bool_]) -> Routes:
+        """Return the ports on the paths of ACKs, empty for flows without."""
+        forward = self.forward
+        counts = np.where(receives_acks, forward.counts, 0)
+        backward = Routes(np.empty(0, dtype=np.int64), counts)
+        if not receives_acks.any():
+            return backward
+        flow = backward.flow
+        hop = np.arange(len(flow)) - backward.begin[flow]
+        ports = forward.places[forward.begin[flow] + counts[flow] - 1 - hop]
+        mirror = np.full(len(self), -1, dtype=np.int64)
+        mirror[: len(self._opposite)] = self._opposite
+        used = present(ports, len(self))
         for p in used[mirror[used] < 0].tolist():
-            mirror[p] = self.reverse(p)
-        return Routes(mirror[there], counts)
+            mirror[p] = self._reverse(p)
+        return Routes(mirror[ports], counts)
 
-    def reverse(self, p: int) -> int:
+    def _reverse(self, p: int) -> int:
         """Return the port from the target of port p to its source, adding a mirror if needed.
 
-        ACKs that take no time have mirrors to themselves, in which nothing waits.
+        ACKs that take no time do not use links: they have mirrors, in which nothing waits.
         """
-        if p < len(self.opposite) and self.opposite[p] >= 0:
-            return int(self.opposite[p])
-        port = self.all[p]
-        if not self.method.ack_transmission:
-            if p not in self.for_acks:
-                self.for_acks[p] = self._mirror(port)
-            return self.for_acks[p]
-        found = self.at.get((port.target, port.source))
-        return self._mirror(port) if found is None else found
-
-    def _mirror(self, port: Port) -> int:
+        if p < len(self._opposite) and self._opposite[p] >= 0:
+            return int(self._opposite[p])
+        port = self[p]
+        ends = port.target, port.source
+        existing = self._links.places.get(ends) if self._ack_transmission else None
+        if existing is None:
+            existing = self._added_at.get(ends)
+        if existing is not None:
+            return existing
         room, cell = port.room, port.cell
         if port.link >= 0:
-            room, cell = self._room(self.scenario.links[port.link], FIFO())
-        ends = (port.target, port.source)
-        return self._add(Port(*ends, port.bits, port.delay, room, FIFO(), -1, True, cell))
-
-
-def _with_access(links: Routes, access: NDArray[np.int64]) -> Routes:
-    """Return routes that begin with an access link, where it is not -1."""
-    if (access < 0).all():
-        return links
-    has = (access >= 0).astype(np.int64)
-    counts = links.counts + has
-    found = Routes(np.empty(int(counts.sum()), dtype=np.int64), counts)
-    inner = np.ones(len(found.places), dtype=np.bool_)
-    inner[found.begin[has == 1]] = False
-    found.places[inner], found.places[~inner] = links.places, access[has == 1]
-    return found
+            room, cell = self._room(self._links[port.link], FIFO())
+        return self._add(Port(*ends, port.bits, port.delay, room, FIFO(), mirror=True, cell=cell))

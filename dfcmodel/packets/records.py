@@ -22,7 +22,7 @@ from responsefn import RateRule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["Records"]
 
@@ -95,7 +95,7 @@ class Records:
         Whether `switched` has all pauses.
     """
 
-    def __init__(self, plan: Plan, is_lossless: bool = False) -> None:
+    def __init__(self, plan: PacketPlan, is_lossless: bool = False) -> None:
         F, P, S = len(plan.forward), len(plan.ports), plan.samples
         self.plan = plan
         self.scale = 1.0 / plan.sample

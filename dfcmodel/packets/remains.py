@@ -16,7 +16,7 @@ from dfcmodel.packets.kernel.links.ports import INTERFACE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = [
     "dropped_packets",
@@ -32,7 +32,7 @@ NO_LINK = np.iinfo(np.int64).min
 """In place of a link: a mirror of one, for ACKs."""
 
 
-def link_numbers(plan: Plan) -> NDArray[np.int64]:
+def link_numbers(plan: PacketPlan) -> NDArray[np.int64]:
     """Return the link of each port, -1 - flow of an access link, NO_LINK of a mirror, (P,)."""
     found = np.where(plan.ports.link >= 0, plan.ports.link, NO_LINK)
     first = plan.forward.first
@@ -41,7 +41,7 @@ def link_numbers(plan: Plan) -> NDArray[np.int64]:
     return found
 
 
-def dropped_packets(plan: Plan, causes: NDArray[np.int32], first_drops: NDArray[np.float64]) -> Any:
+def dropped_packets(plan: PacketPlan, causes: NDArray[np.int32], first_drops: NDArray[np.float64]) -> Any:
     """Return the drops on the links of the scenario, of `DROPPED`.
 
     ``causes`` and ``first_drops`` are those of `dfcmodel.packets.records.Records`.
@@ -61,7 +61,7 @@ def dropped_packets(plan: Plan, causes: NDArray[np.int32], first_drops: NDArray[
     return found
 
 
-def has_pauses(plan: Plan) -> NDArray[np.bool_]:
+def has_pauses(plan: PacketPlan) -> NDArray[np.bool_]:
     """Return which ports pause others or can be paused, (P,)."""
     found = np.zeros(len(plan.ports), dtype=np.bool_)
     found[plan.pauses[1]] = True
@@ -69,7 +69,7 @@ def has_pauses(plan: Plan) -> NDArray[np.bool_]:
     return found
 
 
-def waiting_rows(plan: Plan, waiting: Mapping[tuple[int, int, bool, bool], int]) -> Any:
+def waiting_rows(plan: PacketPlan, waiting: Mapping[tuple[int, int, bool, bool], int]) -> Any:
     """Return rows of `WAITING` from counts of packets by flow, place in the route, whether ACKs, and whether still."""
     if not waiting:
         return np.zeros(0, dtype=WAITING)
@@ -85,7 +85,7 @@ def waiting_rows(plan: Plan, waiting: Mapping[tuple[int, int, bool, bool], int])
     return np.array(sorted(rows), dtype=WAITING)
 
 
-def remaining_packets(plan: Plan, arrays: dict[str, Any], left: NDArray[np.int32]) -> Any:
+def remaining_packets(plan: PacketPlan, arrays: dict[str, Any], left: NDArray[np.int32]) -> Any:
     """Return what waits at ports with pauses at the end of a run of the compiled engine, of `WAITING`.
 
     Parameters
@@ -116,7 +116,7 @@ def remaining_packets(plan: Plan, arrays: dict[str, Any], left: NDArray[np.int32
     return waiting_rows(plan, dict(zip(keys, left[rows[places]].tolist(), strict=True)))
 
 
-def row_excess(plan: Plan, arrays: dict[str, Any]) -> dict[tuple[int, int, int], float]:
+def row_excess(plan: PacketPlan, arrays: dict[str, Any]) -> dict[tuple[int, int, int], float]:
     """Return the most packets without room in one pause, as `Records.excess`."""
     found: dict[tuple[int, int, int], float] = {}
     port, feeder, hop = arrays["port"], arrays["feeder"], arrays["hop"]
@@ -139,7 +139,7 @@ def row_excess(plan: Plan, arrays: dict[str, Any]) -> dict[tuple[int, int, int],
     return found
 
 
-def excess_rows(plan: Plan, excess: dict[tuple[int, int, int], float]) -> Any:
+def excess_rows(plan: PacketPlan, excess: dict[tuple[int, int, int], float]) -> Any:
     """Return rows of `EXCESS` for the ports of the scenario's links."""
     links, rows = link_numbers(plan), []
     for (p, before, priority), packets in sorted(excess.items()):

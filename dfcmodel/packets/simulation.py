@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from dfcmodel.packets.records import Records
 
 __all__ = ["begin_plan", "plan_scenario", "run_plan", "simulate_packets", "trajectory"]
@@ -66,7 +66,7 @@ def plan_scenario(
     starts: NDArray[np.float64] | None = None,
     packet_jitter: float = 0.0,
     may_spray: bool = False,
-) -> Plan:
+) -> PacketPlan:
     """Return the plan of a scenario: see `dfcmodel.simulate` for the parameters.
 
     ``starts``: of the flows in s, as `random_starts` returns them; None: those of the scenario. ``may_spray``: sprayed flows are not refused; the plan has further flows, which lend their paths.
@@ -97,7 +97,7 @@ def _is_sprayed(scenario: Scenario, method: Packets) -> bool:
     return bool(method.failures) and rerouted(scenario, method)[1] is not None
 
 
-def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
+def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory:
     """Return the records of a run as a trajectory, which computes most of its arrays when they are first read."""
     view = _Sampled(plan, records)
     found = dict(
@@ -141,7 +141,7 @@ VIEWED = (
 class _Sampled:
     """Records of a run in the samples and at the nodes of its trajectory; each method returns one of its arrays."""
 
-    def __init__(self, plan: Plan, records: Records) -> None:
+    def __init__(self, plan: PacketPlan, records: Records) -> None:
         self.plan, self.records = plan, records
         self.first = np.arange(0, plan.samples, plan.every)  # of each sample
         self.ends = np.minimum(self.first + plan.every, plan.samples)
@@ -264,7 +264,7 @@ class _Sampled:
         return found
 
 
-def _starts(plan: Plan, finished: NDArray[np.float64]) -> NDArray[np.float64]:
+def _starts(plan: PacketPlan, finished: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return when the flows began, s, (F,); nan: it waits for one that is not complete."""
     if not plan.scenario.table.waits.any():
         return np.array(plan.starts, dtype=float)
@@ -272,14 +272,14 @@ def _starts(plan: Plan, finished: NDArray[np.float64]) -> NDArray[np.float64]:
     return actual_starts(plan.scenario.followers, plan.delays_after, earliest, finished)
 
 
-def _hosts(plan: Plan) -> dict[int, int]:
+def _hosts(plan: PacketPlan) -> dict[int, int]:
     """Return the access links of hosts, each with a flow of the host: the first one."""
     ports, flows = distinct(plan.forward.first, len(plan.ports))
     own = plan.ports.link[ports] < 0
     return dict(zip(ports[own].tolist(), flows[own].tolist(), strict=True))
 
 
-def _repairs(plan: Plan) -> tuple[str, ...]:
+def _repairs(plan: PacketPlan) -> tuple[str, ...]:
     """Return how each flow repairs losses; "" where it does not."""
     repairs = column_of(plan.repairs).map(str)
     if not plan.scenario.table.of_kind(WindowRule).any():
@@ -288,7 +288,7 @@ def _repairs(plan: Plan) -> tuple[str, ...]:
     return tuple(name or repair for name, repair in zip(recoveries, repairs, strict=True))
 
 
-def _paused(plan: Plan, rows: Any) -> Any:
+def _paused(plan: PacketPlan, rows: Any) -> Any:
     """Return when each link and access link was paused, and by whom; ``rows`` are those of `Records.switched`."""
     link = plan.ports.link.copy()
     for p, f in _hosts(plan).items():
@@ -325,7 +325,7 @@ def _whole(counts: Any) -> Any:
     return np.asarray(counts).astype(int)
 
 
-def run_plan(plan: Plan) -> Records:
+def run_plan(plan: PacketPlan) -> Records:
     """Run a plan by the fabric kernel, and by the other one where the fabric kernel lacks something that happens.
 
     Raises
@@ -337,12 +337,12 @@ def run_plan(plan: Plan) -> Records:
     return run_engine(plan) if found is None else found
 
 
-def begin_plan(plan: Plan) -> FabricRun | PacketRun:
+def begin_plan(plan: PacketPlan) -> FabricRun | PacketRun:
     """Return the run of a plan at t = 0 by the kernel that is tried first."""
     found = begin_fabric(plan) if _may_be_fabric(plan) else None
     return begin_run(plan) if found is None else found
 
 
-def _may_be_fabric(plan: Plan) -> bool:
+def _may_be_fabric(plan: PacketPlan) -> bool:
     """Return whether the fabric kernel is tried first: all senders follow the rate of a rule, and it has all else."""
     return bool(plan.scenario.table.of_kind(RateRule).all()) and is_fabric(plan)

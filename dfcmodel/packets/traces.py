@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["PacketTrace", "trace_packets"]
@@ -240,7 +240,7 @@ def trace_packets(
     return PacketTrace(links=tuple(names), events=_events(plan, rows, ports), run=run)
 
 
-def _events(plan: Plan, rows: NDArray[Any], ports: Sequence[int]) -> NDArray[Any]:
+def _events(plan: PacketPlan, rows: NDArray[Any], ports: Sequence[int]) -> NDArray[Any]:
     """Return the events of a trace, given what left the queues of some ports, in any order."""
     left = np.fmin(rows["sent"], rows["dropped"])  # one of them is nan
     rows = _in_order(rows[left < plan.samples * plan.sample])  # the compiled engine looks ahead

@@ -28,7 +28,7 @@ from responsefn import WindowRule
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -232,7 +232,7 @@ def _at_senders(path: Bottleneck, flows: int) -> dict[str, float] | None:
     return {f"s{n}->in": path.loss for n in range(flows)} if path.loss else None
 
 
-def _run_plan(plan: Plan, rtts: Floats, early: int, before: float) -> RunRecord:
+def _run_plan(plan: PacketPlan, rtts: Floats, early: int, before: float) -> RunRecord:
     """Run a plan; ``early`` samples come before the measurement, and its clock begins ``before`` time 0, in s."""
 
     def whole_run(run: PacketRun, _: int) -> tuple[PacketRun, list[Ints]] | None:

@@ -19,7 +19,7 @@ from dfcmodel.engine.run import advance
 from dfcmodel.lossless.guards import watchdog_runs
 from dfcmodel.packets import simulation, traces
 from dfcmodel.packets.engine import begin_run, run_engine
-from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.plan import PacketPlan
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.simulation import plan_scenario
 from dfcmodel.results import Trajectory
@@ -91,7 +91,7 @@ def check_records(one: Records, other: Records) -> None:
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-12, err_msg=name)
 
 
-def equal_records(plan: Plan) -> Records:
+def equal_records(plan: PacketPlan) -> Records:
     """Return the records of a packet run of the compiled engine after comparing them with those of the oracle."""
     found = run_engine(plan)
     check_records(found, run_reference(plan))

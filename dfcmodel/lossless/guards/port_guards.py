@@ -9,7 +9,7 @@ from dfcmodel.network.queueing.class_pauses import ALL
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.guards.watchdogs import Watchdog
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
     Pauses = list[tuple[int, int, float, float]]
 
@@ -61,7 +61,7 @@ class PortGuard:
         packets dropped.
     """
 
-    plan: Plan
+    plan: PacketPlan
     q: int
     priority: int
     dog: Watchdog

@@ -16,8 +16,8 @@ from dfcmodel.network.queueing.class_pauses import ALL, PFC
 from dfcmodel.network.queueing.disciplines import FIFO, Pause
 from dfcmodel.packets.engine import watch_engine
 from dfcmodel.packets.methods import Packets
+from dfcmodel.packets.plan import Fault, PortWatchdog
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from dfcmodel.packets.watchdogs import Fault, PortWatchdog
 from hopflow.checks import choice, instance, instances, number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["WatchdogRun", "watch_packets"]
@@ -214,7 +214,7 @@ def _checked_storms(
     return found
 
 
-def _watched(plan: Plan, links: Iterable[str] | str | None) -> list[tuple[int, int]]:
+def _watched(plan: PacketPlan, links: Iterable[str] | str | None) -> list[tuple[int, int]]:
     """Return the ports of switches, and their classes, that have a watchdog."""
     scenario = plan.scenario
     classes: dict[int, set[int]] = {}

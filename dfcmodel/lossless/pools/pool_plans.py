@@ -12,7 +12,7 @@ from hopflow.checks import choice, format_value, one_number
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.pools.pool_traffic import PacketRuns
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["PoolPlan", "plan_pool"]
 
@@ -20,7 +20,7 @@ __all__ = ["PoolPlan", "plan_pool"]
 class PoolPlan(NamedTuple):
     """A plan of packet runs, the ports whose packets above thresholds are in the pool, and its size in packets."""
 
-    plan: Plan
+    plan: PacketPlan
     ports: list[int]
     size: float
 

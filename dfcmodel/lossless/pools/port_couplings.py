@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import networkx as nx
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["independent_parts"]
 
 
-def independent_parts(plan: Plan, ports: list[int]) -> list[list[int]]:
+def independent_parts(plan: PacketPlan, ports: list[int]) -> list[list[int]]:
     """Return ports in groups of those that are coupled, in their order."""
     import networkx as nx
 
@@ -30,7 +30,7 @@ def independent_parts(plan: Plan, ports: list[int]) -> list[list[int]]:
     return list(found.values())
 
 
-def _couplings(plan: Plan) -> nx.Graph[int]:
+def _couplings(plan: PacketPlan) -> nx.Graph[int]:
     """Return the graph of the ports of a plan: they share a flow, pauses, or what PFC counts together."""
     import networkx as nx
 

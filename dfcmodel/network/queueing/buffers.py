@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hopflow.checks import one_number
 from hopflow.units import PacketUnits, WithUnit, declares, quantities, quantity
 
-__all__ = ["ByteBuffer", "buffer_of"]
+__all__ = ["ByteBuffer", "buffer_of", "whole_cells"]
 
 LARGEST = 1e15
 """Bytes of the largest buffer: sums of whole bytes are exact in double precision."""
@@ -75,7 +75,7 @@ class ByteBuffer:
         >>> ByteBuffer(1000, cell=80).taken(81)
         160.0
         """
-        return float(math.ceil(size / int(self.cell)) * int(self.cell))
+        return whole_cells(size, int(self.cell))
 
     @quantities(packet_size="size")
     def packets(self, packet_size: WithUnit) -> float:
@@ -85,6 +85,15 @@ class ByteBuffer:
         2.0
         """
         return self.room / self.taken(packet_size)
+
+
+def whole_cells(size: float, cell: int) -> float:
+    """Return the bytes of the cells that a packet of ``size`` bytes takes in a buffer.
+
+    >>> whole_cells(81, 80)
+    160.0
+    """
+    return float(math.ceil(size / cell) * cell)
 
 
 def buffer_of(name: str, text: str) -> float | ByteBuffer:

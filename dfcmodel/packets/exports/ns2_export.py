@@ -13,7 +13,7 @@ from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.packets.exports.exported import check_exported, checked_times, numbered_nodes
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.plan import PacketPlan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from dfcmodel.packets.refusals import check_agents
 from hopflow.checks import instance, one_number
@@ -176,7 +176,7 @@ def _exact(value: float) -> str:
     return f"{value:.17g}"
 
 
-def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
+def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
     """Return the commands for the links, in both directions, with monitors of the queues."""
     lines = []
     at = {(port.source, port.target): port for port in plan.ports}
@@ -201,13 +201,13 @@ def _limit(port: Port) -> int:
     return 10**9 if port.room >= UNBOUNDED else port.room + 1
 
 
-def _stop(plan: Plan, f: int) -> list[str]:
+def _stop(plan: PacketPlan, f: int) -> list[str]:
     """Return the command that ends a CBR source, if there is one."""
     stop = float(plan.stops[f])
     return [f'$ns at {_exact(stop)} "$source({f}) stop"'] if math.isfinite(stop) else []
 
 
-def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
+def _flow(plan: PacketPlan, nodes: dict[Any, int], f: int) -> list[str]:
     """Return the commands for the agents of a flow."""
     scenario, flow = plan.scenario, plan.scenario.flows[f]
     first = plan.ports[plan.forward[f][0]].source

@@ -15,7 +15,7 @@ from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.network.queueing.marking import StepMarking
 from dfcmodel.packets.exports.exported import check_exported, checked_times, numbered_nodes
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.plan import PacketPlan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from hopflow.checks import instance, number
 from hopflow.units import WithUnit, quantities
@@ -131,7 +131,7 @@ def _comment(name: object) -> str:
     return name if isinstance(name, str) and name.isprintable() and "\\" not in name else ascii(name)
 
 
-def _constants(plan: Plan, nodes: int, duration: float, sample: float) -> list[str]:
+def _constants(plan: PacketPlan, nodes: int, duration: float, sample: float) -> list[str]:
     scenario, method = plan.scenario, plan.method
     size = int(scenario.packet_size)
     marks = any(_marks(port) for port in plan.ports)
@@ -159,7 +159,7 @@ def _marks(port: Port) -> bool:
     return isinstance(rule, StepMarking) or (isinstance(rule, RED) and rule.ecn)
 
 
-def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
+def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
     """Return a row for each pair of nodes with a link, in both directions."""
     at = {(port.source, port.target): port for port in plan.ports}
     rows, seen = [], set()
@@ -179,7 +179,7 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
     return rows
 
 
-def _direction(plan: Plan, port: Port) -> str:
+def _direction(plan: PacketPlan, port: Port) -> str:
     bits = round(port.bits)
     number(f"rate of link {port.name}", float(bits), at_least=1.0, at_most=2.0**63, hint="in bit/s")
     kind, attributes = _discipline(plan, port)
@@ -202,7 +202,7 @@ def _direction(plan: Plan, port: Port) -> str:
     return f"{{{bits}, {room}, {in_bytes}, {_quoted(kind)}, {_attributes(attributes)}}}"
 
 
-def _discipline(plan: Plan, port: Port) -> tuple[str, dict[str, object]]:
+def _discipline(plan: PacketPlan, port: Port) -> tuple[str, dict[str, object]]:
     """Return the TypeId of a link's queue discipline and its attributes; ``""`` for a drop-tail queue."""
     rule = port.discipline
     size = int(plan.scenario.packet_size)
@@ -241,7 +241,7 @@ def _no_queue_of_ns3(link: str, discipline: object) -> ValueError:
     return ValueError(f"discipline of link {link} = {discipline!r}: {msg}")
 
 
-def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> str:
+def _flow(plan: PacketPlan, nodes: dict[Any, int], f: int) -> str:
     """Return the row of a flow."""
     flow = plan.scenario.flows[f]
     path = [nodes[plan.ports[p].source] for p in plan.forward[f]] + [nodes[flow.path[-1]]]
@@ -264,7 +264,7 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> str:
     return "{" + ", ".join(row) + "}"
 
 
-def _check_sender(plan: Plan, f: int, size: int) -> None:
+def _check_sender(plan: PacketPlan, f: int, size: int) -> None:
     """Raise ValueError for a recovery, a window or a handshake that ns-3's sender does not have."""
     flow, recovery = plan.scenario.flows[f], plan.recoveries[f]
     if recovery not in ("newreno", "sack"):

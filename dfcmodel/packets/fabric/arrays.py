@@ -15,13 +15,13 @@ from dfcmodel.packets.layouts.lookahead import LATEST
 from dfcmodel.packets.layouts.managers import lay_out_called, marks_leaving
 from dfcmodel.packets.layouts.memory import aligned
 from dfcmodel.packets.layouts.senders import write_numbers
-from dfcmodel.packets.routed_plans import ENDLESS
+from dfcmodel.packets.plan import ENDLESS
 from responsefn.rule_events import signature_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from responsefn.rule_events import RuleSignature
 
 __all__ = ["MOST_SLOTS", "Windows", "lay_out_fabric", "windows_of"]
@@ -52,7 +52,7 @@ class Windows(NamedTuple):
     ahead: float
 
 
-def windows_of(plan: Plan, longer: int = 1) -> Windows:
+def windows_of(plan: PacketPlan, longer: int = 1) -> Windows:
     """Return how time is divided, with ``longer`` times as many slots as usual.
 
     A window is not longer than anything takes from port to port. An ACK that waits is sent on before it begins: there are
@@ -73,7 +73,7 @@ def windows_of(plan: Plan, longer: int = 1) -> Windows:
 
 
 def lay_out_fabric(
-    plan: Plan, signatures: tuple[RuleSignature, ...], windows: Windows, spare: int = 1
+    plan: PacketPlan, signatures: tuple[RuleSignature, ...], windows: Windows, spare: int = 1
 ) -> dict[str, Any]:
     """Return the arrays of a plan by their names in the kernel; there is room for ``spare`` times as many packets as usual."""
     F, slots = len(plan.forward), windows.slots
@@ -103,7 +103,7 @@ def lay_out_fabric(
     return arrays
 
 
-def _ports(plan: Plan) -> NDArray[Any]:
+def _ports(plan: PacketPlan) -> NDArray[Any]:
     """Return the rows of the ports."""
     rows = aligned(len(plan.ports), layout.PORT)
     rows.view(np.uint8)[:] = 0
@@ -120,7 +120,7 @@ def _ports(plan: Plan) -> NDArray[Any]:
     return rows
 
 
-def _flows(plan: Plan, signatures: tuple[RuleSignature, ...]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the rows of the flows, and of the rates and rules that change."""
     table = plan.scenario.table
     line_rates = plan.scenario.by_link(lambda link: link.rate)[plan.scenario.routes.first]
@@ -155,7 +155,7 @@ def _flows(plan: Plan, signatures: tuple[RuleSignature, ...]) -> tuple[NDArray[A
     return flow, rates[group[changing]], rules[group[changing]]
 
 
-def _ingresses(plan: Plan, of_hops: NDArray[Any], crosses_port: NDArray[np.bool_]) -> dict[str, Any]:
+def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np.bool_]) -> dict[str, Any]:
     """Return what ports count, or those of a switch together, and their rooms; write which one counts each hop to ``of_hops``.
 
     ``crosses_port``: which rows are hops over ports, in their order.
@@ -194,7 +194,7 @@ def _ingresses(plan: Plan, of_hops: NDArray[Any], crosses_port: NDArray[np.bool_
     return {"ingress": rows, "room": room}
 
 
-def _start(plan: Plan, arrays: dict[str, Any]) -> None:
+def _start(plan: PacketPlan, arrays: dict[str, Any]) -> None:
     """Set the timers at which flows start, sorted as a heap is, and list each interface in its first window, the last one first."""
     hosts, starts = plan.forward.first, plan.starts
     order = np.lexsort((starts, hosts))
@@ -218,7 +218,7 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     arrays["coming"]["port"][w] = p  # the last one of each window
 
 
-def _changes(plan: Plan, rows: int) -> NDArray[Any]:
+def _changes(plan: PacketPlan, rows: int) -> NDArray[Any]:
     """Return the rows of changes of a window; one where no ports count together."""
     return np.empty(rows if plan.counts_together.any() else 1, layout.CHANGE)
 

@@ -18,7 +18,7 @@ from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["is_fabric", "is_likely_fabric"]
 
@@ -26,7 +26,7 @@ REPAIRS = ("go-back-n", "none")
 """Repairs that send nothing again where nothing is lost, and whose timers begin again with each ACK."""
 
 
-def is_fabric(plan: Plan) -> bool:
+def is_fabric(plan: PacketPlan) -> bool:
     """Return whether the fabric kernel runs a plan, up to its first loss.
 
     All packets go from interfaces of hosts over links under PFC, in one lossless class per link, and ACKs in the control
@@ -48,7 +48,7 @@ def is_likely_fabric(scenario: Scenario, method: Packets) -> bool:
     )
 
 
-def _has_plain_method(plan: Plan) -> bool:
+def _has_plain_method(plan: PacketPlan) -> bool:
     return not (
         plan.method.is_ns2
         or plan.jitter > 0.0
@@ -86,7 +86,7 @@ def _has_plain_rate(source: Any) -> bool:
     return isinstance(source, RateRule) and not (sees_telemetry(kind) or window_place(kind))
 
 
-def _has_lossless_ports(plan: Plan) -> bool:
+def _has_lossless_ports(plan: PacketPlan) -> bool:
     """Return whether all hops are at interfaces of their hosts or at ports under PFC, in a class that it pauses."""
     hops = plan.hops
     if not plan.at_senders[plan.forward.first].all():

@@ -16,15 +16,15 @@ from dfcmodel.packets.fabric.kernel.layout import Fabric, Recorded
 from dfcmodel.packets.fabric.kernel.windows import FAULT, FULL, NO_ROOM, SWITCHED, USED
 from dfcmodel.packets.fabric.records import records_of
 from dfcmodel.packets.layouts.managers import called_managers
+from dfcmodel.packets.plan import ENDLESS
 from dfcmodel.packets.planning import check_numbers, check_rate
 from dfcmodel.packets.records import Records
-from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.kernels import engine
 from hopflow.progress import may_show_bar, parts, progress_bar
 from responsefn.rule_events import signatures_of
 
 if TYPE_CHECKING:
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["FabricRun", "begin_fabric", "run_fabric"]
 
@@ -50,7 +50,7 @@ class FabricRun:
         Of progress, over samples; None shows none.
     """
 
-    plan: Plan
+    plan: PacketPlan
     arrays: dict[str, Any]
     records: Records
     windows: int
@@ -98,7 +98,7 @@ class FabricRun:
         return records_of(self.plan, self.records, self.arrays)
 
 
-def begin_fabric(plan: Plan, spare: int = 1, longer: int = 1) -> FabricRun | None:
+def begin_fabric(plan: PacketPlan, spare: int = 1, longer: int = 1) -> FabricRun | None:
     """Return the run of a plan at t = 0; None: its latencies differ too much, or ACKs wait for too long.
 
     There is room for ``spare`` times as many packets as usual, and for packets that are sent ``longer`` times as far ahead.
@@ -119,7 +119,7 @@ def begin_fabric(plan: Plan, spare: int = 1, longer: int = 1) -> FabricRun | Non
     return FabricRun(plan, arrays, records, windows.per_sample)
 
 
-def run_fabric(plan: Plan) -> Records | None:
+def run_fabric(plan: PacketPlan) -> Records | None:
     """Run a plan from t = 0 and return its records; None: something was lost, or a timer expired.
 
     Raises

@@ -13,13 +13,13 @@ from dfcmodel.packets.fabric.kernel.windows import END, USED
 from dfcmodel.packets.remains import has_pauses, waiting_rows
 
 if TYPE_CHECKING:
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from dfcmodel.packets.records import Records
 
 __all__ = ["records_of"]
 
 
-def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
+def records_of(plan: PacketPlan, records: Records, arrays: dict[str, Any]) -> Records:
     """Fill the records that follow from the arrays at the end of a run, and return them.
 
     ``arrays`` is emptied on the way, so that large ones are not in memory twice.
@@ -61,7 +61,7 @@ def _packets_inside(arrays: dict[str, Any]) -> Any:
     return used[(used["kind"] == DATA) | ((used["kind"] == ACK) & later)]
 
 
-def _remaining(plan: Plan, arrays: dict[str, Any]) -> Any:
+def _remaining(plan: PacketPlan, arrays: dict[str, Any]) -> Any:
     """Return what waits at ports with pauses at the end of a run, of `WAITING`."""
     port, until = arrays["port"], (1.0 - LAST_PART) * plan.end
     waits = port["queued"] + port["acks"] > 0

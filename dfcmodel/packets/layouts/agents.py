@@ -13,18 +13,18 @@ from dfcmodel.packets.kernel.layout import AGENT
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["agent_signatures", "lay_out_agents"]
 
 
-def agent_signatures(plan: Plan) -> tuple[Signature, ...]:
+def agent_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
     """Return the signatures of the receiver agents of a plan, each once."""
     agents = plan.scenario.table.columns["receiver"].values
     return tuple(dict.fromkeys(signature_of(each) for each in agents if each is not None))
 
 
-def lay_out_agents(plan: Plan, flow: NDArray[Any]) -> dict[str, Any]:
+def lay_out_agents(plan: PacketPlan, flow: NDArray[Any]) -> dict[str, Any]:
     """Return the kernel's arrays of receiver agents, and set what the rows of flows have of them."""
     table = plan.scenario.table
     places: dict[Any, int] = {}

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from responsefn.rule_events import RuleSignature
 
 __all__ = ["Layout", "lay_out", "trace_ports"]
@@ -94,7 +94,7 @@ ROWS = 1 << 16
 """Rows of a trace for which there is room: half of them in one window."""
 
 
-def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -> Layout:
+def lay_out(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int = 1) -> Layout:
     """Return the engine's arrays for a plan; those that grow are ``spare`` times as large at first."""
     layout = further_layout(plan, (signatures, spare), lambda: _layout_of(plan, signatures, spare))
     arrays = layout.arrays
@@ -110,9 +110,9 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     return layout
 
 
-def _layout_of(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int) -> Layout:
+def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int) -> Layout:
     """Return the engine's arrays for a plan without what follows from its seed and the starts of its flows."""
-    inline, parts, order, ahead = plan.once("lookahead", lambda: lookahead_of(plan))
+    inline, parts, order, ahead = plan.share("lookahead", lambda: lookahead_of(plan))
     flow, rule, bits, sent, first_windows = lay_out_flows(plan, signatures)
     found = absent_rows()
     if plan.scenario.table.given("receiver").any():
@@ -215,7 +215,7 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
     arrays["trace"] = np.zeros(ROWS * spare, TRACE)
 
 
-def _with_plain_lanes(plan: Plan, port_rows: NDArray[Any]) -> NDArray[np.bool_]:
+def _with_plain_lanes(plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[np.bool_]:
     """Return at which ports with lanes nothing but the room of a queue decides about packets, or a program that sees them leave it."""
     found = np.isin(port_rows["by_turns"], (0, BY_CLASS))
     if plan.has(SwitchProgram):
@@ -226,7 +226,7 @@ def _with_plain_lanes(plan: Plan, port_rows: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(found, dtype=np.bool_)
 
 
-def _faults(plan: Plan) -> NDArray[Any]:
+def _faults(plan: PacketPlan) -> NDArray[Any]:
     """Return the random faults of ports; one row where there are none."""
     if not (plan.losses.any() or plan.errors.any()):
         return np.zeros(1, FAULT)
@@ -241,7 +241,7 @@ def _reported(flow: NDArray[Any]) -> NDArray[np.float64]:
     return np.zeros((len(flow), most, numbers) if most else (1, 1, numbers))
 
 
-def _times(plan: Plan) -> NDArray[Any]:
+def _times(plan: PacketPlan) -> NDArray[Any]:
     """Return transmission and passage times by port and size class, one after the other."""
     found = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (

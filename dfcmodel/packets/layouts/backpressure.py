@@ -11,12 +11,12 @@ from dfcmodel.packets.kernel.layout import BACKFLOW
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["lay_out_backpressure"]
 
 
-def lay_out_backpressure(plan: Plan, hop: NDArray[Any], lanes: int) -> NDArray[Any]:
+def lay_out_backpressure(plan: PacketPlan, hop: NDArray[Any], lanes: int) -> NDArray[Any]:
     """Return what each lane pauses."""
     found = np.zeros(lanes, BACKFLOW)
     found["upstream"] = -1

@@ -16,7 +16,7 @@ from dfcmodel.packets.layouts.units import Event
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["class_lanes", "lay_out_feeders", "storms_of"]
 
@@ -29,7 +29,7 @@ def _feeders(count: int, **columns: Any) -> NDArray[Any]:
     return found
 
 
-def lay_out_feeders(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
+def lay_out_feeders(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
     for n, name in enumerate(("high", "low")):
         port_rows[name][: len(plan.ports)] = plan.thresholds[:, n]
@@ -41,7 +41,7 @@ def lay_out_feeders(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane
     return np.concatenate([whole, _lay_out_ingresses(plan, port_rows, hop, rows, len(whole))])
 
 
-def _lay_out_pauses(plan: Plan, port_rows: NDArray[Any]) -> NDArray[Any]:
+def _lay_out_pauses(plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[Any]:
     """Return the feeders that are paused with all that they carry, after one that is of no port."""
     rows = [(-1, 0.0)]
     for p in plan.under(Pause):
@@ -53,7 +53,7 @@ def _lay_out_pauses(plan: Plan, port_rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _lay_out_ingresses(
-    plan: Plan,
+    plan: PacketPlan,
     port_rows: NDArray[Any],
     hop: NDArray[Any],
     lanes: dict[tuple[int, int], int],
@@ -99,7 +99,7 @@ def _lay_out_ingresses(
     )])  # fmt: skip
 
 
-def class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
+def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
     """Return the lanes of classes at the ports that can be paused by class."""
     by_class = plan.by_discipline(lambda each: each.queue_per == "class")
     of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
@@ -113,7 +113,7 @@ def class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple
     return dict(zip(pairs, lanes[first].tolist(), strict=True))
 
 
-def storms_of(plan: Plan, arrays: dict[str, Any]) -> list[Event]:
+def storms_of(plan: PacketPlan, arrays: dict[str, Any]) -> list[Event]:
     """Return the pauses of ports with a fault, and the ends of those that end."""
     storms = [(*storm, True) for storm in plan.storms()] + plan.fault_messages()
     if not storms:

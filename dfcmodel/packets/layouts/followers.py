@@ -9,12 +9,12 @@ import numpy as np
 from dfcmodel.packets.kernel.layout import FOLLOW, FOLLOWER
 
 if TYPE_CHECKING:
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["lay_out_followers"]
 
 
-def lay_out_followers(plan: Plan) -> dict[str, Any]:
+def lay_out_followers(plan: PacketPlan) -> dict[str, Any]:
     """Return the rows by their names in both kernels."""
     given = plan.scenario.followers
     rows = np.zeros(len(given.missing), FOLLOW)

@@ -14,13 +14,13 @@ from dfcmodel.packets.layouts.lanes import empty_lanes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["lay_out_interfaces"]
 
 
 def lay_out_interfaces(
-    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], flow: NDArray[Any], first: int
+    plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], flow: NDArray[Any], first: int
 ) -> NDArray[Any]:
     """Return the lanes of interfaces, rows ``first`` on: of each the control class, its classes, and their flows.
 

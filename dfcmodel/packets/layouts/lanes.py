@@ -34,7 +34,7 @@ from dfcmodel.packets.layouts.units import Event
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Clock, Plan
+    from dfcmodel.packets.plan import Clock, PacketPlan
 
 __all__ = ["clocks_of", "empty_lanes", "lay_out_feedback", "lay_out_lanes", "lay_out_rates"]
 
@@ -52,7 +52,7 @@ def empty_lanes(count: int) -> NDArray[Any]:
     return lane
 
 
-def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
+def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
     """Assign lanes to the ports that need them; return the lanes.
 
     Those of a port stand one after the other: of classes in their order, the control class first, of flows in theirs,
@@ -110,7 +110,7 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
     return lane
 
 
-def _set_control_apart(plan: Plan, port_rows: NDArray[Any], lane: NDArray[Any], kept: NDArray[np.int64]) -> None:
+def _set_control_apart(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any], kept: NDArray[np.int64]) -> None:
     """Let the control class, the first lane of its ports, be sent before all others."""
     control = coded(plan.hops.port[kept[plan.classes[kept] == CONTROL]])[0]
     for p in control[port_rows["lanes"][control] > 1].tolist():
@@ -119,7 +119,7 @@ def _set_control_apart(plan: Plan, port_rows: NDArray[Any], lane: NDArray[Any], 
         lane["level"][first + 1 : first + port_rows["lanes"][p]] = 1
 
 
-def _set_managed(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> None:
+def _set_managed(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> None:
     """Set the lane that a manager of one class sees, where there is one."""
     given = plan.by_discipline(lambda each: getattr(each, "managed", None) is not None)
     chosen = np.flatnonzero(given).tolist()
@@ -129,14 +129,14 @@ def _set_managed(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: N
         port_rows["managed"][p] = lanes.get((p, rule.managed), NO_LANE)
 
 
-def _lanes_by(plan: Plan) -> NDArray[np.int64]:
+def _lanes_by(plan: PacketPlan) -> NDArray[np.int64]:
     """Return the place in `KINDS` of the discipline of each port, (P,)."""
     return plan.by_discipline(
         lambda each: next((n for n, kind in enumerate(KINDS) if isinstance(each, kind)), len(KINDS))
     )
 
 
-def lay_out_rates(plan: Plan, port_rows: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
+def lay_out_rates(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
     """Return the rows of lanes with diffusion-type flow control; one row if there are none."""
     ports = plan.under(DFC)
     found = np.zeros(len(lane) if ports else 1, DIFFUSIVE)
@@ -151,7 +151,7 @@ def lay_out_rates(plan: Plan, port_rows: NDArray[Any], lane: NDArray[Any]) -> ND
     return found
 
 
-def lay_out_feedback(clocks: list[Clock], plan: Plan, port_rows: NDArray[Any]) -> NDArray[np.int64]:
+def lay_out_feedback(clocks: list[Clock], plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[np.int64]:
     """Return the lanes that are reported about and those that it is reported to, clock by clock, (K, 2)."""
     rows = [
         (_lane(plan, port_rows, clock.of, key), _lane(plan, port_rows, clock.to, key))
@@ -161,7 +161,7 @@ def lay_out_feedback(clocks: list[Clock], plan: Plan, port_rows: NDArray[Any]) -
     return np.array(rows or [(0, 0)], dtype=np.int64)
 
 
-def _lane(plan: Plan, port_rows: NDArray[Any], p: int, key: tuple[int, bool]) -> int:
+def _lane(plan: PacketPlan, port_rows: NDArray[Any], p: int, key: tuple[int, bool]) -> int:
     return int(port_rows["lane"][p]) + plan.users(p).index(key)
 
 

@@ -14,19 +14,19 @@ from dfcmodel.packets.kernel.links.ports import INTERFACE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["law_signatures", "lay_out_laws"]
 
 
-def law_signatures(plan: Plan) -> tuple[Signature, ...]:
+def law_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
     """Return the signatures of the laws of a plan, each once."""
     rules: list[Any] = [plan.ports[p].discipline for p in plan.under(LinkLaw)]
     return tuple(dict.fromkeys(map(law_signature_of, rules)))
 
 
 def lay_out_laws(
-    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], feeder: NDArray[Any], lanes: int
+    plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], feeder: NDArray[Any], lanes: int
 ) -> dict[str, Any]:
     """Return the rows of laws, one per feeder, and those of the lanes; mark the interfaces of hosts that send over such links."""
     given = plan.under(LinkLaw)

@@ -12,7 +12,7 @@ from dfcmodel.network.columns import present
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -54,14 +54,14 @@ class Lookahead(NamedTuple):
     ahead: float
 
 
-def lookahead_of(plan: Plan) -> Lookahead:
+def lookahead_of(plan: PacketPlan) -> Lookahead:
     """Return how the ports of a plan are processed."""
     inline = ordered_ports(plan)
     parts = stretches(plan, inline)
     return Lookahead(inline, parts, *windows(plan, inline, parts))
 
 
-def ordered_ports(plan: Plan) -> Integers:
+def ordered_ports(plan: PacketPlan) -> Integers:
     """Return 1 for ports with a single ordered input, from one port or from senders only, (P,).
 
     Ports that have lanes or can be paused are processed in every window and get 0, as interfaces of hosts do.
@@ -83,7 +83,7 @@ class Stretches(NamedTuple):
     end: Integers
 
 
-def stretches(plan: Plan, inline: Integers) -> Stretches:
+def stretches(plan: PacketPlan, inline: Integers) -> Stretches:
     """Return the parts of all routes between ports, flow by flow.
 
     Receivers that delay ACKs or are agents have a calendar queue as senders do.
@@ -116,7 +116,7 @@ def stretches(plan: Plan, inline: Integers) -> Stretches:
     return Stretches(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def windows(plan: Plan, inline: Integers, parts: Stretches) -> tuple[Integers, float]:
+def windows(plan: PacketPlan, inline: Integers, parts: Stretches) -> tuple[Integers, float]:
     """Return the processing order of the ports and the length of a window in s.
 
     Senders and the interfaces of hosts come first; ports that count packets of an ingress together follow one another,
@@ -145,7 +145,7 @@ def windows(plan: Plan, inline: Integers, parts: Stretches) -> tuple[Integers, f
 
 
 def _latencies(
-    plan: Plan, parts: Stretches, inline: Integers, units: tuple[Integers, NDArray[np.bool_]]
+    plan: PacketPlan, parts: Stretches, inline: Integers, units: tuple[Integers, NDArray[np.bool_]]
 ) -> tuple[Integers, Integers, Floats]:
     """Return from which port to which something comes, and after what time at least, s.
 
@@ -173,7 +173,7 @@ def _latencies(
     return a[first], b[first], time[first]
 
 
-def _starts_after(plan: Plan, inline: Integers) -> tuple[Integers, Integers, Floats]:
+def _starts_after(plan: PacketPlan, inline: Integers) -> tuple[Integers, Integers, Floats]:
     """Return from which port to which host the end of a flow starts another one, and after what time at least, s.
 
     The end is known where the last packet leaves the last port that is no part of another one, or at a receiver that has events of its own.
@@ -242,7 +242,7 @@ def _sorted_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
     return np.array(order, dtype=np.int64)
 
 
-def horizons(plan: Plan, parts: Stretches, queueing: Floats) -> Floats:
+def horizons(plan: PacketPlan, parts: Stretches, queueing: Floats) -> Floats:
     """Return how long before its time a packet is pushed to each port, s, (P + 1,), besides a window.
 
     ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.queueing.disciplines import Discipline
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = [
     "MANAGERS",
@@ -34,7 +34,7 @@ MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3, PI
 BY_ADDRESS, COUPLED = 4, 6
 
 
-def lay_out_managers(plan: Plan, port_rows: NDArray[Any]) -> dict[str, Any]:
+def lay_out_managers(plan: PacketPlan, port_rows: NDArray[Any]) -> dict[str, Any]:
     """Set which manager each port has; return the arrays of their parameters and states."""
     numbers, ports = manager_numbers(plan), port_rows[: len(plan.ports)]
     ports["manager"], ports["late"] = numbers, plan.by_discipline(marks_leaving)
@@ -47,7 +47,7 @@ def lay_out_managers(plan: Plan, port_rows: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def manager_numbers(plan: Plan) -> list[int]:
+def manager_numbers(plan: PacketPlan) -> list[int]:
     """Return which manager each port has: 0 for none, one that is compiled with the kernel, or by address."""
     found: list[int] = plan.by_discipline(_manager_number).tolist()
     return found
@@ -67,14 +67,14 @@ def marks_leaving(discipline: Discipline) -> bool:
     return manager is not None and manager.at == "departure"
 
 
-def called_managers(plan: Plan) -> tuple[Signature, ...]:
+def called_managers(plan: PacketPlan) -> tuple[Signature, ...]:
     """Return the signatures of the managers that are called by address, each once."""
     called = [each for each in plan.disciplines if _manager_number(each) == BY_ADDRESS]
     managers = map(manager_of, called)
     return tuple(dict.fromkeys(manager_signature_of(each) for each in managers if each is not None))
 
 
-def lay_out_called(plan: Plan) -> NDArray[Any]:
+def lay_out_called(plan: PacketPlan) -> NDArray[Any]:
     """Return the parameters and state of managers called by address; rows of other ports are unused."""
     signatures = called_managers(plan)
     if not signatures:
@@ -93,7 +93,7 @@ def lay_out_called(plan: Plan) -> NDArray[Any]:
     return called
 
 
-def lay_out_control(plan: Plan, numbers: list[int]) -> NDArray[Any]:
+def lay_out_control(plan: PacketPlan, numbers: list[int]) -> NDArray[Any]:
     """Return the parameters and state of CoDel, PIE and PI2; rows of other ports are unused."""
     if not set(numbers) - {0, BY_ADDRESS, MANAGERS[RED.on_step]}:
         return np.zeros(1, CONTROL)
@@ -118,7 +118,7 @@ def lay_out_control(plan: Plan, numbers: list[int]) -> NDArray[Any]:
     return control
 
 
-def lay_out_early(plan: Plan, numbers: list[int]) -> NDArray[Any]:
+def lay_out_early(plan: PacketPlan, numbers: list[int]) -> NDArray[Any]:
     """Return the RED parameters and state of each port; rows of other ports are unused."""
     if MANAGERS[RED.on_step] not in numbers:
         return np.zeros(1, EARLY)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = [
     "CONSTANT",
@@ -65,7 +65,7 @@ def aligned(count: int, dtype: Any) -> NDArray[Any]:
     return room[begin : begin + size].view(dtype)
 
 
-def most_elements(plan: Plan) -> int:
+def most_elements(plan: PacketPlan) -> int:
     """Return the largest number of packets, ACKs and timer events in the network at a time."""
     times = plan.delays + plan.path.largest_hold if plan.scenario.elements else plan.delays
     acks = times * plan.bits / (8.0 * HEADER)  # full of ACKs, whether they take time or not
@@ -80,7 +80,7 @@ def most_elements(plan: Plan) -> int:
     return int(min(2.0 * inside, 2.0 * windows) + messages) + 8 * len(plan.forward) + 64 + clocks
 
 
-def _most_messages(plan: Plan) -> float:
+def _most_messages(plan: PacketPlan) -> float:
     """Return the largest number of pause messages under way: one for each packet that comes or leaves.
 
     Each pause that has quanta has a packet for their end.
@@ -93,7 +93,7 @@ def _most_messages(plan: Plan) -> float:
     return plan.scheduled + float(messages.sum())
 
 
-def outstanding(plan: Plan) -> NDArray[np.int64]:
+def outstanding(plan: PacketPlan) -> NDArray[np.int64]:
     """Return an upper bound of the packets and ACKs queued at each port, (P,)."""
     table, hops = plan.scenario.table, plan.hops
     windows = 4.0 * table.numbers("max_window")
@@ -104,7 +104,7 @@ def outstanding(plan: Plan) -> NDArray[np.int64]:
     return np.minimum(most, 1 << 24).astype(np.int64)
 
 
-def first_elements(plan: Plan, spare: int, most: int) -> tuple[int, int]:
+def first_elements(plan: PacketPlan, spare: int, most: int) -> tuple[int, int]:
     """Return how many packets there are at first, at most ``most``, and from how many in use on they should grow."""
     begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * plan.scheduled + ELEMENTS
     return (most, NEVER) if begin * spare >= most else (begin * spare, begin * spare // 2)
@@ -191,7 +191,7 @@ class Layout:
     most: int
 
 
-def further_layout(plan: Plan, options: tuple[Any, ...], make: Callable[[], Layout]) -> Layout:
+def further_layout(plan: PacketPlan, options: tuple[Any, ...], make: Callable[[], Layout]) -> Layout:
     """Return what ``make`` does, or a copy of it, where a run before differed in its seed and its starts alone.
 
     A second run of a kind keeps its layout with the scenario, later ones copy it.
@@ -273,7 +273,7 @@ def _pattern_of(layout: Layout) -> _Pattern:
     return _Pattern(layout.ahead, layout.most, shared, empty, whole, places)
 
 
-def _has_seeds(plan: Plan) -> bool:
+def _has_seeds(plan: PacketPlan) -> bool:
     """Return whether more in the arrays than what is set at the start of a run depends on its seed and starts."""
     return (
         plan.spraying is not None

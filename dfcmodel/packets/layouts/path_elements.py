@@ -35,12 +35,12 @@ from dfcmodel.packets.kernel.links.path_elements import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["lay_out_elements"]
 
 
-def lay_out_elements(plan: Plan, port_rows: NDArray[Any], hops: int) -> dict[str, Any]:
+def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> dict[str, Any]:
     """Return the arrays of elements, and set what their ports have of them.
 
     Parameters

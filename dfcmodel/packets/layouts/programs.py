@@ -14,7 +14,7 @@ from dfcmodel.packets.layouts.lanes import empty_lanes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["lay_out_programs", "lay_out_queues", "program_signatures", "sees_departures_alone"]
 
@@ -23,13 +23,13 @@ FIRST_HEIGHT_BITS = 88172645463325252
 """Start of the pseudorandom bits of ranked queues, of Marsaglia 2003 (Xorshift RNGs); 0 would stay 0."""
 
 
-def program_signatures(plan: Plan) -> tuple[Signature, ...]:
+def program_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
     """Return the signatures of the switch programs of a plan, each once."""
     rules: list[Any] = [plan.ports[p].discipline for p in plan.under(SwitchProgram)]
     return tuple(dict.fromkeys(map(signature_of, rules)))
 
 
-def lay_out_queues(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], first: int) -> NDArray[Any]:
+def lay_out_queues(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], first: int) -> NDArray[Any]:
     """Return the lanes of queues of programs, rows ``first`` on, in the order of their ports."""
     lanes, hops = [empty_lanes(0)], plan.hops
     rows = hops.row
@@ -44,7 +44,7 @@ def lay_out_queues(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], first
     return np.concatenate(lanes)
 
 
-def sees_departures_alone(plan: Plan) -> list[bool]:
+def sees_departures_alone(plan: PacketPlan) -> list[bool]:
     """Return whether each port under a program has one queue, of which the program sees the packets that leave, and cuts none."""
     return [_sees_departures_alone(plan.ports[p].discipline) for p in plan.under(SwitchProgram)]
 
@@ -65,7 +65,7 @@ def _skip_levels(rule: Any, room: int) -> int:
     return min(max(1, logarithm - 1), SKIP_LEVELS)  # about four packets on the highest one
 
 
-def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
+def lay_out_programs(plan: PacketPlan, packets: int, hops: int) -> dict[str, Any]:
     """Return the kernel's arrays of programs that some program needs, for numbers of packets and rows of hops."""
     ports = plan.under(SwitchProgram)
     signatures = program_signatures(plan)

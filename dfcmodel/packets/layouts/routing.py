@@ -11,13 +11,13 @@ from dfcmodel.packets.kernel.links.spraying import BY_EPOCH
 
 if TYPE_CHECKING:
     from dfcmodel.packets.failures import Rerouting
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from dfcmodel.packets.spraying import Spraying
 
 __all__ = ["lay_out_routing"]
 
 
-def lay_out_routing(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
+def lay_out_routing(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
     """Return the choices of switches, when links are down, and the paths of flows by time; of these, what there is.
 
     The ports among which a switch chooses are processed together: they get a circle of mates.
@@ -34,7 +34,7 @@ def lay_out_routing(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _choices(plan: Plan, hops: int) -> dict[str, Any]:
+def _choices(plan: PacketPlan, hops: int) -> dict[str, Any]:
     choice = np.zeros((hops, 2), dtype=np.int32)
     candidates: list[int] = []
     for row, others in plan.choices.items():
@@ -44,7 +44,7 @@ def _choices(plan: Plan, hops: int) -> dict[str, Any]:
     return {"choice": choice, "candidates": np.array(candidates, dtype=np.int32)}
 
 
-def _failures(plan: Plan) -> dict[str, Any]:
+def _failures(plan: PacketPlan) -> dict[str, Any]:
     counts = np.array([len(times) for times in plan.down_times], dtype=np.int64)
     down = np.array([time for times in plan.down_times for time in times])
     ends = np.cumsum(counts)

@@ -22,8 +22,8 @@ from dfcmodel.packets.kernel.rates.repairs import GO_BACK_N, SELECTIVE
 from dfcmodel.packets.kernel.rates.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.tcp.timers import wake_at
 from dfcmodel.packets.layouts.units import Calendar, Event
+from dfcmodel.packets.plan import ENDLESS
 from dfcmodel.packets.recoveries import recovery_named
-from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.kernels import make_kernel
 from hopflow.tcp_constants import INITIAL_RTO, OLD_INITIAL_RTO
 from responsefn import DeliveryRule, RateRule, WindowRule
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.flows import Flow
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = [
     "Senders",
@@ -67,7 +67,7 @@ class Senders(NamedTuple):
     sent
         Number of records of what is in flight.
     windows
-        Congestion windows of the flows that do not start, packets, as in `Plan.idle`.
+        Congestion windows of the flows that do not start, packets, as in `PacketPlan.idle`.
     """
 
     flow: NDArray[Any]
@@ -77,7 +77,7 @@ class Senders(NamedTuple):
     windows: NDArray[np.float64]
 
 
-def lay_out_flows(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Senders:
+def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Senders:
     """Return the rows of the flows, of their rules, the bit maps, and the number of records of what is in flight."""
     table, own = plan.scenario.table, plan.begun
     has_window, has_rate = table.of_kind(WindowRule).any(), table.of_kind(RateRule).any()
@@ -114,7 +114,7 @@ def lay_out_flows(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Senders:
 
 
 def _rows_of_flows(
-    plan: Plan, signatures: tuple[RuleSignature, ...], has_window: bool, has_rate: bool
+    plan: PacketPlan, signatures: tuple[RuleSignature, ...], has_window: bool, has_rate: bool
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
     """Return the rows of the flows and of their rules, without what follows from the routes and starts, and the windows of idle flows."""
     scenario, table = plan.scenario, plan.scenario.table
@@ -189,7 +189,7 @@ def _first_row(ns2: bool) -> NDArray[Any]:
 
 
 def _set_row(
-    plan: Plan,
+    plan: PacketPlan,
     f: int,
     signatures: tuple[RuleSignature, ...],
     path: tuple[float, float],
@@ -257,7 +257,7 @@ def _set_row(
             row["on"], row["off"] = source.on, source.off
 
 
-def _set_arrivals(plan: Plan, f: int, signatures: tuple[RuleSignature, ...], rows: tuple[Any, Any]) -> None:
+def _set_arrivals(plan: PacketPlan, f: int, signatures: tuple[RuleSignature, ...], rows: tuple[Any, Any]) -> None:
     """Let the data of a flow arrive; ``rows`` are that of the flow and that of its arrival process."""
     given, row = plan.scenario.flows[f], rows[0]
     if given.arrivals is None:
@@ -286,7 +286,7 @@ def _places(flow: Flow) -> int:
     return int(1 << math.ceil(math.log2(8 + 2 * flow.max_window)))
 
 
-def _set_repair(row: Any, plan: Plan, f: int) -> None:
+def _set_repair(row: Any, plan: PacketPlan, f: int) -> None:
     """Write how a flow at the rate of a rule repairs losses."""
     given = plan.repairs[f]
     if isinstance(given, str):
@@ -313,7 +313,7 @@ def write_numbers(own: Any, rule: Any, begin: Any) -> None:
     numbers[first : first + len(values)] = values
 
 
-def lay_out_arrivals(plan: Plan, flow: NDArray[Any]) -> NDArray[np.float64]:
+def lay_out_arrivals(plan: PacketPlan, flow: NDArray[Any]) -> NDArray[np.float64]:
     """Set the rows of the traces that are replayed; return them: times in s and packets, (N, 2)."""
     place: dict[Replay, tuple[int, int]] = {}
     found, rows = [np.empty((0, 2))], 0
@@ -330,7 +330,7 @@ def lay_out_arrivals(plan: Plan, flow: NDArray[Any]) -> NDArray[np.float64]:
     return np.concatenate(found)
 
 
-def begin_flows(plan: Plan, arrays: dict[str, Any]) -> None:
+def begin_flows(plan: PacketPlan, arrays: dict[str, Any]) -> None:
     """Set when flows start, and the phases of their ticks."""
     flow, own = arrays["flow"], plan.begun
     flow["phase"][own] = plan.phases[own]
@@ -338,7 +338,7 @@ def begin_flows(plan: Plan, arrays: dict[str, Any]) -> None:
     flow["due"][own] = due[own]
 
 
-def starts_of(plan: Plan, home: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+def starts_of(plan: PacketPlan, home: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
     """Return calendar queue, time in s, key and flow of each start before the end, as `schedule` takes them."""
     flows = np.arange(len(plan.starts))[plan.begun]
     if plan.scenario.table.waits.any():
@@ -346,7 +346,7 @@ def starts_of(plan: Plan, home: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
     return home[flows], plan.starts[flows], CLASSES * len(plan.ports) + flows, flows
 
 
-def stops_of(plan: Plan, home: NDArray[np.int64]) -> list[Event]:
+def stops_of(plan: PacketPlan, home: NDArray[np.int64]) -> list[Event]:
     """Return the ends of flows, which come before all other events at their times."""
     first = -1 - len(plan.ports)
     return [

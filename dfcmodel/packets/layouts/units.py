@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.packets.layouts.lookahead import Stretches
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["Calendar", "Event", "lay_out_units", "schedule"]
 
@@ -67,7 +67,7 @@ class Event(NamedTuple):
 
 
 def lay_out_units(
-    plan: Plan,
+    plan: PacketPlan,
     parts: Stretches,
     order: NDArray[np.int64],
     window: float,
@@ -87,7 +87,7 @@ def lay_out_units(
     port_rows["asks"] = port_rows["mate"] = np.arange(len(port_rows))
     port_rows["managed"] = ALL_LANES
     ports = port_rows[:P]
-    places = plan.once("filled", lambda: np.minimum(plan.places, outstanding(plan)))
+    places = plan.share("filled", lambda: np.minimum(plan.places, outstanding(plan)))
     _check_times(plan, places)
     sizes, alarms = first_places(np.where(plan.with_lanes, 0, places), np.bincount(plan.hops.port, minlength=P), spare)
     spans = np.where(plan.cells > 0, 2, 1) * sizes  # behind the times the bytes of packets
@@ -107,7 +107,7 @@ def lay_out_units(
     return port_rows, buckets, np.empty(int(spans.sum()))
 
 
-def _check_times(plan: Plan, places: NDArray[np.int64]) -> None:
+def _check_times(plan: PacketPlan, places: NDArray[np.int64]) -> None:
     """Raise ValueError where a time after the end of the run cannot be counted in samples."""
     longest = np.minimum(places * plan.transmission[:, 0], plan.drains)
     times = longest + 2.0 * plan.transmission[:, 0] + plan.delays
@@ -120,7 +120,7 @@ def _check_times(plan: Plan, places: NDArray[np.int64]) -> None:
 
 
 def _lay_out_buckets(
-    plan: Plan,
+    plan: PacketPlan,
     port_rows: NDArray[Any],
     parts: Stretches,
     order: NDArray[np.int64],

@@ -14,12 +14,12 @@ from dfcmodel.packets.layouts.feeders import class_lanes
 from dfcmodel.packets.layouts.units import Event
 
 if TYPE_CHECKING:
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["lay_out_watchdogs", "polls_of"]
 
 
-def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
+def lay_out_watchdogs(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
     """Return the watchdogs of a plan, one that never drops for each port at which packets are routed, and rows for the storms that they declare; ports with watchdogs name the first one.
 
     The number of storms is bounded: each takes the intervals that declare it and those that end it. The last row is
@@ -43,7 +43,7 @@ def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
     return {"watchdog": found, "detected": np.zeros(storms, STORM)}
 
 
-def polls_of(plan: Plan, arrays: dict[str, Any]) -> list[Event]:
+def polls_of(plan: PacketPlan, arrays: dict[str, Any]) -> list[Event]:
     """Return the first poll of each watchdog."""
     queue = arrays["port"]["queue"]
     return [Event(int(queue[dog.port]), dog.first, POLLS, POLL, 0, g) for g, dog in enumerate(plan.watchdogs)]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dfcmodel as dfc
-from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.plan import PacketPlan
 from dfcmodel.packets.recoveries.base import ACTIONS, RecoveryEvent
 from dfcmodel.recoveries import LossRecovery
 from responsefn import NewReno, Reno, Tahoe
@@ -204,7 +204,7 @@ def random_method(seed: int, **changed: Any) -> dfc.Packets:
     return dfc.Packets(seed=seed, recovery=str(rng.choice(RECOVERIES)), **changed)
 
 
-def plan_of(scenario: dfc.Scenario, method: dfc.Packets, jitter: float = 0.0) -> Plan:
+def plan_of(scenario: dfc.Scenario, method: dfc.Packets, jitter: float = 0.0) -> PacketPlan:
     """Return the plan of a scenario in samples of 10 ms."""
     return plan_scenario(scenario, method, duration=scenario.duration, sample=0.01, packet_jitter=jitter)
 

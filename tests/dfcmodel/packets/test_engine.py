@@ -54,7 +54,7 @@ def rows_of(table: pd.DataFrame, run: dict[str, object]) -> pd.DataFrame:
 def test_a_run_in_parts_is_the_run_as_a_whole(monkeypatch) -> None:
     plan = plan_of(random_scenario("pause", 11), Packets(seed=1))
     whole = run_engine(plan)
-    monkeypatch.setattr("dfcmodel.packets.routed_plans.HOPS_OF_PART", 1)
+    monkeypatch.setattr("dfcmodel.packets.plan.HOPS_OF_PART", 1)
     plan = plan_of(random_scenario("pause", 11), Packets(seed=1))
     assert plan.samples_of_part == 1
     parts = run_engine(plan)

@@ -210,9 +210,9 @@ def test_ports_are_those_of_a_loop_over_all_flows(seed: int, monkeypatch: pytest
         for chooses in (True, False):
             if not chooses:
                 monkeypatch.setattr(Ports, "_first_users", lambda *given: np.arange(len(flows)))
-            ports = Ports(scenario, method)
-            hears = np.array([not isinstance(f.source, (dfc.CBR, dfc.OnOff)) for f in flows])
-            both.append((*ports.routes(hears), tuple(ports.all)))
+            receives_acks = np.array([not isinstance(f.source, (dfc.CBR, dfc.OnOff)) for f in flows])
+            ports = Ports(scenario, method, receives_acks)
+            both.append((ports.forward, ports.backward, tuple(ports)))
         monkeypatch.undo()
         assert both[0] == both[1]
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import dfcmodel as dfc
-from dfcmodel.packets.hops import Hosts, hops_of
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
-from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.plan import Hosts, PacketPlan, hops_of
 from dfcmodel.packets.ports import bits_of, has_lanes
 from hopflow.progress import parts
 from responsefn import NewReno, Reno, Vegas
@@ -22,7 +21,7 @@ from tests.oracles.packets.records import EventRecords
 # Plans: what the ports of a run have in common, and what follows from their disciplines.
 
 
-def chain_of(one_link, *disciplines) -> Plan:
+def chain_of(one_link, *disciplines) -> PacketPlan:
     """Return the plan of a flow over links with these disciplines."""
     links = dfc.chain(len(disciplines) + 1, rate=100.0, delay=0.01, buffer=20)
     links = [replace(link, discipline=rule) for link, rule in zip(links, disciplines, strict=True)]
@@ -167,7 +166,7 @@ def test_transmission_times_are_no_queue() -> None:
 # Hosts: whose calendar queue the events of interfaces and of the ends of flows are in.
 
 
-def plan_between(hosts: int, **options: object) -> Plan:
+def plan_between(hosts: int, **options: object) -> PacketPlan:
     """Return the plan of hosts at a switch, of which each sends to the next one."""
     rule = dfc.PFC((0,), 20.0, 10.0)
     ends = [(f"h{n}", "s") for n in range(hosts)]
@@ -253,18 +252,23 @@ def test_bins_are_samples_and_one_for_all_that_is_later(one_link) -> None:
     ]  # fmt: skip
 
 
-def test_what_runs_share_is_kept_with_a_scenario_but_not_hops_of_many_flows(monkeypatch) -> None:
+def test_runs_of_a_scenario_share_ports_and_what_follows_from_them_unless_its_flows_have_many_hops(monkeypatch) -> None:
     scenario = random_scenario("fifo", 3)
-    for method in (dfc.Packets(seed=1), dfc.Packets(seed=1, ack_transmission=False)):
+    methods = (dfc.Packets(seed=1), dfc.Packets(seed=1, ack_transmission=False))
+    for method in methods:
         run_engine(plan_of(scenario, method))
-    kinds = {name for name, *_ in scenario.derived}
-    assert {"checked", "ports", "hops", "lookahead", "with_lanes"} <= kinds
-    assert sorted(key[2] for key in scenario.derived if key[0] == "ports") == [False, True]
-    for module in ("routed_plans", "planning"):
-        monkeypatch.setattr(f"dfcmodel.packets.{module}.MOST_KEPT_HOPS", 0)
+    assert {name for name, *_ in scenario.derived} == {"checked", "ports", "layout"}
+    one, other = (plan_of(scenario, replace(method, seed=2)) for method in methods)
+    assert one.ports is not other.ports
+    for plan in (one, other):
+        assert plan.ports.derived is not None
+        assert {"hops", "lookahead", "with_lanes"} <= plan.ports.derived.keys()
+        assert plan.hops is plan.ports.derived["hops"]
+    monkeypatch.setattr("dfcmodel.packets.ports.MAX_SHARED_HOPS", 0)
     monkeypatch.setattr("dfcmodel.packets.layouts.memory.MOST_COPIED_HOPS", 0)
     scenario = random_scenario("fifo", 3)
-    run_engine(plan_of(scenario, dfc.Packets(seed=1)))
+    run_engine(plan := plan_of(scenario, dfc.Packets(seed=1)))
+    assert plan.ports.derived is None
     assert {name for name, *_ in scenario.derived} == {"checked"}
 
 
@@ -284,7 +288,7 @@ def test_a_part_has_as_many_hops_as_flows_with_equal_shares_send(monkeypatch) ->
     ]
     flows = [dfc.Flow("0", (1, 2, 3), source=Reno()), dfc.Flow("1", (2, 3), source=Reno())]
     scenario = dfc.Scenario("two", links, flows)
-    monkeypatch.setattr("dfcmodel.packets.routed_plans.HOPS_OF_PART", 600)
+    monkeypatch.setattr("dfcmodel.packets.plan.HOPS_OF_PART", 600)
     for longer in (1, 4):  # what is kept of a scenario does not depend on the samples of its runs
         given = plan_of(scenario, dfc.Packets(seed=1))
         plan = replace(given, sample=given.sample * longer)

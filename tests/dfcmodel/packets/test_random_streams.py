@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dfcmodel.packets.ns2_random import TICK, Generator, tcl_order, tick_phases
-from dfcmodel.packets.routed_plans import first_states
+from dfcmodel.packets.plan import first_states
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2006, 2**31 - 2, 2**80 + 7])

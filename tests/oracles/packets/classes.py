@@ -14,7 +14,7 @@ from tests.oracles.packets.queues import Queue
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from tests.oracles.packets.protocols import EventSimulation
     from tests.oracles.packets.receivers import Packet
 
@@ -77,7 +77,7 @@ class ClassQueues(Queue):
         self.pool = simulation.plan.pool(p) * packet
         self.manager = manager_of_queue(Managed(self, self.rule.managed), self.rule)
 
-    def rooms_of_switch(self, plan: Plan) -> dict[tuple[int, int], float]:
+    def rooms_of_switch(self, plan: PacketPlan) -> dict[tuple[int, int], float]:
         """Return the room of each ingress and class of the ports that count together, by the first that has it.
 
         An ACK may leave by a port to which no data goes from its ingress.

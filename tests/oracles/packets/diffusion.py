@@ -15,7 +15,7 @@ from tests.oracles.packets.queues import ENDS, RENEWALS, Queue
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dfcmodel.packets.plans import Clock
+    from dfcmodel.packets.plan import Clock
     from tests.oracles.packets.protocols import EventSimulation
     from tests.oracles.packets.receivers import Packet
 

@@ -12,7 +12,7 @@ from dfcmodel.network.run_tables import AT_RANDOM, BY_POLICER
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from tests.oracles.packets.receivers import Packet
 
 __all__ = ["Paths", "RateOverTime"]
@@ -174,7 +174,7 @@ class Paths:
 
     def __init__(self, simulation: Any) -> None:
         self.simulation = simulation
-        plan: Plan = simulation.plan
+        plan: PacketPlan = simulation.plan
         self.chains: dict[tuple[int, int, bool], int] = {}
         self.path = plan.path if plan.scenario.elements else None
         self.elements: dict[int, Passing] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from tests.oracles.packets.receivers import Packet
     from tests.oracles.packets.records import EventRecords
 
@@ -27,7 +27,7 @@ class Guard(Protocol):
 class EventSimulation(Protocol):
     """A discrete-event simulation: plan, clock (s), records, queues, senders, and scheduling of events."""
 
-    plan: Plan
+    plan: PacketPlan
     now: float
     records: EventRecords
     queues: list[Any]

@@ -17,7 +17,7 @@ from tests.oracles.packets.path_elements import RateOverTime
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from tests.oracles.packets.protocols import EventSimulation, Guard
     from tests.oracles.packets.receivers import Packet
 
@@ -29,7 +29,7 @@ ENDS = 1 << 24
 """Smallest key of ends of transmission: at equal times arrivals and timers are processed first."""
 
 
-def rate_over_time(plan: Plan, p: int) -> RateOverTime | None:
+def rate_over_time(plan: PacketPlan, p: int) -> RateOverTime | None:
     """Return the rate of a port over time; None: it is constant."""
     if not plan.scenario.elements or plan.path.rates[p] < 0:
         return None

@@ -11,7 +11,7 @@ from dfcmodel.network.run_tables import TRIMMED
 from dfcmodel.packets.records import Records
 
 if TYPE_CHECKING:
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
     from tests.oracles.packets.receivers import Packet
 
 __all__ = ["EventRecords"]
@@ -23,7 +23,7 @@ class EventRecords(Records):
     queues: Any  # of the simulation
     when_finished: Any  # a function of a flow and the time at which it is complete
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: PacketPlan) -> None:
         super().__init__(plan)
         table = plan.scenario.table
         self.sizes = table.numbers("size") + plan.opening

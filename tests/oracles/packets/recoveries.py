@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.packets.plan import ENDLESS
 from dfcmodel.packets.recoveries.base import ACTIONS, RecoveryEvent
 from dfcmodel.packets.recoveries.checks import check_sender
-from dfcmodel.packets.routed_plans import ENDLESS
 from dfcmodel.recoveries import LossRecovery
 from tests.oracles.packets.senders import Sack
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plan import PacketPlan
 
 __all__ = ["Simulation", "queue_of", "run_reference", "trace_reference", "watch_reference"]
 
@@ -76,14 +76,14 @@ def queue_of(discipline: Discipline) -> type[Queue]:
     return QUEUES.get(type(discipline), Queue)
 
 
-def run_reference(plan: Plan) -> EventRecords:
+def run_reference(plan: PacketPlan) -> EventRecords:
     """Run a plan from t = 0 and return its records."""
     simulation = Simulation(plan)
     simulation.run()
     return simulation.records
 
 
-def trace_reference(plan: Plan, ports: Sequence[int]) -> tuple[EventRecords, NDArray[Any]]:
+def trace_reference(plan: PacketPlan, ports: Sequence[int]) -> tuple[EventRecords, NDArray[Any]]:
     """Run a plan as `run_reference` does; return what `dfcmodel.packets.engine.trace_engine` does."""
     simulation = Simulation(plan)
     simulation.records = records = _Recorder(plan, ports)
@@ -94,7 +94,7 @@ def trace_reference(plan: Plan, ports: Sequence[int]) -> tuple[EventRecords, NDA
     return records, np.array(records.kept, dtype=TRACE)
 
 
-def watch_reference(plan: Plan) -> tuple[EventRecords, NDArray[Any]]:
+def watch_reference(plan: PacketPlan) -> tuple[EventRecords, NDArray[Any]]:
     """Run a plan as `run_reference` does; return what `dfcmodel.packets.engine.watch_engine` does."""
     simulation = Simulation(plan)
     simulation.run()
@@ -106,7 +106,7 @@ def watch_reference(plan: Plan) -> tuple[EventRecords, NDArray[Any]]:
 class _Recorder(EventRecords):
     """Records that keep each packet at some ports too, and show the progress of a long run."""
 
-    def __init__(self, plan: Plan, ports: Sequence[int]) -> None:
+    def __init__(self, plan: PacketPlan, ports: Sequence[int]) -> None:
         super().__init__(plan)
         self.traced = frozenset(ports)
         self.kept: list[tuple[Any, ...]] = []
@@ -141,7 +141,7 @@ def _answers_marks(source: Any) -> bool:
 class Simulation:
     """Ports, senders, receivers and the heap of events."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: PacketPlan) -> None:
         self.plan = plan
         self.now = 0.0
         self.heap: list[tuple[float, int, int, Callable[[], None]]] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dfcmodel.network.queueing.class_pauses import ALL
 
 if TYPE_CHECKING:
-    from dfcmodel.packets.watchdogs import PortWatchdog
+    from dfcmodel.packets.plan import PortWatchdog
     from tests.oracles.packets.receivers import Packet
     from tests.oracles.packets.simulation import Simulation
 

@@ -27,7 +27,7 @@ from dfcmodel.lossless.pools.pool_plans import plan_pool
 from dfcmodel.lossless.pools.port_couplings import independent_parts
 from dfcmodel.lossless.pools.recombination import Histories
 from dfcmodel.lossless.results import RecombinedEstimate
-from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.plan import PacketPlan
 from markov import PhaseType
 from responsefn import Reno
 from tests.oracles.engines import begin_run, plan_scenario
@@ -142,7 +142,7 @@ RULE = Pause(high=5.0, low=2.0)
 TOGETHER = PFC(xoff=5.0, xon=2.0, classes=(0,), counts="switch")
 
 
-def plan_of(paths: dict[str, Any], rule: Any = RULE, source: Any = None) -> Plan:
+def plan_of(paths: dict[str, Any], rule: Any = RULE, source: Any = None) -> PacketPlan:
     """Return a plan of flows along paths; every link has the discipline."""
     hops = dict.fromkeys(hop for path in paths.values() for hop in itertools.pairwise(path))
     links = [Link(*hop, 1e4, 1e-3, 500.0, rule) for hop in hops]

@@ -1,0 +1,1155 @@
+"""Plan of a packet-level run, common to the engine and its oracle: hops, senders, buffers, pauses, routing and faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+
+import numpy as np
+
+from dfcmodel.network.columns import Routes, among, distinct, present
+from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
+from dfcmodel.network.path_elements import PathElement, RateTrace
+from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
+from dfcmodel.network.queueing.coupled import DualPI2
+from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause, manager_of
+from dfcmodel.packets.kernel.layout import CLASSES as EVENT_CLASSES
+from dfcmodel.packets.kernel.links.path_elements import RELEASED
+from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
+from dfcmodel.packets.recoveries import recovery_named
+from hopflow.checks import count_of
+from hopflow.fork_safety import cached_property
+from responsefn import DeliveryRule, RateRule, WindowRule
+from responsefn.rules.deliveries.delivery_rule import answers_marks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.queueing.disciplines import Discipline
+    from dfcmodel.packets.methods import Packets
+    from dfcmodel.packets.ports import Ports
+    from dfcmodel.packets.recoveries import LossRecovery
+    from dfcmodel.packets.repairs import SelectiveRepair
+    from dfcmodel.packets.spraying import Spraying
+
+    Booleans = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+__all__ = [
+    "ENDLESS",
+    "EXPIRES",
+    "SIZES",
+    "Clock",
+    "Fault",
+    "FlowEnds",
+    "Hops",
+    "Hosts",
+    "PacketPlan",
+    "PathPlan",
+    "PortWatchdog",
+    "hops_of",
+]
+
+Value = TypeVar("Value")
+
+SIZES = 7
+"""Number of size classes: 0 is a data packet; 1 to 4 are HEADER bytes with 0 to 3 blocks; 5 the answer to a rate rule;
+6 a data packet that was cut to its header."""
+ENDLESS = 2**31 - 2
+"""Packets of an unlimited transfer: the range of sequence numbers."""
+EXPIRES: tuple[int, ...] = (-1,)
+"""The choices where a time to live is over."""
+IDLE_START = 1.0 + 1e-9
+"""Of the end of a run: flows that start after it are idle, in spite of rounding errors."""
+MIN_REDUCED_HOPS = 64
+"""Hops of all flows up to which no flows are chosen among them: that takes longer than what it saves."""
+HOPS_OF_PART = 3_000_000
+"""Hops of packets in a part of a run: about 0.2 s."""
+PACES = (2.0, 1.2)
+"""Windows per round trip at which window senders are paced in slow start and after, as in Linux."""
+CLOCK_PHASES = 2006
+"""Sets the random phases of clocks apart from all other random numbers."""
+QUANTUM = 512.0
+"""Bits of the paused link in a pause quantum (IEEE 802.3, 31B.2)."""
+MAX_CHAINS = 1 << 20
+"""Most elements of all chains: the key of a packet that is held contains its position."""
+HASH, MULTIPLIER = 0x8B51F9DD, 0x58F38DED
+"""First value and factor of the hash by which a seed sequence makes its state (O'Neill 2015, as in NumPy)."""
+
+
+class Hops(NamedTuple):
+    """Hops of all flows as columns, flow by flow: those of its packets, then those of its ACKs, (H,).
+
+    Attributes
+    ----------
+    flow, port
+        The flow of the hop, and the port that it uses.
+    is_ack
+        Whether ACKs take it.
+    begins
+        Whether it is the first one from an end of the flow.
+    """
+
+    flow: Integers
+    port: Integers
+    is_ack: Booleans
+    begins: Booleans
+
+    @property
+    def before(self) -> Integers:
+        """The port of the hop before, of ACKs that of the last hop of the packets; -1: none, (H,)."""
+        ports = np.empty_like(self.port)
+        ports[1:] = self.port[:-1]
+        ports[self.begins & ~self.is_ack] = -1
+        return ports
+
+    @property
+    def row(self) -> Integers:
+        """Number of each hop where a receiver has a number too, after the hops of packets, and a sender after those of ACKs, (H,)."""
+        rows = np.arange(len(self.flow))
+        rows += self.is_ack
+        rows += 2 * self.flow
+        return rows
+
+    def of(self, flows: Integers) -> Hops:
+        """Return the hops of these flows, in ascending order."""
+        is_chosen = np.zeros(int(self.flow.max(initial=-1)) + 1, dtype=np.bool_)
+        is_chosen[flows] = True
+        if is_chosen.all():
+            return self
+        rows = is_chosen[self.flow]
+        return Hops(self.flow[rows], self.port[rows], self.is_ack[rows], self.begins[rows])
+
+    def round_trips(self, passage: Floats) -> Floats:
+        """Return the time of each flow's first packet and its ACK where nothing waits, s, (F,).
+
+        Parameters
+        ----------
+        passage
+            Transmission time plus propagation delay of the size classes at each port, s, (P, SIZES).
+
+        Examples
+        --------
+        >>> hops = hops_of([(0, 1), (1,)], [(2,), ()])
+        >>> hops.round_trips(np.array([[0.3, 0.2], [0.5, 0.4], [0.7, 0.6]])).round(3).tolist()
+        [1.4, 0.5]
+        """
+        durations = passage[self.port, self.is_ack.astype(np.int64)]
+        times: Floats = np.bincount(self.flow, weights=durations).astype(np.float64)
+        return times
+
+    def arrivals(self, rows: Booleans, priorities: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return port, port before and class of some hops, each combination once and in order, (N,).
+
+        Parameters
+        ----------
+        rows
+            Whether each hop is among them, (H,).
+        priorities
+            Class of each flow, 0 to 8, (F,).
+
+        Examples
+        --------
+        >>> hops = hops_of([(0, 1), (0, 1), (1,)], [(), (), ()])
+        >>> hops.arrivals(hops.port == 1, np.array([3, 3, 0]))
+        (array([1, 1]), array([-3,  0]), array([0, 3]))
+        """
+        flows, span = len(priorities), int(self.port.max(initial=0)) + 1
+        if (priorities == priorities[:1]).all() and not (rows & self.begins).any():
+            # flows of one class, at ports behind others: a table of pairs of ports is small
+            pairs = self.port * span
+            pairs[1:] += self.port[:-1]
+            pairs = present(pairs[rows], span * span)
+            port, before = np.divmod(pairs, span)
+            return port, before, np.full(len(pairs), priorities[0])
+        before = np.where(self.begins, -1 - self.flow, self.before)[rows]
+        span, classes = span + flows, CLASSES + 1
+        keys = (self.port[rows] * span + before + flows) * classes + priorities[self.flow[rows]]
+        keys, priority = np.divmod(present(keys, span * span * classes), classes)
+        port, before = np.divmod(keys, span)
+        return port, before - flows, priority
+
+
+def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]]) -> Hops:
+    """Return the hops of flows, given the ports on the paths of packets and of ACKs.
+
+    Examples
+    --------
+    >>> hops = hops_of([(0, 1), (1,)], [(2,), ()])
+    >>> hops.port.tolist(), hops.before.tolist(), hops.row.tolist()
+    ([0, 1, 2, 1], [-1, 0, 1, -1], [0, 1, 3, 5])
+    """
+    out, back = Routes.of(forward), Routes.of(backward)
+    counts = out.counts + back.counts
+    flow = np.repeat(np.arange(len(counts)), counts)
+    port = np.asarray(out.places, dtype=np.int64)
+    is_ack, begins = np.zeros(len(flow), dtype=np.bool_), np.zeros(len(flow), dtype=np.bool_)
+    start = np.cumsum(counts) - counts
+    begins[start[out.counts > 0]] = True
+    if len(back.places):
+        is_ack = np.repeat(np.tile([False, True], len(counts)), np.transpose([out.counts, back.counts]).ravel())
+        begins[(start + out.counts)[back.counts > 0]] = True
+        port = np.empty(len(flow), dtype=np.int64)
+        port[~is_ack], port[is_ack] = out.places, back.places
+    return Hops(flow, port, is_ack, begins)
+
+
+class FlowEnds(NamedTuple):
+    """Rows of hops at the ends of flows: the first hop of each, its receiver and its sender, (F,)."""
+
+    first: Integers
+    receiver: Integers
+    sender: Integers
+
+
+class Hosts(NamedTuple):
+    """Rows of calendar queues: those of ports, and after them that of senders without an interface.
+
+    Attributes
+    ----------
+    queue
+        The queue of the arrivals at each port, (P,).
+    sender, receiver
+        The queues of the events of each flow at its ends, (F,).
+    """
+
+    queue: Integers
+    sender: Integers
+    receiver: Integers
+
+
+class Ingresses(NamedTuple):
+    """What ports with PFC count, each port, ingress and class once and in order, (N,).
+
+    Attributes
+    ----------
+    port
+        The port that counts.
+    before
+        The port over which its packets come; of a host without access link -1 - flow.
+    priority
+        Their class.
+    room
+        For how many of them there is room, packets.
+    """
+
+    port: Integers
+    before: Integers
+    priority: Integers
+    room: Floats
+
+
+class PathPlan(NamedTuple):
+    """The elements of a scenario at the ports of a plan.
+
+    Attributes
+    ----------
+    elements
+        Each element, once.
+    chains
+        The chains of elements that packets pass one after the other: numbers of elements, -1 behind the last of each.
+    first
+        Index in ``chains`` of the first element at each hop, -1: none, (H,).
+    rates
+        The element with the rate of each port; -1: its rate is constant, (P,).
+    """
+
+    elements: Sequence[PathElement]
+    chains: tuple[int, ...]
+    first: Integers
+    rates: Integers
+
+    @property
+    def largest_hold(self) -> float:
+        """Longest time for which all elements together hold a packet, s."""
+        return sum(element.largest_hold for element in self.elements)
+
+    def at_ports(self, ports: Integers) -> Booleans:
+        """Return which ports have elements, given the port of each hop, (P,)."""
+        has_element: Booleans = self.rates >= 0
+        has_element[ports[self.first >= 0]] = True
+        return has_element
+
+
+class Clock(NamedTuple):
+    """A clock of diffusion-type flow control: the node after port ``to`` reports about port ``of``, which it feeds.
+
+    It reports first at time ``first`` and then once per ``period``, s, for which the report is under way;
+    ``keys`` are the flows that go over both ports, each with whether it is its ACKs. Without a
+    port that reports, ``of`` is -1, and port ``to`` merely adjusts its rates at these times.
+    """
+
+    of: int
+    to: int
+    first: float
+    period: float
+    keys: tuple[tuple[int, bool], ...]
+
+
+class PortWatchdog(NamedTuple):
+    """A watchdog of a port, or of a class at it.
+
+    Attributes
+    ----------
+    port, priority
+        What it polls: a port, and a class of traffic; `dfcmodel.network.queueing.class_pauses.ALL` for all classes.
+    first, period
+        Time of the first poll, and time between polls, s.
+    least
+        Minimum paused time of a bad interval, s.
+    bad_polls, good_polls
+        Consecutive bad intervals that declare a storm, and consecutive others that end it.
+    """
+
+    port: int
+    priority: int
+    first: float
+    period: float
+    least: float
+    bad_polls: int
+    good_polls: int
+
+
+class Fault(NamedTuple):
+    """A port asks for pauses from ``begin`` to ``end``, s, whatever its queue."""
+
+    port: int
+    begin: float
+    end: float
+
+
+class shared(Generic[Value]):
+    """A cached property of a plan that further runs of its scenario read too: `PacketPlan.share`."""
+
+    def __init__(self, make: Callable[[Any], Value]) -> None:
+        self.make, self.name, self.__doc__ = make, make.__name__, make.__doc__
+
+    @overload
+    def __get__(self, plan: None, owner: type) -> shared[Value]: ...
+
+    @overload
+    def __get__(self, plan: PacketPlan, owner: type) -> Value: ...
+
+    def __get__(self, plan: PacketPlan | None, owner: type) -> shared[Value] | Value:
+        """Return the value, and store it in the dictionary of the plan."""
+        if plan is None:
+            return self
+        value: Value = plan.share(self.name, partial(self.make, plan))
+        plan.__dict__[self.name] = value
+        return value
+
+
+@dataclass(frozen=True)
+class PacketPlan:
+    """Numerical form of a scenario with F flows, P ports and H hops, for a packet-level run.
+
+    Attributes
+    ----------
+    ports
+        The ports, and the routes of packets and ACKs over them.
+    recoveries, repairs
+        What window senders and senders at the rate of a rule do about losses, F of each.
+    starts, earliest
+        Start times of the flows, s, inf of those that wait for others, and before what time these do not start, (F,).
+    delays_after
+        Of each pair of flows of which one waits for the other the time between, s, (E,), see `Followers`.
+    jitter
+        Upper end of the random delay of each packet at its sender, s.
+    phases
+        Tick phases in s, (F,); 0 except with ``convention="ns2"``.
+    end, sample, samples, every
+        Simulated time in s, sampling interval of the engine in s, number of these, and how many make one of
+        the run's; the last one may have fewer.
+    faults, watchdogs
+        Faults that end, and the watchdogs of ports.
+    spraying
+        How packets of sprayed flows are led; None: there are none.
+    """
+
+    scenario: Scenario
+    method: Packets
+    ports: Ports
+    recoveries: Sequence[str | LossRecovery]
+    repairs: Sequence[str | SelectiveRepair]
+    starts: Floats
+    earliest: Floats
+    delays_after: Floats
+    jitter: float
+    phases: Floats
+    end: float
+    sample: float
+    samples: int
+    every: int = 1
+    faults: tuple[Fault, ...] = ()
+    watchdogs: tuple[PortWatchdog, ...] = ()
+    spraying: Spraying | None = None
+
+    def share(self, name: str, make: Callable[[], Value]) -> Value:
+        """Return a value that follows from the scenario and its ports, made in the first of several runs."""
+        derived = self.ports.derived
+        if derived is None:
+            return make()
+        if name not in derived:
+            derived[name] = make()
+        value: Value = derived[name]
+        return value
+
+    def release(self, *names: str) -> None:
+        """Free properties, all by default, which are computed again where they are read."""
+        for name in names or vars(self).keys() - self.__dataclass_fields__.keys():
+            self.__dict__.pop(name, None)
+
+    # Routes and hops.
+
+    @property
+    def forward(self) -> Routes:
+        """Ports on the path of each flow's packets, in order."""
+        return self.ports.forward
+
+    @property
+    def backward(self) -> Routes:
+        """Ports on the path of each flow's ACKs, in order; empty for flows without."""
+        return self.ports.backward
+
+    @shared
+    def hops(self) -> Hops:
+        """All hops of the flows, as columns."""
+        return hops_of(self.forward, self.backward)
+
+    @cached_property
+    def ends(self) -> FlowEnds:
+        """Rows of hops at the ends of the flows."""
+        forward = self.forward.counts
+        count = forward + self.backward.counts + 2
+        after = np.cumsum(count)
+        return FlowEnds(after - count, after - count + forward, after - 1)
+
+    @property
+    def crosses_port(self) -> Booleans:
+        """Whether each row of hops crosses a port: it is not that of a receiver or a sender, (H + 2 F,)."""
+        crosses = np.ones(len(self.forward.places) + len(self.backward.places) + 2 * len(self.starts), dtype=np.bool_)
+        crosses[self.ends.receiver] = crosses[self.ends.sender] = False
+        return crosses
+
+    @shared
+    def turns(self) -> Hops:
+        """Hops of the fewest flows found that have every pair of consecutive ports.
+
+        Whatever follows from the ports before and after a hop is that of these flows: times between ports among them, as
+        a port without a queue of its own has one port before it.
+        """
+        hops, P = self.hops, len(self.ports)
+        if len(hops.port) <= MIN_REDUCED_HOPS:
+            return hops
+        keys = hops.port * (P + 1) + hops.before + 1
+        span = P * (P + 1)
+        kinds = 2 * self.delayed + (self.backward.counts > 0)
+        if kinds.any():
+            keys, span = 4 * keys + kinds[hops.flow], 4 * span
+        return hops.of(present(hops.flow[distinct(keys, span)[1]], len(self.forward)))
+
+    def users(self, p: int) -> tuple[tuple[int, bool], ...]:
+        """Return the flows at port p, each with whether it is its ACKs that come there."""
+        return self._users.get(p, ())
+
+    @cached_property
+    def _users(self) -> dict[int, tuple[tuple[int, bool], ...]]:
+        users: dict[int, list[tuple[int, bool]]] = {}
+        for f, routes in enumerate(zip(self.forward, self.backward, strict=True)):
+            for is_ack, route in zip((False, True), routes, strict=True):
+                for p in route:
+                    users.setdefault(p, []).append((f, is_ack))
+        return {p: tuple(keys) for p, keys in users.items()}
+
+    @cached_property
+    def telemetry(self) -> tuple[Integers, Integers]:
+        """Number of ports before each hop that write telemetry into packets, (H,), and on each path, (F,)."""
+        hops = self.hops
+        writes = self.by_discipline(lambda rule: bool(getattr(rule, "telemetry", False)))
+        writes_at_hop = (writes[hops.port] & ~hops.is_ack).astype(np.int64)
+        on_path = np.bincount(hops.flow, writes_at_hop, minlength=len(self.forward)).astype(np.int64)
+        before = np.cumsum(writes_at_hop) - writes_at_hop
+        return before - (np.cumsum(on_path) - on_path)[hops.flow], on_path
+
+    # Times at ports, and samples.
+
+    @shared
+    def sizes(self) -> Floats:
+        """Bytes of the size classes, (SIZES,)."""
+        acks = np.append(HEADER + BLOCK * np.arange(SIZES - 3), SHORTEST_FRAME)
+        acks = acks if self.method.ack_transmission else 0.0 * acks
+        data = self.scenario.packet_size
+        return np.array([data, *acks, min(data, SHORTEST_FRAME)])
+
+    @shared
+    def bits(self) -> Floats:
+        """Rates of the ports in bit/s, (P,)."""
+        return self.ports.column(lambda port: port.bits)
+
+    @shared
+    def delays(self) -> Floats:
+        """Propagation delays of the ports in s, (P,)."""
+        return self.ports.column(lambda port: port.delay)
+
+    @shared
+    def transmission(self) -> Floats:
+        """Transmission times in s, (P, SIZES)."""
+        return self.ports.column(lambda port: 8.0 * self.sizes / port.bits)
+
+    @shared
+    def passage(self) -> Floats:
+        """Transmission time plus propagation delay in s, (P, SIZES)."""
+        return self.ports.column(lambda port: 8.0 * self.sizes / port.bits + port.delay)
+
+    @shared
+    def ranks(self) -> Integers:
+        """Order of simultaneous arrivals by the link and size class with which they came, (P, SIZES)."""
+        return self.arrival_order(range(SIZES))
+
+    def arrival_order(self, classes: Sequence[int]) -> Integers:
+        """Return the order of simultaneous arrivals by the link and size class with which they came, of C classes, (P, C).
+
+        The longest passage is first, as it was scheduled first; at equal ones the order of the ports decides.
+        """
+        kind = self.ports.kind
+        example = np.zeros(len(self.ports.examples), dtype=np.int64)
+        example[kind] = np.arange(len(kind))
+        lengths = self.passage[example][:, classes]
+        code = np.unique(-lengths, return_inverse=True)[1].reshape(lengths.shape)
+        if code.size < 2**15:
+            code = code.astype(np.int16)  # sorted by radix
+        order = np.argsort(code.take(kind, axis=0), axis=None, kind="stable")
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.arange(len(order))
+        return ranks.reshape(-1, len(classes))
+
+    @shared
+    def base_rtts(self) -> Floats:
+        """Round-trip times without queue, s, (F,): transmission times and propagation, of a packet and its ACK."""
+        return self.hops.round_trips(self.passage)
+
+    @shared
+    def hop_rate(self) -> float:
+        """Hops of packets per second if all flows send, with an equal share of each link."""
+        routes = self.forward
+        used = np.flatnonzero(routes.counts)
+        shares = self.transmission[:, 0] * np.bincount(routes.places, minlength=len(self.ports))  # s per packet
+        longest = np.zeros(len(routes))  # of a flow at the link with its smallest share
+        longest[used] = np.maximum.reduceat(shares[routes.places], routes.begin[used])
+        counts = routes.counts + self.backward.counts
+        sends = longest > 0.0
+        return float((counts[sends] / longest[sends]).sum())
+
+    @property
+    def samples_of_part(self) -> int:
+        """Samples of a part of a run: `HOPS_OF_PART` hops at the `hop_rate`."""
+        return max(1, int(HOPS_OF_PART / max(self.hop_rate * self.sample, 1.0)))
+
+    @cached_property
+    def seeds(self) -> NDArray[np.uint64]:
+        """First states of the streams of random numbers of ports and flows, (P + F,)."""
+        return first_states(self.method.seed or 0, len(self.ports) + len(self.starts))
+
+    # Flows, senders and receivers.
+
+    @cached_property
+    def idle(self) -> Booleans:
+        """Whether each flow starts after the end of the run, (F,): its sender and its receiver have no state."""
+        if self.spraying is not None:  # which lends the hops of flows that do not start
+            return np.zeros(len(self.starts), dtype=np.bool_)
+        is_late: Booleans = self.starts > self.end * IDLE_START
+        return is_late & ~self.scenario.table.waits if is_late.any() else is_late
+
+    @cached_property
+    def begun(self) -> Integers | slice:
+        """The flows that are not `idle`, ascending; a slice of all where none is."""
+        return np.flatnonzero(~self.idle) if self.idle.any() else slice(None)
+
+    @cached_property
+    def stops(self) -> Floats:
+        """When the flows end sending, s, (F,): not before they start; inf: never."""
+        return np.maximum(self.starts, self.scenario.table.numbers("stop"))
+
+    @shared
+    def all_packets(self) -> Floats:
+        """Packets of each flow in all, (F,): `dfcmodel.Flow.all_packets`."""
+        table = self.scenario.table
+        return np.where(table.numbers("idle") == np.inf, table.numbers("size"), np.inf)
+
+    @shared
+    def priorities(self) -> Integers:
+        """Class of traffic of each flow, (F,)."""
+        return self.scenario.table.numbers("priority").astype(np.int64)
+
+    @shared
+    def classes(self) -> Integers:
+        """Class of traffic at each hop, (H,): its flow's, or `CONTROL` for ACKs where these are set apart."""
+        priorities = self.priorities[self.hops.flow]
+        apart = self.by_discipline(lambda rule: getattr(rule, "acks", "class") == "control")
+        return np.where(self.hops.is_ack & apart[self.hops.port], CONTROL, priorities)
+
+    @shared
+    def delayed(self) -> Booleans:
+        """Whether the receiver of each flow delays ACKs, (F,)."""
+        table = self.scenario.table
+        return np.asarray(table.each("delayed_acks", bool) & table.of_kind(WindowRule))
+
+    @shared
+    def own_receivers(self) -> Booleans:
+        """Whether receivers have events of their own in a calendar queue: they delay ACKs, or are agents, (F,)."""
+        agents = self.scenario.table.given("receiver")
+        return np.asarray(self.delayed | agents, dtype=np.bool_)
+
+    @cached_property
+    def recovery_kinds(self) -> tuple[type[LossRecovery], ...]:
+        """Classes of the loss recoveries of window senders, each once."""
+        recoveries = dict.fromkeys(recovery for recovery in among(self.recoveries) if recovery != "")
+        return tuple(dict.fromkeys(type(recovery_named(recovery)) for recovery in recoveries))
+
+    @shared
+    def scalable(self) -> Booleans:
+        """Whether each flow's packets carry ECT(1): its sender answers each mark, (F,)."""
+
+        def answers(source: Any) -> bool:
+            kind = type(source)
+            return issubclass(kind, RateRule) or (issubclass(kind, WindowRule) and answers_marks(kind))
+
+        return self.scenario.table.each("source", answers)
+
+    @shared
+    def opening(self) -> Integers:
+        """Packets without data with which each flow begins, (F,): the SYN, or ns-2's packet of 40 bytes."""
+        table = self.scenario.table
+        if self.method.is_ns2:
+            return table.of_kind(WindowRule).astype(np.int64)
+        return table.each("handshake", lambda handshake: handshake is True).astype(np.int64)
+
+    @shared
+    def paced(self) -> Booleans:
+        """Whether a window sender spaces its packets: where its flow or its rule says so, (F,)."""
+        table = self.scenario.table
+        return np.asarray(table.each("pacing", bool) | table.each("source", _sets_pace))
+
+    def paces(self, f: int) -> tuple[float, float]:
+        """Return windows per round trip in slow start and above; 0 where the rule sets a rate, or none."""
+        is_plain = not self.paced[f] or _sets_pace(self.scenario.flows[f].source)
+        return (0.0, 0.0) if is_plain else PACES
+
+    @shared
+    def hosts(self) -> Hosts:
+        """Calendar queues of the events of hosts.
+
+        Each interface has a queue of its own, for the senders and receivers of its host too. Flows to one receiver agent
+        share its state: where they answer over several links, all hosts share one queue, in which events are in order.
+        """
+        hops, interfaces, table = self.hops, self.at_senders, self.scenario.table
+        senders = len(interfaces)
+        queue = np.arange(senders)
+        ends = np.full((2, len(table)), senders)
+        if not interfaces.any():
+            return Hosts(queue, *ends)
+        first = np.flatnonzero(hops.begins & interfaces[hops.port])
+        ends[hops.is_ack[first].astype(np.int64), hops.flow[first]] = hops.port[first]
+        answers = dict[object, int]()
+        for f in np.flatnonzero(table.given("receiver")).tolist():
+            agent = table.path(f)[-1], table.columns["receiver"][f]
+            if answers.setdefault(agent, int(ends[1, f])) != ends[1, f]:
+                queue[interfaces] = senders
+                ends[:] = senders
+                break
+        return Hosts(queue, *ends)
+
+    # Disciplines and buffers.
+
+    @shared
+    def _disciplines(self) -> tuple[list[Discipline], Integers]:
+        """The disciplines, and the index of that of each port among them: ports share them."""
+        index: dict[Any, int] = {}
+        disciplines: list[Discipline] = []
+        by_example = []
+        for port in self.ports.examples:
+            rule = port.discipline
+            key = FIFO if type(rule) is FIFO else id(rule)
+            if key not in index:
+                index[key] = len(disciplines)
+                disciplines.append(rule)
+            by_example.append(index[key])
+        return disciplines, self.ports.take(by_example)
+
+    @property
+    def disciplines(self) -> list[Discipline]:
+        """The disciplines of the ports, each once."""
+        return self._disciplines[0]
+
+    def by_discipline(self, value: Callable[[Any], Any]) -> NDArray[Any]:
+        """Return a value that follows from the discipline of each port, (P,)."""
+        disciplines, index = self._disciplines
+        return np.array([value(rule) for rule in disciplines]).take(index, axis=0)
+
+    def has(self, *kinds: type) -> bool:
+        """Return whether any port has a discipline of these kinds."""
+        return any(isinstance(rule, kinds) for rule in self.disciplines)
+
+    def under(self, *kinds: type) -> list[int]:
+        """Return the ports with disciplines of these kinds."""
+        if not self.has(*kinds):
+            return []
+        return np.flatnonzero(self.by_discipline(lambda rule: isinstance(rule, kinds))).tolist()
+
+    @cached_property
+    def has_managers(self) -> bool:
+        """Whether any port has a queue manager."""
+        return self.has(DualPI2) or any(map(manager_of, self.disciplines))
+
+    @shared
+    def at_senders(self) -> Booleans:
+        """Whether each port is an interface of a host, whose events are in one queue with those of its senders, (P,)."""
+        return self.by_discipline(lambda rule: isinstance(rule, Interface))
+
+    @shared
+    def shares_access(self) -> Booleans:
+        """Whether each flow's first port is an interface that is no link of the scenario, a queue per flow, (F,)."""
+        first = self.forward.first
+        return np.asarray(self.at_senders[first] & (first >= len(self.scenario.links)))
+
+    @shared
+    def rooms(self) -> Integers:
+        """Packets, or bytes at ports with a cell, that can be queued at each port, (P,)."""
+        return self.ports.column(lambda port: min(port.room, UNBOUNDED)).astype(np.int64)
+
+    @shared
+    def cells(self) -> Integers:
+        """Bytes of a cell of the buffer of each port, (P,): 1 where it counts bytes, 0 where it counts packets."""
+        return self.ports.column(lambda port: port.cell).astype(np.int64)
+
+    @shared
+    def taken(self) -> Floats:
+        """Bytes that packets of each size class take in the queue of each port, (P, SIZES)."""
+        return self.ports.column(lambda port: [port.taken(size) for size in self.sizes.tolist()])
+
+    @shared
+    def units(self) -> Floats:
+        """Bytes of a data packet in the queue of each port that counts bytes, (P,); 0 of others."""
+        units: Floats = np.where(self.cells > 0, self.taken[:, 0], 0.0)
+        return units
+
+    @shared
+    def places(self) -> Integers:
+        """Upper bound of the packets that can be queued at each port, (P,)."""
+        if not self.cells.any():
+            return self.rooms
+        smallest = np.maximum(self.taken.min(axis=1), 1.0)  # ACKs without transmission have no bytes
+        bounds = np.where(self.cells > 0, np.minimum(self.rooms / smallest, UNBOUNDED), self.rooms)
+        return np.asarray(bounds.astype(np.int64))
+
+    @shared
+    def drains(self) -> Floats:
+        """How long the transmission of a full queue that counts bytes takes, s, (P,); inf of others."""
+        if not self.cells.any():
+            return np.full(len(self.ports), np.inf)
+        times: Floats = np.where(self.cells > 0, 8.0 * self.rooms / self.bits, np.inf)
+        return times
+
+    def pool(self, p: int) -> float:
+        """Return for how many packets of classes that are never paused port p has room."""
+        port = self.ports[p]
+        room = port.room / self.units[p] if port.cell else float(port.room)
+        return room - (self.scenario.reserved(port.link) if port.link >= 0 else 0.0)
+
+    @shared
+    def with_lanes(self) -> Booleans:
+        """Whether each port has lanes: of its own, or because it can be paused, (P,)."""
+        lanes = self.by_discipline(has_lanes)
+        lanes[self.pauses[1]] = True
+        lanes[self.errors > 0.0] = True
+        if self.scenario.elements:
+            lanes |= self.path.at_ports(self.hops.port)
+        lanes[[p for p, times in enumerate(self.down_times) if times]] = True
+        lanes[list(self.routing)] = True
+        return lanes
+
+    # Pauses, and the packets that ports with PFC count.
+
+    @shared
+    def pauses(self) -> tuple[Integers, Integers]:
+        """Ports that pause others, and which ones, each pair once and in order, (N,) each."""
+        if not self.has(Pause, ByClass, BFC):
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        P, hops, table = len(self.ports), self.hops, self.ingresses
+        is_link = table.before >= 0
+        pairs = table.port[is_link] * P + table.before[is_link]
+        asks = self.by_discipline(lambda rule: rule.pauses in ("link", "flow"))
+        if asks.any():
+            rows = np.flatnonzero(asks[hops.port] & ~hops.is_ack & ~hops.begins)
+            pairs = np.append(pairs, hops.port[rows] * P + hops.before[rows])
+        port, paused = np.divmod(present(pairs, P * P), P)
+        return port, paused
+
+    def pausable(self, p: int) -> tuple[int, ...]:
+        """Return the ports that port p may pause, with all that they carry or by class.
+
+        They are the links and access links over which its flows arrive.
+        """
+        return self._pausable.get(p, ())
+
+    @cached_property
+    def _pausable(self) -> dict[int, tuple[int, ...]]:
+        pausable: dict[int, list[int]] = {}
+        for p, q in zip(*(ports.tolist() for ports in self.pauses), strict=True):
+            pausable.setdefault(p, []).append(q)
+        return {p: tuple(paused) for p, paused in pausable.items()}
+
+    @shared
+    def signalling(self) -> Floats:
+        """Delay of the pause messages of each port besides propagation, s, (P,)."""
+        return self.by_discipline(lambda rule: float(getattr(rule, "signalling", 0.0)))
+
+    @shared
+    def thresholds(self) -> Floats:
+        """Above which and down to which ports pause others, (P, 2).
+
+        They are in bytes under PFC and where buffers count bytes, in packets elsewhere.
+        """
+        if not self.has(Pause, PFC):
+            return np.zeros((len(self.ports), 2))
+        limits = self.by_discipline(lambda rule: rule.thresholds)
+        unit = self.by_discipline(lambda rule: self.sizes[0] if rule.pauses == "class" else 1.0)
+        thresholds: Floats = limits * np.where(self.cells > 0, self.units, unit)[:, np.newaxis]
+        return thresholds
+
+    def pause_time(self, p: int, q: int) -> float:
+        """Return for how long a message of port p pauses port q, s; 0: until the next message."""
+        quanta = getattr(self.ports[p].discipline, "quanta", None)
+        return (quanta or 0) * QUANTUM / self.ports[q].bits
+
+    @shared
+    def counted(self) -> Booleans:
+        """Whether the port at each hop counts the packets that take it, those of a lossless class, (H,)."""
+        rules: list[Any] = self.disciplines
+        lossless = [rule.classes if rule.queue_per == "class" else () for rule in rules]
+        hops, discipline = self.hops, self._disciplines[1]
+        if not any(lossless):
+            return np.zeros(len(hops.port), dtype=np.bool_)
+        table = np.zeros((len(rules), CLASSES + 1), dtype=np.bool_)  # the last of no class
+        for row, classes in zip(table, lossless, strict=True):
+            row[list(classes)] = True
+        priorities = self._lossless_priorities
+        is_one = (priorities == priorities[0]).all()
+        counts = table[discipline[hops.port], priorities[0] if is_one else priorities[hops.flow]]
+        return np.asarray(counts & (hops.port < len(self.scenario.links)) & ~hops.is_ack)
+
+    @property
+    def _lossless_priorities(self) -> Integers:
+        """Class of each flow among those that can be lossless; `CLASSES`: it is none of them, (F,)."""
+        priorities = self.priorities
+        return np.where((priorities >= 0) & (priorities < CLASSES), priorities, CLASSES)
+
+    @shared
+    def ingresses(self) -> Ingresses:
+        """What ports with lossless classes count, each ingress and class once."""
+        rules: list[Any] = self.disciplines
+        if not any(rule.queue_per == "class" for rule in rules):
+            none = np.empty(0, dtype=np.int64)
+            return Ingresses(none, none, none, np.empty(0))
+        links, discipline = self.scenario.link_table, self._disciplines[1]
+        port, before, priority = self.hops.arrivals(self.counted, self._lossless_priorities)
+        over = np.where((before < 0) | (before >= len(links)), port, before)  # access like first
+        by_link, size = self.scenario.by_link, self.scenario.packet_size
+        rate, delay = by_link(lambda link: link.rate)[over], by_link(lambda link: link.delay)[over]
+        room = np.empty(len(port))
+        buffers = list(dict.fromkeys(link.buffer for link in links.kinds))
+        index = {buffer: k for k, buffer in enumerate(buffers)}
+        kind = discipline[port] * len(buffers) + by_link(lambda link: index[link.buffer])[port]
+        for key in present(kind, len(rules) * len(buffers)).tolist():
+            rows, (n, k) = kind == key, divmod(key, len(buffers))
+            room[rows] = rules[n].room(rate[rows], delay[rows], size, buffers[k])
+        return Ingresses(port, before, priority, room)
+
+    def ingress(self, p: int) -> dict[tuple[int, int], float]:
+        """Return for how many packets port p has room, by the port over which they come and class.
+
+        Of a host without access link it is -1 - flow.
+        """
+        return self._ingress.get(p, {})
+
+    @cached_property
+    def _ingress(self) -> dict[int, dict[tuple[int, int], float]]:
+        rooms: dict[int, dict[tuple[int, int], float]] = {}
+        for p, before, priority, room in zip(*map(np.ndarray.tolist, self.ingresses), strict=True):
+            rooms.setdefault(p, {})[before, priority] = room
+        return rooms
+
+    @shared
+    def counting(self) -> tuple[tuple[int, ...], ...]:
+        """Ports whose packets of an ingress each port counts, itself among them, (P,)."""
+        if self._counts_apart:
+            return tuple((p,) for p in range(len(self.ports)))
+        links = len(self.scenario.links)
+        together = (self.scenario.counted_together(p) if p < links else (p,) for p in range(len(self.ports)))
+        return tuple(tuple(ports) for ports in together)
+
+    @shared
+    def counters(self) -> Integers:
+        """Port that counts the packets of an ingress for each port: the first of those of `counting`, (P,)."""
+        if self._counts_apart:
+            return np.arange(len(self.ports))
+        return np.array([ports[0] for ports in self.counting])
+
+    @shared
+    def counts_together(self) -> Booleans:
+        """Whether several ports count the packets of an ingress together with each port, (P,)."""
+        if self._counts_apart:
+            return np.zeros(len(self.ports), dtype=np.bool_)
+        return np.array([len(ports) > 1 for ports in self.counting])
+
+    @property
+    def _counts_apart(self) -> bool:
+        """Whether each port counts its own packets."""
+        return all(getattr(rule, "counts", "output") == "output" for rule in self.disciplines)
+
+    # Losses, failures, and switches that choose the next hop.
+
+    @cached_property
+    def losses(self) -> Floats:
+        """Probability that a packet is lost at random at each port, (P,); ACKs are never lost."""
+        return self._by_link_name(self.method.loss)
+
+    @cached_property
+    def errors(self) -> Floats:
+        """Probability that a frame of each port has an error and is sent again by the link, (P,)."""
+        return self._by_link_name(self.method.frame_errors)
+
+    def _by_link_name(self, values: Mapping[str, float] | None) -> Floats:
+        """Return a number at each port from those of links, which are the first ports, 0 elsewhere, (P,)."""
+        numbers = np.zeros(len(self.ports))
+        if values:
+            numbers[: len(self.scenario.links)] = [values.get(name, 0.0) for name in self.scenario.link_table.names]
+        return numbers
+
+    @property
+    def retry_loops(self) -> Floats:
+        """Time from the end of a frame until its link acts on a request that it causes, s, (P,)."""
+        return 2.0 * self.delays + self.method.retry_delay
+
+    @cached_property
+    def down_times(self) -> list[tuple[tuple[float, float], ...]]:
+        """When the link of each port is down, from and until in s, (P,)."""
+        failures, P = self.method.failures or {}, len(self.ports)
+        names = self.scenario.link_table.names if failures else ()
+        times = [tuple(failures.get(name, ())) for name in names]
+        return [*times, *[()] * (P - len(times))]
+
+    @shared
+    def choices(self) -> dict[int, tuple[int, ...]]:
+        """Rows of the hops among which a switch chooses, besides the one of the key; `EXPIRES` where a time to live is over.
+
+        A choice is among the links that continue what paths of a flow have in common up to there. Of the paths that go on
+        over a link path k gets that of number k, modulo how many there are: with the first one for all, switches behind
+        would prefer its links at ties.
+        """
+        choices: dict[int, tuple[int, ...]] = {}
+        table, spraying = self.scenario.table, self.spraying
+        has_ttl = table.given("ttl")
+        if spraying is None and not has_ttl.any():
+            return choices
+        starts = self.hops.row[self.hops.begins & ~self.hops.is_ack]
+        for f in np.flatnonzero(has_ttl).tolist():
+            links, ttl = len(table.paths[f]) - 1, int(table.columns["ttl"][f])
+            if ttl < links:
+                choices[int(starts[f]) + int(self.forward.counts[f]) - links + ttl] = EXPIRES
+        if spraying is None or self.method.spraying != "least queue":
+            return choices
+        for f in np.flatnonzero(spraying.count > 0).tolist():
+            flows = [spraying.way_of(f, k) for k in range(int(spraying.count[f]))]
+            paths = [self.forward[flow] for flow in flows]
+            onwards: dict[tuple[int, ...], dict[int, list[int]]] = {}
+            for flow, path in zip(flows, paths, strict=True):
+                for d in range(1, len(path)):
+                    rows = onwards.setdefault(path[:d], {}).setdefault(path[d], [])
+                    rows.append(int(starts[flow]) + d)
+            for k, (flow, path) in enumerate(zip(flows, paths, strict=True)):
+                for d in range(1, len(path)):
+                    ports = onwards[path[:d]]
+                    if len(ports) > 1:
+                        others = (rows[k % len(rows)] for port, rows in ports.items() if port != path[d])
+                        choices[int(starts[flow]) + d] = tuple(others)
+        return choices
+
+    @shared
+    def routing(self) -> dict[int, tuple[int, ...]]:
+        """Ports at which choices are made, or times to live are over, each with those that are processed with it, in order.
+
+        Raises
+        ------
+        ValueError
+            For a port with DFC, whose rates are those of paths.
+        """
+        if not self.choices:
+            return {}
+        port_of = dict(zip(self.hops.row.tolist(), self.hops.port.tolist(), strict=True))
+        alone: set[int] = set()
+        together: set[int] = set()
+        for row, others in self.choices.items():
+            if others is EXPIRES:
+                alone.add(port_of[row])
+            else:
+                together.update(port_of[other] for other in (row, *others))
+        for p in sorted(alone | together):
+            if self.ports[p].discipline.diffuses:
+                msg = "must not be DFC, whose rates are those of paths, where packets are routed"
+                raise ValueError(f"discipline of link {self.ports[p].name}: {msg}")
+        by_node: dict[object, set[int]] = {}
+        for p in sorted(together):
+            by_node.setdefault(self.ports[p].source, set()).update((p, *self.counting[p]))
+        groups = {p: tuple(sorted(self.counting[p])) for p in alone}
+        for ports in by_node.values():
+            groups |= dict.fromkeys(sorted(ports), tuple(sorted(ports)))
+        return groups
+
+    # Elements of paths.
+
+    @shared
+    def path(self) -> PathPlan:
+        """The elements of the scenario in front of the queues of ports.
+
+        Raises
+        ------
+        ValueError
+            Where there are more elements at all hops, or more ports, than the keys of events distinguish.
+        """
+        scenario, hops = self.scenario, self.hops
+        if EVENT_CLASSES * len(self.ports) + 2 * len(scenario.flows) >= RELEASED:
+            msg = f"must not be used with {count_of(len(self.ports), 'port')}: keys of events are used up"
+            raise ValueError(f"elements of {scenario.name!r}: {msg}")
+        names, index = scenario.link_table.names, {flow.name: n for n, flow in enumerate(scenario.flows)}
+        rates = np.full(len(self.ports), -1, dtype=np.int64)
+        at_hop: dict[int, list[int]] = {}
+        for k, element in enumerate(scenario.elements):
+            n = names.index(element.link)
+            if isinstance(element, RateTrace):
+                rates[n] = k
+                continue
+            chosen = ~hops.is_ack & (hops.port == n)
+            if element.acks:
+                over = np.unique(hops.flow[chosen])
+                chosen = hops.is_ack & (hops.port == self._port_of_acks(n)) & np.isin(hops.flow, over)
+            if element.flows is not None:
+                chosen &= np.isin(hops.flow, [index[name] for name in element.flows])
+            for h in np.flatnonzero(chosen).tolist():
+                at_hop.setdefault(h, []).append(k)
+        first = np.full(len(hops.port), -1, dtype=np.int64)
+        begins: dict[tuple[int, ...], int] = {}
+        chains: list[int] = []
+        for h, elements in at_hop.items():
+            chain = tuple(elements)
+            if chain not in begins:
+                begins[chain] = len(chains)
+                chains += [*chain, -1]
+            first[h] = begins[chain]
+        if len(chains) >= MAX_CHAINS:
+            msg = f"must have fewer than {MAX_CHAINS} places at the hops of all flows"
+            raise ValueError(f"elements of {scenario.name!r}: {msg}")
+        return PathPlan(scenario.elements, tuple(chains), first, rates)
+
+    def _port_of_acks(self, n: int) -> int:
+        """Return the port over which the ACKs of packets over link n return; -1: there are none."""
+        ends = self.ports[n].target, self.ports[n].source
+        for p, port in enumerate(self.ports):
+            if (port.source, port.target) == ends and (self.method.ack_transmission or port.mirror):
+                return p
+        return -1
+
+    # Clocks of rates, and faults.
+
+    @cached_property
+    def clocks(self) -> list[Clock]:
+        """The clocks of all ports with diffusion-type flow control; phases are those of nodes."""
+        diffusive = self.under(DFC)
+        if not diffusive:
+            return []
+        nodes = self.scenario.nodes
+        drawn = np.random.default_rng([self.method.seed or 0, CLOCK_PHASES]).random(len(nodes))
+        phases = dict(zip(nodes, drawn.tolist(), strict=True))
+        clocks = []
+        for p in diffusive:
+            port: Any = self.ports[p]
+            first = phases[port.target] * port.delay if port.discipline.phases == "random" else 0.0
+            fed: dict[int, list[tuple[int, bool]]] = {}
+            for f, is_ack in self.users(p):
+                route = (self.backward if is_ack else self.forward)[f]
+                after = route[route.index(p) + 1 :][:1]
+                if after and self.ports[after[0]].discipline.diffuses:
+                    fed.setdefault(after[0], []).append((f, is_ack))
+            clocks += [Clock(q, p, first, port.delay, tuple(fed.get(q, ()))) for q in sorted(fed) or [-1]]
+        return clocks
+
+    @property
+    def scheduled(self) -> int:
+        """Number of pause messages by faults and of polls of watchdogs that are scheduled before a run."""
+        return len(self.storms()) + len(self.fault_messages()) + len(self.watchdogs)
+
+    def fault_messages(self) -> list[tuple[int, int, int, float, bool]]:
+        """Return messages of faults that end: asking port, port, class, time of effect in s, and whether to pause."""
+        return [
+            (fault.port, q, c, time + delay, pause)
+            for fault in self.faults
+            for q, c, delay in self.faulty_pauses(fault.port)
+            for time, pause in ((fault.begin, True), (fault.end, False))
+        ]
+
+    def storms(self) -> list[tuple[int, int, int, float]]:
+        """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
+        storms: list[tuple[int, int, int, float]] = []
+        if all(getattr(rule, "storm", None) is None for rule in self.disciplines):
+            return storms
+        begins = self.by_discipline(lambda rule: getattr(rule, "storm", None))
+        for p, begin in enumerate(begins.tolist()):
+            if begin is not None:
+                storms += [(p, q, c, begin + delay) for q, c, delay in self.faulty_pauses(p)]
+        return storms
+
+    def faulty_pauses(self, p: int) -> list[tuple[int, int, float]]:
+        """Return what port p pauses by a fault: port, class, and the time until it takes effect, s."""
+        rule: Any = self.ports[p].discipline
+        if not any(rule.thresholds):
+            return []
+        if rule.pauses == "class":
+            paused = [key for key in self.ingress(p) if key[0] >= 0]
+        else:
+            paused = [(q, ALL) for q in self.pausable(p)]
+        return [(q, c, self.ports[q].delay + rule.signalling) for q, c in paused]
+
+
+def _sets_pace(source: Any) -> bool:
+    """Return whether a rule sets a rate at which its window is sent."""
+    names: tuple[str, ...] = source.State._fields if isinstance(source, DeliveryRule) else ()
+    return names[2:3] == ("pacing_rate",)
+
+
+def first_states(seed: int, count: int) -> NDArray[np.uint64]:
+    """Return odd numbers for ``count`` streams, those of NumPy's `SeedSequence`, shape (count,).
+
+    Its own function takes a thousand instructions for each.
+
+    >>> states = np.random.SeedSequence(7).generate_state(5, np.uint64) | np.uint64(1)
+    >>> np.array_equal(first_states(7, 5), states)
+    True
+    """
+    pool = np.random.SeedSequence(seed).pool
+    factors = np.full(2 * count + 1, MULTIPLIER, dtype=np.uint32)
+    factors[:1] = HASH
+    hashes = np.multiply.accumulate(factors, dtype=np.uint32)
+    words = np.resize(pool, 2 * count) ^ hashes[:-1]
+    words *= hashes[1:]
+    words ^= words >> np.uint32(16)
+    states = words[::2].astype(np.uint64)
+    states |= words[1::2].astype(np.uint64) << np.uint64(32)
+    states |= np.uint64(1)
+    return states
