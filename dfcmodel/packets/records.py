@@ -1,4 +1,4 @@
-"""Records of a packet-level run, in bins of time."""
+"""Records of a packet-level run in bins of time, and the final tables that follow from them."""
 
 from __future__ import annotations
 
@@ -10,35 +10,39 @@ import numpy as np
 from dfcmodel.network.columns import constant
 from dfcmodel.network.endpoints.notifications import notifications_of
 from dfcmodel.network.queueing.backpressure import BFC
-from dfcmodel.network.queueing.class_pauses import ByClass
+from dfcmodel.network.queueing.class_pauses import ALL, PFC, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
-from dfcmodel.network.run_tables import CAUSES, WAITING
+from dfcmodel.network.run_tables import CAUSES, DROPPED, EXCESS, LAST_PART, WAITING
 from dfcmodel.packets.kernel.codes import WAKE
+from dfcmodel.packets.kernel.links.ports import INTERFACE
 from dfcmodel.packets.kernel.queues.trimming import CUT
-from dfcmodel.packets.remains import remaining_packets, row_excess
 from hopflow.fork_safety import cached_property
 from responsefn import RateRule
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from dfcmodel.packets.plan import PacketPlan
 
-__all__ = ["Records"]
+__all__ = ["Records", "dropped_packets", "excess_rows", "has_pauses", "waiting_rows"]
 
 SWITCHES = 2**15
 """Pauses and resumes for which there is room: half of them in one window. Memory is that of the rows in use."""
+NO_LINK = np.iinfo(np.int64).min
+"""In place of a link: a mirror of one, for ACKs."""
 
 
 class Records:
-    """Recorded arrays for F flows, P ports, S samples and H hops, those of a run; read-only where all is one value.
+    """Recorded arrays of a run with F flows, P ports, S samples and H hops; read-only where they have one value.
 
     Parameters
     ----------
     plan
         Of the run.
     is_lossless
-        Whether the fabric kernel runs it, which loses nothing and has no windows: one value stands for all in what it never writes.
+        Whether the fabric kernel runs it, which loses nothing and has no windows: an array that it never writes has one value.
 
     Notes
     -----
@@ -165,8 +169,7 @@ class Records:
         which it is, and the class (ALL: all of them).
         """
         if len(self.switch_tables) == 1:
-            (only,) = self.switch_tables
-            return np.asarray(only)
+            return np.asarray(self.switch_tables[0])
         return np.vstack(self.switch_tables) if self.switch_tables else np.empty((0, 5))
 
     def take_in(self, arrays: dict[str, Any]) -> None:
@@ -177,16 +180,21 @@ class Records:
             """Return a field of the flows; its memory is not read of flows that have not begun."""
             if isinstance(self.plan.begun, slice):
                 return np.array(flow[name])
-            found = np.full(len(flow), of_idle, dtype=flow.dtype[name])
-            found[self.plan.begun] = flow[name][self.plan.begun]
-            return found
+            values = np.full(len(flow), of_idle, dtype=flow.dtype[name])
+            values[self.plan.begun] = flow[name][self.plan.begun]
+            return values
 
         self.peak = arrays["port"]["peak"][:P].astype(np.int64)
         self.waited = arrays["waited"]
         if self.shares_host.any():
             self.at_hosts[:, ~self.shares_host] = 0  # interfaces that are links: see ``waiting``
         data, inside = _packets_inside(arrays)
-        rows, owner, is_ack = self._losing_hops()
+        rows = np.flatnonzero(self.lost.any(axis=0))  # the hops at which packets or ACKs were dropped
+        ends = self.plan.ends
+        owner = np.searchsorted(ends.first, rows, side="right") - 1
+        is_ack = rows > ends.receiver[owner]
+        if self.plan.spraying is not None:
+            owner = self.plan.spraying.owner[owner]
         after = self.lost[-1, rows]
         later = np.bincount(owner, after, minlength=len(flow))
         if len(arrays["trimmed"]) > 1:
@@ -195,17 +203,17 @@ class Records:
         dropped = self.lost[:, rows].sum(axis=0)
         self.drops = np.bincount(hop["port"][rows], dropped, minlength=P).astype(np.int64)
         if self.plan.has(Pause, ByClass, BFC):
-            self.excess = row_excess(self.plan, arrays)
-            self.remaining = remaining_packets(self.plan, arrays, self.left)
+            self.excess = _largest_excess(self.plan, arrays)
+            self.remaining = _remaining_packets(self.plan, arrays, self.left)
         self.emitted = column("emitted").astype(float)
         self.inside = inside + later
         lost = np.bincount(owner[~is_ack], (dropped + after)[~is_ack], minlength=len(flow))
-        # what is delayed has arrived
+        # a packet whose ACK is delayed has arrived
         missing = self.emitted - column("arrived") - data + (column("pending", -1) >= 0) - lost
         self.imbalance = np.abs(missing) / np.maximum(self.emitted, 1)
-        gone = self.delivered[:-1].sum(axis=0) + np.bincount(owner, dropped, minlength=len(flow))
-        blind = self.plan.backward.counts == 0
-        self.inside[blind] = (self.emitted - gone)[blind]  # what arrives after the end is processed
+        done = self.delivered[:-1].sum(axis=0) + np.bincount(owner, dropped, minlength=len(flow))
+        one_way = self.plan.backward.counts == 0
+        self.inside[one_way] = (self.emitted - done)[one_way]  # arrivals after the end are processed
         table = self.plan.scenario.table
         if table.of_kind(RateRule).any():
             self.notifications = notifications_of(table, arrays["rule"], column("rule"))
@@ -217,16 +225,6 @@ class Records:
         )
         for name in ("timeouts", "loss_events", "marks", "total"):
             setattr(self, name, column(name))
-
-    def _losing_hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the hops at which packets were dropped, their flows, and whether these were ACKs, (N,)."""
-        rows = np.flatnonzero(self.lost.any(axis=0))
-        ends = self.plan.ends
-        owner = np.searchsorted(ends.first, rows, side="right") - 1
-        is_ack = rows > ends.receiver[owner]
-        if self.plan.spraying is not None:
-            owner = self.plan.spraying.owner[owner]
-        return rows, owner, is_ack
 
     def starts(self) -> NDArray[np.int32]:
         """Return the packets whose transmission started at each hop in each sample, (S, H)."""
@@ -247,9 +245,9 @@ class Records:
         span[hops.is_ack] = 0.0
         begins = np.flatnonzero(hops.begins & ~hops.is_ack)
         times = np.add.reduceat(counts[:, self.plan.crosses_port] * span, begins, axis=1)
-        found = np.zeros((self.plan.samples + 1, len(self.plan.forward)))
-        found[:-1, hops.flow[begins]] = times
-        return found
+        transit = np.zeros((self.plan.samples + 1, len(self.plan.forward)))
+        transit[:-1, hops.flow[begins]] = times
+        return transit
 
 
 def _filled(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -260,19 +258,128 @@ def _filled(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 def _headers_answered(arrays: dict[str, Any]) -> NDArray[np.int64]:
     """Return how many headers of each flow were answered beyond the end of a run, (F,): their ACKs are in the network."""
     flow, used = arrays["flow"], arrays["packet"][: arrays["counters"][1]]
-    found = used[(used["number"] >= WAKE) & (used["ecn"] & CUT > 0)]
-    found = found[found["hop"] > flow["turn"][found["flow"]]]
-    return np.bincount(found["flow"], minlength=len(flow))
+    headers = used[(used["number"] >= WAKE) & (used["ecn"] & CUT > 0)]
+    headers = headers[headers["hop"] > flow["turn"][headers["flow"]]]
+    return np.bincount(headers["flow"], minlength=len(flow))
 
 
 def _packets_inside(arrays: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the packets of each flow in the network at the end of a run of the compiled engine, and these with its ACKs, (F,) each."""
+    """Return how many packets of each flow are in the network at the end of a run, without and with its ACKs, (F,) each."""
     turn, used = arrays["flow"]["turn"], arrays["packet"][: arrays["counters"][1]]
     number, flow, hop = used["number"], used["flow"], used["hop"]
-    held = np.flatnonzero(number >= 0)
-    first = np.flatnonzero(number == WAKE)  # timers, and ACKs of nothing
-    answers = flow[first[hop[first] > turn[flow[first]]]]
-    held_by = flow[held]
-    data = np.bincount(held_by[hop[held] <= turn[held_by]], minlength=len(turn))
-    inside = np.bincount(np.append(held_by, answers), minlength=len(turn)).astype(np.float64)
+    rows = np.flatnonzero(number >= 0)
+    events = np.flatnonzero(number == WAKE)  # timers, and ACKs of nothing
+    answers = flow[events[hop[events] > turn[flow[events]]]]
+    owner = flow[rows]
+    data = np.bincount(owner[hop[rows] <= turn[owner]], minlength=len(turn))
+    inside = np.bincount(np.append(owner, answers), minlength=len(turn)).astype(np.float64)
     return data, inside
+
+
+# Final tables: drops, packets that wait at ports with pauses, and rooms that were too small.
+
+
+def _link_numbers(plan: PacketPlan) -> NDArray[np.int64]:
+    """Return the link of each port, -1 - flow of an access link, NO_LINK of a mirror, (P,)."""
+    links = np.where(plan.ports.link >= 0, plan.ports.link, NO_LINK)
+    first = plan.forward.first
+    hosts = np.flatnonzero(links[first] < 0)
+    links[first[hosts]] = -1 - hosts  # of several flows at an interface the last one
+    return links
+
+
+def dropped_packets(plan: PacketPlan, causes: NDArray[np.int32], first_drops: NDArray[np.float64]) -> Any:
+    """Return the drops on the links of the scenario, of `DROPPED`, from ``causes`` and ``first_drops`` of `Records`."""
+    if not causes.any():
+        return np.zeros(0, dtype=DROPPED)
+    hops, links = plan.hops, _link_numbers(plan)
+    rows = hops.row
+    index, cause = np.nonzero(causes[rows])
+    is_link = links[hops.port[index]] >= 0
+    index, cause = index[is_link], cause[is_link]
+    table = np.zeros(len(index), dtype=DROPPED)
+    table["flow"], table["link"] = hops.flow[index], links[hops.port[index]]
+    table["cause"], table["ack"] = cause, hops.is_ack[index]
+    table["packets"] = causes[rows[index], cause]
+    table["first"] = first_drops[rows[index], cause]
+    return table
+
+
+def has_pauses(plan: PacketPlan) -> NDArray[np.bool_]:
+    """Return which ports pause others or can be paused, (P,)."""
+    takes_part = np.zeros(len(plan.ports), dtype=np.bool_)
+    takes_part[plan.pauses[1]] = True
+    takes_part[plan.under(Pause, ByClass, BFC)] = True
+    return takes_part
+
+
+def waiting_rows(plan: PacketPlan, waiting: Mapping[tuple[int, int, bool, bool], int]) -> Any:
+    """Return rows of `WAITING` from counts of packets by flow, index in the route, whether ACKs, and whether still."""
+    if not waiting:
+        return np.zeros(0, dtype=WAITING)
+    links, rows = _link_numbers(plan), []
+    for (f, index, is_ack, still), packets in waiting.items():
+        route = (plan.backward if is_ack else plan.forward)[f]
+        before = -1 - f if index == 0 else int(links[route[index - 1]])
+        if is_ack and index == 0:
+            before = int(links[plan.forward[f][-1]])
+        n = int(links[route[index]])
+        if n != NO_LINK:
+            rows.append((n, before, f, int(is_ack), int(still), float(packets)))
+    return np.array(sorted(rows), dtype=WAITING)
+
+
+def _remaining_packets(plan: PacketPlan, arrays: dict[str, Any], in_lanes: NDArray[np.int32]) -> Any:
+    """Return the packets that wait at ports with pauses at the end of a run of the compiled engine, of `WAITING`.
+
+    ``in_lanes`` has the packets that wait in lanes at each hop, by rows of `HOP`, (H,).
+    """
+    if not in_lanes.any():
+        return np.zeros(0, dtype=WAITING)
+    hops, until = plan.hops, (1.0 - LAST_PART) * plan.end
+    rows = hops.row
+    waits = np.flatnonzero((in_lanes[rows] > 0) & has_pauses(plan)[hops.port])
+    port = arrays["port"][hops.port[waits]]
+    lane = arrays["lane"][arrays["hop"]["lane"][rows[waits]]]
+    of_class = (port["kind"] == INTERFACE) & (lane["level"] > 0)
+    paused_lane = np.where(of_class, arrays["lane"][lane["level"]], lane)
+    in_queues = plan.by_discipline(lambda rule: getattr(rule, "queues", 0) > 0)[hops.port[waits]]
+    still = in_queues | (arrays["packet"]["time"][lane["head"]] <= until)
+    still &= paused_lane["left"] <= until
+    still &= (paused_lane["paused"] > 0) | (port["paused"] > 0) | (port["free"] <= until)
+    first = np.maximum.accumulate(np.where(hops.begins, np.arange(len(rows)), 0))
+    columns = hops.flow[waits], waits - first[waits], hops.is_ack[waits], still
+    keys = zip(*(column.tolist() for column in columns), strict=True)
+    return waiting_rows(plan, dict(zip(keys, in_lanes[rows[waits]].tolist(), strict=True)))
+
+
+def _largest_excess(plan: PacketPlan, arrays: dict[str, Any]) -> dict[tuple[int, int, int], float]:
+    """Return the most packets without room in one pause, as `Records.excess`."""
+    excess: dict[tuple[int, int, int], float] = {}
+    port, feeder, hop = arrays["port"], arrays["feeder"], arrays["hop"]
+    for p in plan.under(Pause):
+        if port["feeders"][p] > 0:
+            packets = float(feeder["most_excess"][port["feeder"][p]])
+            excess |= {(p, ALL, ALL): packets} if packets > 0.0 else {}
+    if not feeder["most_excess"].any():
+        return excess
+    hops = plan.hops
+    rows = hop["ingress"][hops.row]
+    by_class = np.zeros(len(plan.ports), dtype=np.bool_)
+    by_class[plan.under(PFC)] = True
+    counted = (rows >= 0) & (feeder["priority"][rows] != ALL) & by_class[hops.port] & ~hops.is_ack
+    before = np.where(hops.begins, -1 - hops.flow, hops.before)
+    for h in np.flatnonzero(counted & (feeder["most_excess"][rows] > 0)).tolist():
+        counter = plan.counting[int(hops.port[h])][0]
+        key = counter, int(before[h]), int(feeder["priority"][rows[h]])
+        excess[key] = float(feeder["most_excess"][rows[h]])
+    return excess
+
+
+def excess_rows(plan: PacketPlan, excess: dict[tuple[int, int, int], float]) -> Any:
+    """Return rows of `EXCESS` for the ports of the scenario's links, from ``excess`` of `Records`."""
+    links, rows = _link_numbers(plan), []
+    for (p, before, priority), packets in sorted(excess.items()):
+        via = int(links[before]) if priority != ALL and before >= 0 else before
+        rows.append((int(links[p]), via, priority, float(packets)))
+    return np.array(rows, dtype=EXCESS)

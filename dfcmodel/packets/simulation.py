@@ -17,7 +17,7 @@ from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
 from dfcmodel.packets.failures import check_failures, rerouted
 from dfcmodel.packets.planning import plan_packets
-from dfcmodel.packets.remains import dropped_packets, excess_rows
+from dfcmodel.packets.records import dropped_packets, excess_rows
 from dfcmodel.packets.spraying import spread
 from dfcmodel.results.at_nodes import AtNodes, Deferred, value_of
 from dfcmodel.results.pauses import intervals_of_pairs

@@ -10,7 +10,7 @@ from dfcmodel.network.endpoints.notifications import notifications_of
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.fabric.kernel.layout import ACK, DATA
 from dfcmodel.packets.fabric.kernel.windows import END, USED
-from dfcmodel.packets.remains import has_pauses, waiting_rows
+from dfcmodel.packets.records import has_pauses, waiting_rows
 
 if TYPE_CHECKING:
     from dfcmodel.packets.plan import PacketPlan
