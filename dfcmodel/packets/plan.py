@@ -676,7 +676,7 @@ class PacketPlan:
         by_example = []
         for port in self.ports.examples:
             rule = port.discipline
-            key = FIFO if type(rule) is FIFO else id(rule)
+            key = rule if type(rule) is FIFO else id(rule)  # each access link has a FIFO of its own
             if key not in index:
                 index[key] = len(disciplines)
                 disciplines.append(rule)

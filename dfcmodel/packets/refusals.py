@@ -83,7 +83,7 @@ def _check(scenario: Scenario, method: Packets) -> None:
     for link in scenario.link_table.kinds:
         _check_room(link)
         rule = link.discipline
-        key = (FIFO if type(rule) is FIFO else id(rule), link.shared)
+        key = (rule if type(rule) is FIFO else id(rule), link.shared)
         if key in checked:
             continue
         checked.add(key)

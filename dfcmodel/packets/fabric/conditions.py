@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,9 @@ __all__ = ["is_fabric", "is_likely_fabric"]
 
 REPAIRS = ("go-back-n", "none")
 """Repairs that send nothing again where nothing is lost, and whose timers begin again with each ACK."""
+LINK_FIELDS = ("source", "target", "rate", "delay", "buffer", "discipline", "shared")
+PFC_FIELDS = ("classes", "xoff", "xon", "headroom", "signalling", "counts", "manager")
+"""Fields of `Link` and of `PFC` that the fabric kernel has. Where another one differs from its default the packet kernel runs."""
 
 
 def is_fabric(plan: PacketPlan) -> bool:
@@ -32,8 +36,9 @@ def is_fabric(plan: PacketPlan) -> bool:
     All packets go from interfaces of hosts over links under PFC, in one lossless class per link, and ACKs in the control
     class; managers mark what leaves and nothing else; senders have a rate, and repair losses by going back or not at all.
     """
-    has_rates = _has_rates(plan.scenario, plan.repairs)
-    return _has_plain_method(plan) and has_rates and _has_lossless_ports(plan)
+    scenario = plan.scenario
+    has_rates = _has_rates(scenario, plan.repairs)
+    return _has_plain_method(plan) and has_rates and _has_plain_links(scenario) and _has_lossless_ports(plan)
 
 
 def is_likely_fabric(scenario: Scenario, method: Packets) -> bool:
@@ -42,10 +47,22 @@ def is_likely_fabric(scenario: Scenario, method: Packets) -> bool:
         not (method.is_ns2 or method.loss or method.frame_errors or method.failures)
         and not scenario.elements
         and all(paths == () for paths in scenario.table.columns["paths"].values)
+        and _has_plain_links(scenario)
         and all(_is_plain(link.discipline) for link in scenario.link_table.kinds)
         and bool(scenario.is_interface[scenario.routes.first].all())
         and _has_rates(scenario, method.repair_of(scenario))
     )
+
+
+def _has_plain_links(scenario: Scenario) -> bool:
+    """Return whether all links have the default of each field that the kernel lacks."""
+    return all(_has_defaults(link, LINK_FIELDS) for link in scenario.link_table.kinds)
+
+
+def _has_defaults(record: Any, except_for: Sequence[str]) -> bool:
+    """Return whether all fields of a dataclass have their defaults, except for those with these names."""
+    fields = (field for field in dataclasses.fields(record) if field.name not in except_for)
+    return all(getattr(record, field.name) == field.default for field in fields)
 
 
 def _has_plain_method(plan: PacketPlan) -> bool:
@@ -115,8 +132,6 @@ def _is_plain(rule: Any) -> bool:
     """Return whether the kernel has a discipline."""
     if isinstance(rule, Interface):
         return rule.acks == "control"
-    return (
-        type(rule) is PFC and rule.storm is None and rule.managed is None
-        and (rule.manager is None or _marks_by_address(rule))
-        and rule.acks == "control"
-    )  # fmt: skip
+    if type(rule) is not PFC or not _has_defaults(rule, PFC_FIELDS):
+        return False
+    return rule.manager is None or _marks_by_address(rule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -253,6 +253,21 @@ def test_which_kernel_runs_a_plan(scenario: dfc.Scenario, runs: bool) -> None:
     plan = plan_of(scenario)
     assert is_fabric(plan) is runs
     assert type(begin_plan(plan)) is (FabricRun if runs else PacketRun)
+
+
+@dataclass(frozen=True)
+class Numbered(dfc.Link):
+    """A link with a field that no kernel has."""
+
+    every: int = 0
+
+
+@pytest.mark.parametrize("every", [0, 3])
+def test_a_field_of_links_that_the_fabric_kernel_lacks_has_its_default(every: int) -> None:
+    scenario = incast()
+    values = [{field.name: getattr(link, field.name) for field in fields(link)} for link in scenario.links]
+    links = [Numbered(**value, every=every) for value in values]
+    assert is_fabric(plan_of(replace(scenario, links=links))) is (every == 0)
 
 
 def test_methods_that_the_fabric_kernel_lacks() -> None:
