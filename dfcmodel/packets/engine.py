@@ -89,7 +89,7 @@ KERNEL = "dfcmodel.packets.kernel"
 PARTS_WITHOUT_PROGRESS = 3
 """Parts of a run that are over before a bar would be shown."""
 
-GROUPS = tuple(itemgetter(*each._fields) for each in (kernel.Network, kernel.Senders, kernel.Records))
+GROUPS = tuple(itemgetter(*group._fields) for group in (kernel.Network, kernel.Senders, kernel.Records))
 """Functions that return the fields of each group of arrays from a dictionary of all."""
 
 
@@ -102,9 +102,9 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
     """
     table = np.zeros((max(1, len(signatures)), 5), dtype=np.uint64)
     for row, signature in zip(table, signatures, strict=False):
-        rule, seen = signature[0], Feedback._fields
+        rule, fields = signature[0], Feedback._fields
         if issubclass(rule, RateRule):
-            row[ON_ACK] = event_of(signature, rule.on_feedback, seen, True)
+            row[ON_ACK] = event_of(signature, rule.on_feedback, fields, True)
             row[ON_TIMEOUT] = event_of(signature, rule.on_time, Elapsed._fields, True)
             if sees_telemetry(rule):
                 row[ON_DELIVERY] = event_of_samples(signature, "on_telemetry", rule.telemetry_event()._fields)
@@ -117,9 +117,9 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
         if issubclass(rule, DeliveryRule):
             row[ON_DELIVERY] = event_of_samples(signature, "on_delivery", Delivery._fields)
         if rule.signal == "mark":
-            row[ON_LOSS] = event_of(signature, rule.on_drop, seen, True)
+            row[ON_LOSS] = event_of(signature, rule.on_drop, fields, True)
         if answers_marks(rule):
-            row[ON_MARK] = event_of(signature, rule.on_mark, seen, True)
+            row[ON_MARK] = event_of(signature, rule.on_mark, fields, True)
     return table
 
 
@@ -130,15 +130,15 @@ class PacketRun:
     Attributes
     ----------
     plan, layout, records
-        What is run, its whole state, and its records.
+        The plan, the state of the run, and its records.
     addresses
         Addresses of compiled events by their names in the kernel: of rules, of loss recoveries, of managers, and of switch
         programs, receiver agents and laws between the ends of links where there are any.
     done
         Samples that have been completed.
     keeps
-        Whether its pauses are kept in the records; those of a copy are not.
-    kept
+        Whether its pauses are kept in the records, unlike the pauses of a copy.
+    traces
         Tables of `dfcmodel.packets.kernel.layout.TRACE`, of the ports that are traced.
     bar
         Of progress, over samples; None shows none.
@@ -150,7 +150,7 @@ class PacketRun:
     addresses: dict[str, Any]
     done: int = 0
     keeps: bool = True
-    kept: list[NDArray[Any]] = field(default_factory=list)
+    traces: list[NDArray[Any]] = field(default_factory=list)
     bar: Any = None
 
     def advance(self, until: int) -> bool:
@@ -175,16 +175,16 @@ class PacketRun:
             if counters[FAULT]:
                 if counters[CROWDED] or len(arrays["packet"]) < self.layout.most:
                     return False
-                place = f"{plan.scenario.name}, t = {self.done * plan.sample:g} s"
+                where = f"{plan.scenario.name}, t = {self.done * plan.sample:g} s"
                 msg = "more packets in the network than links and windows can hold"
-                raise MemoryError(f"{place}: {msg}")
+                raise MemoryError(f"{where}: {msg}")
             self._check_rates()
             self._check_arrivals()
             if self.keeps and records.take_switches(int(counters[SWITCHED])):
                 run = None
             counters[SWITCHED] = 0
             if counters[TRACED]:
-                self.kept.append(arrays["trace"][: counters[TRACED]].copy())
+                self.traces.append(arrays["trace"][: counters[TRACED]].copy())
                 counters[TRACED] = 0
             if counters[CROWDED]:
                 grow(arrays, self.layout.most)
@@ -193,7 +193,7 @@ class PacketRun:
 
     @cached_property
     def _asks_arrivals(self) -> bool:
-        """Whether any source is an arrival process; what a run changes is that a source has become constant."""
+        """Whether any source is an arrival process; in a run a source may become constant."""
         return bool((self.layout.arrays["flow"]["onoff"][self.plan.begun] == CALLED).any())
 
     @cached_property
@@ -203,34 +203,34 @@ class PacketRun:
         return bool(self.plan.paced.any() or (flow["recovery"] == RATED).any())
 
     def groups(self) -> tuple[tuple[Any, ...], ...]:
-        """Return the fields of the kernel's three groups; `grow` replaces some arrays between two calls."""
-        given = {**self.layout.arrays, **self.addresses, **self.records.rows()}
-        return tuple(fields(given) for fields in GROUPS)
+        """Return the fields of the kernel's three groups; `grow` may replace arrays between two calls."""
+        arrays = {**self.layout.arrays, **self.addresses, **self.records.rows()}
+        return tuple(fields(arrays) for fields in GROUPS)
 
     def _refuse_sender(self, f: int) -> None:
-        """Raise ValueError for what the recovery of flow f, or the agent of its receiver, has returned."""
+        """Raise ValueError for the value that the recovery of flow f, or the agent of its receiver, has returned."""
         arrays, plan = self.layout.arrays, self.plan
         numbers = arrays["exchange"]
         name = plan.scenario.flows[f].name
         if plan.scenario.flows[f].receiver is not None:
             *answer, now, event = numbers[: len(ANSWER) + 2].tolist()
             kind = ("on_packet", "on_timer")[int(event)]
-            place = f"{plan.scenario.name}, {kind} of the receiver of flow {name!r}"
-            check_answer(ReceiverAgent.State(*answer), now, place, kind == "on_timer")
-        place = f"{plan.scenario.name}, t = {numbers[FAILED_AT]:g} s, flow {name!r}"
-        given = plan.recoveries[f]
-        check_sender(given, sender_of(recovery_named(given), numbers), place)
-        raise AssertionError(f"{place}: {numbers}")  # the kernel and Python decide alike
+            where = f"{plan.scenario.name}, {kind} of the receiver of flow {name!r}"
+            check_answer(ReceiverAgent.State(*answer), now, where, kind == "on_timer")
+        where = f"{plan.scenario.name}, t = {numbers[FAILED_AT]:g} s, flow {name!r}"
+        recovery = plan.recoveries[f]
+        check_sender(recovery, sender_of(recovery_named(recovery), numbers), where)
+        raise AssertionError(f"{where}: {numbers}")  # the kernel and Python decide alike
 
     def _check_programs(self) -> None:
-        """Raise ArithmeticError for the first thing that a switch program returned and that cannot be."""
+        """Raise ArithmeticError for the first invalid value that a switch program returned."""
         for p, it in _first_failed(self.layout.arrays["program"]):
             function, field = PROGRAM_EVENTS[it["failed_in"]], FIELDS[it["failed"]]
             returned = function, field, float(it["failed_value"])
             check_program(self.plan, p, int(it["failed_flow"]), float(it["failed_at"]), returned)
 
     def _check_laws(self) -> None:
-        """Raise ArithmeticError for the first thing that a law between the ends of a link returned and that cannot be."""
+        """Raise ArithmeticError for the first invalid value that a law between the ends of a link returned."""
         for k, it in _first_failed(self.layout.arrays["law"]):
             q = int(self.layout.arrays["feeder"]["port"][k])
             function, field = LAW_EVENTS[it["failed_in"]], LAW_FIELDS[it["failed"]]
@@ -238,7 +238,7 @@ class PacketRun:
             check_law(self.plan, q, int(it["asks"]), float(it["failed_at"]), returned)
 
     def _check_rules(self) -> None:
-        """Raise RuleError for the first window rule that has returned a window that cannot be."""
+        """Raise RuleError for the first window rule that has returned an invalid window."""
         rule, scenario = self.layout.arrays["rule"], self.plan.scenario
         numbers = rule.view(np.float64).reshape(len(rule), -1)
         if not np.isnan(numbers[:, self._fault_columns]).any():
@@ -259,10 +259,10 @@ class PacketRun:
         if not self._sets_rates:
             return
         flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
-        own_pace = (flow["paced"] == 1) & (flow["pace_start"] == 0.0)
+        sets_pace = (flow["paced"] == 1) & (flow["pace_start"] == 0.0)
         rates = np.where(flow["recovery"] == RATED, flow["cwnd"], 0.0)
         rule = self.layout.arrays["rule"]
-        rates = np.where(own_pace, rule["rule_state"][flow["rule"], 0], rates)
+        rates = np.where(sets_pace, rule["rule_state"][flow["rule"], 0], rates)
         windows = np.where(flow["bound"] == 1, flow["ssthresh"], np.inf)
         inner = flow["bound"] > 1
         if inner.any():
@@ -277,8 +277,8 @@ class PacketRun:
         flow, rule = self.layout.arrays["flow"], self.layout.arrays["rule"]
         rows = np.flatnonzero((flow["onoff"] == CALLED) & (flow["since"] > 0) & (flow["due"] == np.inf))
         for f in rows.tolist():
-            it, own = flow[f], rule[flow[f]["source"]]
-            arrival = own["cwnd"], own["ssthresh"]
+            it, process = flow[f], rule[flow[f]["source"]]
+            arrival = process["cwnd"], process["ssthresh"]
             check_arrival(self.plan.scenario, f, arrival, it["clocked"], it["since"] == 1)
 
     @property
@@ -296,9 +296,9 @@ class PacketRun:
         ArithmeticError
             Where a window is not a number.
         """
-        plan, flow, own = self.plan, self.arrays["flow"], self.plan.begun
+        plan, flow, begun = self.plan, self.arrays["flow"], self.plan.begun
         used_up = np.zeros(len(flow), dtype=np.bool_)
-        used_up[own] = np.maximum(flow["snd_nxt"][own], flow["sent"][own]) >= ENDLESS
+        used_up[begun] = np.maximum(flow["snd_nxt"][begun], flow["sent"][begun]) >= ENDLESS
         check_numbers(plan.scenario, used_up & (plan.all_packets > ENDLESS), plan.end)
         window = self.records.window
         if not (window <= LARGEST).all():
@@ -310,8 +310,8 @@ class PacketRun:
     def fork(self, rng: np.random.Generator) -> PacketRun:
         """Return a copy of the state that goes on with other random numbers.
 
-        What is left of exponential periods is drawn again. The copy overwrites the records, which mean
-        nothing afterwards: only its state does.
+        The rest of exponential periods is drawn again. The copy overwrites the records, which are
+        meaningless afterwards, unlike its state.
         """
         arrays = {name: array if name in CONSTANT else array.copy() for name, array in self.layout.arrays.items()}
         arrays["stream"][:] = rng.integers(1, 2**63, size=len(arrays["stream"]))
@@ -321,7 +321,7 @@ class PacketRun:
 
 
 def _first_failed(rows: NDArray[Any]) -> list[tuple[int, Any]]:
-    """Return the first of the programs or laws that returned what cannot be, with its place; none where all are well."""
+    """Return the first of the programs or laws that returned an invalid value, with its number; none if all values are valid."""
     failed = np.flatnonzero(rows["failed"])
     if not len(failed):
         return []
@@ -372,16 +372,16 @@ def run_engine(plan: PacketPlan) -> Records:
 
     Notes
     -----
-    No event is in the past: what a rule sets is a window or a rate, and a packet leaves at the later of the present and
-    of the last one plus 1 / rate, which is not negative.
+    No event is in the past: rules set windows and rates. A packet leaves at the later of the present and of the last
+    departure plus 1 / rate, which is not negative.
     """
     return _whole_run(plan, ()).records
 
 
 def trace_engine(plan: PacketPlan, ports: Sequence[int]) -> tuple[Records, NDArray[Any]]:
-    """Run a plan as `run_engine` does; return its records, and the packets that left the queues of some ports."""
+    """Run a plan as `run_engine` does; return its records, and the packets that left the queues of these ports."""
     run = _whole_run(plan, ports)
-    return run.records, np.concatenate([run.layout.arrays["trace"][:0], *run.kept])
+    return run.records, np.concatenate([run.layout.arrays["trace"][:0], *run.traces])
 
 
 def watch_engine(plan: PacketPlan) -> tuple[Records, NDArray[Any]]:
@@ -392,7 +392,7 @@ def watch_engine(plan: PacketPlan) -> tuple[Records, NDArray[Any]]:
 
 
 def with_room(plan: PacketPlan, work: Callable[[PacketRun, int], T | None]) -> T:
-    """Return what a function makes of the run of a plan, which is begun again with larger arrays until they suffice.
+    """Return the result of a function of the run of a plan, which is begun again with larger arrays until they suffice.
 
     Parameters
     ----------
@@ -407,11 +407,11 @@ def with_room(plan: PacketPlan, work: Callable[[PacketRun, int], T | None]) -> T
         run = begin_run(plan, spare)
         if plan.samples > PARTS_WITHOUT_PROGRESS * plan.samples_of_part and may_show_bar():
             run.bar = progress_bar(total=plan.samples, desc=plan.scenario.name, unit="sample")
-        found = work(run, spare)
+        result = work(run, spare)
         if run.bar is not None:
             run.bar.close()
-        if found is not None:
-            return found
+        if result is not None:
+            return result
         spare *= 4
 
 

@@ -91,8 +91,8 @@ class Packets(Described):
         ``"prr"``, ``"rack"`` and ``"linux-6.12"``.
         Of rate rules ``"go-back-n"``, their default (the receiver takes packets in order alone, and tells of the first
         one beyond a gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), ``"selective"`` or a
-        `SelectiveRepair` with its timeouts (the receiver keeps what comes out of order, and what is missing before it is
-        sent again), or ``"none"``. What is given for all flows is for those that have it.
+        `SelectiveRepair` with its timeouts (the receiver keeps packets that come out of order, and missing packets before them are
+        sent again), or ``"none"``. A recovery for all flows applies to the flows that have it.
     phases
         Tick phases of the flows in s, in the flows' order; None: drawn as by ns-2. For
         ``convention="ns2"`` only.
@@ -113,8 +113,8 @@ class Packets(Described):
         is hashed from the flow's number; ``"random"``: drawn for each packet; ``"least queue"``: in turn, and each switch sends the packet on
         over the link, among those on paths of the flow, with the fewest packets in its queue and transmission, at ties over that of the turn.
     failures
-        When links are down, from and until in s (inf: for ever): a mapping from link names to one pair or several. What a
-        link has begun to send and does not deliver before, and what it sends meanwhile, at its rate, is lost; pause messages are not. The other direction of a
+        When links are down, from and until in s (inf: for ever): a mapping from link names to one pair or several. Packets that a
+        link has begun to send and does not deliver before, or that it sends meanwhile, at its rate, are lost; pause messages are not. The other direction of a
         cable is another link. Flows with ``host="nic"`` are led by ECMP over shortest paths without these links, sprayed ones over those of
         their paths that are left; ACKs take a path that does not fail.
     reroute_delay
@@ -163,21 +163,20 @@ class Packets(Described):
 
     def __post_init__(self) -> None:
         if self.seed is not None:
-            least = 0 if self.convention == "standard" else 1
-            seed = seed_number("seed", self.seed, minimum=least, maximum=2**31 - 1)
+            minimum = 0 if self.convention == "standard" else 1
+            seed = seed_number("seed", self.seed, minimum=minimum, maximum=2**31 - 1)
             object.__setattr__(self, "seed", seed)
         choice("convention", self.convention, CONVENTIONS)
         choice("spraying", self.spraying, SPRAYINGS)
-        given = self.recovery
-        if isinstance(given, Mapping):
-            for name, kind in given.items():
+        if isinstance(self.recovery, Mapping):
+            for name, kind in self.recovery.items():
                 check_choice(f"recovery of flow {name!r}", kind)
-        elif given is not None:
-            check_choice("recovery", given)
+        elif self.recovery is not None:
+            check_choice("recovery", self.recovery)
         for which in ("loss", "frame_errors"):
-            given = getattr(self, which)
-            given = {} if given is None else given
-            for name, p in instance(which, given, Mapping, "a mapping of links, or None").items():
+            by_link = getattr(self, which)
+            by_link = {} if by_link is None else by_link
+            for name, p in instance(which, by_link, Mapping, "a mapping of links, or None").items():
                 one_number(f"{which} of {name}", p, at_least=0.0, below=1.0)
         one_number("retry_delay", self.retry_delay, at_least=0.0, at_most=1.0, hint="in s")
         one_number("reroute_delay", self.reroute_delay, at_least=0.0, at_most=1e5, hint="in s")
@@ -218,92 +217,92 @@ class Packets(Described):
 
     def recovery_of(self, scenario: Scenario) -> Sequence[str | LossRecovery]:
         """Return the loss recovery of each flow; ValueError for a name that is not a flow."""
-        given = self.recovery
-        if isinstance(given, Mapping):
+        chosen = self.recovery
+        if isinstance(chosen, Mapping):
             names = list(scenario.table.names)
-            for name in given:
+            for name in chosen:
                 choice("recovery: flow", name, names)
-            return tuple(self._recovery(flow.source, given.get(flow.name), flow.name) for flow in scenario.flows)
-        if given is None and scenario.table.given("stack").any():
+            return tuple(self._recovery(flow.source, chosen.get(flow.name), flow.name) for flow in scenario.flows)
+        if chosen is None and scenario.table.given("stack").any():
             return tuple(
                 self._recovery(flow.source, STACKS[flow.stack].recovery if flow.stack else None)
                 for flow in scenario.flows
             )
-        return scenario.table.columns["source"].map(lambda source: self._recovery(source, given))
+        return scenario.table.columns["source"].map(lambda source: self._recovery(source, chosen))
 
     def _recovery(self, source: Source, chosen: Recovery | None, name: str | None = None) -> str | LossRecovery:
         """Return the loss recovery of a source for which one is chosen, by the name of its flow or for all flows."""
-        own: str | LossRecovery = getattr(source, "recovery", "")
-        if own != "" and own not in RECOVERIES:
-            check_choice(f"recovery of {source!r}", own)
+        default: str | LossRecovery = getattr(source, "recovery", "")
+        if default != "" and default not in RECOVERIES:
+            check_choice(f"recovery of {source!r}", default)
         if isinstance(chosen, SelectiveRepair) or (chosen is not None and is_repair(chosen)):
-            if name is not None and own:
+            if name is not None and default:
                 choice(f"recovery of flow {name!r} with {source!r}", chosen, RECOVERIES)
             chosen = None
-        own_window = chosen in OWN_BY_DELIVERIES and isinstance(source, DeliveryRule)
-        return chosen if own and chosen is not None and not own_window else own
+        sets_window = chosen in OWN_BY_DELIVERIES and isinstance(source, DeliveryRule)
+        return chosen if default and chosen is not None and not sets_window else default
 
     def repair_of(self, scenario: Scenario) -> Sequence[str | SelectiveRepair]:
-        """Return what each flow at the rate of a rule does about losses, "" of the others.
+        """Return the repair of each flow at the rate of a rule, "" of the others.
 
         Raises
         ------
         ValueError
             Where a mapping gives such a flow a recovery of windows, or for timeouts in the wrong order.
         """
-        given = self.recovery
+        chosen = self.recovery
         usual: str | SelectiveRepair = REPAIRS[0]
-        if given is not None and is_repair(given):
-            usual = repair_named("recovery", given)
+        if chosen is not None and is_repair(chosen):
+            usual = repair_named("recovery", chosen)
         by_rate = scenario.table.columns["source"].map(lambda source: isinstance(source, RateRule))
-        found: Sequence[str | SelectiveRepair] = by_rate.map(lambda has_rate: usual if has_rate else "")
-        if isinstance(given, Mapping):
-            chosen = list(found)
+        repairs: Sequence[str | SelectiveRepair] = by_rate.map(lambda has_rate: usual if has_rate else "")
+        if isinstance(chosen, Mapping):
+            by_flow = list(repairs)
             for f, flow in enumerate(scenario.flows):
-                if by_rate[f] and flow.name in given:
+                if by_rate[f] and flow.name in chosen:
                     name = f"recovery of flow {flow.name!r} with {flow.source!r}"
-                    chosen[f] = repair_named(name, given[flow.name])
-            found = tuple(chosen)
-        for repair in among(found):
+                    by_flow[f] = repair_named(name, chosen[flow.name])
+            repairs = tuple(by_flow)
+        for repair in among(repairs):
             if isinstance(repair, SelectiveRepair):
                 repair.timeouts(scenario.min_rto)
-        return found
+        return repairs
 
 
-def check_choice(name: str, given: object) -> None:
-    """Raise ValueError for what is neither the name of a loss recovery nor one, or cannot run."""
-    kind = getattr(given, "__name__", "")
-    if not isinstance(given, LossRecovery) and hasattr(given, "on_duplicate_ack"):
+def check_choice(name: str, recovery: object) -> None:
+    """Raise ValueError for a value that is neither the name of a loss recovery nor one, or cannot run."""
+    kind = getattr(recovery, "__name__", "")
+    if not isinstance(recovery, LossRecovery) and hasattr(recovery, "on_duplicate_ack"):
         raise ValueError(f"{name} = {kind}: is a class; write {kind}()")
-    if isinstance(given, LossRecovery):
-        check_recovery(type(given))
-    elif not isinstance(given, SelectiveRepair):
-        choice(name, given, (*RECOVERIES, *REPAIRS))
+    if isinstance(recovery, LossRecovery):
+        check_recovery(type(recovery))
+    elif not isinstance(recovery, SelectiveRepair):
+        choice(name, recovery, (*RECOVERIES, *REPAIRS))
 
 
 Times = tuple[tuple[float, float], ...]
 """From when and until when a link is down, s, in order."""
 
 
-def failures_of(given: Any) -> dict[str, Times] | None:
-    """Return when each link is down, pairs in order; ValueError for what is no time, or for pairs that overlap."""
-    if given is None:
+def failures_of(failures: Any) -> dict[str, Times] | None:
+    """Return when each link is down, pairs in order; ValueError for other values than times, or for pairs that overlap."""
+    if failures is None:
         return None
-    found = {}
-    for name, times in instance("failures", given, Mapping, "a mapping of links, or None").items():
+    by_link = {}
+    for name, times in instance("failures", failures, Mapping, "a mapping of links, or None").items():
         rows = times if _is_pairs(times) else [times]
         if not all(isinstance(row, Sequence) and len(row) == 2 for row in rows):
             msg = "must be a pair of times in s, or several"
             raise ValueError(f"failures of {name} = {format_value(times)}: {msg}")
         last = 0.0
         for n, (begin, end) in enumerate(rows):
-            place, hint = f"failures of {name}", "in s, not before the end of the pair before"
-            one_number(f"{place}, begin of pair {n}", begin, at_least=last, hint=hint)
+            where, hint = f"failures of {name}", "in s, not before the end of the pair before"
+            one_number(f"{where}, begin of pair {n}", begin, at_least=last, hint=hint)
             if not is_endless(end):
-                one_number(f"{place}, end of pair {n}", end, above=float(begin), hint="in s, or inf")
+                one_number(f"{where}, end of pair {n}", end, above=float(begin), hint="in s, or inf")
             last = float(end)
-        found[name] = tuple((float(begin), float(end)) for begin, end in rows)
-    return found
+        by_link[name] = tuple((float(begin), float(end)) for begin, end in rows)
+    return by_link
 
 
 def _is_pairs(times: Any) -> bool:

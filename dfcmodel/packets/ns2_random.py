@@ -51,11 +51,11 @@ class Generator:
 
     def next_substream(self) -> None:
         """Advance to the start of the next substream, 2^76 numbers after that of this one."""
-        self.one = _jumped([[0, 1, 0], [0, 0, 1], [-810728, 1403580, 0]], self.one, M1)
-        self.two = _jumped([[0, 1, 0], [0, 0, 1], [-1370589, 0, 527612]], self.two, M2)
+        self.one = _advance_substream([[0, 1, 0], [0, 0, 1], [-810728, 1403580, 0]], self.one, M1)
+        self.two = _advance_substream([[0, 1, 0], [0, 0, 1], [-1370589, 0, 527612]], self.two, M2)
 
 
-def _jumped(step: list[list[int]], state: list[int], modulus: int) -> list[int]:
+def _advance_substream(step: list[list[int]], state: list[int], modulus: int) -> list[int]:
     """Return the state 2^76 steps later."""
     power = np.array(step, dtype=object)
     for _ in range(76):
@@ -87,10 +87,10 @@ def _hash(key: str) -> int:
 
 
 @functools.lru_cache(maxsize=128)
-def _places_of_nodes(count: int) -> tuple[int, ...]:
-    """Return the place of each node, numbered from 0, in the order of a Tcl array with their names as keys."""
-    place = {int(key): n for n, key in enumerate(tcl_order([str(n) for n in range(count)]))}
-    return tuple(map(place.__getitem__, range(count)))
+def _order_of_nodes(count: int) -> tuple[int, ...]:
+    """Return the rank of each node, numbered from 0, in a Tcl array with their names as keys."""
+    rank = {int(key): n for n, key in enumerate(tcl_order([str(n) for n in range(count)]))}
+    return tuple(map(rank.__getitem__, range(count)))
 
 
 def tick_phases(nodes: Sequence[int], count: int, seed: int | None, substream: int = 0) -> NDArray[np.float64]:
@@ -112,7 +112,7 @@ def tick_phases(nodes: Sequence[int], count: int, seed: int | None, substream: i
         generator.next_substream()
     for _ in nodes:
         generator.uniform()
-    order = _places_of_nodes(count)
+    order = _order_of_nodes(count)
     phases = np.zeros(len(nodes))
     for f in sorted(range(len(nodes)), key=lambda f: order[nodes[f]]):
         phases[f] = TICK * generator.uniform()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.ports import Ports
     from dfcmodel.packets.recoveries import LossRecovery
     from dfcmodel.packets.repairs import SelectiveRepair
-    from dfcmodel.packets.spraying import Spraying
+    from dfcmodel.packets.sprayed import Spraying
 
     Booleans = NDArray[np.bool_]
     Floats = NDArray[np.float64]
@@ -85,7 +85,7 @@ HASH, MULTIPLIER = 0x8B51F9DD, 0x58F38DED
 
 
 class Hops(NamedTuple):
-    """Hops of all flows as columns, flow by flow: those of its packets, then those of its ACKs, (H,).
+    """Hops of all flows as columns, flow by flow, first of its packets, then of its ACKs, (H,).
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Hops(NamedTuple):
 
     @property
     def row(self) -> Integers:
-        """Number of each hop where a receiver has a number too, after the hops of packets, and a sender after those of ACKs, (H,)."""
+        """Number of each hop where a receiver has a number too, after the hops of packets, and a sender after the hops of ACKs, (H,)."""
         rows = np.arange(len(self.flow))
         rows += self.is_ack
         rows += 2 * self.flow
@@ -146,7 +146,7 @@ class Hops(NamedTuple):
         return times
 
     def arrivals(self, rows: Booleans, priorities: Integers) -> tuple[Integers, Integers, Integers]:
-        """Return port, port before and class of some hops, each combination once and in order, (N,).
+        """Return port, port before and class of chosen hops, each combination once and in order, (N,).
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class FlowEnds(NamedTuple):
 
 
 class Hosts(NamedTuple):
-    """Rows of calendar queues: those of ports, and after them that of senders without an interface.
+    """Rows of calendar queues: one for each port, then one for all senders without an interface.
 
     Attributes
     ----------
@@ -299,7 +299,7 @@ class PortWatchdog(NamedTuple):
     Attributes
     ----------
     port, priority
-        What it polls: a port, and a class of traffic; `dfcmodel.network.queueing.class_pauses.ALL` for all classes.
+        The port and the class of traffic that it polls; `dfcmodel.network.queueing.class_pauses.ALL` for all classes.
     first, period
         Time of the first poll, and time between polls, s.
     least
@@ -357,7 +357,7 @@ class PacketPlan:
     recoveries, repairs
         What window senders and senders at the rate of a rule do about losses, F of each.
     starts, earliest
-        Start times of the flows, s, inf of those that wait for others, and before what time these do not start, (F,).
+        Start times of the flows, s, inf of flows that wait for others, and before what time these do not start, (F,).
     delays_after
         Of each pair of flows of which one waits for the other the time between, s, (E,), see `Followers`.
     jitter
@@ -440,7 +440,7 @@ class PacketPlan:
 
     @shared
     def turns(self) -> Hops:
-        """Hops of the fewest flows found that have every pair of consecutive ports.
+        """Hops of a few flows that have every pair of consecutive ports.
 
         Whatever follows from the ports before and after a hop is that of these flows: times between ports among them, as
         a port without a queue of its own has one port before it.
@@ -516,7 +516,7 @@ class PacketPlan:
     def arrival_order(self, classes: Sequence[int]) -> Integers:
         """Return the order of simultaneous arrivals by the link and size class with which they came, of C classes, (P, C).
 
-        The longest passage is first, as it was scheduled first; at equal ones the order of the ports decides.
+        The longest passage is first, as it was scheduled first; at ties the order of the ports decides.
         """
         kind = self.ports.kind
         example = np.zeros(len(self.ports.examples), dtype=np.int64)
@@ -652,19 +652,19 @@ class PacketPlan:
         hops, interfaces, table = self.hops, self.at_senders, self.scenario.table
         senders = len(interfaces)
         queue = np.arange(senders)
-        ends = np.full((2, len(table)), senders)
+        queues = np.full((2, len(table)), senders)  # of the senders and receivers
         if not interfaces.any():
-            return Hosts(queue, *ends)
+            return Hosts(queue, *queues)
         first = np.flatnonzero(hops.begins & interfaces[hops.port])
-        ends[hops.is_ack[first].astype(np.int64), hops.flow[first]] = hops.port[first]
+        queues[hops.is_ack[first].astype(np.int64), hops.flow[first]] = hops.port[first]
         answers = dict[object, int]()
         for f in np.flatnonzero(table.given("receiver")).tolist():
             agent = table.path(f)[-1], table.columns["receiver"][f]
-            if answers.setdefault(agent, int(ends[1, f])) != ends[1, f]:
+            if answers.setdefault(agent, int(queues[1, f])) != queues[1, f]:
                 queue[interfaces] = senders
-                ends[:] = senders
+                queues[:] = senders
                 break
-        return Hosts(queue, *ends)
+        return Hosts(queue, *queues)
 
     # Disciplines and buffers.
 
@@ -710,7 +710,7 @@ class PacketPlan:
 
     @shared
     def at_senders(self) -> Booleans:
-        """Whether each port is an interface of a host, whose events are in one queue with those of its senders, (P,)."""
+        """Whether each port is an interface of a host, which has one calendar queue with the senders of the host, (P,)."""
         return self.by_discipline(lambda rule: isinstance(rule, Interface))
 
     @shared
@@ -779,7 +779,7 @@ class PacketPlan:
 
     @shared
     def pauses(self) -> tuple[Integers, Integers]:
-        """Ports that pause others, and which ones, each pair once and in order, (N,) each."""
+        """Ports that pause others, and the ports that they pause, each pair once and in order, (N,) each."""
         if not self.has(Pause, ByClass, BFC):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         P, hops, table = len(self.ports), self.hops, self.ingresses
@@ -831,7 +831,7 @@ class PacketPlan:
 
     @shared
     def counted(self) -> Booleans:
-        """Whether the port at each hop counts the packets that take it, those of a lossless class, (H,)."""
+        """Whether the port at each hop counts the packets that take it, which are of a lossless class, (H,)."""
         rules: list[Any] = self.disciplines
         lossless = [rule.classes if rule.queue_per == "class" else () for rule in rules]
         hops, discipline = self.hops, self._disciplines[1]
@@ -847,7 +847,7 @@ class PacketPlan:
 
     @property
     def _lossless_priorities(self) -> Integers:
-        """Class of each flow among those that can be lossless; `CLASSES`: it is none of them, (F,)."""
+        """Class of each flow if it can be lossless, otherwise `CLASSES`, (F,)."""
         priorities = self.priorities
         return np.where((priorities >= 0) & (priorities < CLASSES), priorities, CLASSES)
 
@@ -897,7 +897,7 @@ class PacketPlan:
 
     @shared
     def counters(self) -> Integers:
-        """Port that counts the packets of an ingress for each port: the first of those of `counting`, (P,)."""
+        """Port that counts the packets of an ingress for each port: the first of its `counting`, (P,)."""
         if self._counts_apart:
             return np.arange(len(self.ports))
         return np.array([ports[0] for ports in self.counting])
@@ -927,7 +927,7 @@ class PacketPlan:
         return self._by_link_name(self.method.frame_errors)
 
     def _by_link_name(self, values: Mapping[str, float] | None) -> Floats:
-        """Return a number at each port from those of links, which are the first ports, 0 elsewhere, (P,)."""
+        """Return a number at each port from numbers of links, which are the first ports, 0 elsewhere, (P,)."""
         numbers = np.zeros(len(self.ports))
         if values:
             numbers[: len(self.scenario.links)] = [values.get(name, 0.0) for name in self.scenario.link_table.names]
@@ -948,7 +948,7 @@ class PacketPlan:
 
     @shared
     def choices(self) -> dict[int, tuple[int, ...]]:
-        """Rows of the hops among which a switch chooses, besides the one of the key; `EXPIRES` where a time to live is over.
+        """Rows of the hops among which a switch chooses, besides that of the key; `EXPIRES` where a time to live is over.
 
         A choice is among the links that continue what paths of a flow have in common up to there. Of the paths that go on
         over a link path k gets that of number k, modulo how many there are: with the first one for all, switches behind
@@ -984,12 +984,12 @@ class PacketPlan:
 
     @shared
     def routing(self) -> dict[int, tuple[int, ...]]:
-        """Ports at which choices are made, or times to live are over, each with those that are processed with it, in order.
+        """Ports at which choices are made, or times to live are over, each with all ports that are processed with it, in order.
 
         Raises
         ------
         ValueError
-            For a port with DFC, whose rates are those of paths.
+            For a port with DFC, whose rates belong to paths.
         """
         if not self.choices:
             return {}
@@ -1060,9 +1060,9 @@ class PacketPlan:
 
     def _port_of_acks(self, n: int) -> int:
         """Return the port over which the ACKs of packets over link n return; -1: there are none."""
-        ends = self.ports[n].target, self.ports[n].source
+        nodes = self.ports[n].target, self.ports[n].source
         for p, port in enumerate(self.ports):
-            if (port.source, port.target) == ends and (self.method.ack_transmission or port.mirror):
+            if (port.source, port.target) == nodes and (self.method.ack_transmission or port.mirror):
                 return p
         return -1
 
@@ -1070,7 +1070,7 @@ class PacketPlan:
 
     @cached_property
     def clocks(self) -> list[Clock]:
-        """The clocks of all ports with diffusion-type flow control; phases are those of nodes."""
+        """The clocks of all ports with diffusion-type flow control, with the phases of nodes."""
         diffusive = self.under(DFC)
         if not diffusive:
             return []
@@ -1134,7 +1134,7 @@ def _sets_pace(source: Any) -> bool:
 
 
 def first_states(seed: int, count: int) -> NDArray[np.uint64]:
-    """Return odd numbers for ``count`` streams, those of NumPy's `SeedSequence`, shape (count,).
+    """Return odd numbers for ``count`` streams as NumPy's `SeedSequence` makes them, shape (count,).
 
     Its own function takes a thousand instructions for each.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
-    from dfcmodel.packets.spraying import Spraying
+    from dfcmodel.packets.sprayed import Spraying
 
     Floats = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ def plan_packets(
     end, sample
         Simulated time and sampling interval, s. The last interval may be shorter.
     starts
-        Start times of the flows, s, (F,); of those that wait for others the delay after these, or the earliest start.
+        Start times of the flows, s, (F,); of flows that wait for others the delay after these, or the earliest start.
     jitter
         Upper end of the random delay of each packet at its sender, s.
     spraying
@@ -110,7 +110,7 @@ def plan_packets(
 
 
 def _ports(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> Ports:
-    """Return the ports of a scenario, those of a run before if the rest of its plan that is shared is the same."""
+    """Return the ports of a scenario, those of an earlier run if all that follows from ports is equal."""
     receives_acks = scenario.table.of_kind(WindowRule, RateRule) & ~_ignores_acks(scenario, repairs)
     # links that send again have lanes, as those that fail have, and those at which switches choose
     repeats = tuple(sorted((method.frame_errors or {}).items()))
@@ -130,15 +130,15 @@ def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -
     Parameters
     ----------
     scenario
-        Whose flows they are.
+        The scenario of the flows.
     too_many
-        Whether each does, shape (F,).
+        Whether each flow does, shape (F,).
     end
         Of the run, s.
     """
     for f in np.flatnonzero(too_many).tolist():
-        place = f"{scenario.name}, flow {scenario.flows[f].name!r}, before t = {end:g} s"
-        raise OverflowError(f"{place}: more than {ENDLESS} packets; shorten the run")
+        where = f"{scenario.name}, flow {scenario.flows[f].name!r}, before t = {end:g} s"
+        raise OverflowError(f"{where}: more than {ENDLESS} packets; shorten the run")
 
 
 def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
@@ -147,7 +147,7 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
     Parameters
     ----------
     scenario, f
-        Whose flow it is, and its place.
+        The scenario, and the number of the flow.
     window
         In packets.
     now
@@ -162,18 +162,18 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
     """
     if window <= LARGEST:
         return
-    place = f"{scenario.name}, t = {now:g} s: the window of flow {scenario.flows[f].name!r} is"
+    where = f"{scenario.name}, t = {now:g} s: the window of flow {scenario.flows[f].name!r} is"
     if math.isnan(window):
-        raise ArithmeticError(f"{place} not a number")
-    raise OverflowError(f"{place} {window:g} packets, more than {LARGEST} sequence numbers")
+        raise ArithmeticError(f"{where} not a number")
+    raise OverflowError(f"{where} {window:g} packets, more than {LARGEST} sequence numbers")
 
 
 def check_rate(scenario: Scenario, f: int, rate: float, now: float, window: float = math.inf) -> None:
     """Raise ArithmeticError for a rate in packets/s, or a window in packets, that a rule has set to no number; rates below 0 send nothing."""
     for name, value in (("rate", rate), ("window", window)):
         if math.isnan(value):
-            place = f"{scenario.name}, t = {now:g} s"
-            raise ArithmeticError(f"{place}: the {name} of flow {scenario.flows[f].name!r} is not a number")
+            where = f"{scenario.name}, t = {now:g} s"
+            raise ArithmeticError(f"{where}: the {name} of flow {scenario.flows[f].name!r} is not a number")
 
 
 def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now: float, is_first: bool) -> None:
@@ -182,7 +182,7 @@ def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now:
     Parameters
     ----------
     scenario, f
-        Whose flow it is, and its place.
+        The scenario, and the number of the flow.
     arrival
         The wait in s, and the packets.
     now
@@ -191,22 +191,22 @@ def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now:
         Whether nothing arrived before: the first wait may be 0.
     """
     wait, packets = arrival
-    place = f"{scenario.name}, t = {now:g} s: the arrivals of flow {scenario.flows[f].name!r} have"
+    where = f"{scenario.name}, t = {now:g} s: the arrivals of flow {scenario.flows[f].name!r} have"
     if not (wait > 0.0 or (wait == 0.0 and is_first)):
         msg = "must be above 0 (0 for the first arrival), or inf for no further one"
-        raise ArithmeticError(f"{place} wait = {wait:g}: {msg}")
+        raise ArithmeticError(f"{where} wait = {wait:g}: {msg}")
     if now + wait < math.inf and not (1.0 <= packets <= MAX_BATCH and packets == int(packets)):
         msg = f"must be a whole number from 1 to {MAX_BATCH}"
-        raise ArithmeticError(f"{place} packets = {packets:g}: {msg}")
+        raise ArithmeticError(f"{where} packets = {packets:g}: {msg}")
 
 
 def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for what a switch program cannot return: no number, a flag between 0 and 1, or no queue.
+    """Raise ArithmeticError for a value that a switch program cannot return: no number, a flag between 0 and 1, or no queue.
 
     Parameters
     ----------
     plan, p, f
-        Whose port it is, and the flow of the packet.
+        The port and the flow of the packet.
     now
         Time of the run, s.
     returned
@@ -222,18 +222,18 @@ def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[
     elif field == "turns":
         field = f"{value:.0f} times in a row skip"
         value, msg = 1.0, "some packet must be sent"
-    place = f"{plan.scenario.name}, t = {now:g} s, link {port.name}"
+    where = f"{plan.scenario.name}, t = {now:g} s, link {port.name}"
     what = f"{type(program).__name__}.{function} returned for a packet of flow {name!r}"
-    raise ArithmeticError(f"{place}: {what} {field} = {value:g}: {msg}")
+    raise ArithmeticError(f"{where}: {what} {field} = {value:g}: {msg}")
 
 
 def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for what a law between the ends of a link cannot return: no message, a flag between 0 and 1.
+    """Raise ArithmeticError for a value that a law of a link cannot return: no message, a flag between 0 and 1.
 
     Parameters
     ----------
     plan, q, p
-        Whose port sends over the link, and a port behind it.
+        The port that sends over the link, and a port behind it.
     now
         Time of the run, s.
     returned
@@ -241,10 +241,10 @@ def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str,
     """
     function, field, value = returned
     name = type(plan.ports[p].discipline).__name__
-    place = f"{plan.scenario.name}, t = {now:g} s, link {plan.ports[q].name}"
+    where = f"{plan.scenario.name}, t = {now:g} s, link {plan.ports[q].name}"
     what = f"{field} = {value:g}" if field else f"{value:g}"
     msg = "must be a number" if field == "message" else "must be 0.0 or 1.0"
-    raise ArithmeticError(f"{place}: {name}.{function} returned {what}: {msg}")
+    raise ArithmeticError(f"{where}: {name}.{function} returned {what}: {msg}")
 
 
 def _ignores_acks(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
@@ -256,13 +256,13 @@ def _ignores_acks(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool
 
 
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
-    """Return the packets that constant rates send up to the end; 0 of sources that listen."""
+    """Return the packets that constant rates send up to the end; 0 of other sources."""
     table = scenario.table
     if not any(isinstance(source, CBR) for source in table.columns["source"].values):
         return np.zeros(len(table))
     rates = table.each("source", lambda source: source.rate if isinstance(source, CBR) else 0.0)
-    ends = np.minimum(end, table.numbers("stop"))
-    sent: Floats = np.minimum(table.numbers("size"), rates * np.maximum(0.0, ends - starts))
+    stops = np.minimum(end, table.numbers("stop"))
+    sent: Floats = np.minimum(table.numbers("size"), rates * np.maximum(0.0, stops - starts))
     return sent
 
 

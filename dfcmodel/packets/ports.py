@@ -205,7 +205,7 @@ class Ports(Sequence[Port]):
         return self.take([value(port) for port in self.examples])
 
     def take(self, values: Sequence[Any]) -> NDArray[Any]:
-        """Return the value of each port from those of ``examples``, shape (P, ...)."""
+        """Return the value of each port from the values of ``examples``, shape (P, ...)."""
         return np.asarray(values).take(self.kind, axis=0)
 
     def _port_of(self, link: Link, is_host: bool) -> Port:
@@ -232,9 +232,9 @@ class Ports(Sequence[Port]):
         links = self._links
         if not self._ack_transmission:
             return np.full(len(links), -1)
-        ends = links.source * len(links.nodes) + links.target
-        reversed_ends = links.target * len(links.nodes) + links.source
-        return places_of(ends, reversed_ends)
+        pairs = links.source * len(links.nodes) + links.target
+        reversed_pairs = links.target * len(links.nodes) + links.source
+        return places_of(pairs, reversed_pairs)
 
     def _add(self, port: Port) -> int:
         """Add a port that is not a link, and return its index."""
@@ -341,13 +341,13 @@ class Ports(Sequence[Port]):
         if p < len(self._opposite) and self._opposite[p] >= 0:
             return int(self._opposite[p])
         port = self[p]
-        ends = port.target, port.source
-        existing = self._links.places.get(ends) if self._ack_transmission else None
+        nodes = port.target, port.source
+        existing = self._links.places.get(nodes) if self._ack_transmission else None
         if existing is None:
-            existing = self._added_at.get(ends)
+            existing = self._added_at.get(nodes)
         if existing is not None:
             return existing
         room, cell = port.room, port.cell
         if port.link >= 0:
             room, cell = self._room(self._links[port.link], FIFO())
-        return self._add(Port(*ends, port.bits, port.delay, room, FIFO(), mirror=True, cell=cell))
+        return self._add(Port(*nodes, port.bits, port.delay, room, FIFO(), mirror=True, cell=cell))

@@ -46,7 +46,7 @@ class Records:
 
     Notes
     -----
-    The hops of a flow are those of its packets, its receiver, those of its ACKs, and its sender.
+    The rows of hops of a flow are the hops of its packets, its receiver, the hops of its ACKs, and its sender.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Records:
         Packets whose transmission started at each hop in each sample, less those at the hop before, (S + 1, H); of the
         packet kernel, see `starts`.
     counts
-        What `starts` returns, (S, H), where a kernel counts it; else None.
+        The result of `starts`, (S, H), where a kernel counts it; otherwise None.
     lost
         Packets dropped at each hop in each sample, (S + 1, H).
     causes, first_drops
@@ -71,7 +71,7 @@ class Records:
         Of each port, the class and the port over which they came (-1 - flow: from a sender; both ALL: all of a port
         with 802.3x) the most packets without room in one pause; only those above 0.
     remaining
-        What waits at the end at ports that are paused or pause others (`dfcmodel.network.run_tables.WAITING`).
+        Packets that wait at the end at ports that are paused or pause others (`dfcmodel.network.run_tables.WAITING`).
     emitted, inside
         Packets that each sender sent, and packets and ACKs in the network at the end, delayed ACKs among them, (F,).
     waiting
@@ -104,7 +104,7 @@ class Records:
         self.plan = plan
         self.scale = 1.0 / plan.sample
         H = len(plan.hops.port) + 2 * F
-        all_of: Any = constant if is_lossless else _filled
+        all_of: Any = constant if is_lossless else _full
         self.window, self.round_trip = all_of(0.0, (S, F)), all_of(np.nan, (S, F))
         self.acked, self.loss_count = all_of(np.int64(-1), (S, F)), all_of(np.int32(0), (S, F))
         self.delivered = np.zeros((S + 1, F))
@@ -136,7 +136,7 @@ class Records:
         self.imbalance = np.zeros(F)
 
     def rows(self) -> dict[str, Any]:
-        """Return what the compiled engine fills and reads, by its names in the kernel."""
+        """Return the arrays that the compiled engine fills and reads, by their names in the kernel."""
         return {
             "window": self.window, "round_trip": self.round_trip, "acked": self.acked,
             "loss_count": self.loss_count,
@@ -148,7 +148,7 @@ class Records:
         }  # fmt: skip
 
     def take_switches(self, count: int) -> bool:
-        """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all.
+        """Take the rows that the compiled engine wrote in ``switches``; no further ones if it had no room for all.
 
         A part of them is copied, and a large one kept as it is: ``switches`` is another array then, and True is returned.
         """
@@ -190,9 +190,9 @@ class Records:
             self.at_hosts[:, ~self.shares_host] = 0  # interfaces that are links: see ``waiting``
         data, inside = _packets_inside(arrays)
         rows = np.flatnonzero(self.lost.any(axis=0))  # the hops at which packets or ACKs were dropped
-        ends = self.plan.ends
-        owner = np.searchsorted(ends.first, rows, side="right") - 1
-        is_ack = rows > ends.receiver[owner]
+        flow_rows = self.plan.ends
+        owner = np.searchsorted(flow_rows.first, rows, side="right") - 1
+        is_ack = rows > flow_rows.receiver[owner]
         if self.plan.spraying is not None:
             owner = self.plan.spraying.owner[owner]
         after = self.lost[-1, rows]
@@ -250,7 +250,7 @@ class Records:
         return transit
 
 
-def _filled(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+def _full(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return an array of one value, which may be changed."""
     return np.full(shape, value) if value else np.zeros(shape, type(value))
 

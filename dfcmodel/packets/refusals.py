@@ -53,7 +53,7 @@ CHECKED = (
     "source", "pacing", "arrivals", "receiver", "handshake", "stack", "initial_window", "ssthresh", "quick_acks", "delayed_acks", "segments",
 )  # fmt: skip
 """Options of flows that are checked, beside their ends."""
-SELECTIVE = (None, *(name for name, each in RECOVERIES.items() if each.selective))
+SELECTIVE = (None, *(name for name, kind in RECOVERIES.items() if kind.selective))
 """Recoveries under which rules of deliveries run; None is their own."""
 
 
@@ -126,30 +126,29 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
     for element in scenario.elements:
         kind, table = type(element).__name__, scenario.link_table
-        ends = [table.names.index(element.link)]
-        link = scenario.links[ends[0]]
-        if element.acks and (link.target, link.source) in table.places:
-            ends = [table.places[link.target, link.source]]
-        for n in ends:
-            rule, name = scenario.links[n].discipline, table.names[n]
-            if rule.pauses or rule.diffuses:
-                msg = "flow control between the ends of a link counts what is on the link; use another one"
-                raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")
-            if n in scenario.interfaces:
-                msg = "is the network interface of a host; use host='direct'"
-                raise ValueError(f"elements: link of {kind} = {name!r}: {msg}")
-        given = {**(method.loss or {}), **(method.frame_errors or {})}
-        if isinstance(element, RateTrace) and given.get(element.link, 0.0) > 0.0:
+        n = table.names.index(element.link)
+        link = scenario.links[n]
+        if element.acks:
+            n = table.places.get((link.target, link.source), n)
+        rule, name = scenario.links[n].discipline, table.names[n]
+        if rule.pauses or rule.diffuses:
+            msg = "flow control between the ends of a link counts what is on the link; use another one"
+            raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")
+        if n in scenario.interfaces:
+            msg = "is the network interface of a host; use host='direct'"
+            raise ValueError(f"elements: link of {kind} = {name!r}: {msg}")
+        random_losses = {**(method.loss or {}), **(method.frame_errors or {})}
+        if isinstance(element, RateTrace) and random_losses.get(element.link, 0.0) > 0.0:
             msg = "must not be in loss or frame_errors; use BurstLoss"
             raise ValueError(f"elements: link of RateTrace = {element.link!r}: {msg}")
 
 
-def _check_segments(flow: Flow, given: Any) -> None:
-    """Raise ValueError for segments that a flow without a stack was given and cannot have; ``given``: of `Packets`."""
+def _check_segments(flow: Flow, chosen: Any) -> None:
+    """Raise ValueError for segments that a flow without a stack cannot have; ``chosen`` is its recovery in `Packets`."""
     rule: Any = flow.source
     recovery = getattr(rule, "recovery", "")
-    if isinstance(given, LossRecovery) or (isinstance(given, str) and given in RECOVERIES):
-        recovery = given
+    if isinstance(chosen, LossRecovery) or (isinstance(chosen, str) and chosen in RECOVERIES):
+        recovery = chosen
     if isinstance(rule, DeliveryRule):
         possible = flow.pacing or hasattr(rule.State(), "pacing_rate")
         msg = "follows deliveries and does not pace"
@@ -164,8 +163,8 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     """Raise ValueError for options of a flow that the packet level does not support."""
     rule = flow.source
     _check_order(flow)
-    given = method.recovery
-    recovery = given.get(flow.name) if isinstance(given, Mapping) else given
+    chosen = method.recovery
+    recovery = chosen.get(flow.name) if isinstance(chosen, Mapping) else chosen
     _check_receiver(flow, recovery)
     if isinstance(rule, DeliveryRule) and not (recovery in SELECTIVE or type(recovery) is RackRecovery):
         msg = f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack' or RackRecovery()"
@@ -206,12 +205,12 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
 
 
 def _examples(scenario: Scenario, method: Packets) -> Iterable[int]:
-    """Return the places of the flows to check, in their order: the first of each group that differs in nothing that is checked."""
+    """Return the numbers of the flows to check, in order: the first of each group that is equal in all checked options."""
     table = scenario.table
     if isinstance(method.recovery, Mapping):  # their names matter
         return range(len(table))
-    ends = (np.isfinite(table.numbers(name)) for name in ("idle", "stop") if table.columns[name].which is not None)
-    first, _ = table.alike(*CHECKED, *ends)
+    finite = (np.isfinite(table.numbers(name)) for name in ("idle", "stop") if table.columns[name].which is not None)
+    first, _ = table.alike(*CHECKED, *finite)
     return map(int, first)
 
 
@@ -219,51 +218,51 @@ def _check_telemetry(scenario: Scenario) -> None:
     """Raise ValueError for a rule that follows telemetry where its path writes none, or other numbers."""
     table, routes = scenario.table, scenario.routes
     sources: list[Any] = list(table.columns["source"].values)
-    rules = [each for each in sources if isinstance(each, RateRule) and sees_telemetry(type(each))]
+    rules = [source for source in sources if isinstance(source, RateRule) and sees_telemetry(type(source))]
     if not rules:
         return
-    kinds, own = scenario.link_table.kinds, scenario.link_table.kind_of.tolist()
+    kinds, kind_of = scenario.link_table.kinds, scenario.link_table.kind_of.tolist()
     of_kind = [tuple(getattr(link.discipline, "telemetry", ())) for link in kinds]
-    written = [() if n in scenario.interfaces else of_kind[k] for n, k in enumerate(own)]
+    written = [() if n in scenario.interfaces else of_kind[k] for n, k in enumerate(kind_of)]
     for names in dict.fromkeys(rule.telemetry for rule in rules):
         follow = table.each("source", partial(_reads, names))
-        found = np.array([bool(each) for each in written])
-        others = found & np.array([each[: len(names)] != names for each in written])
+        has_telemetry = np.array([bool(fields) for fields in written])
+        others = has_telemetry & np.array([fields[: len(names)] != names for fields in written])
         for flags, is_wrong, use in (
             (
-                found,
+                has_telemetry,
                 False,
                 "follows telemetry, which no link of its path writes; use discipline=INT(), which links with PFC cannot have",
             ),
-            (others, True, "reads {names} of each link with telemetry, and {link} writes {told}"),
+            (others, True, "reads {names} of each link with telemetry, and {link} writes {written}"),
         ):
             per_flow = np.logical_or.reduceat(flags[routes.places], routes.begin) == is_wrong
             for f in np.flatnonzero(follow & per_flow)[:1].tolist():
                 flow = scenario.flows[f]
                 n = next((n for n in scenario.path_index(flow) if flags[n]), 0)
-                told = {"names": ", ".join(names), "link": scenario.links[n].name}
-                msg = use.format(told=", ".join(written[n]), **told)
+                link = scenario.links[n].name
+                msg = use.format(names=", ".join(names), link=link, written=", ".join(written[n]))
                 raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
 
 
 def _check_laws(scenario: Scenario) -> None:
-    """Raise ValueError where what feeds a link under a law is no end of one: another discipline, or a host that is no interface."""
+    """Raise ValueError where a link under a law is fed by another discipline, or by a host without an interface."""
     if not any(isinstance(link.discipline, LinkLaw) for link in scenario.link_table.kinds):
         return
     under = scenario.by_link(lambda link: isinstance(link.discipline, LinkLaw))
     under[scenario.is_interface] = False
     if not under.any():
         return
-    ends = under.copy()
-    ends[scenario.is_interface] = True
+    obeys = under.copy()
+    obeys[scenario.is_interface] = True
     routes, flow = scenario.routes, scenario.routes.flow
     lossless = np.zeros((len(under), CLASSES + 1), dtype=np.bool_)  # the last of no class
     for n in np.flatnonzero(under).tolist():
         rule: Any = scenario.links[n].discipline
         lossless[n, list(rule.classes)] = True
         for u, _, room in scenario.ingress(n):
-            place = f"room({scenario.feeding(u).rate:g}, ...) of {type(rule).__name__}"
-            one_number(place, room, at_least=1.0, hint="in packets")
+            name = f"room({scenario.feeding(u).rate:g}, ...) of {type(rule).__name__}"
+            one_number(name, room, at_least=1.0, hint="in packets")
     ranks = scenario.table.numbers("priority").astype(np.int64)
     ranks = np.where((ranks >= 0) & (ranks < CLASSES), ranks, CLASSES)
     controlled = lossless[routes.places, ranks[flow]]
@@ -272,18 +271,18 @@ def _check_laws(scenario: Scenario) -> None:
     before = np.concatenate([[0], routes.places[:-1]])
     is_nic = scenario.host_is("nic")[flow]
     for at in np.flatnonzero(controlled & begins & ~is_nic)[:1].tolist():
-        given, link = scenario.flows[int(flow[at])], scenario.links[int(routes.places[at])]
+        user, link = scenario.flows[int(flow[at])], scenario.links[int(routes.places[at])]
         msg = f"{type(link.discipline).__name__} of {link.name} needs an interface, which obeys it"
-        host = scenario.host_of(given)
-        raise ValueError(f"host of flow {given.name!r} = {host!r}: {msg}; use host='nic'")
-    for at in np.flatnonzero(controlled & ~begins & ~ends[before])[:1].tolist():
+        host = scenario.host_of(user)
+        raise ValueError(f"host of flow {user.name!r} = {host!r}: {msg}; use host='nic'")
+    for at in np.flatnonzero(controlled & ~begins & ~obeys[before])[:1].tolist():
         link, other = (scenario.links[int(n)] for n in (routes.places[at], before[at]))
         msg = f"must be a LinkLaw, as that of {link.name} acts on what it sends"
         raise ValueError(f"discipline of link {other.name!r} = {other.discipline!r}: {msg}")
 
 
 def _check_backpressure(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError where what feeds a link with `BFC` does not pause flows, or where switches choose their links."""
+    """Raise ValueError where a link that feeds one with `BFC` does not pause flows, or where switches choose their links."""
     under = scenario.by_link(lambda link: link.discipline.pauses == "flow")
     if not under.any():
         return
@@ -311,8 +310,8 @@ def check_agents(scenario: Scenario, method: Packets, advice: str) -> None:
     """Raise ValueError for a window rule and a recovery that no agent of ns-2 has together; ``advice`` ends its message."""
     recoveries = method.recovery_of(scenario)
     # a column of recoveries follows from the sources
-    own = [] if isinstance(recoveries, Column) else [encoded(recoveries).whole()]
-    first, _ = scenario.table.alike("source", *own)
+    columns = [] if isinstance(recoveries, Column) else [encoded(recoveries).whole()]
+    first, _ = scenario.table.alike("source", *columns)
     for f in first.tolist():
         flow, recovery = scenario.flows[f], recoveries[f]
         if not isinstance(flow.source, WindowRule):
@@ -342,7 +341,7 @@ def _check_order(flow: Flow) -> None:
 
 
 def _check_fields(flow: Flow, name: str, rule: WindowRule | RateRule | ArrivalProcess) -> None:
-    """Raise ValueError where the first fields of a state are not those that the compiled engine reads."""
+    """Raise ValueError where the first fields of a state are not the ones read by the compiled engine."""
     fields = rule.State._fields
     first: tuple[str, ...] = ("cwnd", "ssthresh")
     if isinstance(rule, (RateRule, ArrivalProcess)):

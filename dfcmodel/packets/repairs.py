@@ -21,10 +21,10 @@ class SelectiveRepair:
     """Selective retransmission of senders at the rate of a rule, as in IRN (Mittal et al. 2018, Sect. 3).
 
     The receiver keeps packets that come out of order. Each is answered by an ACK with the number of the last packet that
-    came in order, and its own. The sender takes for lost what was sent before it and is not acknowledged, and sends that
-    again, before new packets and once per recovery; a recovery ends when all that was sent before it is
-    acknowledged. Where nothing is acknowledged in order for the timeout, what is missing below the last packet that came
-    out of order is sent again, and where there is none everything in flight.
+    came in order, and its own. The sender takes for lost all packets sent before it that are not acknowledged, and sends them
+    again, before new packets and once per recovery; a recovery ends when all packets sent before it are
+    acknowledged. Where nothing is acknowledged in order for the timeout, all missing packets below the last one that came
+    out of order are sent again, and where there is none everything in flight.
 
     The packets in flight are bounded by ``Flow(max_window=)``; for IRN's flow control that is the product of bandwidth and
     delay of the longest path.
@@ -97,14 +97,14 @@ class SelectiveRepair:
         return low, high
 
 
-def is_repair(given: object) -> bool:
+def is_repair(recovery: object) -> bool:
     """Return whether a recovery is one of senders at the rate of a rule: a name of `REPAIRS`, or `SelectiveRepair`."""
-    return isinstance(given, SelectiveRepair) or (isinstance(given, str) and given in REPAIRS)
+    return isinstance(recovery, SelectiveRepair) or (isinstance(recovery, str) and recovery in REPAIRS)
 
 
-def repair_named(name: str, given: object) -> str | SelectiveRepair:
-    """Return a repair: ``"selective"`` is one with default parameters; ValueError for what is none."""
-    if isinstance(given, SelectiveRepair):
-        return given
-    chosen = str(choice(name, given, REPAIRS))
+def repair_named(name: str, recovery: object) -> str | SelectiveRepair:
+    """Return a repair, for ``"selective"`` one with default parameters; ValueError for any other value."""
+    if isinstance(recovery, SelectiveRepair):
+        return recovery
+    chosen = str(choice(name, recovery, REPAIRS))
     return SelectiveRepair() if chosen == "selective" else chosen

@@ -15,10 +15,9 @@ from dfcmodel.network.run_tables import EXCESS
 from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
-from dfcmodel.packets.failures import check_failures, rerouted
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.records import dropped_packets, excess_rows
-from dfcmodel.packets.spraying import spread
+from dfcmodel.packets.sprayed import check_failures, rerouted, spread
 from dfcmodel.results.at_nodes import AtNodes, Deferred, value_of
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
@@ -69,7 +68,8 @@ def plan_scenario(
 ) -> PacketPlan:
     """Return the plan of a scenario: see `dfcmodel.simulate` for the parameters.
 
-    ``starts``: of the flows in s, as `random_starts` returns them; None: those of the scenario. ``may_spray``: sprayed flows are not refused; the plan has further flows, which lend their paths.
+    ``starts`` are in s, as `random_starts` returns them, by default those of the scenario. With ``may_spray`` sprayed flows
+    are not refused: the plan has further flows, which lend their paths.
     """
     if starts is None:
         starts = scenario.table.numbers("start")
@@ -100,21 +100,21 @@ def _is_sprayed(scenario: Scenario, method: Packets) -> bool:
 def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory:
     """Return the records of a run as a trajectory, which computes most of its arrays when they are first read."""
     view = _Sampled(plan, records)
-    found = dict(
+    fields = dict(
         scenario=plan.scenario,
         step=0.0,
         time=np.append(plan.sample * view.ends[:-1], plan.end),
-        timeouts=_whole(records.timeouts),
-        loss_events=_whole(records.loss_events),
-        marks=_whole(records.marks) if plan.scenario.by_link(lambda link: may_mark(link.discipline)).any() else None,
+        timeouts=_integers(records.timeouts),
+        loss_events=_integers(records.loss_events),
+        marks=_integers(records.marks) if plan.scenario.by_link(lambda link: may_mark(link.discipline)).any() else None,
         notifications=records.notifications,
         imbalance=records.imbalance,
         seconds=seconds,
         first_loss=records.first_loss,
         finished=records.finished,
         started=_starts(plan, records.finished),
-        recoveries=Deferred(_repairs, plan),
-        paused=Deferred(_paused, plan, records.switched) if records.all_switches else None,
+        recoveries=Deferred(_recoveries, plan),
+        paused=Deferred(_pause_intervals, plan, records.switched) if records.all_switches else None,
         dropped=Deferred(dropped_packets, plan, records.causes, records.first_drops),
         excess=excess_rows(plan, records.excess) if records.excess else np.zeros(0, dtype=EXCESS),
         remaining=records.remaining,
@@ -125,10 +125,10 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         **{name: Deferred(getattr(view, name)) for name in VIEWED},
     )
     if records.counts_bytes.any():
-        found |= {name: Deferred(getattr(view, name)) for name in ("queued_bytes", "peak_bytes")}
+        fields |= {name: Deferred(getattr(view, name)) for name in ("queued_bytes", "peak_bytes")}
     if plan.spraying is not None:
-        found = plan.spraying.collapse({name: value_of(each) for name, each in found.items()})
-    return Trajectory(**found)
+        fields = plan.spraying.collapse({name: value_of(value) for name, value in fields.items()})
+    return Trajectory(**fields)
 
 
 VIEWED = (
@@ -147,8 +147,8 @@ class _Sampled:
         self.ends = np.minimum(self.first + plan.every, plan.samples)
         self.last = self.ends - 1
 
-    def _summed(self, rows: Any) -> Any:
-        """Return sums over the samples of the trajectory of rows for those of the engine."""
+    def _sum_samples(self, rows: Any) -> Any:
+        """Return rows for the samples of the engine, added for each sample of the trajectory."""
         return np.add.reduceat(rows[: self.plan.samples], self.first, axis=0)
 
     @property
@@ -160,48 +160,48 @@ class _Sampled:
     def _node_of(self) -> NDArray[np.int64]:
         """The sending node of each port that is a link, -1 of others, (P,)."""
         links, ports = self.plan.scenario.link_table, self.plan.ports
-        places = {node: n for n, node in enumerate(self.plan.scenario.senders)}
-        place_of = np.array([places.get(node, -1) for node in links.nodes])
-        return np.where(ports.link >= 0, place_of[links.source][ports.link], -1)
+        number = {node: n for n, node in enumerate(self.plan.scenario.senders)}
+        sending = np.array([number.get(node, -1) for node in links.nodes])
+        return np.where(ports.link >= 0, sending[links.source][ports.link], -1)
 
     @cached_property
     def _waiting(self) -> NDArray[np.float64]:
         """Packets that wait at each port at the ends of the samples, (P, S)."""
-        found = np.cumsum(self.records.waiting[: self.plan.samples], axis=0)[self.last]
-        return np.asarray(found.T.astype(float))
+        waiting = np.cumsum(self.records.waiting[: self.plan.samples], axis=0)[self.last]
+        return np.asarray(waiting.T.astype(float))
 
     @cached_property
     def _links(self) -> list[NDArray[np.int32]]:
         """Flow, row and node of the hops of packets over links of the scenario, (N,) each."""
         hops, node_of = self.plan.hops, self._node_of
-        kept = ~hops.is_ack & (node_of[hops.port] >= 0)
-        node = node_of.astype(np.int32)[hops.port[kept]]
-        return [hops.flow[kept].astype(np.int32), hops.row[kept].astype(np.int32), node]
+        over_links = ~hops.is_ack & (node_of[hops.port] >= 0)
+        node = node_of.astype(np.int32)[hops.port[over_links]]
+        return [hops.flow[over_links].astype(np.int32), hops.row[over_links].astype(np.int32), node]
 
     def _at_nodes(self, chosen: Any, values: NDArray[np.float64], *samples: int) -> AtNodes:
-        """Return values of chosen hops over links; those of paths that return to a node are added."""
+        """Return values of chosen hops over links; a path that returns to a node has their sum."""
         flow, _, node = self._links
         shape = len(self.plan.starts), self._nodes, *samples
-        found = AtNodes(flow[chosen], node[chosen], values, shape)
-        return found.merged() if self.plan.scenario.table.given("ttl").any() else found
+        at_nodes = AtNodes(flow[chosen], node[chosen], values, shape)
+        return at_nodes.merged() if self.plan.scenario.table.given("ttl").any() else at_nodes
 
     def in_transit(self) -> NDArray[np.float64]:
         lengths = self.plan.sample * (self.ends - self.first)
-        found: NDArray[np.float64] = self._summed(self.records.transit).T / lengths
-        return found
+        means: NDArray[np.float64] = self._sum_samples(self.records.transit).T / lengths
+        return means
 
     def delivered(self) -> NDArray[np.float64]:
         opening = self.plan.opening[:, np.newaxis]
-        found = np.cumsum(self.records.delivered[: self.plan.samples], axis=0)[self.last].T
-        receives_feedback = (self.plan.backward.counts > 0)[:, np.newaxis]
-        return np.asarray(np.where(receives_feedback, np.maximum(0.0, found - opening), found))
+        delivered = np.cumsum(self.records.delivered[: self.plan.samples], axis=0)[self.last].T
+        receives_acks = (self.plan.backward.counts > 0)[:, np.newaxis]
+        return np.asarray(np.where(receives_acks, np.maximum(0.0, delivered - opening), delivered))
 
     def window(self) -> NDArray[np.float64]:
-        found = np.asarray(self.records.window[self.last].T)
+        window = np.asarray(self.records.window[self.last].T)
         table = self.plan.scenario.table
         # senders send at most max_window, as the fluid records it; rate rules have no window
         allowed = np.where(table.of_kind(WindowRule), table.numbers("max_window"), np.inf)
-        return np.asarray(np.minimum(found, allowed[:, np.newaxis]))
+        return np.asarray(np.minimum(window, allowed[:, np.newaxis]))
 
     def round_trip(self) -> NDArray[np.float64]:
         return np.asarray(self.records.round_trip[self.last].T)
@@ -210,28 +210,28 @@ class _Sampled:
         return np.asarray(self.records.loss_count[self.last].T, dtype=np.int64)
 
     def backlog(self) -> NDArray[np.float64]:
-        found = np.zeros((len(self.plan.starts), len(self.last)))
-        for p, f in _hosts(self.plan).items():
-            found[f] = self._waiting[p]
+        backlog = np.zeros((len(self.plan.starts), len(self.last)))
+        for p, f in _access_links(self.plan).items():
+            backlog[f] = self._waiting[p]
         shared = self.records.shares_host
         if shared.any():
-            found[shared] = self.records.at_hosts[self.last][:, shared].T
-        return found
+            backlog[shared] = self.records.at_hosts[self.last][:, shared].T
+        return backlog
 
     def queued(self) -> NDArray[np.float64]:
-        found, links = np.zeros((self._nodes, len(self.last))), np.flatnonzero(self._node_of >= 0)
-        np.add.at(found, self._node_of[links], self._waiting[links])
-        return found
+        queued, links = np.zeros((self._nodes, len(self.last))), np.flatnonzero(self._node_of >= 0)
+        np.add.at(queued, self._node_of[links], self._waiting[links])
+        return queued
 
     def peak_queue(self) -> NDArray[np.float64]:
-        found, links = np.zeros(self._nodes), np.flatnonzero(self._node_of >= 0)
-        np.maximum.at(found, self._node_of[links], self.records.peak[links])
-        return found
+        peak, links = np.zeros(self._nodes), np.flatnonzero(self._node_of >= 0)
+        np.maximum.at(peak, self._node_of[links], self.records.peak[links])
+        return peak
 
     def lost(self) -> AtNodes:
         records, row = self.records, self._links[1]
         losing = np.flatnonzero(np.asarray(records.lost[:-1].any(axis=0))[row])
-        of_losing = self._summed(records.lost[:, row[losing]]).T.astype(float)
+        of_losing = self._sum_samples(records.lost[:, row[losing]]).T.astype(float)
         return self._at_nodes(losing, of_losing, len(self.last))
 
     def carried(self) -> AtNodes:
@@ -249,19 +249,19 @@ class _Sampled:
         ports = self._in_bytes
         if not ports.size:
             return None
-        found, own = np.full((self._nodes, len(self.last)), np.nan), self._node_of[ports]
-        found[own] = 0.0
-        np.add.at(found, own, np.cumsum(self.records.queued_bytes, axis=0)[self.last][:, ports].T)
-        return found
+        queued, nodes = np.full((self._nodes, len(self.last)), np.nan), self._node_of[ports]
+        queued[nodes] = 0.0
+        np.add.at(queued, nodes, np.cumsum(self.records.queued_bytes, axis=0)[self.last][:, ports].T)
+        return queued
 
     def peak_bytes(self) -> NDArray[np.float64] | None:
         ports = self._in_bytes
         if not ports.size:
             return None
-        found, own = np.full(self._nodes, np.nan), self._node_of[ports]
-        found[own] = 0.0
-        np.maximum.at(found, own, self.records.peak_bytes[ports])
-        return found
+        peak, nodes = np.full(self._nodes, np.nan), self._node_of[ports]
+        peak[nodes] = 0.0
+        np.maximum.at(peak, nodes, self.records.peak_bytes[ports])
+        return peak
 
 
 def _starts(plan: PacketPlan, finished: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -272,14 +272,14 @@ def _starts(plan: PacketPlan, finished: NDArray[np.float64]) -> NDArray[np.float
     return actual_starts(plan.scenario.followers, plan.delays_after, earliest, finished)
 
 
-def _hosts(plan: PacketPlan) -> dict[int, int]:
+def _access_links(plan: PacketPlan) -> dict[int, int]:
     """Return the access links of hosts, each with a flow of the host: the first one."""
     ports, flows = distinct(plan.forward.first, len(plan.ports))
-    own = plan.ports.link[ports] < 0
-    return dict(zip(ports[own].tolist(), flows[own].tolist(), strict=True))
+    is_access = plan.ports.link[ports] < 0
+    return dict(zip(ports[is_access].tolist(), flows[is_access].tolist(), strict=True))
 
 
-def _repairs(plan: PacketPlan) -> tuple[str, ...]:
+def _recoveries(plan: PacketPlan) -> tuple[str, ...]:
     """Return how each flow repairs losses; "" where it does not."""
     repairs = column_of(plan.repairs).map(str)
     if not plan.scenario.table.of_kind(WindowRule).any():
@@ -288,40 +288,40 @@ def _repairs(plan: PacketPlan) -> tuple[str, ...]:
     return tuple(name or repair for name, repair in zip(recoveries, repairs, strict=True))
 
 
-def _paused(plan: PacketPlan, rows: Any) -> Any:
-    """Return when each link and access link was paused, and by whom; ``rows`` are those of `Records.switched`."""
+def _pause_intervals(plan: PacketPlan, rows: Any) -> Any:
+    """Return when each link and access link was paused, and by which link; ``rows`` are `Records.switched`."""
     link = plan.ports.link.copy()
-    for p, f in _hosts(plan).items():
+    for p, f in _access_links(plan).items():
         link[p] = -1 - f
-    rows = rows[np.lexsort(rows[:, [4, 3, 1]].T)]  # those of one pause are in order of time
+    rows = rows[np.lexsort(rows[:, [4, 3, 1]].T)]  # rows of one pause are in order of time
     keys = rows[:, [1, 3, 4]].astype(np.int64)
     first = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])
     counts = np.diff(np.append(first, len(keys)))
     asks, paused, priority = keys[first].T
-    whole = np.flatnonzero(paused == ALL)  # at once of all ports that feed it
-    each = {n: plan.pausable(int(asks[n])) for n in whole.tolist()}
+    of_all = np.flatnonzero(paused == ALL)  # at once of all ports that feed it
+    feeders = [plan.pausable(int(p)) for p in asks[of_all].tolist()]
     copies = np.ones(len(first), dtype=np.int64)
-    copies[whole] = [len(ports) for ports in each.values()]
+    copies[of_all] = [len(ports) for ports in feeders]
     group = np.repeat(np.arange(len(first)), copies)
     paused = paused[group]
-    paused[np.isin(group, whole)] = [q for ports in each.values() for q in ports]
-    own = counts[group]
-    at = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own - first[group], own)
-    ways = plan.delays[paused] + plan.signalling[asks[group]]
-    ways[np.isin(asks[group], plan.under(LinkLaw))] = 0.0  # times at which the sender was blocked
-    times = rows[at, 0] + np.repeat(ways, own)
+    paused[np.isin(group, of_all)] = [q for ports in feeders for q in ports]
+    counts = counts[group]
+    index = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts - first[group], counts)
+    delays = plan.delays[paused] + plan.signalling[asks[group]]
+    delays[np.isin(asks[group], plan.under(LinkLaw))] = 0.0  # times at which the sender was blocked
+    times = rows[index, 0] + np.repeat(delays, counts)
     storms = plan.storms()
-    found = np.transpose([link[paused], link[asks[group]], priority[group]])
-    begins = [(link[q], link[p], priority) for p, q, priority, _ in storms]
+    pairs = np.transpose([link[paused], link[asks[group]], priority[group]])
+    storm_pairs = [(link[q], link[p], priority) for p, q, priority, _ in storms]
     return intervals_of_pairs(
-        np.concatenate([found, np.array(begins, dtype=np.int64).reshape(-1, 3)]),
-        np.append(own, np.ones(len(storms), dtype=np.int64)),
+        np.concatenate([pairs, np.array(storm_pairs, dtype=np.int64).reshape(-1, 3)]),
+        np.append(counts, np.ones(len(storms), dtype=np.int64)),
         np.append(times, [begin for *_, begin in storms]),
         plan.end,
     )
 
 
-def _whole(counts: Any) -> Any:
+def _integers(counts: Any) -> Any:
     return np.asarray(counts).astype(int)
 
 
@@ -333,14 +333,14 @@ def run_plan(plan: PacketPlan) -> Records:
     MemoryError, OverflowError, ArithmeticError
         As `dfcmodel.packets.engine.run_engine`.
     """
-    found = run_fabric(plan) if _may_be_fabric(plan) else None
-    return run_engine(plan) if found is None else found
+    records = run_fabric(plan) if _may_be_fabric(plan) else None
+    return run_engine(plan) if records is None else records
 
 
 def begin_plan(plan: PacketPlan) -> FabricRun | PacketRun:
     """Return the run of a plan at t = 0 by the kernel that is tried first."""
-    found = begin_fabric(plan) if _may_be_fabric(plan) else None
-    return begin_run(plan) if found is None else found
+    run = begin_fabric(plan) if _may_be_fabric(plan) else None
+    return begin_run(plan) if run is None else run
 
 
 def _may_be_fabric(plan: PacketPlan) -> bool:

@@ -102,7 +102,7 @@ class PacketTrace(Result):
         return data
 
     def to_pcap(self, path: str | Path, node: Hashable) -> Path:
-        """Write a capture at a node: what it sends over traced links, and what comes to it over them.
+        """Write a capture at a node: the packets that it sends and receives over traced links.
 
         Needs Scapy, ``pip install 'hopflow[capture]'``; see `dfcmodel.packets.exports.captures.write_capture`.
 
@@ -122,28 +122,28 @@ class PacketTrace(Result):
         """
         from dfcmodel.packets.exports.captures import write_capture
 
-        ends = [name.split("->") for name in self.links]
-        choice("node", str(node), sorted({end for pair in ends for end in pair}))
-        out, into = (np.array([pair[side] == str(node) for pair in ends]) for side in (0, 1))
-        of = self.events["link"]
-        times = np.where(out[of], self.events["sent"], np.where(into[of], self.events["received"], np.nan))
+        nodes = [name.split("->") for name in self.links]
+        choice("node", str(node), sorted({end for pair in nodes for end in pair}))
+        out, into = (np.array([pair[side] == str(node) for pair in nodes]) for side in (0, 1))
+        link = self.events["link"]
+        times = np.where(out[link], self.events["sent"], np.where(into[link], self.events["received"], np.nan))
         return write_capture(Path(path), self.run.scenario, times, self.events)
 
     def summary(self) -> dict[str, object]:
         """Return the packets, ACKs and drops of each link."""
         rows: dict[str, object] = {"status": self.run.status, "scenario": self.run.scenario.name}
         for n, name in enumerate(self.links):
-            own = self.events[self.events["link"] == n]
-            lost = np.isnan(own["sent"])
-            wait = own["sent"][~lost] - own["arrived"][~lost]
+            events = self.events[self.events["link"] == n]
+            lost = np.isnan(events["sent"])
+            wait = events["sent"][~lost] - events["arrived"][~lost]
             queued = f", mean queueing delay {1e3 * wait.mean():.3g} ms" if len(wait) else ""
-            acks = int(own["ack"].sum())
-            rows[name] = f"{len(own) - acks} packets and {acks} ACKs, {lost.sum()} dropped{queued}"
+            acks = int(events["ack"].sum())
+            rows[name] = f"{len(events) - acks} packets and {acks} ACKs, {lost.sum()} dropped{queued}"
         rows["time"] = f"{self.run.time[-1]:g} s simulated in {self.run.seconds:.2f} s"
         return rows
 
     def plot(self, ax: Any = None, *, link: str | None = None) -> Any:
-        """Draw packet numbers over time at a link (None: the first), dropped ones as crosses.
+        """Draw packet numbers over time at a link (None: the first), dropped packets as crosses.
 
         Returns
         -------
@@ -151,14 +151,14 @@ class PacketTrace(Result):
         """
         ax = figure()[1] if ax is None else ax
         name = choice("link", self.links[0] if link is None else link, self.links)
-        own = self.events[self.events["link"] == self.links.index(name)]
+        at_link = self.events[self.events["link"] == self.links.index(name)]
         for f, flow in enumerate(self.run.scenario.flows):
-            of_flow = own[own["flow"] == f]
+            of_flow = at_link[at_link["flow"] == f]
             if not len(of_flow):
                 continue
             lost = np.isnan(of_flow["sent"])
-            rest = of_flow[~lost]
-            (dots,) = ax.plot(rest["sent"], rest["number"], ".", ms=2, label=flow.name)
+            sent = of_flow[~lost]
+            (dots,) = ax.plot(sent["sent"], sent["number"], ".", ms=2, label=flow.name)
             drops = of_flow[lost]
             ax.plot(drops["drop_time"], drops["number"], "x", ms=5, color=dots.get_color())
         ax.set(xlabel="time (s)", ylabel="packet", title=f"{name}; crosses are dropped packets")
@@ -227,35 +227,34 @@ def trace_packets(
         starts=starts,
         packet_jitter=packet_jitter,
     )
-    known = {port.name: p for p, port in enumerate(plan.ports) if port.link >= 0 or port.mirror}
-    given = [links] if isinstance(links, str) else links
+    by_name = {port.name: p for p, port in enumerate(plan.ports) if port.link >= 0 or port.mirror}
     names = [link.name for link in scenario.links]
-    if given is not None:
-        names = list(instances("links", given, str, "the name of a link"))
+    if links is not None:
+        names = list(instances("links", [links] if isinstance(links, str) else links, str, "the name of a link"))
     for name in names:
-        choice("links", name, list(known))
-    watch, ports = Stopwatch(), [known[name] for name in names]
+        choice("links", name, list(by_name))
+    watch, ports = Stopwatch(), [by_name[name] for name in names]
     records, rows = trace_engine(plan, ports)
     run = trajectory(plan, records, watch.seconds())
     return PacketTrace(links=tuple(names), events=_events(plan, rows, ports), run=run)
 
 
 def _events(plan: PacketPlan, rows: NDArray[Any], ports: Sequence[int]) -> NDArray[Any]:
-    """Return the events of a trace, given what left the queues of some ports, in any order."""
+    """Return the events of a trace from the packets that left the queues of ports, in any order."""
     left = np.fmin(rows["sent"], rows["dropped"])  # one of them is nan
     rows = _in_order(rows[left < plan.samples * plan.sample])  # the compiled engine looks ahead
     link = np.zeros(len(plan.ports), dtype=np.int32)
     link[ports] = np.arange(len(ports))
-    found = np.zeros(len(rows), EVENT)
+    events = np.zeros(len(rows), EVENT)
     for name in ("flow", "number", "ack", "marked", "arrived", "sent"):
-        found[name] = rows[name]
-    found["link"], found["bytes"] = link[rows["port"]], plan.sizes[rows["size"]]
-    found["received"] = rows["sent"] + plan.passage[rows["port"], rows["size"]]
-    found["drop_time"], found["blocks"] = rows["dropped"], -1
+        events[name] = rows[name]
+    events["link"], events["bytes"] = link[rows["port"]], plan.sizes[rows["size"]]
+    events["received"] = rows["sent"] + plan.passage[rows["port"], rows["size"]]
+    events["drop_time"], events["blocks"] = rows["dropped"], -1
     for k in range(3):
-        told = np.flatnonzero((rows["size"] > k + 1) & (rows["size"] < OF_RATE))
-        found["blocks"][told, k] = rows["blocks"][told, 2 * k : 2 * k + 2]
-    return found
+        has_block = np.flatnonzero((rows["size"] > k + 1) & (rows["size"] < OF_RATE))
+        events["blocks"][has_block, k] = rows["blocks"][has_block, 2 * k : 2 * k + 2]
+    return events
 
 
 def _in_order(rows: NDArray[Any]) -> NDArray[Any]:

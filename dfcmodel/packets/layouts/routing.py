@@ -10,9 +10,8 @@ from dfcmodel.packets.kernel.layout import EXPIRES
 from dfcmodel.packets.kernel.links.spraying import BY_EPOCH
 
 if TYPE_CHECKING:
-    from dfcmodel.packets.failures import Rerouting
     from dfcmodel.packets.plan import PacketPlan
-    from dfcmodel.packets.spraying import Spraying
+    from dfcmodel.packets.sprayed import Rerouting, Spraying
 
 __all__ = ["lay_out_routing"]
 
