@@ -194,13 +194,13 @@ class PacketRun:
     @cached_property
     def _asks_arrivals(self) -> bool:
         """Whether any source is an arrival process; in a run a source may become constant."""
-        return bool((self.layout.arrays["flow"]["onoff"][self.plan.begun] == CALLED).any())
+        return bool((self.layout.arrays["flow"]["onoff"][self.plan.active] == CALLED).any())
 
     @cached_property
     def _sets_rates(self) -> bool:
         """Whether any rule sets a rate, of its flow or of the packets of its window."""
         flow = self.layout.arrays["flow"]
-        return bool(self.plan.paced.any() or (flow["recovery"] == RATED).any())
+        return bool(self.plan.is_paced.any() or (flow["recovery"] == RATED).any())
 
     def groups(self) -> tuple[tuple[Any, ...], ...]:
         """Return the fields of the kernel's three groups; `grow` may replace arrays between two calls."""
@@ -296,7 +296,7 @@ class PacketRun:
         ArithmeticError
             Where a window is not a number.
         """
-        plan, flow, begun = self.plan, self.arrays["flow"], self.plan.begun
+        plan, flow, begun = self.plan, self.arrays["flow"], self.plan.active
         used_up = np.zeros(len(flow), dtype=np.bool_)
         used_up[begun] = np.maximum(flow["snd_nxt"][begun], flow["sent"][begun]) >= ENDLESS
         check_numbers(plan.scenario, used_up & (plan.all_packets > ENDLESS), plan.end)

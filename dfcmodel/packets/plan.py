@@ -302,7 +302,7 @@ class PortWatchdog(NamedTuple):
         The port and the class of traffic that it polls; `dfcmodel.network.queueing.class_pauses.ALL` for all classes.
     first, period
         Time of the first poll, and time between polls, s.
-    least
+    min_paused
         Minimum paused time of a bad interval, s.
     bad_polls, good_polls
         Consecutive bad intervals that declare a storm, and consecutive others that end it.
@@ -312,7 +312,7 @@ class PortWatchdog(NamedTuple):
     priority: int
     first: float
     period: float
-    least: float
+    min_paused: float
     bad_polls: int
     good_polls: int
 
@@ -424,7 +424,7 @@ class PacketPlan:
         return hops_of(self.forward, self.backward)
 
     @cached_property
-    def ends(self) -> FlowEnds:
+    def end_rows(self) -> FlowEnds:
         """Rows of hops at the ends of the flows."""
         forward = self.forward.counts
         count = forward + self.backward.counts + 2
@@ -435,7 +435,7 @@ class PacketPlan:
     def crosses_port(self) -> Booleans:
         """Whether each row of hops crosses a port: it is not that of a receiver or a sender, (H + 2 F,)."""
         crosses = np.ones(len(self.forward.places) + len(self.backward.places) + 2 * len(self.starts), dtype=np.bool_)
-        crosses[self.ends.receiver] = crosses[self.ends.sender] = False
+        crosses[self.end_rows.receiver] = crosses[self.end_rows.sender] = False
         return crosses
 
     @shared
@@ -450,7 +450,7 @@ class PacketPlan:
             return hops
         keys = hops.port * (P + 1) + hops.before + 1
         span = P * (P + 1)
-        kinds = 2 * self.delayed + (self.backward.counts > 0)
+        kinds = 2 * self.delays_acks + (self.backward.counts > 0)
         if kinds.any():
             keys, span = 4 * keys + kinds[hops.flow], 4 * span
         return hops.of(present(hops.flow[distinct(keys, span)[1]], len(self.forward)))
@@ -568,7 +568,7 @@ class PacketPlan:
         return is_late & ~self.scenario.table.waits if is_late.any() else is_late
 
     @cached_property
-    def begun(self) -> Integers | slice:
+    def active(self) -> Integers | slice:
         """The flows that are not `idle`, ascending; a slice of all where none is."""
         return np.flatnonzero(~self.idle) if self.idle.any() else slice(None)
 
@@ -596,16 +596,16 @@ class PacketPlan:
         return np.where(self.hops.is_ack & apart[self.hops.port], CONTROL, priorities)
 
     @shared
-    def delayed(self) -> Booleans:
+    def delays_acks(self) -> Booleans:
         """Whether the receiver of each flow delays ACKs, (F,)."""
         table = self.scenario.table
         return np.asarray(table.each("delayed_acks", bool) & table.of_kind(WindowRule))
 
     @shared
-    def own_receivers(self) -> Booleans:
+    def has_receiver_events(self) -> Booleans:
         """Whether receivers have events of their own in a calendar queue: they delay ACKs, or are agents, (F,)."""
         agents = self.scenario.table.given("receiver")
-        return np.asarray(self.delayed | agents, dtype=np.bool_)
+        return np.asarray(self.delays_acks | agents, dtype=np.bool_)
 
     @cached_property
     def recovery_kinds(self) -> tuple[type[LossRecovery], ...]:
@@ -632,14 +632,14 @@ class PacketPlan:
         return table.each("handshake", lambda handshake: handshake is True).astype(np.int64)
 
     @shared
-    def paced(self) -> Booleans:
+    def is_paced(self) -> Booleans:
         """Whether a window sender spaces its packets: where its flow or its rule says so, (F,)."""
         table = self.scenario.table
         return np.asarray(table.each("pacing", bool) | table.each("source", _sets_pace))
 
     def paces(self, f: int) -> tuple[float, float]:
         """Return windows per round trip in slow start and above; 0 where the rule sets a rate, or none."""
-        is_plain = not self.paced[f] or _sets_pace(self.scenario.flows[f].source)
+        is_plain = not self.is_paced[f] or _sets_pace(self.scenario.flows[f].source)
         return (0.0, 0.0) if is_plain else PACES
 
     @shared
@@ -730,22 +730,22 @@ class PacketPlan:
         return self.ports.column(lambda port: port.cell).astype(np.int64)
 
     @shared
-    def taken(self) -> Floats:
+    def sizes_in_queue(self) -> Floats:
         """Bytes that packets of each size class take in the queue of each port, (P, SIZES)."""
-        return self.ports.column(lambda port: [port.taken(size) for size in self.sizes.tolist()])
+        return self.ports.column(lambda port: [port.size_in_queue(size) for size in self.sizes.tolist()])
 
     @shared
     def units(self) -> Floats:
         """Bytes of a data packet in the queue of each port that counts bytes, (P,); 0 of others."""
-        units: Floats = np.where(self.cells > 0, self.taken[:, 0], 0.0)
+        units: Floats = np.where(self.cells > 0, self.sizes_in_queue[:, 0], 0.0)
         return units
 
     @shared
-    def places(self) -> Integers:
+    def max_queued(self) -> Integers:
         """Upper bound of the packets that can be queued at each port, (P,)."""
         if not self.cells.any():
             return self.rooms
-        smallest = np.maximum(self.taken.min(axis=1), 1.0)  # ACKs without transmission have no bytes
+        smallest = np.maximum(self.sizes_in_queue.min(axis=1), 1.0)  # ACKs without transmission have no bytes
         bounds = np.where(self.cells > 0, np.minimum(self.rooms / smallest, UNBOUNDED), self.rooms)
         return np.asarray(bounds.astype(np.int64))
 
@@ -771,7 +771,7 @@ class PacketPlan:
         lanes[self.errors > 0.0] = True
         if self.scenario.elements:
             lanes |= self.path.at_ports(self.hops.port)
-        lanes[[p for p, times in enumerate(self.down_times) if times]] = True
+        lanes[[p for p, times in enumerate(self.outages) if times]] = True
         lanes[list(self.routing)] = True
         return lanes
 
@@ -830,7 +830,7 @@ class PacketPlan:
         return (quanta or 0) * QUANTUM / self.ports[q].bits
 
     @shared
-    def counted(self) -> Booleans:
+    def is_counted(self) -> Booleans:
         """Whether the port at each hop counts the packets that take it, which are of a lossless class, (H,)."""
         rules: list[Any] = self.disciplines
         lossless = [rule.classes if rule.queue_per == "class" else () for rule in rules]
@@ -859,7 +859,7 @@ class PacketPlan:
             none = np.empty(0, dtype=np.int64)
             return Ingresses(none, none, none, np.empty(0))
         links, discipline = self.scenario.link_table, self._disciplines[1]
-        port, before, priority = self.hops.arrivals(self.counted, self._lossless_priorities)
+        port, before, priority = self.hops.arrivals(self.is_counted, self._lossless_priorities)
         over = np.where((before < 0) | (before >= len(links)), port, before)  # access like first
         by_link, size = self.scenario.by_link, self.scenario.packet_size
         rate, delay = by_link(lambda link: link.rate)[over], by_link(lambda link: link.delay)[over]
@@ -939,7 +939,7 @@ class PacketPlan:
         return 2.0 * self.delays + self.method.retry_delay
 
     @cached_property
-    def down_times(self) -> list[tuple[tuple[float, float], ...]]:
+    def outages(self) -> list[tuple[tuple[float, float], ...]]:
         """When the link of each port is down, from and until in s, (P,)."""
         failures, P = self.method.failures or {}, len(self.ports)
         names = self.scenario.link_table.names if failures else ()
@@ -1091,7 +1091,7 @@ class PacketPlan:
         return clocks
 
     @property
-    def scheduled(self) -> int:
+    def initial_events(self) -> int:
         """Number of pause messages by faults and of polls of watchdogs that are scheduled before a run."""
         return len(self.storms()) + len(self.fault_messages()) + len(self.watchdogs)
 

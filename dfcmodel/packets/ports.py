@@ -107,7 +107,7 @@ class Port(NamedTuple):
         """Whether the queued packets must be known at the start of each transmission."""
         return has_lanes(self.discipline)
 
-    def taken(self, size: float) -> float:
+    def size_in_queue(self, size: float) -> float:
         """Return the bytes that a packet of ``size`` bytes takes in the queue: whole cells of a buffer in bytes."""
         return whole_cells(size, self.cell) if self.cell else size
 

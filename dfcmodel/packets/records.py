@@ -178,10 +178,10 @@ class Records:
 
         def column(name: str, of_idle: float = 0) -> NDArray[Any]:
             """Return a field of the flows; its memory is not read of flows that have not begun."""
-            if isinstance(self.plan.begun, slice):
+            if isinstance(self.plan.active, slice):
                 return np.array(flow[name])
             values = np.full(len(flow), of_idle, dtype=flow.dtype[name])
-            values[self.plan.begun] = flow[name][self.plan.begun]
+            values[self.plan.active] = flow[name][self.plan.active]
             return values
 
         self.peak = arrays["port"]["peak"][:P].astype(np.int64)
@@ -190,7 +190,7 @@ class Records:
             self.at_hosts[:, ~self.shares_host] = 0  # interfaces that are links: see ``waiting``
         data, inside = _packets_inside(arrays)
         rows = np.flatnonzero(self.lost.any(axis=0))  # the hops at which packets or ACKs were dropped
-        flow_rows = self.plan.ends
+        flow_rows = self.plan.end_rows
         owner = np.searchsorted(flow_rows.first, rows, side="right") - 1
         is_ack = rows > flow_rows.receiver[owner]
         if self.plan.spraying is not None:

@@ -62,7 +62,7 @@ class Spraying:
 
     Attributes
     ----------
-    given
+    original
         The scenario without them.
     lenders
         How many flows lend a path; they come first in the plan.
@@ -76,7 +76,7 @@ class Spraying:
         Which paths flows take while links fail; None: always all of them.
     """
 
-    given: Scenario
+    original: Scenario
     lenders: int
     owner: Integers
     first: Integers
@@ -98,7 +98,7 @@ class Spraying:
             **{name: run[name][lenders:] for name in BY_FLOW if run[name] is not None},
             **{name: self._sum_paths(run[name]) for name in ("lost", "carried", "mean_queue")},
             **{name: self._renumber(run[name]) for name in ("dropped", "remaining")},
-            "scenario": self.given,
+            "scenario": self.original,
             "in_transit": transit,
         }
 

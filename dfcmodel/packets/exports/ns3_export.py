@@ -259,7 +259,7 @@ def _flow(plan: PacketPlan, nodes: dict[Any, int], f: int) -> str:
     row = [
         "{" + ", ".join(map(str, path)) + "}", _quoted(kind), _attributes(attributes),
         str(sack).lower(), repr(float(plan.starts[f])), str(packets), str(int(flow.max_window)),
-        str(max(1, first)), "2" if plan.delayed[f] else "1", repr(float(rate)),
+        str(max(1, first)), "2" if plan.delays_acks[f] else "1", repr(float(rate)),
     ]  # fmt: skip
     return "{" + ", ".join(row) + "}"
 

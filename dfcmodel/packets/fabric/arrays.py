@@ -81,8 +81,8 @@ def lay_out_fabric(
     crosses_port = plan.crosses_port
     hop = np.zeros(len(crosses_port), layout.HOP)
     hop["port"][crosses_port], hop["ingress"] = plan.hops.port, -1
-    hop["port"][plan.ends.receiver] = layout.RECEIVER
-    hop["port"][plan.ends.sender] = -2 - plan.forward.first
+    hop["port"][plan.end_rows.receiver] = layout.RECEIVER
+    hop["port"][plan.end_rows.sender] = -2 - plan.forward.first
     size, called = spare * (2 * F + SPARE), lay_out_called(plan)
     coming = np.zeros(slots, layout.WINDOW)
     coming["port"] = coming["retired"] = -1
@@ -110,7 +110,7 @@ def _ports(plan: PacketPlan) -> NDArray[Any]:
     kinds = [0, OF_RATE]
     for name, values in (
         ("free", -math.inf), ("spent", plan.transmission[:, kinds]), ("passage", plan.passage[:, kinds]),
-        ("rank", plan.arrival_order(kinds)), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
+        ("rank", plan.arrival_order(kinds)), ("taken", plan.sizes_in_queue[:, 0]), ("acks_taken", plan.sizes_in_queue[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
         ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
         ("most", -(plan.units > 0).astype(np.int32)),
@@ -171,7 +171,7 @@ def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np
     used = rows[: len(known)]
     port = table.port[at]
     high, low = plan.thresholds[port].T
-    room, shared = table.room[at] * plan.taken[port, 0], is_shared[port]
+    room, shared = table.room[at] * plan.sizes_in_queue[port, 0], is_shared[port]
     for name, values in (
         ("port", table.before[at]), ("asks", asks[port]), ("priority", table.priority[at]), ("high", high), ("low", low),
         ("is_shared", shared), ("bound", np.where(shared, -math.inf, np.minimum(high, room))),
@@ -189,7 +189,7 @@ def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np
         previous = max(begin, 1) - 1
         keys[previous - begin + 1 :] += hops.port[previous : begin + len(port) - 1]
         places = places_of(known, keys) if table_of_pairs is None else table_of_pairs[keys]
-        number[part] = np.where(plan.counted[part], places, -1)
+        number[part] = np.where(plan.is_counted[part], places, -1)
     of_hops[crosses_port] = number
     return {"ingress": rows, "room": room}
 

@@ -113,7 +113,7 @@ def _has_lossless_ports(plan: PacketPlan) -> bool:
     plain = plan.by_discipline(_is_plain)
     if not (plain.all() or plain[hops.port].all()):
         return False
-    if not np.array_equal(plan.counted, ~(hops.is_ack | hops.begins)):
+    if not np.array_equal(plan.is_counted, ~(hops.is_ack | hops.begins)):
         return False
     if (plan.priorities == plan.priorities[0]).all():
         return True

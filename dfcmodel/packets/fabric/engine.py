@@ -115,7 +115,7 @@ def begin_fabric(plan: PacketPlan, spare: int = 1, longer: int = 1) -> FabricRun
     records = Records(plan, is_lossless=True)
     arrays |= records.rows()
     arrays["carried"] = np.zeros((plan.samples, len(arrays["hop"])), dtype=np.int32)
-    plan.release("hops", "counted")  # columns of all hops, which the loop does not read
+    plan.release("hops", "is_counted")  # columns of all hops, which the loop does not read
     return FabricRun(plan, arrays, records, windows.per_sample)
 
 

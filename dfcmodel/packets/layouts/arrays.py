@@ -103,7 +103,7 @@ def lay_out(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int 
     home, events = arrays["home"], list[Event]()
     if (plan.stops < plan.end).any():
         events += stops_of(plan, home)
-    if plan.scheduled:
+    if plan.initial_events:
         events += storms_of(plan, arrays) + polls_of(plan, arrays)
     events += clocks_of(plan.clocks)
     schedule(arrays, starts_of(plan, home), events)
@@ -122,8 +122,8 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         found |= lay_out_managers(plan, port_rows)
     F, P = len(flow), len(plan.ports)
     hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
-    hosts, own = plan.hosts, plan.begun
-    turn, last = plan.ends.receiver[own], plan.ends.sender[own]
+    hosts, own = plan.hosts, plan.active
+    turn, last = plan.end_rows.receiver[own], plan.end_rows.sender[own]
     rows, ports = plan.hops.row, plan.hops.port
     if plan.idle.any():
         kept = np.flatnonzero(~plan.idle[plan.hops.flow])
@@ -199,7 +199,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         arrays.update(lay_out_elements(plan, port_rows, len(hop)))
     if plan.scenario.table.waits.any():
         arrays.update(lay_out_followers(plan))
-    if plan.choices or any(plan.down_times) or plan.spraying is not None:
+    if plan.choices or any(plan.outages) or plan.spraying is not None:
         arrays.update(lay_out_routing(plan, arrays))
     if plan.watchdogs or plan.routing:
         arrays.update(lay_out_watchdogs(plan, arrays))
@@ -246,7 +246,7 @@ def _times(plan: PacketPlan) -> NDArray[Any]:
     found = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (
         ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.ranks),
-        ("taken", plan.taken),
+        ("taken", plan.sizes_in_queue),
     ):  # fmt: skip
         found[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = values
     return found

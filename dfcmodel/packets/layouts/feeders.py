@@ -91,7 +91,7 @@ def _lay_out_ingresses(
     hop["ingress"][hops.row[kept]] = np.where(plan.classes[kept] == CONTROL, -1, ingress)
     before, rank = np.maximum(table.before[at], -1), table.priority[at]
     paused = [lanes.get(key, -1) for key in zip(before.tolist(), rank.tolist(), strict=True)]
-    packets = plan.taken[:, 0]
+    packets = plan.sizes_in_queue[:, 0]
     pools = _feeders(len(ports), room=[plan.pool(p) * packets[p] for p in ports.tolist()])
     return np.concatenate([pools, _feeders(
         len(at), room=table.room[at] * packets[table.port[at]], port=before, lane=paused,

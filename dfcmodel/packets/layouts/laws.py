@@ -52,7 +52,7 @@ def lay_out_laws(
         row["asks"] = port_rows["asks"][p]
         row["latency"] = plan.ports[q].delay + rule.signalling
         row["seen"][4:7] = (
-            feeder["room"][k] / plan.taken[p, 0],
+            feeder["room"][k] / plan.sizes_in_queue[p, 0],
             1.0 / plan.transmission[q, 0],
             row["latency"],
         )

@@ -67,7 +67,7 @@ def ordered_ports(plan: PacketPlan) -> Integers:
     Ports that have lanes or can be paused are processed in every window and get 0, as interfaces of hosts do.
     """
     P, hops = len(plan.ports), plan.hops
-    late = plan.own_receivers[hops.flow] & hops.is_ack & hops.begins
+    late = plan.has_receiver_events[hops.flow] & hops.is_ack & hops.begins
     keys = hops.port * (P + 1) + np.where(late, -1, hops.before) + 1
     inputs = present(keys, P * (P + 1))
     single = np.bincount(inputs // (P + 1), minlength=P) <= 1
@@ -92,7 +92,7 @@ def stretches(plan: PacketPlan, inline: Integers) -> Stretches:
     H, index = len(hops.port), np.arange(len(hops.port))
     boxed = inline[hops.port] == 0
     unit = hosts.queue[hops.port]
-    late = plan.own_receivers[hops.flow] & hops.is_ack & hops.begins
+    late = plan.has_receiver_events[hops.flow] & hops.is_ack & hops.begins
     first = hops.begins & ~hops.is_ack
     box = np.maximum.accumulate(np.where(boxed, index, -1))  # the last one up to here
     before = np.concatenate([[-1], box[:-1]])
@@ -187,7 +187,7 @@ def _starts_after(plan: PacketPlan, inline: Integers) -> tuple[Integers, Integer
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
     source = np.where(found, hosts.queue[hops.port[np.maximum(box, 0)]], hosts.sender)
     time = sums[last + 1] - sums[np.where(found, box, first)]
-    late = plan.own_receivers
+    late = plan.has_receiver_events
     source, time = np.where(late, hosts.receiver, source), np.where(late, 0.0, time)
     a, waits = given.awaited, given.flow
     b, times = hosts.sender[waits], time[a] + plan.delays_after

@@ -69,7 +69,7 @@ def most_elements(plan: PacketPlan) -> int:
     """Return the largest number of packets, ACKs and timer events in the network at a time."""
     times = plan.delays + plan.path.largest_hold if plan.scenario.elements else plan.delays
     acks = times * plan.bits / (8.0 * HEADER)  # full of ACKs, whether they take time or not
-    inside = float((np.minimum(plan.places, 1 << 22) + 2.0 + acks).sum())
+    inside = float((np.minimum(plan.max_queued, 1 << 22) + 2.0 + acks).sum())
     messages = _most_messages(plan)
     table = plan.scenario.table
     sizes = table.numbers("size")
@@ -90,7 +90,7 @@ def _most_messages(plan: PacketPlan) -> float:
         return 0.0
     ways = plan.delays[feeder] + plan.signalling[own]
     messages = 3.0 + ways * (plan.bits[feeder] + plan.bits[own]) / (8.0 * HEADER)
-    return plan.scheduled + float(messages.sum())
+    return plan.initial_events + float(messages.sum())
 
 
 def outstanding(plan: PacketPlan) -> NDArray[np.int64]:
@@ -106,7 +106,7 @@ def outstanding(plan: PacketPlan) -> NDArray[np.int64]:
 
 def first_elements(plan: PacketPlan, spare: int, most: int) -> tuple[int, int]:
     """Return how many packets there are at first, at most ``most``, and from how many in use on they should grow."""
-    begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * plan.scheduled + ELEMENTS
+    begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * plan.initial_events + ELEMENTS
     return (most, NEVER) if begin * spare >= most else (begin * spare, begin * spare // 2)
 
 

@@ -93,7 +93,7 @@ def lay_out_programs(plan: PacketPlan, packets: int, hops: int) -> dict[str, Any
         row["first_of_queue"], row["of_queue"] = first_of_queue, of_queue
         row["overflow"] = OVERFLOWS.index(rule.overflow)
         row["skip"], row["trim"] = (names.index(name) - 3 if name in names else -1 for name in ("skip", "trim"))
-        row["levels"] = _skip_levels(rule, int(plan.places[p]))
+        row["levels"] = _skip_levels(rule, int(plan.max_queued[p]))
         row["first"], row["queues"] = sum(map(len, queues)), rule.check_queues()
         queues.append(np.zeros(row["queues"], QUEUE))
         queues[-1]["state"][:, :of_queue] = state[first_of_queue:first_of_flow]

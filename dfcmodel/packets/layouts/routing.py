@@ -26,7 +26,7 @@ def lay_out_routing(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if plan.choices:
         found |= _choices(plan, len(arrays["hop"]))
-    if any(plan.down_times):
+    if any(plan.outages):
         found |= _failures(plan)
     if plan.spraying is not None and plan.spraying.rerouting is not None:
         found |= _epochs(plan.spraying, plan.spraying.rerouting, arrays["flow"])
@@ -44,8 +44,8 @@ def _choices(plan: PacketPlan, hops: int) -> dict[str, Any]:
 
 
 def _failures(plan: PacketPlan) -> dict[str, Any]:
-    counts = np.array([len(times) for times in plan.down_times], dtype=np.int64)
-    down = np.array([time for times in plan.down_times for time in times])
+    counts = np.array([len(times) for times in plan.outages], dtype=np.int64)
+    down = np.array([time for times in plan.outages for time in times])
     ends = np.cumsum(counts)
     rows = np.transpose([ends - counts, ends])
     return {"down": down, "downs": np.ascontiguousarray(rows)}

@@ -79,16 +79,16 @@ class Senders(NamedTuple):
 
 def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Senders:
     """Return the rows of the flows, of their rules, the bit maps, and the number of records of what is in flight."""
-    table, own = plan.scenario.table, plan.begun
+    table, own = plan.scenario.table, plan.active
     has_window, has_rate = table.of_kind(WindowRule).any(), table.of_kind(RateRule).any()
     flow, rule, windows = _rows_of_flows(plan, signatures, bool(has_window), bool(has_rate))
-    way = plan.ends.first
-    for name, rows in zip(("way", "turn", "end"), plan.ends, strict=True):
+    way = plan.end_rows.first
+    for name, rows in zip(("way", "turn", "end"), plan.end_rows, strict=True):
         flow[name][own] = rows[own]
     if plan.spraying is not None:
         given = plan.spraying
         flow["paths"], flow["lent"] = given.count, way[given.first]
-        hops = plan.ends.sender + 1 - way
+        hops = plan.end_rows.sender + 1 - way
         flow["stride"] = np.where(given.count > 0, hops[given.first], 0)
         flow["next_path"], flow["drawn"] = given.begins, plan.method.spraying == "random"
     rules = [each for each in table.columns["source"].values if isinstance(each, RateRule)]
@@ -98,7 +98,7 @@ def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Se
     again = flow["repair"][own] == SELECTIVE
     if not has_window and not again.any():
         return Senders(flow, rule, np.zeros(1, dtype=np.uint8), 0, windows)
-    flow["delayed"][own] = plan.delayed[own]
+    flow["delayed"][own] = plan.delays_acks[own]
     window = table.of_kind(WindowRule)[own]
     maps = np.where(again, 4, 1 + flow["selective"][own])
     window = window | again
@@ -144,7 +144,7 @@ def _rows_of_flows(
     windows = np.where(kinds["recovery"] >= 0, kinds["cwnd"], 0.0)[group[plan.idle]]
     if len(windows):
         flow, whole = np.zeros(len(group), FLOW), _bytes_of(FLOW)
-        flow.view(whole)[plan.begun] = kinds.view(whole)[group[plan.begun]]
+        flow.view(whole)[plan.active] = kinds.view(whole)[group[plan.active]]
         group = np.where(plan.idle, len(kinds), group)
     else:
         flow = _copies(kinds, group)
@@ -222,7 +222,7 @@ def _set_row(
         if ns2:
             begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
         _set_numbers(rows, source, begin)
-        if plan.paced[f]:
+        if plan.is_paced[f]:
             row["paced"], (row["pace_start"], row["pace_after"]) = 1, plan.paces(f)
         if math.isfinite(given.idle):
             row["onoff"] = RANDOM if given.random_idle else REGULAR
@@ -332,7 +332,7 @@ def lay_out_arrivals(plan: PacketPlan, flow: NDArray[Any]) -> NDArray[np.float64
 
 def begin_flows(plan: PacketPlan, arrays: dict[str, Any]) -> None:
     """Set when flows start, and the phases of their ticks."""
-    flow, own = arrays["flow"], plan.begun
+    flow, own = arrays["flow"], plan.active
     flow["phase"][own] = plan.phases[own]
     due = np.where(plan.scenario.table.of_kind(WindowRule), plan.starts, -1.0)
     flow["due"][own] = due[own]
@@ -340,7 +340,7 @@ def begin_flows(plan: PacketPlan, arrays: dict[str, Any]) -> None:
 
 def starts_of(plan: PacketPlan, home: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
     """Return calendar queue, time in s, key and flow of each start before the end, as `schedule` takes them."""
-    flows = np.arange(len(plan.starts))[plan.begun]
+    flows = np.arange(len(plan.starts))[plan.active]
     if plan.scenario.table.waits.any():
         flows = flows[plan.starts[flows] < np.inf]
     return home[flows], plan.starts[flows], CLASSES * len(plan.ports) + flows, flows

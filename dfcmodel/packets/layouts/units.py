@@ -87,13 +87,13 @@ def lay_out_units(
     port_rows["asks"] = port_rows["mate"] = np.arange(len(port_rows))
     port_rows["managed"] = ALL_LANES
     ports = port_rows[:P]
-    places = plan.share("filled", lambda: np.minimum(plan.places, outstanding(plan)))
+    places = plan.share("filled", lambda: np.minimum(plan.max_queued, outstanding(plan)))
     _check_times(plan, places)
     sizes, alarms = first_places(np.where(plan.with_lanes, 0, places), np.bincount(plan.hops.port, minlength=P), spare)
     spans = np.where(plan.cells > 0, 2, 1) * sizes  # behind the times the bytes of packets
     ring = np.cumsum(spans) - spans
     faults = LOSES * (plan.losses > 0.0) + REPEATS * (plan.errors > 0.0)
-    faults[[p for p, times in enumerate(plan.down_times) if times]] |= FAILS
+    faults[[p for p, times in enumerate(plan.outages) if times]] |= FAILS
     for name, values in (("room", plan.rooms), ("faults", faults),
                          ("delay", plan.delays), ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms),
                          ("unit", plan.units)):  # fmt: skip

@@ -35,7 +35,7 @@ def lay_out_watchdogs(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any
     for g, dog in enumerate(plan.watchdogs):
         lane = lanes.get((dog.port, dog.priority), -1)
         found[g] = (
-            dog.first, dog.period, dog.least, 0.0, 0.0, 0, dog.port, lane, -1 - min(plain[dog.port], 0),
+            dog.first, dog.period, dog.min_paused, 0.0, 0.0, 0, dog.port, lane, -1 - min(plain[dog.port], 0),
             dog.bad_polls, dog.good_polls, 0, 0, 0, 0,
         )  # fmt: skip
         plain[dog.port] = -1 - g

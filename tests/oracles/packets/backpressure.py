@@ -113,7 +113,9 @@ class FlowQueues(Queue):
         q = simulation.route_of(packet)[packet.hop - 1]
         feeder = simulation.queues[q]
         round_trip = 2.0 * feeder.port.delay + rule.signalling + float(plan.transmission[q, 0])
-        limit = rule.threshold * round_trip / float(plan.transmission[self.p, 0]) * float(plan.taken[self.p, 0])
+        limit = (
+            rule.threshold * round_trip / float(plan.transmission[self.p, 0]) * float(plan.sizes_in_queue[self.p, 0])
+        )
         active = sum(other not in self.stopped for other in self.turns)
         held = sum(self.taken(each) for _, each in self.lines.get(key, ()))
         wanted = held > limit / max(1, active)

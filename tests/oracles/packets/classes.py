@@ -71,7 +71,7 @@ class ClassQueues(Queue):
         self.counts: defaultdict[tuple[int, int], float] = defaultdict(float)  # by feeding port and class
         self.pausing: set[tuple[int, int]] = set()
         self.excess: defaultdict[tuple[int, int], float] = defaultdict(float)  # without room since the pause began
-        packet = self.packet = float(simulation.plan.taken[p, 0])
+        packet = self.packet = float(simulation.plan.sizes_in_queue[p, 0])
         self.rooms = self.rooms_of_switch(simulation.plan)
         self.pooled = 0.0
         self.pool = simulation.plan.pool(p) * packet
@@ -85,7 +85,7 @@ class ClassQueues(Queue):
         found: dict[tuple[int, int], float] = {}
         for p in sorted(plan.counting[self.p]):
             for key, room in plan.ingress(p).items():
-                found.setdefault(key, room * float(plan.taken[p, 0]))
+                found.setdefault(key, room * float(plan.sizes_in_queue[p, 0]))
         return found
 
     @property

@@ -92,7 +92,7 @@ class DeliverySender(Remembering):
         self.delivered_at = self.first_sent = 0.0
         self.limited_until = 0
         flow: Any = self.simulation.plan.scenario.flows[self.f]
-        self.segments = bool(flow.segments and self.simulation.plan.paced[self.f])
+        self.segments = bool(flow.segments and self.simulation.plan.is_paced[self.f])
 
     def validate(self) -> None:
         """Find whether the application limits what is in flight, before an ACK is processed."""

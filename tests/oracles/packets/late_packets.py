@@ -31,7 +31,7 @@ class ByTime(Remembering, Programmed):
         super().__init__(simulation, f, recovery)
         self.newest_sent, self.newest_rtt = -math.inf, 0.0
         flow: Any = simulation.plan.scenario.flows[f]
-        rated = isinstance(self, DeliveriesByTime) and not simulation.plan.paced[f]
+        rated = isinstance(self, DeliveriesByTime) and not simulation.plan.is_paced[f]
         self.segments = bool(flow.segments) and not rated
 
     def remember(self) -> None:

@@ -77,7 +77,7 @@ class Queue:
 
     def units(self, packets: float) -> float:
         """Return a threshold in packets in the unit of the buffer."""
-        return packets * float(self.simulation.plan.taken[self.p, 0]) if self.port.cell else packets
+        return packets * float(self.simulation.plan.sizes_in_queue[self.p, 0]) if self.port.cell else packets
 
     def fits(self, packet: Packet) -> bool:
         """Return whether there is space for a packet behind those that wait."""
@@ -135,7 +135,7 @@ class Queue:
 
     def taken(self, packet: Packet) -> float:
         """Return the bytes that a packet takes in the queue."""
-        return float(self.simulation.plan.taken[self.p, packet.size])
+        return float(self.simulation.plan.sizes_in_queue[self.p, packet.size])
 
     def put(self, packet: Packet) -> None:
         """Queue a packet."""

@@ -38,7 +38,7 @@ class EventRecords(Records):
         """Return the index of the hop of a packet or an ACK."""
         turn = len(self.plan.forward[packet.flow]) + 1
         way = packet.flow if packet.is_ack or packet.way < 0 else packet.way
-        return int(self.plan.ends.first[way]) + packet.hop + (turn if packet.is_ack else 0)
+        return int(self.plan.end_rows.first[way]) + packet.hop + (turn if packet.is_ack else 0)
 
     def drop(self, p: int, packet: Packet, came: float, now: float, cause: int) -> None:
         """Record the drop of a packet that arrived at time ``came``, with the place of the cause in `CAUSES`."""

@@ -178,7 +178,7 @@ class Programmed(Sack):
 
     def send(self, most: int = 0, forced: bool = False) -> None:
         """Send what the window permits, or with selective ACKs in recovery what the pipe does."""
-        plain = not (self.recovering or self.held or self.simulation.plan.paced[self.f])
+        plain = not (self.recovering or self.held or self.simulation.plan.is_paced[self.f])
         by_pipe = self.recovery.selective and not (plain and self.next < self.size)
         if not forced and self.held_until < math.inf:
             return
@@ -186,7 +186,7 @@ class Programmed(Sack):
             self.send_segments(most, forced)
             return
         sent = left = 0
-        whole = self.segment() if self.simulation.plan.paced[self.f] else 1
+        whole = self.segment() if self.simulation.plan.is_paced[self.f] else 1
         while self.permits() if by_pipe else self.next <= self.acked + self.window():
             if not by_pipe and self.next >= self.size:
                 break

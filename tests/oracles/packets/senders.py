@@ -226,7 +226,7 @@ class Sender:
         if not self.segments:
             return 1
         rate = 0.0
-        if self.simulation.plan.paced[self.f] and self.simulation.plan.paces(self.f)[0] == 0.0:
+        if self.simulation.plan.is_paced[self.f] and self.simulation.plan.paces(self.f)[0] == 0.0:
             rate = self.state.pacing_rate
         elif self.smooth_rtt > 0.0:
             ratio = 2.0 if int(self.state.cwnd) < 0.5 * self.state.ssthresh else 1.2
@@ -248,7 +248,7 @@ class Sender:
     def pace(self, forced: bool) -> bool:
         """Set when the next packet of a paced sender is due; return whether it goes at once as well."""
         plan = self.simulation.plan
-        if not plan.paced[self.f]:
+        if not plan.is_paced[self.f]:
             return forced
         start, after = plan.paces(self.f)
         if start == 0.0:
@@ -657,7 +657,7 @@ class Sack(Sender):
         """Send packets permitted by the window, or in recovery by the pipe: holes first."""
         if not forced and self.held_until < math.inf:
             return
-        most, left = (self.segment() if self.simulation.plan.paced[self.f] else 1), 0
+        most, left = (self.segment() if self.simulation.plan.is_paced[self.f] else 1), 0
         while self.has_room() and self.last + 1 < self.size:
             if left == 0 and not forced and self.must_wait():
                 self.hold()

@@ -358,7 +358,7 @@ class Simulation:
         ):
             new = False
         last = packet.number == receiver.next - 1 == receiver.highest
-        if self.plan.delayed[f] and new and last and receiver.pending is None:
+        if self.plan.delays_acks[f] and new and last and receiver.pending is None:
             receiver.delay(packet, self.now + self.plan.method.ack_delay)
             key = CLASSES * len(self.queues) + len(self.senders) + f
             self.at(receiver.due, key, lambda: self.answer_late(f))

@@ -50,7 +50,7 @@ class PollingGuard:
         """Count an interval, and declare a storm or its end."""
         self.look()
         whole = self.polls > 0  # the first interval begins with the first poll
-        bad = whole and self.spent >= self.dog.least
+        bad = whole and self.spent >= self.dog.min_paused
         self.spent = 0.0
         self.polls += 1
         self.streak = self.streak + 1 if whole and bad != self.dropping else 0

@@ -129,7 +129,7 @@ def test_a_sparse_flow_waits_for_one_packet_and_the_other_queues_are_held(progra
     flows.append(Flow("thin", ("a", "s", "b"), CBR(50.0)))
     scenario = one_link(program, *flows, duration=20.0)
     records = run_engine(plan_scenario(scenario, Packets(seed=1), duration=20.0, sample=0.1))
-    hop = records.plan.ends.first[4] + 1  # of the thin flow at the second link
+    hop = records.plan.end_rows.first[4] + 1  # of the thin flow at the second link
     assert records.waited[hop] / records.carried[hop] <= 1.0 / 1e3
     run = simulate(scenario, Packets(seed=1))
     assert run.delivered[4, -1] >= 999.0
@@ -535,7 +535,7 @@ def test_a_thin_flow_passes_a_bulk_flow_and_codel_holds_its_queue() -> None:
     run = simulate(scenario, Packets(seed=1))
     plan = plan_scenario(scenario, Packets(seed=1), duration=20.0, sample=0.1)
     records = run_engine(plan)
-    hop = records.plan.ends.first[1] + 1  # of the thin flow at the second link
+    hop = records.plan.end_rows.first[1] + 1  # of the thin flow at the second link
     assert records.waited[hop] / records.carried[hop] <= 2.0 / 1e3
     alone = Scenario("bulk", [links[0], Link("s", "b", 1e3, 1e-3, 1000, CoDel())], flows[:1], duration=20.0)
     beside = simulate(alone, Packets(seed=1))
