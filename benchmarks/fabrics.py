@@ -41,7 +41,8 @@ from dfcmodel import (
     links_from,
     simulate,
 )
-from dfcmodel.packets.simulation import begin_plan, plan_scenario
+from dfcmodel.packets.planning import plan_scenario
+from dfcmodel.packets.simulation import begin_plan
 from hopflow import gbps, us
 from responsefn import DCQCN, FixedRate, NewReno
 

@@ -30,7 +30,8 @@ from tqdm import tqdm
 
 from benchmarks import fabrics, packets
 from dfcmodel import Packets, Scenario
-from dfcmodel.packets.simulation import begin_plan, plan_scenario
+from dfcmodel.packets.planning import plan_scenario
+from dfcmodel.packets.simulation import begin_plan
 
 TABLE = Path(__file__).parent / "results" / "instructions.md"
 FABRICS = tuple(f"{traffic}, {name}" for traffic in ("incast", "permutation") for name in fabrics.SENDERS)

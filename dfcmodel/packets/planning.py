@@ -1,4 +1,4 @@
-"""From a scenario and a method to the plan of a packet-level run."""
+"""From a scenario and a method to the plan of a packet-level run; checks of values that functions of users return in it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dfcmodel.packets import ns2_random
 from dfcmodel.packets.plan import ENDLESS, PacketPlan
 from dfcmodel.packets.ports import Ports
 from dfcmodel.packets.refusals import check_scenario
+from dfcmodel.packets.sprayed import check_failures, rerouted, spread
 from hopflow.checks import count_of, one_number
 from responsefn import RateRule, WindowRule
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
-    from dfcmodel.packets.sprayed import Spraying
 
     Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ __all__ = [
     "check_program",
     "check_rate",
     "check_window",
-    "plan_packets",
+    "plan_scenario",
 ]
 
 SHORTEST = 1e-12
@@ -49,28 +49,29 @@ PARTS = 32
 """Most parts of a sample that engines record, so that a run ends with one of them."""
 
 
-def plan_packets(
+def plan_scenario(
     scenario: Scenario,
     method: Packets,
     *,
-    end: float,
+    duration: float,
     sample: float,
-    starts: Floats,
-    jitter: float = 0.0,
-    spraying: Spraying | None = None,
+    starts: Floats | None = None,
+    packet_jitter: float = 0.0,
+    may_spray: bool = False,
 ) -> PacketPlan:
     """Return the plan of a scenario.
 
     Parameters
     ----------
-    end, sample
+    duration, sample
         Simulated time and sampling interval, s. The last interval may be shorter.
     starts
-        Start times of the flows, s, (F,); of flows that wait for others the delay after these, or the earliest start.
-    jitter
+        Start times of the flows, s, (F,), as `random_starts` returns them; of flows that wait for others the delay after
+        these, or the earliest start. None: the times of the scenario.
+    packet_jitter
         Upper end of the random delay of each packet at its sender, s.
-    spraying
-        How packets of sprayed flows are led, by flows of the scenario that lend their paths; None: there are none.
+    may_spray
+        Whether sprayed flows are allowed. The plan has further flows then, which lend their paths.
 
     Raises
     ------
@@ -79,16 +80,29 @@ def plan_packets(
     OverflowError
         For a source of constant rate that sends more packets than there are sequence numbers, 2^31 - 2.
     """
+    if starts is None:
+        starts = scenario.table.numbers("start")
+    spraying = None
+    if method.failures:
+        check_failures(scenario, method)
+    if _is_sprayed(scenario, method):
+        if not may_spray:
+            raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
+        if scenario.elements:
+            msg = "must be () with sprayed flows, whose packets take several paths"
+            raise ValueError(f"elements of {scenario.name!r}: {msg}")
+        spraying, scenario = spread(scenario, method)
+        starts = np.concatenate([np.full(spraying.lenders, np.inf), starts])
     check_scenario(scenario, method)
-    one_number("duration", end, at_least=SHORTEST, hint="in s")
+    one_number("duration", duration, at_least=SHORTEST, hint="in s")
     one_number("sample", sample, at_least=SHORTEST, hint="in s")
     waits = scenario.table.waits
     delays_after, earliest = np.zeros(0), starts
     if waits.any():
         delays_after, earliest = scenario.followers.times(starts)
     starts = np.where(waits, np.inf, starts)
-    check_numbers(scenario, _surely_sent(scenario, starts, end) > ENDLESS, end)
-    sample, samples, every = _division(end, sample)
+    check_numbers(scenario, _surely_sent(scenario, starts, duration) > ENDLESS, duration)
+    sample, samples, every = _division(duration, sample)
     repairs = method.repair_of(scenario)
     return PacketPlan(
         scenario=scenario,
@@ -99,14 +113,21 @@ def plan_packets(
         starts=starts,
         earliest=earliest,
         delays_after=delays_after,
-        jitter=jitter,
+        jitter=packet_jitter,
         phases=_phases(scenario, method),
-        end=end,
+        end=duration,
         sample=sample,
         samples=samples,
         every=every,
         spraying=spraying,
     )
+
+
+def _is_sprayed(scenario: Scenario, method: Packets) -> bool:
+    """Return whether any flow has several paths, of its own or because links fail."""
+    if any(paths != () for paths in scenario.table.columns["paths"].values):
+        return True
+    return bool(method.failures) and rerouted(scenario, method)[1] is not None
 
 
 def _ports(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> Ports:

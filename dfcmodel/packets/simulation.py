@@ -1,4 +1,4 @@
-"""Packet-level simulation of a scenario: plan, kernel that runs it, trajectory."""
+"""Packet-level simulation of a scenario: the kernel that runs its plan, and the trajectory from the records of the run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from dfcmodel.network.run_tables import EXCESS
 from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
-from dfcmodel.packets.planning import plan_packets
+from dfcmodel.packets.planning import plan_scenario
 from dfcmodel.packets.records import dropped_packets, excess_rows
-from dfcmodel.packets.sprayed import check_failures, rerouted, spread
 from dfcmodel.results.at_nodes import AtNodes, Deferred, value_of
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.plan import PacketPlan
     from dfcmodel.packets.records import Records
 
-__all__ = ["begin_plan", "plan_scenario", "run_plan", "simulate_packets", "trajectory"]
+__all__ = ["begin_plan", "run_plan", "simulate_packets", "trajectory"]
 
 
 def simulate_packets(
@@ -54,47 +53,6 @@ def simulate_packets(
     records = run_plan(plan)
     plan.release()
     return trajectory(plan, records, watch.seconds())
-
-
-def plan_scenario(
-    scenario: Scenario,
-    method: Packets,
-    *,
-    duration: float,
-    sample: float,
-    starts: NDArray[np.float64] | None = None,
-    packet_jitter: float = 0.0,
-    may_spray: bool = False,
-) -> PacketPlan:
-    """Return the plan of a scenario: see `dfcmodel.simulate` for the parameters.
-
-    ``starts`` are in s, as `random_starts` returns them, by default those of the scenario. With ``may_spray`` sprayed flows
-    are not refused: the plan has further flows, which lend their paths.
-    """
-    if starts is None:
-        starts = scenario.table.numbers("start")
-    spraying = None
-    if method.failures:
-        check_failures(scenario, method)
-    if _is_sprayed(scenario, method):
-        if not may_spray:
-            raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
-        if scenario.elements:
-            msg = "must be () with sprayed flows, whose packets take several paths"
-            raise ValueError(f"elements of {scenario.name!r}: {msg}")
-        spraying, scenario = spread(scenario, method)
-        starts = np.concatenate([np.full(spraying.lenders, np.inf), starts])
-    return plan_packets(
-        scenario, method, end=duration, sample=sample, starts=starts, jitter=packet_jitter,
-        spraying=spraying,
-    )  # fmt: skip
-
-
-def _is_sprayed(scenario: Scenario, method: Packets) -> bool:
-    """Return whether any flow has several paths, of its own or because links fail."""
-    if any(paths != () for paths in scenario.table.columns["paths"].values):
-        return True
-    return bool(method.failures) and rerouted(scenario, method)[1] is not None
 
 
 def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory:

@@ -18,7 +18,8 @@ from dfcmodel.network.queueing.disciplines import FIFO, Discipline, manager_of
 from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.simulation import plan_scenario, trajectory
+from dfcmodel.packets.planning import plan_scenario
+from dfcmodel.packets.simulation import trajectory
 from hopflow.checks import flag, instance, integer, one_number, seconds
 from hopflow.intervals import half_width
 from hopflow.parameters import in_packets_of

@@ -13,7 +13,8 @@ from dfcmodel.network.flows import first_state
 from dfcmodel.network.path_elements import PathElement
 from dfcmodel.packets.engine import PacketRun, with_room
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.simulation import plan_scenario, trajectory
+from dfcmodel.packets.planning import plan_scenario
+from dfcmodel.packets.simulation import trajectory
 from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOptions, checked_rules, places_of
 from dfcmodel.sharing.coexistence_results import SAMPLES, Coexistence, RunRecord
 from hopflow.checks import instances, integer, number, one_number, random_generator, seconds

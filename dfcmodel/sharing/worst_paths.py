@@ -13,7 +13,8 @@ from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.network.path_elements import DelayTrace
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.simulation import plan_scenario, trajectory
+from dfcmodel.packets.planning import plan_scenario
+from dfcmodel.packets.simulation import trajectory
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
 from hopflow.checks import choice, count_of, instance, integer, one_number, seed_number
 from hopflow.fork_safety import cached_property
