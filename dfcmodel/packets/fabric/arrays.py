@@ -11,10 +11,10 @@ from dfcmodel.network.columns import DENSE, column_of, place_table, places_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import FOLLOW, FOLLOWER, OF_RATE, RULE
 from dfcmodel.packets.layouts.followers import lay_out_followers
-from dfcmodel.packets.layouts.lookahead import LATEST
 from dfcmodel.packets.layouts.managers import lay_out_called, marks_leaving
 from dfcmodel.packets.layouts.memory import aligned
 from dfcmodel.packets.layouts.senders import write_numbers
+from dfcmodel.packets.layouts.units import WINDOW_FRACTION
 from dfcmodel.packets.plan import ENDLESS
 from responsefn.rule_events import signature_of
 
@@ -65,7 +65,7 @@ def windows_of(plan: PacketPlan, longer: int = 1) -> Windows:
     ways = plan.delays[paused] + plan.signalling[asks]
     least = min(times.min(), ways.min(initial=math.inf))
     most = max(times.max(), ways.max(initial=0.0))
-    count = math.ceil(plan.sample / (LATEST * least))
+    count = math.ceil(plan.sample / (WINDOW_FRACTION * least))
     width = plan.sample / count
     waits = plan.transmission[used[0], 0].max()
     slots = longer << math.ceil(math.log2(3 + (most + waits) / width))

@@ -52,7 +52,6 @@ from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
 from dfcmodel.packets.layouts.lanes import clocks_of, lay_out_feedback, lay_out_lanes, lay_out_rates
 from dfcmodel.packets.layouts.laws import lay_out_laws
-from dfcmodel.packets.layouts.lookahead import lookahead_of
 from dfcmodel.packets.layouts.managers import lay_out_managers
 from dfcmodel.packets.layouts.memory import (
     Layout,
@@ -75,7 +74,7 @@ from dfcmodel.packets.layouts.senders import (
     starts_of,
     stops_of,
 )
-from dfcmodel.packets.layouts.units import Event, lay_out_units, schedule
+from dfcmodel.packets.layouts.units import Event, lay_out_units, plan_lookahead, schedule
 from dfcmodel.packets.layouts.watchdogs import lay_out_watchdogs, polls_of
 from dfcmodel.packets.recoveries.compilation import EXCHANGED
 from dfcmodel.packets.repairs import SelectiveRepair
@@ -112,7 +111,7 @@ def lay_out(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int 
 
 def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int) -> Layout:
     """Return the engine's arrays for a plan without what follows from its seed and the starts of its flows."""
-    inline, parts, order, ahead = plan.share("lookahead", lambda: lookahead_of(plan))
+    inline, parts, order, ahead = plan.share("lookahead", lambda: plan_lookahead(plan))
     flow, rule, bits, sent, first_windows = lay_out_flows(plan, signatures)
     found = absent_rows()
     if plan.scenario.table.given("receiver").any():

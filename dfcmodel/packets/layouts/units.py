@@ -1,17 +1,22 @@
-"""Units of the compiled engine: ports and senders with their calendar queues, and rings of queued packets."""
+"""Units of the compiled engine: ports and senders, in which order they are processed, their calendar queues and rings.
+
+Ports with a single ordered input need no calendar queue: they are processed with the port before. All others are processed
+in turn for a window of time, no longer than the smallest latency of a transfer against this order (the lookahead).
+"""
 
 from __future__ import annotations
 
+import heapq
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.columns import present
 from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED
 from dfcmodel.packets.kernel.codes import WAKE
 from dfcmodel.packets.kernel.layout import FAILS, LOSES, PORT, REPEATS
 from dfcmodel.packets.kernel.queues.managers import ALL_LANES
-from dfcmodel.packets.layouts.lookahead import horizons
 from dfcmodel.packets.layouts.memory import aligned, first_places, outstanding
 
 if TYPE_CHECKING:
@@ -19,19 +24,263 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.layouts.lookahead import Stretches
     from dfcmodel.packets.plan import PacketPlan
 
-__all__ = ["Calendar", "Event", "lay_out_units", "schedule"]
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
-MOST_BUCKETS = 1 << 14
+__all__ = [
+    "Calendar",
+    "Event",
+    "Lookahead",
+    "lay_out_units",
+    "ordered_ports",
+    "plan_lookahead",
+    "route_parts",
+    "schedule",
+    "windows",
+]
+
+MAX_BUCKETS = 1 << 14
 """Largest number of buckets per calendar queue."""
-LARGEST = 2.0**62
+MAX_SAMPLES = 2.0**62
 """Largest number of samples, and of buckets of a calendar queue, up to a time."""
 BUCKETS_PER_WINDOW = 256
-"""Largest number of buckets that a port looks at in a window."""
-MOST_PER_PACKET_TIME = 16.0
+"""Largest number of buckets that a port reads in a window."""
+MAX_BUCKETS_PER_PACKET_TIME = 16.0
 """Largest number of buckets per packet time in the calendar queue of the senders, which many interfaces share."""
+WINDOW_FRACTION = 1.0 - 1e-6
+"""Length of a window over the smallest latency; below 1 because sums of times are rounded."""
+SUFFICIENT_FRACTION = 0.9
+"""A window of at least this fraction of the longest possible one is taken without a search for a better order."""
+
+
+# The processing order of ports, and the length of a window.
+
+
+class Lookahead(NamedTuple):
+    """How the ports of a plan are processed.
+
+    Attributes
+    ----------
+    inline
+        As `ordered_ports` returns it, (P,).
+    parts
+        As `route_parts` returns it.
+    order
+        The processing order of the ports that have a calendar queue.
+    ahead
+        Length of a window, s.
+    """
+
+    inline: Integers
+    parts: RouteParts
+    order: Integers
+    ahead: float
+
+
+def plan_lookahead(plan: PacketPlan) -> Lookahead:
+    """Return how the ports of a plan are processed."""
+    inline = ordered_ports(plan)
+    parts = route_parts(plan, inline)
+    return Lookahead(inline, parts, *windows(plan, inline, parts))
+
+
+def ordered_ports(plan: PacketPlan) -> Integers:
+    """Return 1 for ports with a single ordered input, from one port or from senders only, (P,).
+
+    Ports that have lanes or can be paused are processed in every window and get 0, as interfaces of hosts do.
+    """
+    P, hops = len(plan.ports), plan.hops
+    late = plan.has_receiver_events[hops.flow] & hops.is_ack & hops.begins
+    keys = hops.port * (P + 1) + np.where(late, -1, hops.before) + 1
+    inputs = present(keys, P * (P + 1))
+    single = np.bincount(inputs // (P + 1), minlength=P) <= 1
+    return np.asarray(single & ~plan.with_lanes, dtype=np.int64)
+
+
+class RouteParts(NamedTuple):
+    """Parts of routes from port to port: the ports at their ends, the first hop, and the one after the last, (N,)."""
+
+    source: Integers
+    target: Integers
+    begin: Integers
+    end: Integers
+
+
+def route_parts(plan: PacketPlan, inline: Integers) -> RouteParts:
+    """Return the parts of all routes between ports, flow by flow.
+
+    Receivers that delay ACKs or are agents have a calendar queue as senders do.
+    """
+    hops, hosts = plan.turns, plan.hosts
+    H, index = len(hops.port), np.arange(len(hops.port))
+    boxed = inline[hops.port] == 0
+    unit = hosts.queue[hops.port]
+    late = plan.has_receiver_events[hops.flow] & hops.is_ack & hops.begins
+    first = hops.begins & ~hops.is_ack
+    box = np.maximum.accumulate(np.where(boxed, index, -1))  # the last port with a queue up to each hop
+    before = np.concatenate([[-1], box[:-1]])
+    start = np.maximum.accumulate(np.where(first | late, index, -1))
+    last = np.flatnonzero(np.append(first[1:], True))
+    turn = np.flatnonzero(late)
+    host = np.where(late, hosts.receiver[hops.flow], hosts.sender[hops.flow])
+
+    def of(target: Any, end: Integers, box: Integers, start: Integers) -> tuple[Any, ...]:
+        is_port = box >= start
+        source = np.where(is_port, unit[np.maximum(box, 0)], host[start])
+        return source, target, np.where(is_port, box, start), end
+
+    at = np.flatnonzero(boxed)
+    parts = [
+        of(unit[at], at, before[at], start[at]),
+        of(hosts.sender[hops.flow[last]], last + 1, box[last], start[last]),
+        of(host[turn], turn, before[turn], start[turn - 1]),
+    ]
+    assert H == 0 or last[-1] == H - 1
+    return RouteParts(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def windows(plan: PacketPlan, inline: Integers, parts: RouteParts) -> tuple[Integers, float]:
+    """Return the processing order of the ports and the length of a window in s.
+
+    Senders and the interfaces of hosts come first; ports that count packets of an ingress together follow one another,
+    since they are processed as one, and so do ports among which a switch chooses. The window is the smallest latency of a
+    transfer against this order. It is not longer than a period of feedback, because one report is under way at a time.
+    """
+    senders, hosts = len(plan.ports), plan.hosts
+    one = np.append(plan.counters, senders)
+    for p, together in plan.routing.items():
+        one[p] = together[0]
+    one[:-1][plan.at_senders] = hosts.queue[plan.at_senders]
+    is_host = np.append(plan.at_senders, True)
+    a, b, time = _latencies(plan, parts, inline, (one, is_host))
+    interfaces = np.flatnonzero(plan.at_senders & (hosts.queue != senders))
+    boxed = np.concatenate([[senders], interfaces, np.flatnonzero((inline == 0) & ~plan.at_senders)])
+    ports = boxed[one[boxed] == boxed]
+    if not _any_order(a, b, time, is_host):
+        ports = np.concatenate([ports[is_host[ports]], _order_ports(ports[~is_host[ports]], a, b)])
+    rank = np.zeros(senders + 1, dtype=np.int64)
+    rank[ports] = np.arange(len(ports))
+    order = boxed[np.argsort(rank[one[boxed]], kind="stable")]
+    back = time[rank[b] <= rank[a]].tolist()
+    periods = [clock.period for clock in plan.clocks]
+    longest = float(plan.passage.max()) * (1 + int(plan.forward.counts.max()))
+    return order, WINDOW_FRACTION * min([*back, *periods, longest])
+
+
+def _latencies(
+    plan: PacketPlan, parts: RouteParts, inline: Integers, units: tuple[Integers, NDArray[np.bool_]]
+) -> tuple[Integers, Integers, Floats]:
+    """Return the ports at both ends of each transfer, and its shortest time, s.
+
+    ``units`` are the port that stands for each, and whether it is of a host, (P + 1,).
+    """
+    hops, (one, is_host) = plan.turns, units
+    sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
+    receives_acks = plan.backward.counts > 0
+    inside = np.append(hops.port, -1)[parts.end] >= 0
+    used = inside | receives_acks[hops.flow[parts.end - 1]]
+    asks, paused = plan.pauses
+    a = np.concatenate([parts.source[used], asks])
+    b = np.concatenate([parts.target[used], paused])
+    delays = plan.delays[paused] + plan.signalling[asks]
+    time = np.concatenate([(sums[parts.end] - sums[parts.begin])[used], delays])
+    if plan.scenario.table.waits.any():
+        a, b, time = map(np.append, (a, b, time), _starts_after(plan, inline))
+    a, b = one[a], one[b]
+    others = (a != b) | ~is_host[a]  # at a host there is no window: events come one by one
+    a, b, time = a[others], b[others], time[others]
+    by = np.lexsort((time, b, a))
+    a, b, time = a[by], b[by], time[by]
+    first = np.ones(len(a), dtype=np.bool_)
+    first[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
+    return a[first], b[first], time[first]
+
+
+def _starts_after(plan: PacketPlan, inline: Integers) -> tuple[Integers, Integers, Floats]:
+    """Return the port and the host where the end of a flow starts another flow, and the shortest time between, s.
+
+    The end is known where the last packet leaves the last port with a calendar queue, or at a receiver that has one.
+    """
+    hops, hosts, followers = plan.hops, plan.hosts, plan.scenario.followers
+    index = np.arange(len(hops.port))
+    first = np.flatnonzero(hops.begins & ~hops.is_ack)
+    last = first + plan.forward.counts - 1
+    box = np.maximum.accumulate(np.where(inline[hops.port] == 0, index, -1))[last]
+    is_port = box >= first
+    sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
+    source = np.where(is_port, hosts.queue[hops.port[np.maximum(box, 0)]], hosts.sender)
+    time = sums[last + 1] - sums[np.where(is_port, box, first)]
+    late = plan.has_receiver_events
+    source, time = np.where(late, hosts.receiver, source), np.where(late, 0.0, time)
+    a, waits = followers.awaited, followers.flow
+    b, times = hosts.sender[waits], time[a] + plan.delays_after
+    at_once = (times == 0.0) & (source[a] != b)
+    if at_once.any():
+        k = int(np.argmax(at_once))
+        name, other = (plan.scenario.table.name(int(flows[k])) for flows in (waits, a))
+        msg = f"it starts at another host than that of the receiver of {other!r}, which delays ACKs or is an agent: start, or its delay, must be above 0"
+        raise ValueError(f"start of flow {name!r} = 0: {msg}")
+    return source[a], b, times
+
+
+def _any_order(a: Integers, b: Integers, time: Floats, is_host: NDArray[np.bool_]) -> bool:
+    """Return whether every order with the hosts first gives windows that are nearly the longest possible ones.
+
+    Of two transfers in opposite directions one is against the order.
+    """
+    inner = ~is_host[a]
+    if not inner.any():
+        return True
+    pairs, reversed_pairs = a * len(is_host) + b, b * len(is_host) + a
+    opposite = np.searchsorted(pairs, reversed_pairs).clip(max=len(pairs) - 1)
+    mutual = pairs[opposite] == reversed_pairs
+    against = [time[inner & is_host[b]], np.maximum(time, time[opposite])[mutual & inner]]
+    return bool(time[inner].min() >= SUFFICIENT_FRACTION * np.concatenate(against).min(initial=np.inf))
+
+
+def _order_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
+    """Return ports in an order with few backward edges."""
+    into: dict[int, set[int]] = {u: set() for u in boxed.tolist()}
+    for source, target in zip(a.tolist(), b.tolist(), strict=True):
+        if source in into and target in into and source != target:
+            into[target].add(source)
+    after: dict[int, list[int]] = {u: [] for u in into}
+    for u, before in into.items():
+        for source in before:
+            after[source].append(u)
+    index = {u: n for n, u in enumerate(into)}
+    order: list[int] = []
+    heap = [(len(into[u]), index[u], u) for u in into]  # remaining ports, the fewest ports before it first
+    heapq.heapify(heap)
+    while heap:
+        count, _, u = heapq.heappop(heap)
+        if u not in into or count != len(into[u]):  # it has been chosen, or has a later entry
+            continue
+        order.append(u)
+        del into[u]
+        for target in after[u]:
+            if target in into:
+                into[target].discard(u)
+                heapq.heappush(heap, (len(into[target]), index[target], target))
+    return np.array(order, dtype=np.int64)
+
+
+def _horizons(plan: PacketPlan, parts: RouteParts, queueing: Floats) -> Floats:
+    """Return how long before its time a packet is pushed to each port, s, (P + 1,), besides a window.
+
+    ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed
+    when they leave. Beyond it calendar queues work more slowly.
+    """
+    leaving = plan.passage.max(axis=1) + np.where(plan.with_lanes, 0.0, queueing)
+    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.turns.port])])
+    far = np.zeros(len(plan.ports) + 1)
+    np.maximum.at(far, parts.target, sums[parts.end] - sums[parts.begin])
+    return np.asarray(np.minimum(far, plan.passage[:, 0].sum()), dtype=np.float64)
+
+
+# Rows of ports, and events that are scheduled before a run.
 
 
 class Calendar(NamedTuple):
@@ -50,11 +299,11 @@ class Event(NamedTuple):
     Attributes
     ----------
     unit, time, key
-        In which calendar queue, when in s, and in which order among those of this time.
+        The calendar queue, the time in s, and its order among events of this time.
     number, flow, hop
-        What it is, and what it is about.
+        The kind of event, its flow and its hop.
     span
-        What stands in ``sent_at``, s.
+        The value in ``sent_at``, s.
     """
 
     unit: int
@@ -68,7 +317,7 @@ class Event(NamedTuple):
 
 def lay_out_units(
     plan: PacketPlan,
-    parts: Stretches,
+    parts: RouteParts,
     order: NDArray[np.int64],
     window: float,
     spare: int,
@@ -87,9 +336,11 @@ def lay_out_units(
     port_rows["asks"] = port_rows["mate"] = np.arange(len(port_rows))
     port_rows["managed"] = ALL_LANES
     ports = port_rows[:P]
-    places = plan.share("filled", lambda: np.minimum(plan.max_queued, outstanding(plan)))
-    _check_times(plan, places)
-    sizes, alarms = first_places(np.where(plan.with_lanes, 0, places), np.bincount(plan.hops.port, minlength=P), spare)
+    max_queued = plan.share("filled", lambda: np.minimum(plan.max_queued, outstanding(plan)))
+    _check_times(plan, max_queued)
+    sizes, alarms = first_places(
+        np.where(plan.with_lanes, 0, max_queued), np.bincount(plan.hops.port, minlength=P), spare
+    )
     spans = np.where(plan.cells > 0, 2, 1) * sizes  # behind the times the bytes of packets
     ring = np.cumsum(spans) - spans
     faults = LOSES * (plan.losses > 0.0) + REPEATS * (plan.errors > 0.0)
@@ -103,16 +354,16 @@ def lay_out_units(
         & ~plan.with_lanes & (plan.cells == 0)
     )  # fmt: skip
     port_rows["place"][order] = np.arange(len(order))
-    buckets = _lay_out_buckets(plan, port_rows, parts, order, window, places)
+    buckets = _lay_out_buckets(plan, port_rows, parts, order, window, max_queued)
     return port_rows, buckets, np.empty(int(spans.sum()))
 
 
-def _check_times(plan: PacketPlan, places: NDArray[np.int64]) -> None:
+def _check_times(plan: PacketPlan, max_queued: Integers) -> None:
     """Raise ValueError where a time after the end of the run cannot be counted in samples."""
-    longest = np.minimum(places * plan.transmission[:, 0], plan.drains)
+    longest = np.minimum(max_queued * plan.transmission[:, 0], plan.drains)
     times = longest + 2.0 * plan.transmission[:, 0] + plan.delays
     slowest = int(times.argmax())
-    if (plan.end + times.sum()) / min(plan.sample, plan.transmission.max(axis=1).min()) > LARGEST:
+    if (plan.end + times.sum()) / min(plan.sample, plan.transmission.max(axis=1).min()) > MAX_SAMPLES:
         rate = 1.0 / plan.transmission[slowest, 0]
         msg = f"must be higher: what can queue there takes {times[slowest]:.3g} s"
         hint = f"too long to be counted in samples of {plan.sample:g} s"
@@ -122,23 +373,23 @@ def _check_times(plan: PacketPlan, places: NDArray[np.int64]) -> None:
 def _lay_out_buckets(
     plan: PacketPlan,
     port_rows: NDArray[Any],
-    parts: Stretches,
+    parts: RouteParts,
     order: NDArray[np.int64],
     window: float,
-    places: NDArray[np.int64],
+    max_queued: Integers,
 ) -> int:
     """Set the calendar queues of the ports; return the number of their buckets."""
     P, hops = len(plan.ports), plan.hops
     largest = np.full(P, -1)  # size class: ports without data have ACKs alone
     largest[hops.port[~hops.is_ack]] = 0
-    longest = np.minimum(places * plan.transmission[np.arange(P), largest], plan.drains)
-    horizon = (window + horizons(plan, parts, longest))[order]
+    longest = np.minimum(max_queued * plan.transmission[np.arange(P), largest], plan.drains)
+    horizon = (window + _horizons(plan, parts, longest))[order]
     shortest = np.append(plan.transmission[:, 0], plan.transmission[:, 0].min())[order]
     # an interface whose events are with those of other senders has one there per packet time
     interfaces = np.count_nonzero(plan.at_senders & (plan.hosts.queue == P))
-    shortest[order == P] /= min(max(interfaces / 8.0, 1.0), MOST_PER_PACKET_TIME)
+    shortest[order == P] /= min(max(interfaces / 8.0, 1.0), MAX_BUCKETS_PER_PACKET_TIME)
     width = np.maximum(shortest, window / BUCKETS_PER_WINDOW)
-    count = np.minimum(MOST_BUCKETS, np.maximum(16.0, 2.0 * horizon / width))
+    count = np.minimum(MAX_BUCKETS, np.maximum(16.0, 2.0 * horizon / width))
     count = 1 << np.ceil(np.log2(count)).astype(np.int64)
     port_rows["at"][order], port_rows["mask"][order] = np.cumsum(count) - count, count - 1
     port_rows["inverse"][order] = 1.0 / np.maximum(width, 2.0 * horizon / count)
@@ -164,26 +415,26 @@ def schedule(arrays: dict[str, Any], starts: tuple[NDArray[Any], ...], events: S
     at_once = bool((times == times[:1]).all())  # both sorts keep the order of flows at a tie
     if events:
         columns = [np.array(column) for column in zip(*events, strict=True)]
-        own = np.arange(len(times), len(times) + len(events))
-        unit, times, keys, flows = (np.append(whole, columns[n]) for whole, n in zip(starts, (0, 1, 2, 4), strict=True))
+        added = np.arange(len(times), len(times) + len(events))
+        unit, times, keys, flows = (np.append(start, columns[n]) for start, n in zip(starts, (0, 1, 2, 4), strict=True))
         at_once = False
     count = len(times)
     if not count:
         return
-    buckets = np.minimum(times * port["inverse"][unit], LARGEST).astype(np.int64)
-    places = port["at"][unit] + (buckets & port["mask"][unit])
-    sort = np.argsort(places, kind="stable") if at_once else np.lexsort((keys, times, places))
+    buckets = np.minimum(times * port["inverse"][unit], MAX_SAMPLES).astype(np.int64)
+    index = port["at"][unit] + (buckets & port["mask"][unit])
+    sort = np.argsort(index, kind="stable") if at_once else np.lexsort((keys, times, index))
     order = np.asarray(sort)
-    same = places[order[1:]] == places[order[:-1]]
+    same = index[order[1:]] == index[order[:-1]]
     for name, values in (("time", times), ("number", WAKE), ("flow", flows),
                          ("key", keys), ("next", -1), ("hop", 0)):  # fmt: skip
         packet[name][:count] = values
     if events:
-        packet["number"][own], packet["hop"][own] = columns[3], columns[5]
-        packet["marked"][own], arrays["sent_at"][own] = 0, columns[6]
+        packet["number"][added], packet["hop"][added] = columns[3], columns[5]
+        packet["marked"][added], arrays["sent_at"][added] = 0, columns[6]
     packet["next"][order[:-1][same]] = order[1:][same]
-    bucket["tail"][places[order]] = order  # the last one of each bucket stays
-    bucket["head"][places[order[::-1]]] = order[::-1]
+    bucket["tail"][index[order]] = order  # the last event of each bucket stays
+    bucket["head"][index[order[::-1]]] = order[::-1]
     port["count"] += np.bincount(unit, minlength=len(port)).astype(np.int32)
     used = np.flatnonzero(port["count"])
     np.bitwise_or.at(

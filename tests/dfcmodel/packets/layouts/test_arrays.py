@@ -17,9 +17,8 @@ from dfcmodel.network.queueing.programs import flow_hash
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.kernel.calendar_queue import ALARM, USED
 from dfcmodel.packets.layouts import arrays as engine_arrays
-from dfcmodel.packets.layouts import lookahead, memory
+from dfcmodel.packets.layouts import memory, units
 from dfcmodel.packets.layouts.arrays import lay_out
-from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.layouts.memory import (
     CONSTANT,
     WITHOUT_VALUES,
@@ -28,6 +27,7 @@ from dfcmodel.packets.layouts.memory import (
     most_elements,
     outstanding,
 )
+from dfcmodel.packets.layouts.units import ordered_ports, route_parts, windows
 from dfcmodel.packets.plan import PortWatchdog
 from responsefn import NewReno
 from responsefn.rule_events import signatures_of
@@ -183,9 +183,9 @@ def test_a_large_window_takes_no_memory_before_it_is_used() -> None:
 def test_answers_do_not_depend_on_the_order_of_units(name: str, monkeypatch) -> None:
     found = {}
     for any_order in (False, True):
-        monkeypatch.setattr(lookahead, "_any_order", lambda *_, chosen=any_order: chosen)
+        monkeypatch.setattr(units, "_any_order", lambda *_, chosen=any_order: chosen)
         plan = plan_of(random_scenario(name, 2), dfc.Packets(seed=2))
-        order, ahead = windows(plan, inline := ordered_ports(plan), stretches(plan, inline))
+        order, ahead = windows(plan, inline := ordered_ports(plan), route_parts(plan, inline))
         found[any_order] = run_engine(plan), order.tolist(), ahead
     (one, _, longer), (other, _, shorter) = found[False], found[True]
     assert longer >= shorter
