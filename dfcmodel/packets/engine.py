@@ -173,7 +173,7 @@ class PacketRun:
             self._check_programs()
             self._check_laws()
             if counters[FAULT]:
-                if counters[CROWDED] or len(arrays["packet"]) < self.layout.most:
+                if counters[CROWDED] or len(arrays["packet"]) < self.layout.max_elements:
                     return False
                 where = f"{plan.scenario.name}, t = {self.done * plan.sample:g} s"
                 msg = "more packets in the network than links and windows can hold"
@@ -187,7 +187,7 @@ class PacketRun:
                 self.traces.append(arrays["trace"][: counters[TRACED]].copy())
                 counters[TRACED] = 0
             if counters[CROWDED]:
-                grow(arrays, self.layout.most)
+                grow(arrays, self.layout.max_elements)
                 run = None
         return True
 

@@ -55,21 +55,21 @@ class Windows(NamedTuple):
 def windows_of(plan: PacketPlan, longer: int = 1) -> Windows:
     """Return how time is divided, with ``longer`` times as many slots as usual.
 
-    A window is not longer than anything takes from port to port. An ACK that waits is sent on before it begins: there are
-    slots for what waits while the longest packet is sent.
+    A window is not longer than the shortest time from port to port. An ACK that waits is sent on before it begins: there
+    are slots for ACKs that wait while the longest packet is sent.
     """
     P = len(plan.ports)
-    used = [np.bincount(each.places, minlength=P) > 0 for each in (plan.forward, plan.backward)]
+    used = [np.bincount(routes.places, minlength=P) > 0 for routes in (plan.forward, plan.backward)]
     times = np.append(plan.passage[used[0], 0], plan.passage[used[1], OF_RATE])
     asks, paused = plan.pauses
     ways = plan.delays[paused] + plan.signalling[asks]
-    least = min(times.min(), ways.min(initial=math.inf))
-    most = max(times.max(), ways.max(initial=0.0))
-    count = math.ceil(plan.sample / (WINDOW_FRACTION * least))
+    shortest = min(times.min(), ways.min(initial=math.inf))
+    longest = max(times.max(), ways.max(initial=0.0))
+    count = math.ceil(plan.sample / (WINDOW_FRACTION * shortest))
     width = plan.sample / count
     waits = plan.transmission[used[0], 0].max()
-    slots = longer << math.ceil(math.log2(3 + (most + waits) / width))
-    return Windows(count, slots, (slots - 2) * width - most)
+    slots = longer << math.ceil(math.log2(3 + (longest + waits) / width))
+    return Windows(count, slots, (slots - 2) * width - longest)
 
 
 def lay_out_fabric(
@@ -127,20 +127,20 @@ def _flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> tuple[NDA
     first, group = table.alike("source", line_rates)
     gaps, rates = np.zeros(len(first)), np.zeros(len(first), layout.RATE)
     rules = np.zeros(len(first), RULE)
-    for own, f in enumerate(first.tolist()):
+    for n, f in enumerate(first.tolist()):
         source: Any = table.columns["source"][f]
         start = source.start(float(line_rates[f]))
-        gaps[own] = 1.0 / line_rates[f]
-        rates[own]["rate"], rates[own]["kind"] = start.rate, -1
+        gaps[n] = 1.0 / line_rates[f]
+        rates[n]["rate"], rates[n]["kind"] = start.rate, -1
         if source.is_constant:
-            gaps[own] = max(gaps[own], 1.0 / max(start.rate, 1e-9))
+            gaps[n] = max(gaps[n], 1.0 / max(start.rate, 1e-9))
         else:
-            rates[own]["kind"] = signatures.index(signature_of(source))
-            rates[own]["idle"] = source.is_idle_until_marked
-        write_numbers(rules[own : own + 1], source, start)
+            rates[n]["kind"] = signatures.index(signature_of(source))
+            rates[n]["idle"] = source.is_idle_until_marked
+        write_numbers(rules[n : n + 1], source, start)
     rates["paced_at"], rates["clocked"] = -math.inf, -1.0
     count = plan.forward.counts + plan.backward.counts + 2
-    repairs = column_of(plan.repairs).map(lambda each: str(each) == "go-back-n").array()
+    repairs = column_of(plan.repairs).map(lambda repair: str(repair) == "go-back-n").array()
     flow = np.zeros(len(table), layout.FLOW)
     for name, values in (
         ("gap", gaps[group]), ("way", np.cumsum(count) - count), 
@@ -156,19 +156,19 @@ def _flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> tuple[NDA
 
 
 def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return what ports count, or those of a switch together, and their rooms; write which one counts each hop to ``of_hops``.
+    """Return the counters of ports, or of a switch together, and their rooms; write the counter of each hop to ``of_hops``.
 
     ``crosses_port``: which rows are hops over ports, in their order.
     """
     table, hops, P = plan.ingresses, plan.hops, len(plan.ports)
     asks, is_shared = plan.counters, plan.counts_together
-    known, at = asks[table.port] * P + table.before, np.arange(len(table.port))
-    if not (known[1:] > known[:-1]).all():
-        known, at = np.unique(known, return_index=True)
-    rows = aligned(max(1, len(known)), layout.INGRESS)
+    counted_keys, at = asks[table.port] * P + table.before, np.arange(len(table.port))
+    if not (counted_keys[1:] > counted_keys[:-1]).all():
+        counted_keys, at = np.unique(counted_keys, return_index=True)
+    rows = aligned(max(1, len(counted_keys)), layout.INGRESS)
     rows.view(np.uint8)[:] = 0
     rows["change"] = rows["next"] = -1
-    used = rows[: len(known)]
+    used = rows[: len(counted_keys)]
     port = table.port[at]
     high, low = plan.thresholds[port].T
     room, shared = table.room[at] * plan.sizes_in_queue[port, 0], is_shared[port]
@@ -180,7 +180,7 @@ def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np
         used[name] = values
     # In blocks, as temporary arrays of all hops would be a third of the memory of a run with 10^6 of them.
     pairs = P * P
-    table_of_pairs = place_table(known, pairs) if pairs <= DENSE * len(hops.port) + 2**16 else None
+    table_of_pairs = place_table(counted_keys, pairs) if pairs <= DENSE * len(hops.port) + 2**16 else None
     number = np.full(len(hops.port), -1, dtype=np.int32)
     for begin in range(0, len(number), HOPS_OF_BLOCK):
         part = slice(begin, begin + HOPS_OF_BLOCK)
@@ -188,8 +188,8 @@ def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np
         keys = asks[port] * P
         previous = max(begin, 1) - 1
         keys[previous - begin + 1 :] += hops.port[previous : begin + len(port) - 1]
-        places = places_of(known, keys) if table_of_pairs is None else table_of_pairs[keys]
-        number[part] = np.where(plan.is_counted[part], places, -1)
+        index = places_of(counted_keys, keys) if table_of_pairs is None else table_of_pairs[keys]
+        number[part] = np.where(plan.is_counted[part], index, -1)
     of_hops[crosses_port] = number
     return {"ingress": rows, "room": room}
 
@@ -199,13 +199,13 @@ def _start(plan: PacketPlan, arrays: dict[str, Any]) -> None:
     hosts, starts = plan.forward.first, plan.starts
     order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]
-    port, slots, own = arrays["port"], len(arrays["coming"]), hosts[order]
+    port, slots, host = arrays["port"], len(arrays["coming"]), hosts[order]
     room = np.bincount(hosts, minlength=len(port))  # a timer of each flow
-    begin, pending = np.cumsum(room) - room, np.bincount(own, minlength=len(port))
+    begin, pending = np.cumsum(room) - room, np.bincount(host, minlength=len(port))
     port["pending"], port["timers"] = pending, begin
-    places = np.arange(len(order)) + (begin - np.cumsum(pending) + pending)[own]
+    index = np.arange(len(order)) + (begin - np.cumsum(pending) + pending)[host]
     arrays["timer"] = timer = np.zeros(int(room.sum()), layout.TIMER)
-    timer["time"][places], timer["flow"][places] = starts[order], order
+    timer["time"][index], timer["flow"][index] = starts[order], order
     used = np.flatnonzero(pending)
     if not len(used):
         return
@@ -225,6 +225,6 @@ def _changes(plan: PacketPlan, rows: int) -> NDArray[Any]:
 
 def _slots(count: int) -> NDArray[Any]:
     """Return slots without packets, of ports that are in no list."""
-    found = np.empty(count, layout.SLOT)
-    found["last"], found["next"] = -1, layout.NOBODY
-    return found
+    slots = np.empty(count, layout.SLOT)
+    slots["last"], slots["next"] = -1, layout.NOBODY
+    return slots

@@ -60,7 +60,7 @@ def _has_plain_links(scenario: Scenario) -> bool:
 
 
 def _has_defaults(record: Any, except_for: Sequence[str]) -> bool:
-    """Return whether all fields of a dataclass have their defaults, except for those with these names."""
+    """Return whether all fields of a dataclass have their defaults, except for fields with these names."""
     fields = (field for field in dataclasses.fields(record) if field.name not in except_for)
     return all(getattr(record, field.name) == field.default for field in fields)
 
@@ -89,11 +89,11 @@ def _has_rates(scenario: Scenario, repairs: Sequence[Any]) -> bool:
 
     return (
         all_of("source", _has_plain_rate)
-        and all_of("receiver", lambda each: each is None)
-        and all_of("arrivals", lambda each: each is None)
-        and all_of("stop", lambda each: each == math.inf)
-        and all_of("weight", lambda each: each == 1)
-        and all(str(each) in REPAIRS for each in among(repairs))
+        and all_of("receiver", lambda value: value is None)
+        and all_of("arrivals", lambda value: value is None)
+        and all_of("stop", lambda value: value == math.inf)
+        and all_of("weight", lambda value: value == 1)
+        and all(str(value) in REPAIRS for value in among(repairs))
     )
 
 

@@ -41,7 +41,7 @@ class FabricRun:
     Attributes
     ----------
     plan, arrays, records
-        What is run, its whole state, and its records.
+        The plan, the state of the run, and its records.
     windows
         In a sample.
     done
@@ -107,7 +107,7 @@ def begin_fabric(plan: PacketPlan, spare: int = 1, longer: int = 1) -> FabricRun
     if windows.slots > MOST_SLOTS:
         return None
     columns = plan.scenario.table.columns["source"].values
-    changing = [each for each in columns if not getattr(each, "is_constant", False)]
+    changing = [source for source in columns if not getattr(source, "is_constant", False)]
     signatures = signatures_of(changing)
     arrays = lay_out_fabric(plan, signatures, windows, spare)
     arrays["events"] = sender_events(signatures)

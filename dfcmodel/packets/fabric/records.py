@@ -1,4 +1,4 @@
-"""Records of a run of the fabric kernel, as those of the other kernel."""
+"""Records of a run of the fabric kernel, in the form of the other kernel's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["records_of"]
 def records_of(plan: PacketPlan, records: Records, arrays: dict[str, Any]) -> Records:
     """Fill the records that follow from the arrays at the end of a run, and return them.
 
-    ``arrays`` is emptied on the way, so that large ones are not in memory twice.
+    ``arrays`` is emptied on the way, so that large arrays are not in memory twice.
     """
     port, flow, S = arrays["port"], arrays["flow"], plan.samples
     records.remaining = _remaining(plan, arrays)
@@ -62,11 +62,11 @@ def _packets_inside(arrays: dict[str, Any]) -> Any:
 
 
 def _remaining(plan: PacketPlan, arrays: dict[str, Any]) -> Any:
-    """Return what waits at ports with pauses at the end of a run, of `WAITING`."""
+    """Return the packets that wait at ports with pauses at the end of a run, of `WAITING`."""
     port, until = arrays["port"], (1.0 - LAST_PART) * plan.end
     waits = port["queued"] + port["acks"] > 0
-    found = np.flatnonzero(has_pauses(plan) & waits).tolist() if waits.any() else []
-    if not found:
+    ports = np.flatnonzero(has_pauses(plan) & waits).tolist() if waits.any() else []
+    if not ports:
         return waiting_rows(plan, {})
     row_of = np.empty(len(arrays["hop"]), dtype=np.int64)
     number = np.arange(len(plan.hops.port))
@@ -75,27 +75,27 @@ def _remaining(plan: PacketPlan, arrays: dict[str, Any]) -> Any:
     counts: dict[tuple[int, int, bool, bool], int] = {}
 
     def count(flow: int, hop: int, is_ack: bool, still: bool) -> None:
-        place = int(row_of[hop])
-        key = flow, place - int(first[place]), is_ack, still
+        index = int(row_of[hop])
+        key = flow, index - int(first[index]), is_ack, still
         counts[key] = counts.get(key, 0) + 1
 
-    for f, h in _waiting_acks(arrays, found):
+    for f, h in _waiting_acks(arrays, ports):
         count(f, h, True, False)  # a port with an ACK that waits is sending
-    for p in found:
+    for p in ports:
         at, queue = port[p], _queue(arrays, p)
         idle = at["left"] <= until and (at["paused"] > 0 or at["free"] <= until)
         apart = bool(at["is_host"])  # packets of a flow are sent in order there
         heads: dict[int, float] = {}
-        for each in queue:
-            heads.setdefault(each.flow if apart else -1, each.since)
-        for each in queue:
-            still = bool(idle and heads[each.flow if apart else -1] <= until)
-            count(each.flow, each.hop, False, still)
+        for packet in queue:
+            heads.setdefault(packet.flow if apart else -1, packet.since)
+        for packet in queue:
+            still = bool(idle and heads[packet.flow if apart else -1] <= until)
+            count(packet.flow, packet.hop, False, still)
     return waiting_rows(plan, counts)
 
 
 def _waiting_acks(arrays: dict[str, Any], ports: list[int]) -> list[tuple[int, int]]:
-    """Return the flow and the hop of each ACK that waits at some ports: they are on their way to the next hop already."""
+    """Return the flow and the hop of each ACK that waits at these ports: the ACKs are on their way to the next hop already."""
     acks = _packets_inside(arrays)
     acks = acks[acks["kind"] == ACK]
     hop = acks["hop"] - 1

@@ -21,20 +21,20 @@ __all__ = ["agent_signatures", "lay_out_agents"]
 def agent_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
     """Return the signatures of the receiver agents of a plan, each once."""
     agents = plan.scenario.table.columns["receiver"].values
-    return tuple(dict.fromkeys(signature_of(each) for each in agents if each is not None))
+    return tuple(dict.fromkeys(signature_of(agent) for agent in agents if agent is not None))
 
 
 def lay_out_agents(plan: PacketPlan, flow: NDArray[Any]) -> dict[str, Any]:
-    """Return the kernel's arrays of receiver agents, and set what the rows of flows have of them."""
+    """Return the kernel's arrays of receiver agents, and set their fields in the rows of flows."""
     table = plan.scenario.table
-    places: dict[Any, int] = {}
+    index: dict[Any, int] = {}
     for f in np.flatnonzero(table.given("receiver")).tolist():
         receiver: Any = table.columns["receiver"][f]
-        flow["agent"][f] = places.setdefault((table.path(f)[-1], receiver), len(places))
+        flow["agent"][f] = index.setdefault((table.path(f)[-1], receiver), len(index))
         flow["credits"][f] = receiver.unsolicited
     signatures = agent_signatures(plan)
-    agent, own = np.zeros(len(places), AGENT), np.zeros((len(table), MAX_OF_FLOW))
-    for (_, rule), n in places.items():
+    agent, states = np.zeros(len(index), AGENT), np.zeros((len(table), MAX_OF_FLOW))
+    for (_, rule), n in index.items():
         row, state = agent[n], list(rule.State())
         row["state"][: len(state) - len(ANSWER)] = state[len(ANSWER) :]
         numbers = list(rule.numbers().values())
@@ -42,6 +42,6 @@ def lay_out_agents(plan: PacketPlan, flow: NDArray[Any]) -> dict[str, Any]:
         row["kind"] = signatures.index(signature_of(rule))
         count = len(rule.of_flow)
         row["first_of_flow"], row["of_flow"] = len(state) - count, count
-        own[flow["agent"] == n, :count] = state[len(state) - count :]
+        states[flow["agent"] == n, :count] = state[len(state) - count :]
     sizes = np.array(table.numbers("size"))
-    return {"agent": agent, "agent_state": own, "agent_sizes": sizes}
+    return {"agent": agent, "agent_state": states, "agent_sizes": sizes}

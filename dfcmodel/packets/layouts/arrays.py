@@ -58,7 +58,7 @@ from dfcmodel.packets.layouts.memory import (
     aligned,
     first_elements,
     further_layout,
-    most_elements,
+    max_elements,
 )
 from dfcmodel.packets.layouts.path_elements import lay_out_elements
 from dfcmodel.packets.layouts.programs import (
@@ -94,7 +94,7 @@ ROWS = 1 << 16
 
 
 def lay_out(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int = 1) -> Layout:
-    """Return the engine's arrays for a plan; those that grow are ``spare`` times as large at first."""
+    """Return the engine's arrays for a plan; arrays that grow are ``spare`` times as large at first."""
     layout = further_layout(plan, (signatures, spare), lambda: _layout_of(plan, signatures, spare))
     arrays = layout.arrays
     arrays["stream"] = plan.seeds.astype(np.int64)
@@ -113,23 +113,23 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
     """Return the engine's arrays for a plan without what follows from its seed and the starts of its flows."""
     inline, parts, order, ahead = plan.share("lookahead", lambda: plan_lookahead(plan))
     flow, rule, bits, sent, first_windows = lay_out_flows(plan, signatures)
-    found = absent_rows()
+    optional = absent_rows()
     if plan.scenario.table.given("receiver").any():
-        found |= lay_out_agents(plan, flow)
+        optional |= lay_out_agents(plan, flow)
     port_rows, buckets, ring = lay_out_units(plan, parts, order, ahead, spare)
     if plan.has_managers:
-        found |= lay_out_managers(plan, port_rows)
+        optional |= lay_out_managers(plan, port_rows)
     F, P = len(flow), len(plan.ports)
     hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
-    hosts, own = plan.hosts, plan.active
-    turn, last = plan.end_rows.receiver[own], plan.end_rows.sender[own]
+    hosts, active = plan.hosts, plan.active
+    turn, last = plan.end_rows.receiver[active], plan.end_rows.sender[active]
     rows, ports = plan.hops.row, plan.hops.port
     if plan.idle.any():
-        kept = np.flatnonzero(~plan.idle[plan.hops.flow])
-        rows, ports = rows[kept], ports[kept]
+        begun = np.flatnonzero(~plan.idle[plan.hops.flow])
+        rows, ports = rows[begun], ports[begun]
     port_rows["queue"] = np.append(hosts.queue, P)
     hop["port"][turn], hop["port"][last], hop["port"][rows] = RECEIVER, SENDER, ports
-    hop["queue"][last], hop["queue"][turn] = hosts.sender[own], hosts.receiver[own]
+    hop["queue"][last], hop["queue"][turn] = hosts.sender[active], hosts.receiver[active]
     hop["queue"][rows] = np.where(inline == 1, -1, port_rows["queue"][:-1])[ports]
     lane = lay_out_lanes(plan, port_rows, hop)
     if plan.at_senders.any():
@@ -139,22 +139,22 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
     if plan.has(SwitchProgram):
         lane = np.append(lane, lay_out_queues(plan, port_rows, hop, len(lane)))
     if plan.has(Pause, ByClass):
-        found["feeder"] = lay_out_feeders(plan, port_rows, hop, lane)
+        optional["feeder"] = lay_out_feeders(plan, port_rows, hop, lane)
     if plan.has(LinkLaw):
-        found |= lay_out_laws(plan, port_rows, hop, found["feeder"], len(lane))
+        optional |= lay_out_laws(plan, port_rows, hop, optional["feeder"], len(lane))
     if plan.has(BFC):
-        found["backflow"] = lay_out_backpressure(plan, hop, len(lane))
+        optional["backflow"] = lay_out_backpressure(plan, hop, len(lane))
     if len(lane) > 1 or plan.with_lanes.any():
         port_rows["plain"] |= _with_plain_lanes(plan, port_rows)
     clocks = plan.clocks
-    most = most_elements(plan)
-    size, alarm = first_elements(plan, spare, most)
+    maximum = max_elements(plan)
+    size, alarm = first_elements(plan, spare, maximum)
     selective = any(kind.selective for kind in plan.recovery_kinds)
-    selective |= any(isinstance(given, SelectiveRepair) for given in among(plan.repairs))
-    selective |= bool((flow["agent"][own] >= 0).any())
+    selective |= any(isinstance(repair, SelectiveRepair) for repair in among(plan.repairs))
+    selective |= bool((flow["agent"][active] >= 0).any())
     window = int(plan.scenario.table.numbers("max_window").max())
     arrays = {
-        **found,
+        **optional,
         "packet": aligned(size, PACKET),
         "sent_at": np.empty(size),
         "port": port_rows,
@@ -163,8 +163,8 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         "rule": rule,
         "history": np.zeros(max(1, sent), HISTORY),
         "arrivals": lay_out_arrivals(plan, flow),
-        "reported": _reported(flow),
-        "begun": np.arange(F, dtype=np.int32)[own],
+        "reported": _telemetry_records(flow),
+        "begun": np.arange(F, dtype=np.int32)[active],
         "first_windows": first_windows,
         "hop": hop,
         "waited": np.zeros(len(hop)),
@@ -202,11 +202,11 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         arrays.update(lay_out_routing(plan, arrays))
     if plan.watchdogs or plan.routing:
         arrays.update(lay_out_watchdogs(plan, arrays))
-    return Layout(arrays, ahead, most)
+    return Layout(arrays, ahead, maximum)
 
 
 def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> None:
-    """Have the packets at some ports kept in ``trace``, which has room for those of a window."""
+    """Let the packets at chosen ports be recorded in ``trace``, which has room for the packets of a window."""
     port_rows, rows = arrays["port"], list(ports)
     port_rows["traced"][rows] = 1
     plain = port_rows["plain"][rows]
@@ -215,40 +215,40 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
 
 
 def _with_plain_lanes(plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return at which ports with lanes nothing but the room of a queue decides about packets, or a program that sees them leave it."""
-    found = np.isin(port_rows["by_turns"], (0, BY_CLASS))
+    """Return at which ports with lanes only the room of a queue decides about packets, or a program that sees departures alone."""
+    is_plain = np.isin(port_rows["by_turns"], (0, BY_CLASS))
     if plan.has(SwitchProgram):
-        found[plan.under(SwitchProgram)] = sees_departures_alone(plan)
-    found &= port_rows["kind"] == LANES
+        is_plain[plan.under(SwitchProgram)] = sees_departures_alone(plan)
+    is_plain &= port_rows["kind"] == LANES
     for name in ("manager", "faults", "feeders"):
-        found &= port_rows[name] == 0
-    return np.asarray(found, dtype=np.bool_)
+        is_plain &= port_rows[name] == 0
+    return np.asarray(is_plain, dtype=np.bool_)
 
 
 def _faults(plan: PacketPlan) -> NDArray[Any]:
     """Return the random faults of ports; one row where there are none."""
     if not (plan.losses.any() or plan.errors.any()):
         return np.zeros(1, FAULT)
-    found = np.zeros(len(plan.ports), FAULT)
-    found["loss"], found["error"], found["request"] = plan.losses, plan.errors, plan.retry_loops
-    return found
+    faults = np.zeros(len(plan.ports), FAULT)
+    faults["loss"], faults["error"], faults["request"] = plan.losses, plan.errors, plan.retry_loops
+    return faults
 
 
-def _reported(flow: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the last records of telemetry of each flow, (F, K, 5); of one where no rule sees them."""
-    most, numbers = int(flow["reports"].max(initial=0)), 1 + MOST_TELEMETRY
-    return np.zeros((len(flow), most, numbers) if most else (1, 1, numbers))
+def _telemetry_records(flow: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the last records of telemetry of each flow, (F, K, 5); one record if no rule reads them."""
+    records, numbers = int(flow["reports"].max(initial=0)), 1 + MOST_TELEMETRY
+    return np.zeros((len(flow), records, numbers) if records else (1, 1, numbers))
 
 
 def _times(plan: PacketPlan) -> NDArray[Any]:
     """Return transmission and passage times by port and size class, one after the other."""
-    found = aligned(CLASSES * len(plan.ports), TIMES)
+    times = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (
         ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.ranks),
         ("taken", plan.sizes_in_queue),
     ):  # fmt: skip
-        found[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = values
-    return found
+        times[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = values
+    return times
 
 
 def absent_rows() -> dict[str, Any]:

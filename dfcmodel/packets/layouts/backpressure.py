@@ -17,18 +17,18 @@ __all__ = ["lay_out_backpressure"]
 
 
 def lay_out_backpressure(plan: PacketPlan, hop: NDArray[Any], lanes: int) -> NDArray[Any]:
-    """Return what each lane pauses."""
-    found = np.zeros(lanes, BACKFLOW)
-    found["upstream"] = -1
+    """Return the upstream lane that each lane pauses, and its limit."""
+    rows = np.zeros(lanes, BACKFLOW)
+    rows["upstream"] = -1
     hops = plan.hops
-    own = plan.by_discipline(lambda each: each.pauses == "flow")
-    at = np.flatnonzero(own[hops.port] & ~hops.is_ack & ~hops.begins)
+    stops = plan.by_discipline(lambda rule: rule.pauses == "flow")
+    at = np.flatnonzero(stops[hops.port] & ~hops.is_ack & ~hops.begins)
     p, q, row = hops.port[at], hops.before[at], hops.row[at]
     lane = hop["lane"][row]
-    has_flows = own[q] | plan.at_senders[q]
+    has_flows = stops[q] | plan.at_senders[q]
     signalling, threshold = (
         plan.signalling[p],
-        plan.by_discipline(lambda each: getattr(each, "threshold", 0.0))[p],
+        plan.by_discipline(lambda rule: getattr(rule, "threshold", 0.0))[p],
     )
     round_trip = 2.0 * plan.delays[q] + signalling + plan.transmission[q, 0]
     flow = hops.flow[at]
@@ -38,5 +38,5 @@ def lay_out_backpressure(plan: PacketPlan, hop: NDArray[Any], lanes: int) -> NDA
         ("limit", threshold * round_trip / plan.transmission[p, 0] * plan.sizes_in_queue[p, 0]), ("delay", plan.delays[q] + signalling),
         ("upstream", q), ("lane", np.where(has_flows, hop["lane"][row - 1], -1)), ("flow", flow),
     ):  # fmt: skip
-        found[name][lane] = values
-    return found
+        rows[name][lane] = values
+    return rows

@@ -1,4 +1,4 @@
-"""Ports that others pause: thresholds, what is counted of each feeder, and pauses by a fault, in the arrays of the compiled engine."""
+"""Ports that others pause: thresholds, counters of each feeder, and pauses by a fault, in the arrays of the compiled engine."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["class_lanes", "lay_out_feeders", "storms_of"]
 
 def _feeders(count: int, **columns: Any) -> NDArray[Any]:
     """Return rows of feeders: of no port and no class unless columns say otherwise."""
-    found = np.zeros(count, FEEDER)
+    rows = np.zeros(count, FEEDER)
     for name, values in {"port": -1, "lane": -1, "priority": ALL, **columns}.items():
-        found[name] = values
-    return found
+        rows[name] = values
+    return rows
 
 
 def lay_out_feeders(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
@@ -34,11 +34,11 @@ def lay_out_feeders(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]
     for n, name in enumerate(("high", "low")):
         port_rows[name][: len(plan.ports)] = plan.thresholds[:, n]
     port_rows["signalling"][: len(plan.ports)] = plan.signalling
-    whole = _lay_out_pauses(plan, port_rows)
+    pauses = _lay_out_pauses(plan, port_rows)
     if not plan.under(ByClass):
-        return whole
+        return pauses
     rows = class_lanes(plan, hop, lane)
-    return np.concatenate([whole, _lay_out_ingresses(plan, port_rows, hop, rows, len(whole))])
+    return np.concatenate([pauses, _lay_out_ingresses(plan, port_rows, hop, rows, len(pauses))])
 
 
 def _lay_out_pauses(plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[Any]:
@@ -61,7 +61,7 @@ def _lay_out_ingresses(
 ) -> NDArray[Any]:
     """Return the feeders that are counted by class, after what holds the other packets of each port.
 
-    ``lanes`` are those of classes that can be paused, ``first`` is the number of rows before them.
+    ``lanes`` has the lanes of classes that can be paused, ``first`` is the number of rows before them.
     """
     ports, hops, table = np.array(plan.under(ByClass)), plan.hops, plan.ingresses
     for p in ports.tolist():
@@ -70,25 +70,25 @@ def _lay_out_ingresses(
             port_rows["asks"][p] = together[0]
             port_rows["mate"][p] = (*together, *together)[together.index(p) + 1]
     classes, number = coded(plan.classes)
-    flows, places = len(plan.scenario.flows), len(classes)
-    own = plan.by_discipline(lambda each: each.queue_per == "class")
+    flows, count = len(plan.scenario.flows), len(classes)
+    by_class = plan.by_discipline(lambda rule: rule.queue_per == "class")
     span = flows + len(plan.ports)
 
     def keys(port: Any, before: Any, rank: Any) -> Any:
-        return (port_rows["asks"][port].astype(np.int64) * span + before + flows) * places + rank
+        return (port_rows["asks"][port].astype(np.int64) * span + before + flows) * count + rank
 
     among = np.searchsorted(classes, table.priority)
-    known, at = np.unique(keys(table.port, table.before, among), return_index=True)
+    counters, at = np.unique(keys(table.port, table.before, among), return_index=True)
     row = np.zeros(len(plan.ports), dtype=np.int64)
     row[ports] = first + np.arange(len(ports))
-    kept = np.flatnonzero(own[hops.port])
-    port = hops.port[kept]
-    before = np.where(hops.begins, -1 - hops.flow, hops.before)[kept]
-    wanted = keys(port, before, number[kept])
-    found = np.searchsorted(known, wanted).clip(max=max(0, len(known) - 1))
-    counted = known[found] == wanted if len(known) else np.zeros(len(wanted), dtype=np.bool_)
-    ingress = np.where(counted, first + len(ports) + found, row[port])
-    hop["ingress"][hops.row[kept]] = np.where(plan.classes[kept] == CONTROL, -1, ingress)
+    chosen = np.flatnonzero(by_class[hops.port])
+    port = hops.port[chosen]
+    before = np.where(hops.begins, -1 - hops.flow, hops.before)[chosen]
+    wanted = keys(port, before, number[chosen])
+    counter = np.searchsorted(counters, wanted).clip(max=max(0, len(counters) - 1))
+    counted = counters[counter] == wanted if len(counters) else np.zeros(len(wanted), dtype=np.bool_)
+    ingress = np.where(counted, first + len(ports) + counter, row[port])
+    hop["ingress"][hops.row[chosen]] = np.where(plan.classes[chosen] == CONTROL, -1, ingress)
     before, rank = np.maximum(table.before[at], -1), table.priority[at]
     paused = [lanes.get(key, -1) for key in zip(before.tolist(), rank.tolist(), strict=True)]
     packets = plan.sizes_in_queue[:, 0]
@@ -101,20 +101,20 @@ def _lay_out_ingresses(
 
 def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
     """Return the lanes of classes at the ports that can be paused by class."""
-    by_class = plan.by_discipline(lambda each: each.queue_per == "class")
+    by_class = plan.by_discipline(lambda rule: rule.queue_per == "class")
     of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
-    kept = np.flatnonzero(by_class[plan.hops.port] | of_host)
-    ports, ranks = plan.hops.port[kept], plan.classes[kept]
-    lanes = hop["lane"][plan.hops.row[kept]]
-    lanes = np.where(of_host[kept], lane["level"][lanes], lanes)
-    known, rank = coded(ranks)
-    _, first = distinct(ports * len(known) + rank, len(plan.ports) * len(known))
+    chosen = np.flatnonzero(by_class[plan.hops.port] | of_host)
+    ports, ranks = plan.hops.port[chosen], plan.classes[chosen]
+    lanes = hop["lane"][plan.hops.row[chosen]]
+    lanes = np.where(of_host[chosen], lane["level"][lanes], lanes)
+    classes, rank = coded(ranks)
+    _, first = distinct(ports * len(classes) + rank, len(plan.ports) * len(classes))
     pairs = zip(ports[first].tolist(), ranks[first].tolist(), strict=True)
     return dict(zip(pairs, lanes[first].tolist(), strict=True))
 
 
 def storms_of(plan: PacketPlan, arrays: dict[str, Any]) -> list[Event]:
-    """Return the pauses of ports with a fault, and the ends of those that end."""
+    """Return the pauses of ports with a fault, and their ends if they have any."""
     storms = [(*storm, True) for storm in plan.storms()] + plan.fault_messages()
     if not storms:
         return []

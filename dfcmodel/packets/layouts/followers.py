@@ -16,11 +16,11 @@ __all__ = ["lay_out_followers"]
 
 def lay_out_followers(plan: PacketPlan) -> dict[str, Any]:
     """Return the rows by their names in both kernels."""
-    given = plan.scenario.followers
-    rows = np.zeros(len(given.missing), FOLLOW)
-    for name, values in (("begin", given.begin[:-1]), ("end", given.begin[1:]),
-                         ("missing", given.missing), ("ready", plan.earliest)):  # fmt: skip
+    waiting = plan.scenario.followers
+    rows = np.zeros(len(waiting.missing), FOLLOW)
+    for name, values in (("begin", waiting.begin[:-1]), ("end", waiting.begin[1:]),
+                         ("missing", waiting.missing), ("ready", plan.earliest)):  # fmt: skip
         rows[name] = values
-    followers = np.zeros(len(given.flow), FOLLOWER)
-    followers["flow"], followers["delay"] = given.flow, plan.delays_after
+    followers = np.zeros(len(waiting.flow), FOLLOWER)
+    followers["flow"], followers["delay"] = waiting.flow, plan.delays_after
     return {"follow": rows, "followers": followers}

@@ -28,14 +28,14 @@ def lay_out_interfaces(
     """
     hops = plan.hops
     at = np.flatnonzero(plan.at_senders[hops.port])
-    ports, own = coded(hops.port[at])
+    ports, interface = coded(hops.port[at])
     is_data = plan.classes[at] != CONTROL
     data = at[is_data]
-    data = data[np.argsort(own[is_data], kind="stable")]
-    of_data = np.sort(own[is_data])
-    known, rank = coded(plan.classes[data])
-    pairs, which = coded(of_data * max(1, len(known)) + rank)  # classes, port by port
-    levels = np.bincount(pairs // max(1, len(known)), minlength=len(ports))
+    data = data[np.argsort(interface[is_data], kind="stable")]
+    of_data = np.sort(interface[is_data])
+    classes, rank = coded(plan.classes[data])
+    pairs, which = coded(of_data * max(1, len(classes)) + rank)  # classes, port by port
+    levels = np.bincount(pairs // max(1, len(classes)), minlength=len(ports))
     flows = np.bincount(of_data, minlength=len(ports))
     counts = 1 + levels + flows
     begin = np.cumsum(counts) - counts
@@ -46,7 +46,7 @@ def lay_out_interfaces(
     lane["flow"][rows] = hops.flow[data]
     lane["weight"][rows] = lane["deficit"][rows] = weights
     lane["level"][rows] = first + (begin + 1 - np.cumsum(levels) + levels)[of_data] + which
-    hop["lane"][hops.row[at]] = first + begin[own]
+    hop["lane"][hops.row[at]] = first + begin[interface]
     hop["lane"][hops.row[data]] = first + rows
     of_rate = (flow["line_gap"][hops.flow[data]] > 0.0) & ~hops.is_ack[data]
     flow["lane"][hops.flow[data[of_rate]]] = first + rows[of_rate]

@@ -55,42 +55,42 @@ def empty_lanes(count: int) -> NDArray[Any]:
 def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
     """Assign lanes to the ports that need them; return the lanes.
 
-    Those of a port stand one after the other: of classes in their order, the control class first, of flows in theirs,
-    of DualPI2 the Scalable one first. A port without flows has one lane.
+    Lanes of a port stand one after the other: of classes in their order with the control class first, of flows in
+    their order, of DualPI2 the Scalable lane first. A port without flows has one lane.
     """
     has = plan.with_lanes & ~plan.at_senders
     if not has.any():
         return empty_lanes(1)
     by = _lanes_by(plan)
-    kept = np.flatnonzero(has[plan.hops.port])
-    port, flow = plan.hops.port[kept], plan.hops.flow[kept]
-    known, classes = coded(plan.classes[kept])
-    is_scalable = plan.scalable[flow] & ~plan.hops.is_ack[kept]
-    own, each = by[port], np.arange(len(kept))
+    chosen = np.flatnonzero(has[plan.hops.port])
+    port, flow = plan.hops.port[chosen], plan.hops.flow[chosen]
+    ranks, classes = coded(plan.classes[chosen])
+    is_scalable = plan.scalable[flow] & ~plan.hops.is_ack[chosen]
+    kind_of_hop, number_of_hop = by[port], np.arange(len(chosen))
     lanes_of = {
         PFC: classes,
         LinkLaw: classes,
-        Fair: each,
-        Priority: each,
-        DFC: each,
-        BFC: each,
+        Fair: number_of_hop,
+        Priority: number_of_hop,
+        DFC: number_of_hop,
+        BFC: number_of_hop,
         DualPI2: ~is_scalable,
     }
-    by_flow = np.isin(own, [KINDS.index(kind) for kind in (Fair, Priority, DFC, BFC)])
-    places = (len(kept) if by_flow.any() else 0) + len(known) + 2
-    number = np.zeros(len(kept), dtype=np.int64)
-    for kind, given in lanes_of.items():
-        of_kind = own == KINDS.index(kind)
-        number[of_kind] = given[of_kind]
+    by_flow = np.isin(kind_of_hop, [KINDS.index(kind) for kind in (Fair, Priority, DFC, BFC)])
+    span = (len(chosen) if by_flow.any() else 0) + len(ranks) + 2
+    number = np.zeros(len(chosen), dtype=np.int64)
+    for kind, numbers in lanes_of.items():
+        of_kind = kind_of_hop == KINDS.index(kind)
+        number[of_kind] = numbers[of_kind]
     coupled = np.flatnonzero(has & (by == KINDS.index(DualPI2)))
     has[port] = has[coupled] = False
     first = np.flatnonzero(has)  # without flows
-    others = np.concatenate([first, coupled, coupled]) * places
+    others = np.concatenate([first, coupled, coupled]) * span
     others[len(first) + len(coupled) :] += 1
-    rows, at = coded(np.append(port * places + number, others))
-    at = at[: len(kept)]
-    hop["lane"][plan.hops.row[kept]] = at
-    ports, begin, count = np.unique(rows // places, return_index=True, return_counts=True)
+    rows, at = coded(np.append(port * span + number, others))
+    at = at[: len(chosen)]
+    hop["lane"][plan.hops.row[chosen]] = at
+    ports, begin, count = np.unique(rows // span, return_index=True, return_counts=True)
     for name, values in (("kind", LANES), ("lane", begin), ("lanes", count),
                          ("by_turns", np.array(TURNS)[by[ports]]), ("levels", 1)):  # fmt: skip
         port_rows[name][ports] = values
@@ -99,20 +99,20 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
     lane["flow"][at[by_flow]] = flow[by_flow]
     port_rows["levels"][coupled] = 2
     lane["level"][port_rows["lane"][coupled] + 1] = 1
-    _set_control_apart(plan, port_rows, lane, kept)
-    ranked = own == KINDS.index(Priority)
+    _set_control_apart(plan, port_rows, lane, chosen)
+    ranked = kind_of_hop == KINDS.index(Priority)
     if ranked.any():
-        pairs = port[ranked] * places + classes[ranked]
-        known, level = np.unique(pairs, return_inverse=True)
-        ports, begin, count = np.unique(known // places, return_index=True, return_counts=True)
+        pairs = port[ranked] * span + classes[ranked]
+        ranks, level = np.unique(pairs, return_inverse=True)
+        ports, begin, count = np.unique(ranks // span, return_index=True, return_counts=True)
         port_rows["levels"][ports] = count
         lane["level"][at[ranked]] = level.reshape(-1) - begin[np.searchsorted(ports, port[ranked])]
     return lane
 
 
-def _set_control_apart(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any], kept: NDArray[np.int64]) -> None:
+def _set_control_apart(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any], hops: NDArray[np.int64]) -> None:
     """Let the control class, the first lane of its ports, be sent before all others."""
-    control = coded(plan.hops.port[kept[plan.classes[kept] == CONTROL]])[0]
+    control = coded(plan.hops.port[hops[plan.classes[hops] == CONTROL]])[0]
     for p in control[port_rows["lanes"][control] > 1].tolist():
         port_rows["levels"][p] = 2
         first = port_rows["lane"][p]
@@ -121,8 +121,8 @@ def _set_control_apart(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[
 
 def _set_managed(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> None:
     """Set the lane that a manager of one class sees, where there is one."""
-    given = plan.by_discipline(lambda each: getattr(each, "managed", None) is not None)
-    chosen = np.flatnonzero(given).tolist()
+    is_managed = plan.by_discipline(lambda rule: getattr(rule, "managed", None) is not None)
+    chosen = np.flatnonzero(is_managed).tolist()
     lanes = class_lanes(plan, hop, lane) if chosen else {}
     for p in chosen:
         rule: Any = plan.ports[p].discipline
@@ -130,29 +130,29 @@ def _set_managed(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], l
 
 
 def _lanes_by(plan: PacketPlan) -> NDArray[np.int64]:
-    """Return the place in `KINDS` of the discipline of each port, (P,)."""
+    """Return the index in `KINDS` of the discipline of each port, (P,)."""
     return plan.by_discipline(
-        lambda each: next((n for n, kind in enumerate(KINDS) if isinstance(each, kind)), len(KINDS))
+        lambda rule: next((n for n, kind in enumerate(KINDS) if isinstance(rule, kind)), len(KINDS))
     )
 
 
 def lay_out_rates(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
     """Return the rows of lanes with diffusion-type flow control; one row if there are none."""
     ports = plan.under(DFC)
-    found = np.zeros(len(lane) if ports else 1, DIFFUSIVE)
+    lanes = np.zeros(len(lane) if ports else 1, DIFFUSIVE)
     for p in ports:
         port, capacity = plan.ports[p], 1.0 / plan.transmission[p, 0]
         rule: Any = port.discipline
-        rows = found[port_rows["lane"][p] : port_rows["lane"][p] + port_rows["lanes"][p]]
+        rows = lanes[port_rows["lane"][p] : port_rows["lane"][p] + port_rows["lanes"][p]]
         rows["rate"] = rows["told_rate"] = rows["capacity"] = capacity
         rows["credit"], rows["intensity"] = 1.0, rule.intensity
         rows["gain"], rows["counts"] = rule.diffusion / port.delay, port.link >= 0
         rows["smoothing"] = plan.method.count_smoothing
-    return found
+    return lanes
 
 
 def lay_out_feedback(clocks: list[Clock], plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the lanes that are reported about and those that it is reported to, clock by clock, (K, 2)."""
+    """Return the lanes that reports are about and the lanes that receive them, clock by clock, (K, 2)."""
     rows = [
         (_lane(plan, port_rows, clock.of, key), _lane(plan, port_rows, clock.to, key))
         for clock in clocks
@@ -167,15 +167,15 @@ def _lane(plan: PacketPlan, port_rows: NDArray[Any], p: int, key: tuple[int, boo
 
 def clocks_of(clocks: list[Clock]) -> list[Event]:
     """Return the first report of each node, and its arrival."""
-    found, row = list[Event](), 0
+    events, row = list[Event](), 0
     for clock in clocks:
         end = row + len(clock.keys)  # it reports about these lanes, from row to row
         reported = clock.of if clock.of >= 0 else clock.to
         about = end, row, clock.period
         arrival, key = clock.first + clock.period, RENEWALS + reported
-        found.append(Event(clock.to, arrival, key, RECEIVE_FEEDBACK, *about))
+        events.append(Event(clock.to, arrival, key, RECEIVE_FEEDBACK, *about))
         if clock.of >= 0:
             key = RENEWALS + REPORTS + clock.to
-            found.append(Event(clock.of, clock.first, key, SEND_FEEDBACK, *about))
+            events.append(Event(clock.of, clock.first, key, SEND_FEEDBACK, *about))
         row = end
-    return found
+    return events

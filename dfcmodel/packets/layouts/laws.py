@@ -28,14 +28,14 @@ def law_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
 def lay_out_laws(
     plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], feeder: NDArray[Any], lanes: int
 ) -> dict[str, Any]:
-    """Return the rows of laws, one per feeder, and those of the lanes; mark the interfaces of hosts that send over such links."""
-    given = plan.under(LinkLaw)
-    found = np.zeros(len(feeder), LAW)
-    found["kind"] = -1
+    """Return the rows of laws, one per feeder, and the law of each lane; mark the interfaces of hosts that send over such links."""
+    ports = plan.under(LinkLaw)
+    laws = np.zeros(len(feeder), LAW)
+    laws["kind"] = -1
     lawful = np.full(lanes, -1, dtype=np.int32)
     signatures, hops = law_signatures(plan), plan.hops
     of_law = np.zeros(len(plan.ports), dtype=np.bool_)
-    of_law[given] = True
+    of_law[ports] = True
     at = np.flatnonzero(of_law[hops.port])
     rows, first = np.unique(hop["ingress"][hops.row[at]], return_index=True)
     for k, p in zip(rows.tolist(), hops.port[at[first]].tolist(), strict=True):
@@ -43,7 +43,7 @@ def lay_out_laws(
         if k < 0 or q < 0:
             continue
         rule: Any = plan.ports[p].discipline
-        row = found[k]
+        row = laws[k]
         row["sender"][: len(rule.Sender._fields)] = rule.Sender()
         row["receiver"][: len(rule.Receiver._fields)] = rule.Receiver()
         numbers = list(rule.numbers().values())
@@ -59,4 +59,4 @@ def lay_out_laws(
         lawful[feeder["lane"][k]] = k
         if port_rows["kind"][q] == INTERFACE:
             port_rows["by_turns"][q] = BY_LAW
-    return {"law": found, "lawful": lawful}
+    return {"law": laws, "lawful": lawful}

@@ -49,8 +49,8 @@ def lay_out_managers(plan: PacketPlan, port_rows: NDArray[Any]) -> dict[str, Any
 
 def manager_numbers(plan: PacketPlan) -> list[int]:
     """Return which manager each port has: 0 for none, one that is compiled with the kernel, or by address."""
-    found: list[int] = plan.by_discipline(_manager_number).tolist()
-    return found
+    numbers: list[int] = plan.by_discipline(_manager_number).tolist()
+    return numbers
 
 
 def _manager_number(discipline: Discipline) -> int:
@@ -69,9 +69,9 @@ def marks_leaving(discipline: Discipline) -> bool:
 
 def called_managers(plan: PacketPlan) -> tuple[Signature, ...]:
     """Return the signatures of the managers that are called by address, each once."""
-    called = [each for each in plan.disciplines if _manager_number(each) == BY_ADDRESS]
-    managers = map(manager_of, called)
-    return tuple(dict.fromkeys(manager_signature_of(each) for each in managers if each is not None))
+    rules = [rule for rule in plan.disciplines if _manager_number(rule) == BY_ADDRESS]
+    managers = map(manager_of, rules)
+    return tuple(dict.fromkeys(manager_signature_of(rule) for rule in managers if rule is not None))
 
 
 def lay_out_called(plan: PacketPlan) -> NDArray[Any]:
@@ -86,8 +86,8 @@ def lay_out_called(plan: PacketPlan) -> NDArray[Any]:
             row, state = called[p], type(manager).State()
             row["drop"], row["mark"] = state[:2]
             row["state"][: len(state) - 2] = state[2:]
-            given = list(manager.numbers(plan.scenario.packet_size).values())
-            row["parameters"][: len(given)] = given
+            parameters = list(manager.numbers(plan.scenario.packet_size).values())
+            row["parameters"][: len(parameters)] = parameters
             row["capacity"] = 1.0 / plan.transmission[p, 0]
             row["kind"] = signatures.index(manager_signature_of(manager))
     return called

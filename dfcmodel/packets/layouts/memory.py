@@ -26,10 +26,10 @@ __all__ = [
     "Layout",
     "aligned",
     "first_elements",
-    "first_places",
+    "first_ring_sizes",
     "further_layout",
     "grow",
-    "most_elements",
+    "max_elements",
     "outstanding",
 ]
 
@@ -65,7 +65,7 @@ def aligned(count: int, dtype: Any) -> NDArray[Any]:
     return room[begin : begin + size].view(dtype)
 
 
-def most_elements(plan: PacketPlan) -> int:
+def max_elements(plan: PacketPlan) -> int:
     """Return the largest number of packets, ACKs and timer events in the network at a time."""
     times = plan.delays + plan.path.largest_hold if plan.scenario.elements else plan.delays
     acks = times * plan.bits / (8.0 * HEADER)  # full of ACKs, whether they take time or not
@@ -85,11 +85,11 @@ def _most_messages(plan: PacketPlan) -> float:
 
     Each pause that has quanta has a packet for their end.
     """
-    own, feeder = plan.pauses
-    if not own.size:
+    asks, feeder = plan.pauses
+    if not asks.size:
         return 0.0
-    ways = plan.delays[feeder] + plan.signalling[own]
-    messages = 3.0 + ways * (plan.bits[feeder] + plan.bits[own]) / (8.0 * HEADER)
+    ways = plan.delays[feeder] + plan.signalling[asks]
+    messages = 3.0 + ways * (plan.bits[feeder] + plan.bits[asks]) / (8.0 * HEADER)
     return plan.initial_events + float(messages.sum())
 
 
@@ -98,20 +98,20 @@ def outstanding(plan: PacketPlan) -> NDArray[np.int64]:
     table, hops = plan.scenario.table, plan.hops
     windows = 4.0 * table.numbers("max_window")
     windows = np.where(table.of_kind(WindowRule), windows, table.numbers("size"))
-    whole = np.minimum(windows, 1 << 24).astype(np.int64).astype(np.float64)
+    packets = np.minimum(windows, 1 << 24).astype(np.int64).astype(np.float64)
     # no flow comes to a port twice: its path has no node twice, and its ACKs go the other way
-    most = np.bincount(hops.port, whole[hops.flow], minlength=len(plan.ports))
-    return np.minimum(most, 1 << 24).astype(np.int64)
+    bounds = np.bincount(hops.port, packets[hops.flow], minlength=len(plan.ports))
+    return np.minimum(bounds, 1 << 24).astype(np.int64)
 
 
-def first_elements(plan: PacketPlan, spare: int, most: int) -> tuple[int, int]:
+def first_elements(plan: PacketPlan, spare: int, maximum: int) -> tuple[int, int]:
     """Return how many packets there are at first, at most ``most``, and from how many in use on they should grow."""
     begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * plan.initial_events + ELEMENTS
-    return (most, NEVER) if begin * spare >= most else (begin * spare, begin * spare // 2)
+    return (maximum, NEVER) if begin * spare >= maximum else (begin * spare, begin * spare // 2)
 
 
-def first_places(
-    places: NDArray[np.int64], flows: NDArray[np.int64], spare: int
+def first_ring_sizes(
+    max_queued: NDArray[np.int64], flows: NDArray[np.int64], spare: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the sizes of the rings of queued packets at first, powers of 2, and from how many on they should grow.
 
@@ -124,14 +124,14 @@ def first_places(
     spare
         How much larger than at the first attempt they are.
     """
-    full = 1 << np.ceil(np.log2(np.where(places > 0, places + 2, 1))).astype(np.int64)
-    share = 1 << int(max(FEWEST, PLACES // len(places))).bit_length() - 1
+    full = 1 << np.ceil(np.log2(np.where(max_queued > 0, max_queued + 2, 1))).astype(np.int64)
+    share = 1 << int(max(FEWEST, PLACES // len(max_queued))).bit_length() - 1
     bursts = 1 << np.ceil(np.log2(np.maximum(2 * flows, 1))).astype(np.int64)
     sizes = np.minimum(full, np.maximum(share, bursts) * spare)
     return sizes, np.where(sizes < full, sizes // 4, NEVER)
 
 
-def grow(arrays: dict[str, Any], most: int) -> None:
+def grow(arrays: dict[str, Any], maximum: int) -> None:
     """Double the packets if they are crowded, and the rings of crowded ports; nothing else moves.
 
     Parameters
@@ -143,9 +143,9 @@ def grow(arrays: dict[str, Any], most: int) -> None:
     counters[CROWDED] = 0
     if counters[USED] > counters[ALARM]:
         old = len(arrays["packet"])
-        size = min(2 * old, most)
+        size = min(2 * old, maximum)
         spare = max(old - int(counters[ALARM]), int(size * SPARE))
-        counters[ALARM] = size - spare if size < most else NEVER
+        counters[ALARM] = size - spare if size < maximum else NEVER
         for name in ("packet", "sent_at", "block", "ranked", "trimmed", "telemetry"):
             if len(arrays[name]) == old:
                 arrays[name] = _longer(arrays[name], size)
@@ -160,16 +160,16 @@ def grow(arrays: dict[str, Any], most: int) -> None:
         ring, at = arrays["ring"], len(arrays["ring"])
         arrays["ring"] = _longer(ring, at + size * len(rows))
         for k, row in enumerate(rows):
-            kept = ring[port["ring"] + k * old + (row & (old - 1))]
-            arrays["ring"][at + k * size + (row & (size - 1))] = kept
+            values = ring[port["ring"] + k * old + (row & (old - 1))]
+            arrays["ring"][at + k * size + (row & (size - 1))] = values
         port["ring"], port["ring_mask"], port["alarm"] = at, size - 1, size // 4
 
 
 def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
     """Return an array with further rows."""
-    found = aligned(size * math.prod(array.shape[1:]), array.dtype).reshape(size, *array.shape[1:])
-    found[: len(array)] = array
-    return found
+    longer = aligned(size * math.prod(array.shape[1:]), array.dtype).reshape(size, *array.shape[1:])
+    longer[: len(array)] = array
+    return longer
 
 
 @dataclass
@@ -179,46 +179,46 @@ class Layout:
     Attributes
     ----------
     arrays
-        The arrays by their names in the kernel, and ``first_windows``: those of flows that do not start.
+        The arrays by their names in the kernel, and ``first_windows``, which has the windows of flows that do not start.
     ahead
         Length of a window, s.
-    most
+    max_elements
         Number of packets that are enough for the plan.
     """
 
     arrays: dict[str, Any]
     ahead: float
-    most: int
+    max_elements: int
 
 
 def further_layout(plan: PacketPlan, options: tuple[Any, ...], make: Callable[[], Layout]) -> Layout:
-    """Return what ``make`` does, or a copy of it, where a run before differed in its seed and its starts alone.
+    """Return the result of ``make``, or a copy of it if an earlier run differed in its seed and its starts alone.
 
-    A second run of a kind keeps its layout with the scenario, later ones copy it.
+    A second run of a kind stores its layout with the scenario, later runs copy it.
 
     Parameters
     ----------
     plan
         Of the run.
     options
-        What ``make`` depends on besides the plan.
+        Further values on which the layout depends.
     make
         Returns the layout, in which nothing depends on the seed, the phases and the starts.
     """
     if len(plan.hops.port) > MOST_COPIED_HOPS or _has_seeds(plan):
         return make()
-    kept = plan.scenario.derived
-    own = plan.end, plan.sample, plan.jitter, plan.faults, plan.watchdogs
-    key = plan.ports, *own, *_options_of(plan.method), *options
-    before, pattern = kept.get(KEY, (None, None))
+    derived = plan.scenario.derived
+    times = plan.end, plan.sample, plan.jitter, plan.faults, plan.watchdogs
+    key = plan.ports, *times, *_options_of(plan.method), *options
+    before, pattern = derived.get(KEY, (None, None))
     if before is None or before[0] is not plan.ports or before[1:] != key[1:]:
-        kept[KEY] = key, None
+        derived[KEY] = key, None
         return make()
     if pattern is None:
         pattern = _pattern_of(make())
-        kept[KEY] = key, pattern
-    found: Layout = pattern.copied()
-    return found
+        derived[KEY] = key, pattern
+    layout: Layout = pattern.copy()
+    return layout
 
 
 class _Pattern(NamedTuple):
@@ -226,7 +226,7 @@ class _Pattern(NamedTuple):
 
     Attributes
     ----------
-    ahead, most
+    ahead, max_elements
         As of `Layout`.
     shared
         Arrays that all runs share.
@@ -234,27 +234,27 @@ class _Pattern(NamedTuple):
         Number and type of the rows of arrays without values.
     bytes
         All other arrays, one after the other, each of which begins with a cache line.
-    places
+    views
         Their shapes, types and first bytes.
     """
 
     ahead: float
-    most: int
+    max_elements: int
     shared: dict[str, Any]
     without_values: dict[str, tuple[Any, Any]]
     bytes: NDArray[np.uint8]
-    places: dict[str, tuple[Any, Any, int]]
+    views: dict[str, tuple[Any, Any, int]]
 
-    def copied(self) -> Layout:
+    def copy(self) -> Layout:
         """Return the layout of a run."""
-        own = aligned(len(self.bytes), np.uint8)
-        own[:] = self.bytes
-        found = self.shared | {
-            name: np.ndarray(shape, kind, own, at) for name, (shape, kind, at) in self.places.items()
+        block = aligned(len(self.bytes), np.uint8)
+        block[:] = self.bytes
+        arrays = self.shared | {
+            name: np.ndarray(shape, kind, block, at) for name, (shape, kind, at) in self.views.items()
         }
         for name, (shape, kind) in self.without_values.items():
-            found[name] = aligned(shape[0], kind) if len(shape) == 1 else np.empty(shape, kind)
-        return Layout(found, self.ahead, self.most)
+            arrays[name] = aligned(shape[0], kind) if len(shape) == 1 else np.empty(shape, kind)
+        return Layout(arrays, self.ahead, self.max_elements)
 
 
 def _pattern_of(layout: Layout) -> _Pattern:
@@ -262,19 +262,19 @@ def _pattern_of(layout: Layout) -> _Pattern:
     arrays = layout.arrays
     others = [name for name in arrays if name not in (*CONSTANT, *WITHOUT_VALUES)]
     lines = [-(-arrays[name].nbytes // LINE) for name in others]
-    ends = LINE * np.cumsum(lines)
-    whole, places = np.zeros(int(ends[-1]), dtype=np.uint8), dict[str, tuple[Any, Any, int]]()
-    for name, end, count in zip(others, ends.tolist(), lines, strict=True):
+    after = LINE * np.cumsum(lines)
+    block, views = np.zeros(int(after[-1]), dtype=np.uint8), dict[str, tuple[Any, Any, int]]()
+    for name, end, count in zip(others, after.tolist(), lines, strict=True):
         array, at = arrays[name], end - LINE * count
-        places[name] = array.shape, array.dtype, at
-        whole[at : at + array.nbytes] = array.view(np.uint8).ravel() if array.size else 0
+        views[name] = array.shape, array.dtype, at
+        block[at : at + array.nbytes] = array.view(np.uint8).ravel() if array.size else 0
     empty = {name: (arrays[name].shape, arrays[name].dtype) for name in WITHOUT_VALUES}
     shared = {name: arrays[name] for name in CONSTANT}
-    return _Pattern(layout.ahead, layout.most, shared, empty, whole, places)
+    return _Pattern(layout.ahead, layout.max_elements, shared, empty, block, views)
 
 
 def _has_seeds(plan: PacketPlan) -> bool:
-    """Return whether more in the arrays than what is set at the start of a run depends on its seed and starts."""
+    """Return whether arrays depend on the seed and starts of a run beyond the values set at its start."""
     return (
         plan.spraying is not None
         or plan.has(SwitchProgram)
@@ -286,4 +286,4 @@ def _has_seeds(plan: PacketPlan) -> bool:
 
 def _options_of(method: Any) -> tuple[Any, ...]:
     """Return the options of a method on which a layout depends."""
-    return tuple(getattr(method, each.name) for each in dataclasses.fields(method) if each.name not in OF_SEED)
+    return tuple(getattr(method, field.name) for field in dataclasses.fields(method) if field.name not in OF_SEED)

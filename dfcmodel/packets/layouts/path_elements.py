@@ -53,18 +53,18 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
     path, steps = plan.path, list[Any]()
     element = np.zeros(len(path.elements), ELEMENT)
     element["period"] = math.inf
-    for row, given in zip(element, path.elements, strict=True):
-        _write(row, given)
-        if isinstance(given, (DelayTrace, RateTrace)):
-            values = np.array(given.delays if isinstance(given, DelayTrace) else given.rates)
-            if isinstance(given, RateTrace):
-                n = plan.scenario.link_table.names.index(given.link)
+    for row, it in zip(element, path.elements, strict=True):
+        _write(row, it)
+        if isinstance(it, (DelayTrace, RateTrace)):
+            values = np.array(it.delays if isinstance(it, DelayTrace) else it.rates)
+            if isinstance(it, RateTrace):
+                n = plan.scenario.link_table.names.index(it.link)
                 values = values / plan.scenario.links[n].rate
-            row["row"], row["rows"], row["period"] = len(steps), len(given.times), given.period
-            steps += list(zip(given.times, values.tolist(), strict=True))
-    ends = len(path.chains)  # the last place ends a chain: that of hops without elements
-    chain_of = np.full(hops, ends, dtype=np.int64)
-    chain_of[plan.hops.row] = np.where(path.first >= 0, path.first, ends)
+            row["row"], row["rows"], row["period"] = len(steps), len(it.times), it.period
+            steps += list(zip(it.times, values.tolist(), strict=True))
+    last = len(path.chains)  # the last place ends a chain: that of hops without elements
+    chain_of = np.full(hops, last, dtype=np.int64)
+    chain_of[plan.hops.row] = np.where(path.first >= 0, path.first, last)
     rated = np.flatnonzero(path.rates >= 0)
     port_rows["faults"][rated] |= VARIES
     port_rows["plain"][:-1][path.at_ports(plan.hops.port)] = HAS_ELEMENTS
@@ -77,29 +77,29 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
     }
 
 
-def _write(row: Any, given: PathElement) -> None:
+def _write(row: Any, element: PathElement) -> None:
     """Write the kind and the parameters of an element."""
-    row["in_order"] = int(getattr(given, "in_order", False))
+    row["in_order"] = int(getattr(element, "in_order", False))
     row["last"] = -math.inf
-    if isinstance(given, Jitter):
-        row["kind"] = CONSTANT if given.distribution == "constant" else UNIFORM
-        row["first"] = given.bound
-    elif isinstance(given, DelayTrace):
+    if isinstance(element, Jitter):
+        row["kind"] = CONSTANT if element.distribution == "constant" else UNIFORM
+        row["first"] = element.bound
+    elif isinstance(element, DelayTrace):
         row["kind"] = DELAYS
-    elif isinstance(given, Reordering):
-        row["kind"], row["first"], row["second"] = OVERTAKEN, given.p, given.delay
-    elif isinstance(given, Aggregation):
-        row["kind"], row["second"] = BATCH, given.hold
-        row["first"] = given.count or 0
-        if given.interval is not None:
-            row["kind"], row["first"], row["in_order"] = SLOTS, given.interval, 1
-    elif isinstance(given, Policer):
-        row["kind"], row["first"], row["second"] = TOKENS, given.rate, given.burst
-        row["state"], row["last"] = given.burst, 0.0
-    elif isinstance(given, BurstLoss):
-        row["kind"], row["first"], row["second"] = STATES, given.to_bad, given.to_good
-        row["third"], row["fourth"] = given.loss_bad, given.loss_good
-    elif isinstance(given, PeriodicLoss):
-        row["kind"], row["first"] = PERIODIC, given.every
+    elif isinstance(element, Reordering):
+        row["kind"], row["first"], row["second"] = OVERTAKEN, element.p, element.delay
+    elif isinstance(element, Aggregation):
+        row["kind"], row["second"] = BATCH, element.hold
+        row["first"] = element.count or 0
+        if element.interval is not None:
+            row["kind"], row["first"], row["in_order"] = SLOTS, element.interval, 1
+    elif isinstance(element, Policer):
+        row["kind"], row["first"], row["second"] = TOKENS, element.rate, element.burst
+        row["state"], row["last"] = element.burst, 0.0
+    elif isinstance(element, BurstLoss):
+        row["kind"], row["first"], row["second"] = STATES, element.to_bad, element.to_good
+        row["third"], row["fourth"] = element.loss_bad, element.loss_good
+    elif isinstance(element, PeriodicLoss):
+        row["kind"], row["first"] = PERIODIC, element.every
     else:
         row["last"] = 0.0

@@ -69,7 +69,7 @@ def lay_out_programs(plan: PacketPlan, packets: int, hops: int) -> dict[str, Any
     """Return the kernel's arrays of programs that some program needs, for numbers of packets and rows of hops."""
     ports = plan.under(SwitchProgram)
     signatures = program_signatures(plan)
-    program, own = np.zeros(len(plan.ports), PROGRAM), np.zeros(hops, OWN)
+    program, states = np.zeros(len(plan.ports), PROGRAM), np.zeros(hops, OWN)
     program["heads"] = program["tails"] = -1
     program["height_bits"] = FIRST_HEIGHT_BITS
     port_of_row = np.zeros(hops, dtype=np.int64)
@@ -98,11 +98,11 @@ def lay_out_programs(plan: PacketPlan, packets: int, hops: int) -> dict[str, Any
         queues.append(np.zeros(row["queues"], QUEUE))
         queues[-1]["state"][:, :of_queue] = state[first_of_queue:first_of_flow]
         if of_flow:
-            own["state"][port_of_row == p, :of_flow] = state[first_of_flow:]
+            states["state"][port_of_row == p, :of_flow] = state[first_of_flow:]
     for name, values in (("priority", plan.priorities), ("size", plan.all_packets + plan.opening)):
-        own[name][rows] = values[table.flow]
-    own["hash"][rows] = flow_hash(plan.seeds[table.port], table.flow, table.is_ack)
-    arrays: dict[str, Any] = {"program": program, "own": own}
+        states[name][rows] = values[table.flow]
+    states["hash"][rows] = flow_hash(plan.seeds[table.port], table.flow, table.is_ack)
+    arrays: dict[str, Any] = {"program": program, "own": states}
     if program["levels"].any():
         arrays["ranked"] = np.zeros(packets, RANKED)
     if any(map(len, queues)):
@@ -110,7 +110,7 @@ def lay_out_programs(plan: PacketPlan, packets: int, hops: int) -> dict[str, Any
     if (program["trim"][ports] >= 0).any():
         arrays["trimmed"] = np.zeros(packets, dtype=np.int32)
     positions, records = plan.telemetry
-    own["place"][rows] = positions
+    states["place"][rows] = positions
     if records.any():
         arrays["telemetry"] = np.zeros((packets, int(records.max()), 1 + MOST_TELEMETRY))
     return arrays

@@ -23,41 +23,41 @@ def lay_out_routing(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
     """
     for p, together in plan.routing.items():
         arrays["port"]["mate"][p] = (*together, *together)[together.index(p) + 1]
-    found: dict[str, Any] = {}
+    rows: dict[str, Any] = {}
     if plan.choices:
-        found |= _choices(plan, len(arrays["hop"]))
+        rows |= _choices(plan, len(arrays["hop"]))
     if any(plan.outages):
-        found |= _failures(plan)
+        rows |= _failures(plan)
     if plan.spraying is not None and plan.spraying.rerouting is not None:
-        found |= _epochs(plan.spraying, plan.spraying.rerouting, arrays["flow"])
-    return found
+        rows |= _epochs(plan.spraying, plan.spraying.rerouting, arrays["flow"])
+    return rows
 
 
 def _choices(plan: PacketPlan, hops: int) -> dict[str, Any]:
     choice = np.zeros((hops, 2), dtype=np.int32)
     candidates: list[int] = []
     for row, others in plan.choices.items():
-        ends = others == (EXPIRES,)
-        choice[row] = len(candidates), EXPIRES if ends else len(others)
-        candidates += () if ends else others
+        expires = others == (EXPIRES,)
+        choice[row] = len(candidates), EXPIRES if expires else len(others)
+        candidates += () if expires else others
     return {"choice": choice, "candidates": np.array(candidates, dtype=np.int32)}
 
 
 def _failures(plan: PacketPlan) -> dict[str, Any]:
     counts = np.array([len(times) for times in plan.outages], dtype=np.int64)
     down = np.array([time for times in plan.outages for time in times])
-    ends = np.cumsum(counts)
-    rows = np.transpose([ends - counts, ends])
+    after = np.cumsum(counts)
+    rows = np.transpose([after - counts, after])
     return {"down": down, "downs": np.ascontiguousarray(rows)}
 
 
-def _epochs(spraying: Spraying, given: Rerouting, flow: Any) -> dict[str, Any]:
+def _epochs(spraying: Spraying, rerouting: Rerouting, flow: Any) -> dict[str, Any]:
     lenders = spraying.lenders
-    routes = np.zeros((len(flow), len(given.times) + 1, 2), dtype=np.int32)
+    routes = np.zeros((len(flow), len(rerouting.times) + 1, 2), dtype=np.int32)
     turns: list[int] = []
-    for f, epochs in enumerate(given.turns):
+    for f, epochs in enumerate(rerouting.turns):
         for n, paths in enumerate(epochs):
             routes[lenders + f, n] = len(turns), len(paths)
             turns += paths
     flow["drawn"][spraying.count > 0] += BY_EPOCH
-    return {"epochs": given.times, "routes": routes, "turns": np.array(turns, dtype=np.int32)}
+    return {"epochs": rerouting.times, "routes": routes, "turns": np.array(turns, dtype=np.int32)}

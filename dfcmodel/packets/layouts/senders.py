@@ -56,7 +56,7 @@ REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 
 
 class Senders(NamedTuple):
-    """What `lay_out_flows` returns.
+    """Rows of flows and of their rules, as `lay_out_flows` returns them.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Senders(NamedTuple):
     bits
         Bit maps.
     sent
-        Number of records of what is in flight.
+        Number of records of packets in flight.
     windows
         Congestion windows of the flows that do not start, packets, as in `PacketPlan.idle`.
     """
@@ -78,32 +78,32 @@ class Senders(NamedTuple):
 
 
 def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Senders:
-    """Return the rows of the flows, of their rules, the bit maps, and the number of records of what is in flight."""
-    table, own = plan.scenario.table, plan.active
+    """Return the rows of the flows, of their rules, the bit maps, and the number of records of packets in flight."""
+    table, active = plan.scenario.table, plan.active
     has_window, has_rate = table.of_kind(WindowRule).any(), table.of_kind(RateRule).any()
     flow, rule, windows = _rows_of_flows(plan, signatures, bool(has_window), bool(has_rate))
     way = plan.end_rows.first
     for name, rows in zip(("way", "turn", "end"), plan.end_rows, strict=True):
-        flow[name][own] = rows[own]
+        flow[name][active] = rows[active]
     if plan.spraying is not None:
-        given = plan.spraying
-        flow["paths"], flow["lent"] = given.count, way[given.first]
+        spraying = plan.spraying
+        flow["paths"], flow["lent"] = spraying.count, way[spraying.first]
         hops = plan.end_rows.sender + 1 - way
-        flow["stride"] = np.where(given.count > 0, hops[given.first], 0)
-        flow["next_path"], flow["drawn"] = given.begins, plan.method.spraying == "random"
-    rules = [each for each in table.columns["source"].values if isinstance(each, RateRule)]
+        flow["stride"] = np.where(spraying.count > 0, hops[spraying.first], 0)
+        flow["next_path"], flow["drawn"] = spraying.begins, plan.method.spraying == "random"
+    rules = [source for source in table.columns["source"].values if isinstance(source, RateRule)]
     if any(sees_telemetry(type(rule)) for rule in rules):
-        told = table.each("source", lambda source: sees_telemetry(type(source)))
-        flow["reports"] = np.where(told, plan.telemetry[1], 0)
-    again = flow["repair"][own] == SELECTIVE
+        follows = table.each("source", lambda source: sees_telemetry(type(source)))
+        flow["reports"] = np.where(follows, plan.telemetry[1], 0)
+    again = flow["repair"][active] == SELECTIVE
     if not has_window and not again.any():
         return Senders(flow, rule, np.zeros(1, dtype=np.uint8), 0, windows)
-    flow["delayed"][own] = plan.delays_acks[own]
-    window = table.of_kind(WindowRule)[own]
-    maps = np.where(again, 4, 1 + flow["selective"][own])
+    flow["delayed"][active] = plan.delays_acks[active]
+    window = table.of_kind(WindowRule)[active]
+    maps = np.where(again, 4, 1 + flow["selective"][active])
     window = window | again
-    count = np.where(window, np.maximum(1, (flow["bit_mask"][own] + 1) >> 3) * maps, 0)
-    flow["bits"][own] = np.where(window, np.cumsum(count) - count, 0)
+    count = np.where(window, np.maximum(1, (flow["bit_mask"][active] + 1) >> 3) * maps, 0)
+    flow["bits"][active] = np.where(window, np.cumsum(count) - count, 0)
     bits = np.zeros(int(count.sum()) + 1, dtype=np.uint8)
     masks = rule["sent_mask"]
     if not masks.any():
@@ -116,7 +116,7 @@ def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Se
 def _rows_of_flows(
     plan: PacketPlan, signatures: tuple[RuleSignature, ...], has_window: bool, has_rate: bool
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
-    """Return the rows of the flows and of their rules, without what follows from the routes and starts, and the windows of idle flows."""
+    """Return the rows of the flows and of their rules, except for fields of routes and starts, and the windows of idle flows."""
     scenario, table = plan.scenario, plan.scenario.table
     rtts = line_rates = np.zeros(len(table))
     if has_window:
@@ -125,13 +125,13 @@ def _rows_of_flows(
         rates = scenario.by_link(lambda link: link.rate)
         line_rates = np.where(table.of_kind(RateRule), rates[scenario.routes.first], 0.0)
     repairs = [
-        encoded(given).whole()
-        for given in (plan.recoveries, plan.repairs)
-        if not isinstance(given, Column)  # which follows from the source
+        encoded(repairs_of).whole()
+        for repairs_of in (plan.recoveries, plan.repairs)
+        if not isinstance(repairs_of, Column)  # which follows from the source
     ]
     # flows that differ in their routes and starts alone have the same row
-    options = [each.name for each in OPTIONS if each.name not in APART]
-    numbers = [each for each, has in ((rtts, has_window), (line_rates, has_rate)) if has]
+    options = [option.name for option in OPTIONS if option.name not in APART]
+    numbers = [option for option, has in ((rtts, has_window), (line_rates, has_rate)) if has]
     first, group = table.alike(*options, *numbers, *repairs)
     kinds = _copies(_first_row(plan.method.is_ns2), np.zeros(len(first), dtype=np.int64))
     of_rule, of_arrivals = np.zeros(len(first), RULE), np.zeros(len(first), RULE)
@@ -143,25 +143,25 @@ def _rows_of_flows(
             _set_arrivals(plan, f, signatures, (kinds[n], of_arrivals[n : n + 1]))
     windows = np.where(kinds["recovery"] >= 0, kinds["cwnd"], 0.0)[group[plan.idle]]
     if len(windows):
-        flow, whole = np.zeros(len(group), FLOW), _bytes_of(FLOW)
-        flow.view(whole)[plan.active] = kinds.view(whole)[group[plan.active]]
+        flow, bytes_type = np.zeros(len(group), FLOW), _bytes_of(FLOW)
+        flow.view(bytes_type)[plan.active] = kinds.view(bytes_type)[group[plan.active]]
         group = np.where(plan.idle, len(kinds), group)
     else:
         flow = _copies(kinds, group)
     ruled = np.flatnonzero(np.append(kinds["rule"] == 0, False)[group])
     rule = _copies(of_rule, group[ruled]) if len(ruled) else np.zeros(1, RULE)
     flow["rule"][ruled] = np.arange(len(ruled))
-    asked = np.append(kinds["onoff"] == CALLED, False)[group]
-    if not asked.any():
+    calls = np.append(kinds["onoff"] == CALLED, False)[group]
+    if not calls.any():
         return flow, rule, windows
-    flow["source"][asked] = flow["rule"][asked]
-    called = np.flatnonzero(asked & (flow["supply"] == GROWING))
+    flow["source"][calls] = flow["rule"][calls]
+    called = np.flatnonzero(calls & (flow["supply"] == GROWING))
     flow["source"][called] = len(rule) + np.arange(len(called))
     return flow, np.concatenate([rule, _copies(of_arrivals, group[called])]), windows
 
 
 def _copies(rows: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
-    """Return copies of some rows, whole and not field by field."""
+    """Return copies of chosen rows, not field by field."""
     return rows.view(_bytes_of(rows.dtype))[which].view(rows.dtype)
 
 
@@ -173,7 +173,7 @@ def _bytes_of(kind: np.dtype[Any]) -> np.dtype[Any]:
 
 @functools.cache
 def _first_row(ns2: bool) -> NDArray[Any]:
-    """Return what the rows of all flows have at first, one row, read-only."""
+    """Return the first values of the rows of all flows, one row, read-only."""
     row = np.zeros(1, FLOW)
     for name, value in (("timed", -1), ("hole", -1), ("beyond", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
@@ -195,16 +195,16 @@ def _set_row(
     path: tuple[float, float],
     rows: tuple[Any, Any],
 ) -> None:
-    """Set the rows of a flow and of its rule, without its route, its start and its places in other arrays.
+    """Set the rows of a flow and of its rule, without its route, its start and its indices in other arrays.
 
     ``path`` is its round-trip time in s and the rate of its first link in packets/s.
     """
-    ns2, given = plan.method.is_ns2, plan.scenario.flows[f]
+    ns2, spec = plan.method.is_ns2, plan.scenario.flows[f]
     (rtt, line_rate), row = path, rows[0]
-    row["most"] = given.max_window
-    source: Any = given.source
+    row["most"] = spec.max_window
+    source: Any = spec.source
     opening = int(plan.opening[f])
-    row["opening"], row["size"] = opening, min(given.size + opening, ENDLESS)
+    row["opening"], row["size"] = opening, min(spec.size + opening, ENDLESS)
     if isinstance(source, WindowRule):
         row["kind"] = signatures.index(signature_of(source))
         recovery = recovery_named(plan.recoveries[f])
@@ -213,29 +213,29 @@ def _set_row(
         if recovery.own:
             row["own"][: len(recovery.own)] = recovery.own
         row["accurate"] = answers_marks(type(source))
-        row["bit_mask"] = _places(given) - 1
-        row["quick"] = bool(given.handshake) + (given.quick_acks or 0)
-        begin = first_state(given, rtt)
-        if given.delayed_acks == STACK_COUNTS:
+        row["bit_mask"] = _map_bits(spec) - 1
+        row["quick"] = bool(spec.handshake) + (spec.quick_acks or 0)
+        begin = first_state(spec, rtt)
+        if spec.delayed_acks == STACK_COUNTS:
             per_ack = IN_SLOW_START if source.counts_in_slow_start else 0
             row["counted"] = COUNTED if source.counts_packets else per_ack
         if ns2:
-            begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
+            begin = begin._replace(cwnd=1.0, ssthresh=float(int(spec.max_window)))
         _set_numbers(rows, source, begin)
         if plan.is_paced[f]:
             row["paced"], (row["pace_start"], row["pace_after"]) = 1, plan.paces(f)
-        if math.isfinite(given.idle):
-            row["onoff"] = RANDOM if given.random_idle else REGULAR
-            row["on"], row["off"] = given.size, given.idle
+        if math.isfinite(spec.idle):
+            row["onoff"] = RANDOM if spec.random_idle else REGULAR
+            row["on"], row["off"] = spec.size, spec.idle
         if isinstance(source, DeliveryRule):
             row["samples"], row["not_ect"] = 1, not row["accurate"]
         row["by_time"] = recovery.by_time
         in_segments = row["paced"] if row["samples"] else recovery.by_time
-        row["segments"] = bool(given.segments and in_segments)
+        row["segments"] = bool(spec.segments and in_segments)
         if row["samples"] or recovery.by_time:
-            row["listed"], rows[1]["sent_mask"] = 1, 4 * _places(given) - 1
-        if given.handshake:
-            _set_handshake(row, given)
+            row["listed"], rows[1]["sent_mask"] = 1, 4 * _map_bits(spec) - 1
+        if spec.handshake:
+            _set_handshake(row, spec)
     elif isinstance(source, RateRule):
         row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["recovery"], row["accurate"] = RATED, 1
@@ -259,55 +259,55 @@ def _set_row(
 
 def _set_arrivals(plan: PacketPlan, f: int, signatures: tuple[RuleSignature, ...], rows: tuple[Any, Any]) -> None:
     """Let the data of a flow arrive; ``rows`` are that of the flow and that of its arrival process."""
-    given, row = plan.scenario.flows[f], rows[0]
-    if given.arrivals is None:
+    spec, row = plan.scenario.flows[f], rows[0]
+    if spec.arrivals is None:
         return
     row["on"], row["size"] = row["size"], row["opening"]
     row["supply"], row["clocked"] = GROWING, -1.0
-    if isinstance(given.arrivals, Replay):
+    if isinstance(spec.arrivals, Replay):
         row["onoff"] = REPLAYED
         return
     row["onoff"] = CALLED
-    row["source_kind"] = signatures.index(signature_of(given.arrivals))  # type: ignore[arg-type]
-    write_numbers(rows[1], given.arrivals, given.arrivals.State())
+    row["source_kind"] = signatures.index(signature_of(spec.arrivals))  # type: ignore[arg-type]
+    write_numbers(rows[1], spec.arrivals, spec.arrivals.State())
 
 
-def _set_handshake(row: Any, given: Flow) -> None:
+def _set_handshake(row: Any, spec: Flow) -> None:
     """Let a flow begin with a SYN, which is not ECN-capable (RFC 3168, 6.1.1) except of DCTCP (RFC 8257, 3.5)."""
     row["syn"] = row["connecting"] = 1
-    row["announced"], row["most"] = given.max_window, 1.0
+    row["announced"], row["most"] = spec.max_window, 1.0
     row["not_ect"] = not row["accurate"]
-    if math.isfinite(given.all_packets):
+    if math.isfinite(spec.all_packets):
         row["fin"] = row["size"] - 1
 
 
-def _places(flow: Flow) -> int:
+def _map_bits(flow: Flow) -> int:
     """Return the bits of a map of the packets of a window, a power of 2."""
     return int(1 << math.ceil(math.log2(8 + 2 * flow.max_window)))
 
 
 def _set_repair(row: Any, plan: PacketPlan, f: int) -> None:
     """Write how a flow at the rate of a rule repairs losses."""
-    given = plan.repairs[f]
-    if isinstance(given, str):
-        row["repair"] = REPAIR[given]
+    repair = plan.repairs[f]
+    if isinstance(repair, str):
+        row["repair"] = REPAIR[repair]
         return
-    row["repair"], row["bit_mask"] = SELECTIVE, _places(plan.scenario.flows[f]) - 1
-    low, high = given.timeouts(plan.scenario.min_rto)
-    row["own"][:3], row["own"][4] = (low, high, given.few), given.reordering
+    row["repair"], row["bit_mask"] = SELECTIVE, _map_bits(plan.scenario.flows[f]) - 1
+    low, high = repair.timeouts(plan.scenario.min_rto)
+    row["own"][:3], row["own"][4] = (low, high, repair.few), repair.reordering
 
 
 def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:
     """Write the first state of a rule and its parameters into its record and the flow's, one after the other."""
-    row, own = rows
-    write_numbers(own, rule, begin)
-    row["rule"], row["cwnd"], row["ssthresh"] = 0, own["cwnd"][0], own["ssthresh"][0]
+    row, record = rows
+    write_numbers(record, rule, begin)
+    row["rule"], row["cwnd"], row["ssthresh"] = 0, record["cwnd"][0], record["ssthresh"][0]
 
 
-def write_numbers(own: Any, rule: Any, begin: Any) -> None:
+def write_numbers(record: Any, rule: Any, begin: Any) -> None:
     """Write the first state of a rule and its parameters into its record."""
     values = list(numbers_of(rule).values())
-    numbers = own.view(np.float64)  # from ``cwnd``, its first field, on
+    numbers = record.view(np.float64)  # from ``cwnd``, its first field, on
     numbers[: len(begin)] = begin
     first = parameters_at(type(rule))
     numbers[first : first + len(values)] = values
@@ -315,27 +315,27 @@ def write_numbers(own: Any, rule: Any, begin: Any) -> None:
 
 def lay_out_arrivals(plan: PacketPlan, flow: NDArray[Any]) -> NDArray[np.float64]:
     """Set the rows of the traces that are replayed; return them: times in s and packets, (N, 2)."""
-    place: dict[Replay, tuple[int, int]] = {}
-    found, rows = [np.empty((0, 2))], 0
+    index: dict[Replay, tuple[int, int]] = {}
+    batches, rows = [np.empty((0, 2))], 0
     if not (flow["onoff"] == REPLAYED).any():
-        return found[0]
+        return batches[0]
     columns = [plan.scenario.table.columns[name] for name in ("source", "arrivals")]
-    for source in dict.fromkeys(each for column in columns for each in column.values):
+    for source in dict.fromkeys(value for column in columns for value in column.values):
         if isinstance(source, Replay):
-            found.append(source.batches)
-            place[source] = rows, rows + len(found[-1])
-            rows += len(found[-1])
-    ends = sum(column.map(lambda each: place.get(each, (0, 0))).array() for column in columns)
-    flow["row"], flow["row_end"] = np.transpose(ends)
-    return np.concatenate(found)
+            batches.append(source.batches)
+            index[source] = rows, rows + len(batches[-1])
+            rows += len(batches[-1])
+    spans = sum(column.map(lambda value: index.get(value, (0, 0))).array() for column in columns)
+    flow["row"], flow["row_end"] = np.transpose(spans)
+    return np.concatenate(batches)
 
 
 def begin_flows(plan: PacketPlan, arrays: dict[str, Any]) -> None:
     """Set when flows start, and the phases of their ticks."""
-    flow, own = arrays["flow"], plan.active
-    flow["phase"][own] = plan.phases[own]
+    flow, active = arrays["flow"], plan.active
+    flow["phase"][active] = plan.phases[active]
     due = np.where(plan.scenario.table.of_kind(WindowRule), plan.starts, -1.0)
-    flow["due"][own] = due[own]
+    flow["due"][active] = due[active]
 
 
 def starts_of(plan: PacketPlan, home: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:

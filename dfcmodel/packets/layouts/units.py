@@ -17,7 +17,7 @@ from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED
 from dfcmodel.packets.kernel.codes import WAKE
 from dfcmodel.packets.kernel.layout import FAILS, LOSES, PORT, REPEATS
 from dfcmodel.packets.kernel.queues.managers import ALL_LANES
-from dfcmodel.packets.layouts.memory import aligned, first_places, outstanding
+from dfcmodel.packets.layouts.memory import aligned, first_ring_sizes, outstanding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -338,7 +338,7 @@ def lay_out_units(
     ports = port_rows[:P]
     max_queued = plan.share("filled", lambda: np.minimum(plan.max_queued, outstanding(plan)))
     _check_times(plan, max_queued)
-    sizes, alarms = first_places(
+    sizes, alarms = first_ring_sizes(
         np.where(plan.with_lanes, 0, max_queued), np.bincount(plan.hops.port, minlength=P), spare
     )
     spans = np.where(plan.cells > 0, 2, 1) * sizes  # behind the times the bytes of packets

@@ -20,27 +20,29 @@ __all__ = ["lay_out_watchdogs", "polls_of"]
 
 
 def lay_out_watchdogs(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return the watchdogs of a plan, one that never drops for each port at which packets are routed, and rows for the storms that they declare; ports with watchdogs name the first one.
+    """Return the watchdogs of a plan, and rows for the storms that they declare; ports with watchdogs name the first one.
 
-    The number of storms is bounded: each takes the intervals that declare it and those that end it. The last row is
+    Each port at which packets are routed has a watchdog that never drops.
+
+    The number of storms is bounded: each takes the intervals that declare it and the intervals that end it. The last row is
     for storms after the end of the run.
     """
     plain = arrays["port"]["plain"]
-    found = np.zeros(len(plan.watchdogs) + len(plan.routing), WATCHDOG)
+    rows = np.zeros(len(plan.watchdogs) + len(plan.routing), WATCHDOG)
     lanes = class_lanes(plan, arrays["hop"], arrays["lane"]) if plan.watchdogs else {}
     storms = 1
     for g, p in enumerate(sorted(plan.routing), len(plan.watchdogs)):
-        found[g]["port"], found[g]["lane"], found[g]["next"] = p, ALL_LANES, -1
+        rows[g]["port"], rows[g]["lane"], rows[g]["next"] = p, ALL_LANES, -1
         plain[p] = -1 - g
     for g, dog in enumerate(plan.watchdogs):
         lane = lanes.get((dog.port, dog.priority), -1)
-        found[g] = (
+        rows[g] = (
             dog.first, dog.period, dog.min_paused, 0.0, 0.0, 0, dog.port, lane, -1 - min(plain[dog.port], 0),
             dog.bad_polls, dog.good_polls, 0, 0, 0, 0,
         )  # fmt: skip
         plain[dog.port] = -1 - g
         storms += int(plan.end / dog.period) // (dog.bad_polls + dog.good_polls) + 2
-    return {"watchdog": found, "detected": np.zeros(storms, STORM)}
+    return {"watchdog": rows, "detected": np.zeros(storms, STORM)}
 
 
 def polls_of(plan: PacketPlan, arrays: dict[str, Any]) -> list[Event]:

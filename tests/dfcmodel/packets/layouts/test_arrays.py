@@ -23,8 +23,8 @@ from dfcmodel.packets.layouts.memory import (
     CONSTANT,
     WITHOUT_VALUES,
     first_elements,
-    first_places,
-    most_elements,
+    first_ring_sizes,
+    max_elements,
     outstanding,
 )
 from dfcmodel.packets.layouts.units import ordered_ports, route_parts, windows
@@ -136,11 +136,11 @@ def test_a_ring_is_filled_in_one_window_before_a_run_begins_again(
 
 
 def test_rings_are_powers_of_two_and_grow_unless_they_are_full() -> None:
-    sizes, alarms = first_places(np.array([0, 5, 100, 1 << 20]), np.ones(4, dtype=int), 1)
+    sizes, alarms = first_ring_sizes(np.array([0, 5, 100, 1 << 20]), np.ones(4, dtype=int), 1)
     assert list(sizes) == [1, 8, 128, 8192]
     assert list(alarms[:3] > 1 << 40) == [True, True, True]
     assert alarms[3] == 2048
-    sizes, _ = first_places(np.array([100, 1 << 20]), np.array([15_000, 15_000]), 1)
+    sizes, _ = first_ring_sizes(np.array([100, 1 << 20]), np.array([15_000, 15_000]), 1)
     assert list(sizes) == [128, 1 << 15]  # two packets of each flow at once, where there is room
 
 
@@ -163,7 +163,7 @@ def test_elements_grow_up_to_what_links_and_windows_hold(one_link) -> None:
     plan = plan_of(one_link, dfc.Packets(seed=1))
     size, alarm = first_elements(plan, 1, 10**6)
     assert alarm == size // 2 < 2000
-    most = most_elements(plan)
+    most = max_elements(plan)
     assert first_elements(plan, 1 << 40, most)[0] == most
     assert (outstanding(plan) == 4 * one_link.flows[0].max_window).all()
 
