@@ -132,8 +132,8 @@ class PacketRun:
     plan, layout, records
         The plan, the state of the run, and its records.
     addresses
-        Addresses of compiled events by their names in the kernel: of rules, of loss recoveries, of managers, and of switch
-        programs, receiver agents and laws between the ends of links where there are any.
+        Addresses of compiled events by their names in the kernel: of rules, of loss recoveries, of managers, and of
+        switch programs, receiver agents and laws between the ends of links where there are any.
     done
         Samples that have been completed.
     keeps
@@ -321,7 +321,7 @@ class PacketRun:
 
 
 def _first_failed(rows: NDArray[Any]) -> list[tuple[int, Any]]:
-    """Return the first of the programs or laws that returned an invalid value, with its number; none if all values are valid."""
+    """Return the first program or law that returned an invalid value, with its number; [] if all are valid."""
     failed = np.flatnonzero(rows["failed"])
     if not len(failed):
         return []
@@ -365,8 +365,8 @@ def run_engine(plan: PacketPlan) -> Records:
     MemoryError
         When there are more packets in the network than links and windows can hold.
     OverflowError
-        When a flow sends more packets than there are sequence numbers, 2^31 - 2, or its window at the end of a sample is
-        more.
+        When a flow sends more packets than there are sequence numbers, 2^31 - 2, or its window at the end of a sample
+        is more.
     ArithmeticError
         When a window or a rate is not a number.
 
@@ -399,8 +399,8 @@ def with_room(plan: PacketPlan, work: Callable[[PacketRun, int], T | None]) -> T
     plan
         What to run.
     work
-        Called with the run at t = 0 and the factor on the first size of arrays that grow; returns None where `PacketRun.advance`
-        returned False.
+        Called with the run at t = 0 and the factor on the first size of arrays that grow; returns None where
+        `PacketRun.advance` returned False.
     """
     spare = 1
     while True:

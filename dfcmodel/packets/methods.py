@@ -64,9 +64,9 @@ OWN_BY_DELIVERIES = ("prr", "rack", "linux-6.12")
 class Packets(Described):
     """Packet-level simulation: every packet and ACK, with sequence numbers and timers.
 
-    ACKs of 40 bytes, of rate rules of 64, return over the reverse of the flow's path: over the scenario's reverse link if
-    there is one, otherwise over a mirror of the forward link with the same rate, delay and buffer.
-    They are queued there like packets.
+    ACKs of 40 bytes, of rate rules of 64, return over the reverse of the flow's path: over the scenario's reverse link
+    if there is one, otherwise over a mirror of the forward link with the same rate, delay and buffer. They are queued
+    there like packets.
 
     Parameters
     ----------
@@ -79,20 +79,19 @@ class Packets(Described):
         bytes, timers count ticks of 10 ms with a phase per agent, drop-tail queues hold ``buffer -
         1`` packets, or bytes of a `ByteBuffer`, besides the one in transmission, thresholds are whole packets.
     recovery
-        Loss recovery of the senders, for all flows or as a mapping from flow names; None is the default of
-        each window rule. ``"tahoe"``, ``"reno"`` (RFC 5681), ``"newreno"`` (RFC 6582), ``"sack"`` (as ns-2's
-        Sack1: the window is cut at once, and nothing is sent until less than it is in flight), or ``"prr"``:
-        SACK with proportional rate reduction and its slow-start reduction bound (RFC 6937), as Linux sends
-        since 3.2; of ns-3 see the documentation of packets. ``"rack"``: RACK-TLP with that reduction (RFC 8985):
-        losses are found by time, and probes repair losses of a transfer's last packets. ``"linux-6.12"``: RACK-TLP with
-        the reduction of Linux's tcp_input.c, which sends less into a full buffer (cf. RFC 9937). Or a `LossRecovery` of one's own, in the standard
-        convention. Cuts for congestion marks are at once, and rules of
-        deliveries, which set the window in recovery and find losses by time themselves, run with ``"sack"`` under
-        ``"prr"``, ``"rack"`` and ``"linux-6.12"``.
-        Of rate rules ``"go-back-n"``, their default (the receiver takes packets in order alone, and tells of the first
-        one beyond a gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), ``"selective"`` or a
-        `SelectiveRepair` with its timeouts (the receiver keeps packets that come out of order, and missing packets before them are
-        sent again), or ``"none"``. A recovery for all flows applies to the flows that have it.
+        Loss recovery of the senders, for all flows or as a mapping from flow names; None is the default of each window
+        rule. ``"tahoe"``, ``"reno"`` (RFC 5681), ``"newreno"`` (RFC 6582), ``"sack"`` (as ns-2's Sack1: the window is
+        cut at once, and nothing is sent until less than it is in flight), or ``"prr"``: SACK with proportional rate
+        reduction and its slow-start reduction bound (RFC 6937), as Linux sends since 3.2; of ns-3 see the documentation
+        of packets. ``"rack"``: RACK-TLP with that reduction (RFC 8985): losses are found by time, and probes repair
+        losses of a transfer's last packets. ``"linux-6.12"``: RACK-TLP with the reduction of Linux's tcp_input.c, which
+        sends less into a full buffer (cf. RFC 9937). Or a `LossRecovery` of one's own, in the standard convention. Cuts
+        for congestion marks are at once, and rules of deliveries, which set the window in recovery and find losses by
+        time themselves, run with ``"sack"`` under ``"prr"``, ``"rack"`` and ``"linux-6.12"``. Of rate rules
+        ``"go-back-n"``, their default (the receiver takes packets in order alone, and tells of the first one beyond a
+        gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), ``"selective"`` or a
+        `SelectiveRepair` with its timeouts (the receiver keeps packets that come out of order, and missing packets
+        before them are sent again), or ``"none"``. A recovery for all flows applies to the flows that have it.
     phases
         Tick phases of the flows in s, in the flows' order; None: drawn as by ns-2. For
         ``convention="ns2"`` only.
@@ -109,16 +108,19 @@ class Packets(Described):
     retry_delay
         Time to process a frame and the request for it, in s, besides propagation there and back.
     spraying
-        How packets of sprayed flows (``paths`` of `Flow`) choose a path: ``"turns"``, one after the other, from one on that
-        is hashed from the flow's number; ``"random"``: drawn for each packet; ``"least queue"``: in turn, and each switch sends the packet on
-        over the link, among those on paths of the flow, with the fewest packets in its queue and transmission, at ties over that of the turn.
+        How packets of sprayed flows (``paths`` of `Flow`) choose a path: ``"turns"``, one after the other, from one on
+        that is hashed from the flow's number; ``"random"``: drawn for each packet; ``"least queue"``: in turn, and each
+        switch sends the packet on over the link, among those on paths of the flow, with the fewest packets in its queue
+        and transmission, at ties over that of the turn.
     failures
-        When links are down, from and until in s (inf: for ever): a mapping from link names to one pair or several. Packets that a
-        link has begun to send and does not deliver before, or that it sends meanwhile, at its rate, are lost; pause messages are not. The other direction of a
-        cable is another link. Flows with ``host="nic"`` are led by ECMP over shortest paths without these links, sprayed ones over those of
-        their paths that are left; ACKs take a path that does not fail.
+        When links are down, from and until in s (inf: for ever): a mapping from link names to one pair or several.
+        Packets that a link has begun to send and does not deliver before, or that it sends meanwhile, at its rate, are
+        lost; pause messages are not. The other direction of a cable is another link. Flows with ``host="nic"`` are led
+        by ECMP over shortest paths without these links, sprayed ones over those of their paths that are left; ACKs take
+        a path that does not fail.
     reroute_delay
-        How long after a failure or a repair hosts send by the new routes, in s. Packets keep the path that they have begun.
+        How long after a failure or a repair hosts send by the new routes, in s. Packets keep the path that they have
+        begun.
     ack_delay
         For how long, at most, a flow with ``delayed_acks`` delays an ACK, in s, up to 0.5 (RFC 5681, 4.2).
         The default is that of ns-2's ``DelAck``.
@@ -130,8 +132,8 @@ class Packets(Described):
         when it is read a time t after the last, it moves by t / (count_smoothing + t) of its distance to
         the number. 0: whole packets, as they are. Allowed only where a link has DFC.
     max_cpu_time
-        Largest predicted CPU time of a run of `simulate` or `ensemble` in s; ``math.inf``: no limit. None: a run that is
-        predicted to take more than a minute warns before it starts, and one of more than three hours is refused.
+        Largest predicted CPU time of a run of `simulate` or `ensemble` in s; ``math.inf``: no limit. None: a run that
+        is predicted to take more than a minute warns before it starts, and one of more than three hours is refused.
 
     Raises
     ------
@@ -285,7 +287,7 @@ Times = tuple[tuple[float, float], ...]
 
 
 def failures_of(failures: Any) -> dict[str, Times] | None:
-    """Return when each link is down, pairs in order; ValueError for other values than times, or for pairs that overlap."""
+    """Return when each link is down, pairs in order; ValueError for other values, or for pairs that overlap."""
     if failures is None:
         return None
     by_link = {}

@@ -1,4 +1,4 @@
-"""Plan of a packet-level run, common to the engine and its oracle: hops, senders, buffers, pauses, routing and faults."""
+"""Plan of a packet-level run, for the engine and its oracle: hops, senders, buffers, pauses, routing and faults."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Hops(NamedTuple):
 
     @property
     def row(self) -> Integers:
-        """Number of each hop where a receiver has a number too, after the hops of packets, and a sender after the hops of ACKs, (H,)."""
+        """Row of each hop in tables with rows for receivers after hops of packets, and senders after ACKs, (H,)."""
         rows = np.arange(len(self.flow))
         rows += self.is_ack
         rows += 2 * self.flow
@@ -442,8 +442,8 @@ class PacketPlan:
     def turns(self) -> Hops:
         """Hops of a few flows that have every pair of consecutive ports.
 
-        Whatever follows from the ports before and after a hop is that of these flows: times between ports among them, as
-        a port without a queue of its own has one port before it.
+        Whatever follows from the ports before and after a hop is that of these flows: times between ports among them,
+        as a port without a queue of its own has one port before it.
         """
         hops, P = self.hops, len(self.ports)
         if len(hops.port) <= MIN_REDUCED_HOPS:
@@ -514,7 +514,7 @@ class PacketPlan:
         return self.arrival_order(range(SIZES))
 
     def arrival_order(self, classes: Sequence[int]) -> Integers:
-        """Return the order of simultaneous arrivals by the link and size class with which they came, of C classes, (P, C).
+        """Return the order of simultaneous arrivals by the link and the size class with which they came, (P, C).
 
         The longest passage is first, as it was scheduled first; at ties the order of the ports decides.
         """
@@ -646,8 +646,9 @@ class PacketPlan:
     def hosts(self) -> Hosts:
         """Calendar queues of the events of hosts.
 
-        Each interface has a queue of its own, for the senders and receivers of its host too. Flows to one receiver agent
-        share its state: where they answer over several links, all hosts share one queue, in which events are in order.
+        Each interface has a queue of its own, for the senders and receivers of its host too. Flows to one receiver
+        agent share its state: where they answer over several links, all hosts share one queue, in which events are in
+        order.
         """
         hops, interfaces, table = self.hops, self.at_senders, self.scenario.table
         senders = len(interfaces)
@@ -710,7 +711,7 @@ class PacketPlan:
 
     @shared
     def at_senders(self) -> Booleans:
-        """Whether each port is an interface of a host, which has one calendar queue with the senders of the host, (P,)."""
+        """Whether each port is an interface of a host, which shares a calendar queue with its senders, (P,)."""
         return self.by_discipline(lambda rule: isinstance(rule, Interface))
 
     @shared
@@ -948,11 +949,11 @@ class PacketPlan:
 
     @shared
     def choices(self) -> dict[int, tuple[int, ...]]:
-        """Rows of the hops among which a switch chooses, besides that of the key; `EXPIRES` where a time to live is over.
+        """Rows of the hops among which a switch chooses besides the key; `EXPIRES` where a time to live is over.
 
-        A choice is among the links that continue what paths of a flow have in common up to there. Of the paths that go on
-        over a link path k gets that of number k, modulo how many there are: with the first one for all, switches behind
-        would prefer its links at ties.
+        A choice is among the links that continue what paths of a flow have in common up to there. Of the paths that go
+        on over a link path k gets that of number k, modulo how many there are: with the first one for all, switches
+        behind would prefer its links at ties.
         """
         choices: dict[int, tuple[int, ...]] = {}
         table, spraying = self.scenario.table, self.spraying
@@ -984,7 +985,7 @@ class PacketPlan:
 
     @shared
     def routing(self) -> dict[int, tuple[int, ...]]:
-        """Ports at which choices are made, or times to live are over, each with all ports that are processed with it, in order.
+        """Ports at which choices are made, or times to live are over, each with all ports processed with it, in order.
 
         Raises
         ------
@@ -1105,7 +1106,7 @@ class PacketPlan:
         ]
 
     def storms(self) -> list[tuple[int, int, int, float]]:
-        """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
+        """Return endless pauses of ports with a fault: asking port, paused port, class, time of effect in s."""
         storms: list[tuple[int, int, int, float]] = []
         if all(getattr(rule, "storm", None) is None for rule in self.disciplines):
             return storms

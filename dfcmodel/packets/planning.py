@@ -1,4 +1,4 @@
-"""From a scenario and a method to the plan of a packet-level run; checks of values that functions of users return in it."""
+"""From a scenario and a method to the plan of a packet-level run; checks of values that users' functions return."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def plan_scenario(
     duration, sample
         Simulated time and sampling interval, s. The last interval may be shorter.
     starts
-        Start times of the flows, s, (F,), as `random_starts` returns them; of flows that wait for others the delay after
-        these, or the earliest start. None: the times of the scenario.
+        Start times of the flows, s, (F,), as `random_starts` returns them; of flows that wait for others the delay
+        after these, or the earliest start. None: the times of the scenario.
     packet_jitter
         Upper end of the random delay of each packet at its sender, s.
     may_spray
@@ -190,7 +190,7 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
 
 
 def check_rate(scenario: Scenario, f: int, rate: float, now: float, window: float = math.inf) -> None:
-    """Raise ArithmeticError for a rate in packets/s, or a window in packets, that a rule has set to no number; rates below 0 send nothing."""
+    """Raise ArithmeticError for a rate or window that a rule has set to NaN; rates below 0 send nothing."""
     for name, value in (("rate", rate), ("window", window)):
         if math.isnan(value):
             where = f"{scenario.name}, t = {now:g} s"
@@ -222,7 +222,7 @@ def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now:
 
 
 def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for a value that a switch program cannot return: no number, a flag between 0 and 1, or no queue.
+    """Raise ArithmeticError for a value that a switch program cannot return: NaN, a flag between 0 and 1, or no queue.
 
     Parameters
     ----------
@@ -231,8 +231,8 @@ def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[
     now
         Time of the run, s.
     returned
-        The function, the field of its State, ``"queue"``, or ``"turns"``, and the value: of the latter how many turns were
-        skipped one after the other.
+        The function, the field of its State, ``"queue"``, or ``"turns"``, and the value: of the latter how many turns
+        were skipped one after the other.
     """
     function, field, value = returned
     port, name = plan.ports[p], plan.scenario.flows[f].name

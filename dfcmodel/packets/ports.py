@@ -127,8 +127,8 @@ def bits_of(rate: float, size: float) -> float:
 class Ports(Sequence[Port]):
     """The ports of a scenario and the routes over them: its links, then access links and mirrors that flows need.
 
-    Links that differ only in their ends have ports of one kind. What follows from a port without its ends is computed once
-    for each kind, and the port of a link is made when it is read.
+    Links that differ only in their ends have ports of one kind. What follows from a port without its ends is computed
+    once for each kind, and the port of a link is made when it is read.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ class Ports(Sequence[Port]):
     link
         Index of the link of each port, -1 for mirrors and access links, shape (P,); read-only.
     derived
-        Values of `PacketPlan` that follow from the scenario and its ports, by name, for further runs. None: the flows have
-        so many hops that the memory matters.
+        Values of `PacketPlan` that follow from the scenario and its ports, by name, for further runs. None: the flows
+        have so many hops that the memory matters.
 
     Raises
     ------
@@ -201,7 +201,7 @@ class Ports(Sequence[Port]):
         return port
 
     def column(self, value: Callable[[Port], Any]) -> NDArray[Any]:
-        """Return a value that follows from each port without its ends and its link, computed once per kind, shape (P, ...)."""
+        """Return a value of each port that does not depend on its ends, computed once per kind, shape (P, ...)."""
         return self.take([value(port) for port in self.examples])
 
     def take(self, values: Sequence[Any]) -> NDArray[Any]:
@@ -253,8 +253,8 @@ class Ports(Sequence[Port]):
     def _forward_routes(self, scenario: Scenario, receives_acks: NDArray[np.bool_]) -> Routes:
         """Return the ports on the paths of packets, and add all ports that are not links.
 
-        Ports are added in the order of flows, of each flow its access link and then the mirrors from the end of its path.
-        An interface serves all flows of its host over one link.
+        Ports are added in the order of flows, of each flow its access link and then the mirrors from the end of its
+        path. An interface serves all flows of its host over one link.
         """
         routes, at_once = scenario.routes, scenario.at_once
         shares_interface = ~at_once & scenario.host_is("nic")
@@ -304,8 +304,8 @@ class Ports(Sequence[Port]):
     ) -> Integers:
         """Return the flows that may need new ports, in their order: no other flow does.
 
-        These are the flows with an access link of their own, the first flow of each interface and its first with ACKs, and
-        the first flow with ACKs over each link.
+        These are the flows with an access link of their own, the first flow of each interface and its first with ACKs,
+        and the first flow with ACKs over each link.
         """
         count = len(self._links)
         chosen = [np.flatnonzero(~at_once & ~shares_interface)]

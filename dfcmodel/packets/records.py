@@ -42,7 +42,8 @@ class Records:
     plan
         Of the run.
     is_lossless
-        Whether the fabric kernel runs it, which loses nothing and has no windows: an array that it never writes has one value.
+        Whether the fabric kernel runs it, which loses nothing and has no windows: an array that it never writes has one
+        value.
 
     Notes
     -----
@@ -80,7 +81,8 @@ class Records:
         Change of the bytes that wait at ports whose buffers count bytes, (S + 1, P), and the most of them, (P,); of one
         port where none does.
     at_hosts
-        Packets of each flow that wait at an access link that several flows may share, (S, F); one row where there is none.
+        Packets of each flow that wait at an access link that several flows may share, (S, F); one row where there is
+        none.
     peak, drops
         Largest number of queued packets; dropped packets and ACKs, (P,).
     waited
@@ -150,7 +152,8 @@ class Records:
     def take_switches(self, count: int) -> bool:
         """Take the rows that the compiled engine wrote in ``switches``; no further ones if it had no room for all.
 
-        A part of them is copied, and a large one kept as it is: ``switches`` is another array then, and True is returned.
+        A part of them is copied, and a large one kept as it is: ``switches`` is another array then, and True is
+        returned.
         """
         self.all_switches &= count <= len(self.switches)
         if 4 * count >= len(self.switches) > 0:
@@ -256,7 +259,7 @@ def _full(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _headers_answered(arrays: dict[str, Any]) -> NDArray[np.int64]:
-    """Return how many headers of each flow were answered beyond the end of a run, (F,): their ACKs are in the network."""
+    """Return how many headers of each flow were answered after the end, (F,): their ACKs are in the network."""
     flow, used = arrays["flow"], arrays["packet"][: arrays["counters"][1]]
     headers = used[(used["number"] >= WAKE) & (used["ecn"] & CUT > 0)]
     headers = headers[headers["hop"] > flow["turn"][headers["flow"]]]
@@ -264,7 +267,7 @@ def _headers_answered(arrays: dict[str, Any]) -> NDArray[np.int64]:
 
 
 def _packets_inside(arrays: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return how many packets of each flow are in the network at the end of a run, without and with its ACKs, (F,) each."""
+    """Return the packets of each flow in the network at the end of a run, without and with its ACKs, (F,) each."""
     turn, used = arrays["flow"]["turn"], arrays["packet"][: arrays["counters"][1]]
     number, flow, hop = used["number"], used["flow"], used["hop"]
     rows = np.flatnonzero(number >= 0)

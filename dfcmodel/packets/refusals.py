@@ -50,9 +50,13 @@ NS2_RULES = {
 }
 """Window rules of ns-2's agents by their recovery: Tahoe restarts from one packet, the others halve the window."""
 CHECKED = (
-    "source", "pacing", "arrivals", "receiver", "handshake", "stack", "initial_window", "ssthresh", "quick_acks", "delayed_acks", "segments",
+    "source", "pacing", "arrivals", "receiver", "handshake", "stack", "initial_window", "ssthresh", "quick_acks",
+    "delayed_acks", "segments",
 )  # fmt: skip
 """Options of flows that are checked, beside their ends."""
+NO_TELEMETRY = (
+    "follows telemetry, which no link of its path writes; use discipline=INT(), which links with PFC cannot have"
+)
 SELECTIVE = (None, *(name for name, kind in RECOVERIES.items() if kind.selective))
 """Recoveries under which rules of deliveries run; None is their own."""
 
@@ -144,7 +148,7 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
 
 
 def _check_segments(flow: Flow, chosen: Any) -> None:
-    """Raise ValueError for segments that a flow without a stack cannot have; ``chosen`` is its recovery in `Packets`."""
+    """Raise ValueError for segments that a flow without a stack cannot have; ``chosen``: its recovery in `Packets`."""
     rule: Any = flow.source
     recovery = getattr(rule, "recovery", "")
     if isinstance(chosen, LossRecovery) or (isinstance(chosen, str) and chosen in RECOVERIES):
@@ -205,7 +209,7 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
 
 
 def _examples(scenario: Scenario, method: Packets) -> Iterable[int]:
-    """Return the numbers of the flows to check, in order: the first of each group that is equal in all checked options."""
+    """Return the numbers of the flows to check, in order: the first of each group with equal checked options."""
     table = scenario.table
     if isinstance(method.recovery, Mapping):  # their names matter
         return range(len(table))
@@ -229,11 +233,7 @@ def _check_telemetry(scenario: Scenario) -> None:
         has_telemetry = np.array([bool(fields) for fields in written])
         others = has_telemetry & np.array([fields[: len(names)] != names for fields in written])
         for flags, is_wrong, use in (
-            (
-                has_telemetry,
-                False,
-                "follows telemetry, which no link of its path writes; use discipline=INT(), which links with PFC cannot have",
-            ),
+            (has_telemetry, False, NO_TELEMETRY),
             (others, True, "reads {names} of each link with telemetry, and {link} writes {written}"),
         ):
             per_flow = np.logical_or.reduceat(flags[routes.places], routes.begin) == is_wrong
@@ -282,7 +282,7 @@ def _check_laws(scenario: Scenario) -> None:
 
 
 def _check_backpressure(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError where a link that feeds one with `BFC` does not pause flows, or where switches choose their links."""
+    """Raise ValueError where a link that feeds one with `BFC` does not pause flows, or where switches choose links."""
     under = scenario.by_link(lambda link: link.discipline.pauses == "flow")
     if not under.any():
         return
@@ -307,7 +307,7 @@ def _reads(names: tuple[str, ...], source: Any) -> bool:
 
 
 def check_agents(scenario: Scenario, method: Packets, advice: str) -> None:
-    """Raise ValueError for a window rule and a recovery that no agent of ns-2 has together; ``advice`` ends its message."""
+    """Raise ValueError for a window rule and a recovery that no ns-2 agent combines; ``advice`` ends its message."""
     recoveries = method.recovery_of(scenario)
     # a column of recoveries follows from the sources
     columns = [] if isinstance(recoveries, Column) else [encoded(recoveries).whole()]
@@ -334,7 +334,7 @@ def _check_receiver(flow: Flow, recovery: object) -> None:
 
 
 def _check_order(flow: Flow) -> None:
-    """Raise ValueError where the state of a rule or an arrival process is not in the order in which the compiled engine reads it."""
+    """Raise ValueError where the state of a rule or an arrival process is not in the order of the compiled engine."""
     for name, rule in (("source", flow.source), ("arrivals", flow.arrivals)):
         if isinstance(rule, (WindowRule, RateRule, ArrivalProcess)):
             _check_fields(flow, name, rule)

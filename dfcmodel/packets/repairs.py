@@ -20,28 +20,28 @@ LARGEST_FEW = 2**24
 class SelectiveRepair:
     """Selective retransmission of senders at the rate of a rule, as in IRN (Mittal et al. 2018, Sect. 3).
 
-    The receiver keeps packets that come out of order. Each is answered by an ACK with the number of the last packet that
-    came in order, and its own. The sender takes for lost all packets sent before it that are not acknowledged, and sends them
-    again, before new packets and once per recovery; a recovery ends when all packets sent before it are
-    acknowledged. Where nothing is acknowledged in order for the timeout, all missing packets below the last one that came
-    out of order are sent again, and where there is none everything in flight.
+    The receiver keeps packets that come out of order. Each is answered by an ACK with the number of the last packet
+    that came in order, and its own. The sender takes for lost all packets sent before it that are not acknowledged, and
+    sends them again, before new packets and once per recovery; a recovery ends when all packets sent before it are
+    acknowledged. Where nothing is acknowledged in order for the timeout, all missing packets below the last one that
+    came out of order are sent again, and where there is none everything in flight.
 
-    The packets in flight are bounded by ``Flow(max_window=)``; for IRN's flow control that is the product of bandwidth and
-    delay of the longest path.
+    The packets in flight are bounded by ``Flow(max_window=)``; for IRN's flow control that is the product of bandwidth
+    and delay of the longest path.
 
     Parameters
     ----------
     rto_low
         Timeout while at most ``few`` packets are in flight, s, > 0; None: ``rto_high``.
     rto_high
-        Timeout otherwise, s; None: ``min_rto`` of the scenario. A timer of ``rto_low`` is extended where more packets are
-        in flight when it expires.
+        Timeout otherwise, s; None: ``min_rto`` of the scenario. A timer of ``rto_low`` is extended where more packets
+        are in flight when it expires.
     few
         A whole number of packets, from 0 on.
     reordering
-        Packets, from 0 on: one is taken for lost when another one has come that was sent more than this many after it. 0, as
-        in IRN: any that has come out of order. Sprayed packets overtake each other by more. Of the last packets of
-        a transfer, which fewer follow, the timeout finds the losses.
+        Packets, from 0 on: one is taken for lost when another one has come that was sent more than this many after it.
+        0, as in IRN: any that has come out of order. Sprayed packets overtake each other by more. Of the last packets
+        of a transfer, which fewer follow, the timeout finds the losses.
 
     Raises
     ------

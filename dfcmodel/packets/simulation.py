@@ -1,4 +1,4 @@
-"""Packet-level simulation of a scenario: the kernel that runs its plan, and the trajectory from the records of the run."""
+"""Packet-level simulation of a scenario: the kernel that runs its plan, and the trajectory from its records."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
 
 
 VIEWED = (
-    "in_transit", "delivered", "window", "backlog", "round_trip", "cumulative_loss_events", "lost", "queued", "peak_queue", "carried",
-    "mean_queue",
+    "in_transit", "delivered", "window", "backlog", "round_trip", "cumulative_loss_events", "lost", "queued",
+    "peak_queue", "carried", "mean_queue",
 )  # fmt: skip
 """Arrays of a trajectory that `_Sampled` computes."""
 

@@ -1,7 +1,8 @@
 """Flows over several paths: sprayed, or led around links that fail.
 
-A plan has a flow for each further path, before all flows of the scenario. It sends nothing and lends its path: packets of
-the sprayed flow, which its sender numbers, times and repairs, take its hops. Results have the scenario's flows alone.
+A plan has a flow for each further path, before all flows of the scenario. It sends nothing and lends its path: packets
+of the sprayed flow, which its sender numbers, times and repairs, take its hops. Results have the scenario's flows
+alone.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["Rerouting", "Spraying", "check_failures", "rerouted", "spread"]
 
 BY_FLOW = (
-    "delivered", "window", "backlog", "round_trip", "timeouts", "loss_events", "cumulative_loss_events", "marks", "imbalance",
-    "first_loss", "finished", "started", "recoveries", "emitted", "inside", "notifications",
+    "delivered", "window", "backlog", "round_trip", "timeouts", "loss_events", "cumulative_loss_events", "marks",
+    "imbalance", "first_loss", "finished", "started", "recoveries", "emitted", "inside", "notifications",
 )  # fmt: skip
 """Fields of a run with a row for each flow."""
 

@@ -55,8 +55,8 @@ class Windows(NamedTuple):
 def windows_of(plan: PacketPlan, longer: int = 1) -> Windows:
     """Return how time is divided, with ``longer`` times as many slots as usual.
 
-    A window is not longer than the shortest time from port to port. An ACK that waits is sent on before it begins: there
-    are slots for ACKs that wait while the longest packet is sent.
+    A window is not longer than the shortest time from port to port. An ACK that waits is sent on before it begins:
+    there are slots for ACKs that wait while the longest packet is sent.
     """
     P = len(plan.ports)
     used = [np.bincount(routes.places, minlength=P) > 0 for routes in (plan.forward, plan.backward)]
@@ -75,7 +75,7 @@ def windows_of(plan: PacketPlan, longer: int = 1) -> Windows:
 def lay_out_fabric(
     plan: PacketPlan, signatures: tuple[RuleSignature, ...], windows: Windows, spare: int = 1
 ) -> dict[str, Any]:
-    """Return the arrays of a plan by their names in the kernel; there is room for ``spare`` times as many packets as usual."""
+    """Return the arrays of a plan by their names in the kernel, with room for ``spare`` times the usual packets."""
     F, slots = len(plan.forward), windows.slots
     port, (flow, rate, rule) = _ports(plan), _flows(plan, signatures)
     crosses_port = plan.crosses_port
@@ -156,7 +156,7 @@ def _flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> tuple[NDA
 
 
 def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the counters of ports, or of a switch together, and their rooms; write the counter of each hop to ``of_hops``.
+    """Return the counters of ports or switches and their rooms; write the counter of each hop to ``of_hops``.
 
     ``crosses_port``: which rows are hops over ports, in their order.
     """
@@ -195,7 +195,7 @@ def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np
 
 
 def _start(plan: PacketPlan, arrays: dict[str, Any]) -> None:
-    """Set the timers at which flows start, sorted as a heap is, and list each interface in its first window, the last one first."""
+    """Set the timers at which flows start, as a heap, and list interfaces in their first windows, last first."""
     hosts, starts = plan.forward.first, plan.starts
     order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]

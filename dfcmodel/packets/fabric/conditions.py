@@ -27,14 +27,15 @@ REPAIRS = ("go-back-n", "none")
 """Repairs that send nothing again where nothing is lost, and whose timers begin again with each ACK."""
 LINK_FIELDS = ("source", "target", "rate", "delay", "buffer", "discipline", "shared")
 PFC_FIELDS = ("classes", "xoff", "xon", "headroom", "signalling", "counts", "manager")
-"""Fields of `Link` and of `PFC` that the fabric kernel has. Where another one differs from its default the packet kernel runs."""
+"""Fields of `Link` and `PFC` that the fabric kernel has. All others must have their defaults."""
 
 
 def is_fabric(plan: PacketPlan) -> bool:
     """Return whether the fabric kernel runs a plan, up to its first loss.
 
-    All packets go from interfaces of hosts over links under PFC, in one lossless class per link, and ACKs in the control
-    class; managers mark what leaves and nothing else; senders have a rate, and repair losses by going back or not at all.
+    All packets go from interfaces of hosts over links under PFC, in one lossless class per link, and ACKs in the
+    control class; managers mark what leaves and nothing else; senders have a rate, and repair losses by going back or
+    not at all.
     """
     scenario = plan.scenario
     has_rates = _has_rates(scenario, plan.repairs)
@@ -42,7 +43,7 @@ def is_fabric(plan: PacketPlan) -> bool:
 
 
 def is_likely_fabric(scenario: Scenario, method: Packets) -> bool:
-    """Return whether the fabric kernel runs a scenario, as far as this follows from its kinds of flows and links, for predictions."""
+    """Return whether the fabric kernel runs a scenario, judged by its kinds of flows and links, for predictions."""
     return (
         not (method.is_ns2 or method.loss or method.frame_errors or method.failures)
         and not scenario.elements

@@ -92,7 +92,7 @@ class FabricRun:
             check_rate(self.plan.scenario, f, math.nan, self.done * self.plan.sample)
 
     def finish(self) -> Records:
-        """Return the records of the run at its end, and give up its state; OverflowError where sequence numbers are used up."""
+        """Return the records of the run at its end, and free its state; OverflowError for too many packets."""
         used_up = self.arrays["flow"]["sent"] >= ENDLESS
         check_numbers(self.plan.scenario, used_up & (self.plan.all_packets > ENDLESS), self.plan.end)
         return records_of(self.plan, self.records, self.arrays)
@@ -101,7 +101,8 @@ class FabricRun:
 def begin_fabric(plan: PacketPlan, spare: int = 1, longer: int = 1) -> FabricRun | None:
     """Return the run of a plan at t = 0; None: its latencies differ too much, or ACKs wait for too long.
 
-    There is room for ``spare`` times as many packets as usual, and for packets that are sent ``longer`` times as far ahead.
+    There is room for ``spare`` times as many packets as usual, and for packets that are sent ``longer`` times as far
+    ahead.
     """
     windows = windows_of(plan, longer)
     if windows.slots > MOST_SLOTS:

@@ -95,7 +95,7 @@ def _remaining(plan: PacketPlan, arrays: dict[str, Any]) -> Any:
 
 
 def _waiting_acks(arrays: dict[str, Any], ports: list[int]) -> list[tuple[int, int]]:
-    """Return the flow and the hop of each ACK that waits at these ports: the ACKs are on their way to the next hop already."""
+    """Return flow and hop of each ACK that waits at these ports; its row in the kernel is at the next hop already."""
     acks = _packets_inside(arrays)
     acks = acks[acks["kind"] == ACK]
     hop = acks["hop"] - 1

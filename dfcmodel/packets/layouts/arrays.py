@@ -215,7 +215,7 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
 
 
 def _with_plain_lanes(plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return at which ports with lanes only the room of a queue decides about packets, or a program that sees departures alone."""
+    """Return the ports with lanes whose room alone decides about packets, or a program that sees departures alone."""
     is_plain = np.isin(port_rows["by_turns"], (0, BY_CLASS))
     if plan.has(SwitchProgram):
         is_plain[plan.under(SwitchProgram)] = sees_departures_alone(plan)
@@ -254,8 +254,9 @@ def _times(plan: PacketPlan) -> NDArray[Any]:
 def absent_rows() -> dict[str, Any]:
     """Return the arrays, by their names in the kernel, of a plan without any of these.
 
-    They are queue managers, ports that pause others, switch programs, receiver agents, laws between the ends of links, with the
-    addresses of their functions; elements of paths, backpressure, flows that wait for others, choices and failures of routes, watchdogs.
+    They are queue managers, ports that pause others, switch programs, receiver agents, laws between the ends of links,
+    with the addresses of their functions; elements of paths, backpressure, flows that wait for others, choices and
+    failures of routes, watchdogs.
     """
     law, feeder = np.zeros(1, LAW), np.zeros(1, FEEDER)
     law["kind"] = feeder["port"] = feeder["lane"] = -1

@@ -35,7 +35,8 @@ def lay_out_backpressure(plan: PacketPlan, hop: NDArray[Any], lanes: int) -> NDA
     if plan.spraying is not None:
         flow = plan.spraying.owner[flow] - plan.spraying.lenders
     for name, values in (
-        ("limit", threshold * round_trip / plan.transmission[p, 0] * plan.sizes_in_queue[p, 0]), ("delay", plan.delays[q] + signalling),
+        ("limit", threshold * round_trip / plan.transmission[p, 0] * plan.sizes_in_queue[p, 0]),
+        ("delay", plan.delays[q] + signalling),
         ("upstream", q), ("lane", np.where(has_flows, hop["lane"][row - 1], -1)), ("flow", flow),
     ):  # fmt: skip
         rows[name][lane] = values

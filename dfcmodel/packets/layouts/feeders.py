@@ -1,4 +1,4 @@
-"""Ports that others pause: thresholds, counters of each feeder, and pauses by a fault, in the arrays of the compiled engine."""
+"""Ports that others pause, in the arrays of the engine: thresholds, counters of each feeder, pauses by a fault."""
 
 from __future__ import annotations
 

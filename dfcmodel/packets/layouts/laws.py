@@ -28,7 +28,7 @@ def law_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
 def lay_out_laws(
     plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], feeder: NDArray[Any], lanes: int
 ) -> dict[str, Any]:
-    """Return the rows of laws, one per feeder, and the law of each lane; mark the interfaces of hosts that send over such links."""
+    """Return the rows of laws, one per feeder, and the law of each lane; mark interfaces that send over such links."""
     ports = plan.under(LinkLaw)
     laws = np.zeros(len(feeder), LAW)
     laws["kind"] = -1

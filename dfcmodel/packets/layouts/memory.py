@@ -1,4 +1,4 @@
-"""The arrays of a run: how large they are at first, how they grow, how large they may become, and copies for further runs."""
+"""The arrays of a run: their first and largest sizes, how they grow, and copies for further runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CONSTANT = (
 WITHOUT_VALUES = ("packet", "sent_at", "ring", "block", "out")
 """Arrays without values at first."""
 MOST_COPIED_HOPS = 512
-"""Hops of all flows up to which a layout is kept for further runs: beyond, the loop takes much longer than the layout."""
+"""Hops of all flows up to which a layout is copied for further runs: beyond, the loop takes much longer."""
 KEY = ("layout",)
 """Of the layout of the last kind of run in what a scenario keeps."""
 OF_SEED = ("seed", "phases")
@@ -179,7 +179,8 @@ class Layout:
     Attributes
     ----------
     arrays
-        The arrays by their names in the kernel, and ``first_windows``, which has the windows of flows that do not start.
+        The arrays by their names in the kernel, and ``first_windows``, which has the windows of flows that do not
+        start.
     ahead
         Length of a window, s.
     max_elements

@@ -45,7 +45,7 @@ def lay_out_queues(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any],
 
 
 def sees_departures_alone(plan: PacketPlan) -> list[bool]:
-    """Return whether each port under a program has one queue, of which the program sees the packets that leave, and cuts none."""
+    """Return whether each port under a program has one queue, whose program sees departures alone and cuts none."""
     return [_sees_departures_alone(plan.ports[p].discipline) for p in plan.under(SwitchProgram)]
 
 
@@ -58,7 +58,7 @@ def _sees_arrivals(rule: Any) -> bool:
 
 
 def _skip_levels(rule: Any, room: int) -> int:
-    """Return the levels of the skip list of a program's queue for so many packets; 0 if it gives no ranks to packets."""
+    """Return the levels of the skip list of a queue with ``room`` packets; 0 if its program ranks none."""
     if rule.check_queues() or not _sees_arrivals(rule):
         return 0
     logarithm = ((room - 1).bit_length() + 1) // 2  # base 4, rounded up

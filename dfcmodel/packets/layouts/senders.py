@@ -61,7 +61,8 @@ class Senders(NamedTuple):
     Attributes
     ----------
     flow, rule
-        Rows of the flows and of their rules. Rows of flows that do not start before the end are zeros in memory that is not touched.
+        Rows of the flows and of their rules. Rows of flows that do not start before the end are zeros in memory that is
+        not touched.
     bits
         Bit maps.
     sent
@@ -116,7 +117,7 @@ def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Se
 def _rows_of_flows(
     plan: PacketPlan, signatures: tuple[RuleSignature, ...], has_window: bool, has_rate: bool
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
-    """Return the rows of the flows and of their rules, except for fields of routes and starts, and the windows of idle flows."""
+    """Return the rows of flows and of their rules, except for routes and starts, and the windows of idle flows."""
     scenario, table = plan.scenario, plan.scenario.table
     rtts = line_rates = np.zeros(len(table))
     if has_window:

@@ -1,7 +1,8 @@
 """Units of the compiled engine: ports and senders, in which order they are processed, their calendar queues and rings.
 
-Ports with a single ordered input need no calendar queue: they are processed with the port before. All others are processed
-in turn for a window of time, no longer than the smallest latency of a transfer against this order (the lookahead).
+Ports with a single ordered input need no calendar queue: they are processed with the port before. All others are
+processed in turn for a window of time, no longer than the smallest latency of a transfer against this order (the
+lookahead).
 """
 
 from __future__ import annotations
@@ -145,8 +146,9 @@ def windows(plan: PacketPlan, inline: Integers, parts: RouteParts) -> tuple[Inte
     """Return the processing order of the ports and the length of a window in s.
 
     Senders and the interfaces of hosts come first; ports that count packets of an ingress together follow one another,
-    since they are processed as one, and so do ports among which a switch chooses. The window is the smallest latency of a
-    transfer against this order. It is not longer than a period of feedback, because one report is under way at a time.
+    since they are processed as one, and so do ports among which a switch chooses. The window is the smallest latency of
+    a transfer against this order. It is not longer than a period of feedback, because one report is under way at a
+    time.
     """
     senders, hosts = len(plan.ports), plan.hosts
     one = np.append(plan.counters, senders)
@@ -220,7 +222,10 @@ def _starts_after(plan: PacketPlan, inline: Integers) -> tuple[Integers, Integer
     if at_once.any():
         k = int(np.argmax(at_once))
         name, other = (plan.scenario.table.name(int(flows[k])) for flows in (waits, a))
-        msg = f"it starts at another host than that of the receiver of {other!r}, which delays ACKs or is an agent: start, or its delay, must be above 0"
+        hosts_differ = (
+            f"it starts at another host than that of the receiver of {other!r}, which delays ACKs or is an agent"
+        )
+        msg = f"{hosts_differ}: start, or its delay, must be above 0"
         raise ValueError(f"start of flow {name!r} = 0: {msg}")
     return source[a], b, times
 

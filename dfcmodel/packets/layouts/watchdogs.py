@@ -20,12 +20,12 @@ __all__ = ["lay_out_watchdogs", "polls_of"]
 
 
 def lay_out_watchdogs(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return the watchdogs of a plan, and rows for the storms that they declare; ports with watchdogs name the first one.
+    """Return the watchdogs of a plan, and rows for the storms that they declare; ports name their first watchdog.
 
     Each port at which packets are routed has a watchdog that never drops.
 
-    The number of storms is bounded: each takes the intervals that declare it and the intervals that end it. The last row is
-    for storms after the end of the run.
+    The number of storms is bounded: each takes the intervals that declare it and the intervals that end it. The last
+    row is for storms after the end of the run.
     """
     plain = arrays["port"]["plain"]
     rows = np.zeros(len(plan.watchdogs) + len(plan.routing), WATCHDOG)
