@@ -890,8 +890,6 @@ class PacketPlan:
     @shared
     def counting(self) -> tuple[tuple[int, ...], ...]:
         """Ports whose packets of an ingress each port counts, itself among them, (P,)."""
-        if self._counts_apart:
-            return tuple((p,) for p in range(len(self.ports)))
         links = len(self.scenario.links)
         together = (self.scenario.counted_together(p) if p < links else (p,) for p in range(len(self.ports)))
         return tuple(tuple(ports) for ports in together)
@@ -899,21 +897,12 @@ class PacketPlan:
     @shared
     def counters(self) -> Integers:
         """Port that counts the packets of an ingress for each port: the first of its `counting`, (P,)."""
-        if self._counts_apart:
-            return np.arange(len(self.ports))
         return np.array([ports[0] for ports in self.counting])
 
     @shared
     def counts_together(self) -> Booleans:
         """Whether several ports count the packets of an ingress together with each port, (P,)."""
-        if self._counts_apart:
-            return np.zeros(len(self.ports), dtype=np.bool_)
         return np.array([len(ports) > 1 for ports in self.counting])
-
-    @property
-    def _counts_apart(self) -> bool:
-        """Whether each port counts its own packets."""
-        return all(getattr(rule, "counts", "output") == "output" for rule in self.disciplines)
 
     # Losses, failures, and switches that choose the next hop.
 
