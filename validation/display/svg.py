@@ -53,7 +53,7 @@ def drawn(picture: Picture) -> Picture:
 def _svg_of(figure: Figure) -> str:
     """Lay a figure out and return it as the content of an SVG file.
 
-    `Figure.savefig` would draw the figure twice, and measure each text anew for every figure.
+    `Figure.savefig` would draw the figure twice, and measure each text again for every figure.
     """
     from matplotlib.backends.backend_mixed import MixedModeRenderer
 

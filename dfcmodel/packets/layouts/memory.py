@@ -117,7 +117,7 @@ def first_ring_sizes(
 
     Parameters
     ----------
-    places
+    max_queued
         The most packets that can be in each; 0 where there is no ring.
     flows
         The flows that come there: at first each may send two packets at once.
@@ -136,7 +136,7 @@ def grow(arrays: dict[str, Any], maximum: int) -> None:
 
     Parameters
     ----------
-    most
+    maximum
         The most packets of the plan.
     """
     counters, port_rows = arrays["counters"], arrays["port"]
