@@ -107,7 +107,7 @@ class Fluid(Described):
         A packet takes its transmission time on each link, half of it in each direction: links are
         longer by half a packet time. Links with DFC keep the delays of the law.
     timeouts
-        Whether retransmission timers expire; a sender without them may wait without end.
+        Whether retransmission timers expire; a sender without them may wait for ever.
     whole_losses
         Where packets are sent at random times (``packet_jitter`` of `simulate`) a full FIFO queue drops
         whole packets, each of a flow drawn in proportion to the arrivals of the step. Otherwise every flow
