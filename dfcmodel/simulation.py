@@ -16,7 +16,7 @@ from dfcmodel.levels.choices import LevelChoice, about_levels, choose_level, war
 from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
-from dfcmodel.network.demands.offered_rates import own_rate
+from dfcmodel.network.demands.offered_rates import source_rate
 from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import packet_wait
@@ -226,7 +226,7 @@ def _is_short(scenario: Scenario, method: Fluid | Packets, duration: float) -> b
         return duration / method.step_of(scenario) * len(scenario.table) <= FEW_STEPS
     rates = float(scenario.by_link(lambda link: link.rate).sum())
     if not scenario.table.of_kind(WindowRule, RateRule).all():
-        rates += len(scenario.link_table) * float(np.nansum(scenario.table.each("source", own_rate)))
+        rates += len(scenario.link_table) * float(np.nansum(scenario.table.each("source", source_rate)))
     return rates * duration <= FEW_PACKETS
 
 

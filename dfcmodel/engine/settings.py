@@ -11,7 +11,7 @@ import numpy as np
 from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import SYN_WITH_DATA
-from dfcmodel.network.level_options import refuse_discipline, refuse_given
+from dfcmodel.network.level_options import refuse_discipline, refuse_flow_options
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.path_elements import DelayTrace, RateTrace
 from dfcmodel.network.queueing.coupled import PI2
@@ -224,7 +224,7 @@ def _shortest_times(scenario: Scenario) -> Iterator[float]:
         if type(link.discipline) is not FIFO:
             yield from (scenario.links[u].delay for u in (n, *scenario.feeders(n)) if u >= 0)
     routes, size = scenario.routes, scenario.packet_size
-    slowest = routes.first_least(scenario.by_link(lambda link: link.rate))
+    slowest = routes.first_minimum(scenario.by_link(lambda link: link.rate))
     emptied = scenario.by_link(lambda link: buffer_in_packets(link, size) / link.rate)
     yield float(emptied[slowest].min())
     yield float(scenario.base_rtts().min()) / DELAYS_PER_ROUND_TRIP
@@ -300,7 +300,7 @@ def check_disciplines(scenario: Scenario) -> None:
             msg = f"{feature} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
         if has_for_packets:
-            refuse_given(flow, FOR_PACKETS)
+            refuse_flow_options(flow, FOR_PACKETS)
         if flow.handshake == SYN_WITH_DATA:
             msg = "data in the SYN are for packets; use True, or method=Packets()"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")

@@ -1,8 +1,8 @@
-"""Functions that users write for the engines, as data: compiled apart, called by address.
+"""Functions that users write for the engines, compiled separately and called by address.
 
-These are queue managers (at both levels) and, at packet level, switch programs, receiver agents and laws between the ends
-of a link. An event applies a function to a record, ``w``: the state from w[0] on (the receiver's of a law from w[8] on), the
-parameters from w[16] on, and what the function sees from w[32] on. What it returns beside a state is written behind that.
+These are queue managers (at both levels) and, at packet level, switch programs, receiver agents and laws of links. An
+event applies a function to a record, ``w``: the state from w[0] on (a law's receiver from w[8] on), the parameters from
+w[16] on, and the inputs from w[32] on. A result other than a state is written behind the inputs.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ __all__ = [
     "signature_of",
 ]
 
-SEEN_AT = MAX_STATE + MAX_PARAMETERS
-"""Place in a record of what a function sees."""
+INPUT_OFFSET = MAX_STATE + MAX_PARAMETERS
+"""Offset in a record of the inputs of a function."""
 AGENT_EVENTS = ("on_packet", "on_timer")
 PROGRAM_EVENTS = ("on_enqueue", "on_dequeue", "queue_of")
 LAW_EVENTS = ("may_send", "on_send", "on_message", "on_arrival", "on_departure")
@@ -51,18 +51,18 @@ LAW_EVENTS = ("may_send", "on_send", "on_message", "on_arrival", "on_departure")
 LAW_EVENTS_AT_RECEIVER = ("on_arrival", "on_departure")
 
 Signature = tuple[type[Any], tuple[str, ...]]
-"""A class and the names of its parameters: what its events are made of."""
+"""A class and the names of its parameters, from which its events are built."""
 
 
 class Places(NamedTuple):
-    """Where a callback finds its state in a record, and puts what it returns.
+    """Offsets in a record of the state and the result of a callback.
 
     Attributes
     ----------
     state, first
         Name of the class of the state, which is in the record from w[first] on.
     answer
-        Place of what the function returns; None: it returns the next state.
+        Offset of the result; None: the function returns the next state.
     """
 
     state: str = "State"
@@ -71,8 +71,8 @@ class Places(NamedTuple):
 
 
 OF_STATE = Places()
-CHOSEN_QUEUE = Places(answer=SEEN_AT + 24)  # behind the 24 numbers for which a program has room
-MAY_SEND = Places("Sender", answer=SEEN_AT + 8)  # behind the 8 numbers for which a law has room
+CHOSEN_QUEUE = Places(answer=INPUT_OFFSET + 24)  # behind the 24 inputs of a program
+MAY_SEND = Places("Sender", answer=INPUT_OFFSET + 8)  # behind the 8 inputs of a law
 AT_SENDER, AT_RECEIVER = Places("Sender"), Places("Receiver", first=MAX_END_STATE)
 
 
@@ -108,7 +108,7 @@ def manager_events_of(signatures: tuple[Signature, ...], *, compiled: bool = Tru
 
 
 def agent_events_of(signatures: tuple[Signature, ...]) -> Any:
-    """Return the addresses of agents' events as packets come and timers expire, shape (agents, 2)."""
+    """Return the addresses of agents' events for packets and timers, shape (agents, 2)."""
     table = _no_addresses(signatures, AGENT_EVENTS)
     for row, signature in zip(table, signatures, strict=False):
         for k, event in enumerate(AGENT_EVENTS):
@@ -117,9 +117,9 @@ def agent_events_of(signatures: tuple[Signature, ...]) -> Any:
 
 
 def program_events_of(signatures: tuple[Signature, ...]) -> Any:
-    """Return the addresses of programs' events: packets come, leave, choose a queue; shape (programs, 3).
+    """Return the addresses of programs' events, in the order of `PROGRAM_EVENTS`, shape (programs, 3).
 
-    They are 0 of functions that a program inherits from `SwitchProgram`, which change nothing.
+    They are 0 for functions inherited from `SwitchProgram`, which return the state unchanged.
     """
     table = _no_addresses(signatures, PROGRAM_EVENTS)
     for row, signature in zip(table, signatures, strict=False):
@@ -153,7 +153,7 @@ def _no_addresses(signatures: tuple[Signature, ...], events: tuple[str, ...]) ->
 def _callback(
     signature: Signature,
     event: str,
-    seen: tuple[str, ...],
+    inputs: tuple[str, ...],
     *,
     compiled: bool = True,
     where: Places = OF_STATE,
@@ -164,24 +164,24 @@ def _callback(
     Parameters
     ----------
     signature
-        Its class, and the names of its parameters, which are in the record from w[16] on.
+        The class, and the names of its parameters, which are in the record from w[16] on.
     event
         Name of the function.
-    seen
-        Names of what it sees, from w[32] on.
+    inputs
+        Names of its inputs, from w[32] on.
     compiled
         False returns a function in plain Python.
     where
-        Where its state is, and what it returns.
+        Offsets of its state and its result.
     floats
-        As of `build_callbacks`.
+        As for `build_callbacks`.
     """
     kind, names = signature
     fields = getattr(kind, where.state)._fields
     lines = [
         f"def {event}(w):",
         f"    old = State({array_elements(where.first, len(fields))})",
-        f"    seen = Seen({array_elements(SEEN_AT, len(seen))})",
+        f"    seen = Seen({array_elements(INPUT_OFFSET, len(inputs))})",
         f"    new = rule(old, Params({array_elements(MAX_STATE, len(names))}), seen)",
     ]
     if where.answer is None:
@@ -190,7 +190,7 @@ def _callback(
         lines += [f"    w[{where.answer}] = new"]
     callbacks = build_callbacks(
         {"rule": getattr(kind, event)},
-        {"State": fields, "Params": names, "Seen": seen},
+        {"State": fields, "Params": names, "Seen": inputs},
         {event: "\n".join(lines)},
         "void(CPointer(float64))",
         compiled=compiled,

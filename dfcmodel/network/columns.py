@@ -1,4 +1,4 @@
-"""Columns in place of an object for each flow or link: the distinct values with the place of each, and routes."""
+"""Columns of option values with integer codes, routes as arrays, and their index arithmetic."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = [
     "Routes",
     "among",
     "check_count",
-    "coded",
     "column_for",
     "column_of",
     "constant",
     "distinct",
     "distinct_rows",
-    "encoded",
+    "encode",
+    "encode_integers",
     "nodes_of",
     "place_table",
     "places_of",
@@ -37,24 +37,24 @@ __all__ = [
 ]
 
 DENSE = 4
-"""Possible keys per key up to which a table of all possible ones is faster than a sort."""
+"""Largest ratio of possible keys to keys for which a lookup table is faster than a sort."""
 QUICKLY_HASHED = frozenset((str, int, float, bool, type(None)))
-"""Types of values whose hashes cost less than to determine which of them are one object."""
+"""Types whose hashes cost less than a lookup by object identity."""
 
 
 class Column(Sequence[Any]):
     """The values of an option of F flows: ``values[which[f]]`` of flow f.
 
-    This is `pandas.Categorical`, with ``values`` for its categories and ``which`` for its codes. pandas is not used: its
-    import takes 0.2 s of CPU time, more than many runs, categories must not compare equal, as sizes in different units
-    may, and a value of all flows has a code for each of them.
+    This is `pandas.Categorical`, with ``values`` for its categories and ``which`` for its codes. pandas is not used:
+    its import takes 0.2 s of CPU time, more than many runs, categories must not compare equal, as sizes in different
+    units may, and a value of all flows has a code for each of them.
 
     Parameters
     ----------
     values
-        The values: one for all flows, or as many as ``which`` tells apart.
+        The distinct values; a single one applies to all flows.
     which
-        Place of the value of each flow, shape (F,); None: all have the first one.
+        Index in ``values`` of each flow's value, shape (F,); None: all flows have the first value.
     length
         F.
 
@@ -92,125 +92,125 @@ class Column(Sequence[Any]):
         return map(self.values.__getitem__, self.which.tolist())
 
     def whole(self) -> Integers:
-        """Return the place of the value of each, shape (F,); read-only where all have one."""
+        """Return the index of each flow's value, shape (F,); read-only for a constant column."""
         return np.broadcast_to(np.int64(0), self.length) if self.which is None else self.which
 
     def map(self, value: Callable[[Any], Any]) -> Column:
-        """Return the column of what follows from each value, computed once for each."""
+        """Return the column with a function applied to each distinct value once."""
         return Column(tuple(map(value, self.values)), self.which, self.length)
 
     def array(self) -> NDArray[Any]:
-        """Return the values as an array, shape (F, ...); read-only where all are one."""
-        found = np.array(self.values)
+        """Return the values as an array, shape (F, ...); read-only for a constant column."""
+        values = np.array(self.values)
         if self.which is not None:
-            return found.take(self.which, axis=0)
-        if found.ndim > 1 or found.dtype.hasobject:
-            return np.broadcast_to(found[0], (self.length, *found.shape[1:]))
-        return constant(found, (self.length,))
+            return values.take(self.which, axis=0)
+        if values.ndim > 1 or values.dtype.hasobject:
+            return np.broadcast_to(values[0], (self.length, *values.shape[1:]))
+        return constant(values, (self.length,))
 
 
 def constant(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return a read-only array of one number, as `numpy.broadcast_to` does in four times the time.
+    """Return a read-only array filled with one number, four times as fast as `numpy.broadcast_to`.
 
     >>> constant(np.int32(7), (2, 2)).tolist()
     [[7, 7], [7, 7]]
     """
-    given = np.asarray(value)
-    found: NDArray[Any] = np.ndarray(shape, given.dtype, given, 0, (0,) * len(shape))
-    found.flags.writeable = False
-    return found
+    scalar = np.asarray(value)
+    array: NDArray[Any] = np.ndarray(shape, scalar.dtype, scalar, 0, (0,) * len(shape))
+    array.flags.writeable = False
+    return array
 
 
-def encoded(given: Sequence[Any]) -> Column:
-    """Return a column of the distinct ones of some values, in the order of their first occurrence.
+def encode(values: Sequence[Any]) -> Column:
+    """Return values as a column; its distinct values are in the order of their first occurrence.
 
-    >>> column = encoded(["b", "a", "b"])
+    >>> column = encode(["b", "a", "b"])
     >>> column.values, column.which.tolist()
     (('b', 'a'), [0, 1, 0])
     """
-    kept = list(given)  # so that no two of them have one identity in turn
-    keys: list[Any] = kept
-    if kept and isinstance(kept[0], (float, int)) and PacketUnits in set(map(type, kept)):
-        keys = list(map(distinction, kept))
-        first = dict(zip(reversed(keys), reversed(kept), strict=True))
-        column = encoded(keys)
+    items = list(values)  # a temporary value would free its identity for the next one
+    keys: list[Any] = items
+    if items and isinstance(items[0], (float, int)) and PacketUnits in set(map(type, items)):
+        keys = list(map(distinction, items))
+        first = dict(zip(reversed(keys), reversed(items), strict=True))
+        column = encode(keys)
         return Column(tuple(map(first.__getitem__, column.values)), column.which, column.length)
-    place: dict[Any, int] = defaultdict(itertools.count().__next__)  # each new key is the next one
-    code = place
-    ends = map(type, (*kept[:1], *kept[-1:]))  # to ask all of them takes as long as their hashes
-    if not QUICKLY_HASHED.issuperset(ends):
-        keys = list(map(id, kept))
-        objects = dict(zip(keys, kept, strict=True))  # most are identical
-        code = {each: place[value] for each, value in objects.items()}
-    which = np.fromiter(map(code.__getitem__, keys), np.int64, len(kept))
-    return Column(tuple(place), which if len(place) > 1 else None, len(kept))
+    codes: dict[Any, int] = defaultdict(itertools.count().__next__)  # a new key gets the next code
+    code_of = codes
+    end_types = map(type, (*items[:1], *items[-1:]))  # a check of all types takes as long as all hashes
+    if not QUICKLY_HASHED.issuperset(end_types):
+        keys = list(map(id, items))
+        objects = dict(zip(keys, items, strict=True))  # many items are identical objects
+        code_of = {key: codes[value] for key, value in objects.items()}
+    which = np.fromiter(map(code_of.__getitem__, keys), np.int64, len(items))
+    return Column(tuple(codes), which if len(codes) > 1 else None, len(items))
 
 
-def column_of(given: Sequence[Any]) -> Column:
-    """Return a column as it is, another sequence encoded."""
-    return given if isinstance(given, Column) else encoded(given)
+def column_of(values: Sequence[Any]) -> Column:
+    """Return a sequence as a column; a column is returned unchanged."""
+    return values if isinstance(values, Column) else encode(values)
 
 
-def among(given: Sequence[Any]) -> Sequence[Any]:
-    """Return the values that occur in a column, without a look at each flow; another sequence as it is.
+def among(sequence: Sequence[Any]) -> Sequence[Any]:
+    """Return the distinct values of a column; another sequence is returned unchanged.
 
     >>> among(Column(("x",), None, 3)), among(("x", "x"))
     (('x',), ('x', 'x'))
     """
-    return given.values if isinstance(given, Column) else given
+    return sequence.values if isinstance(sequence, Column) else sequence
 
 
-def nodes_of(name: str, given: Any) -> list[Hashable]:
-    """Return nodes as a list."""
-    if getattr(given, "ndim", 0):  # of NumPy, JAX and others
-        given = np.asarray(given).tolist()
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(f"{name} = {format_value(given)}: must be a list of nodes")
-    found = list(given)
+def nodes_of(name: str, nodes: Any) -> list[Hashable]:
+    """Return nodes as a list; TypeError naming the first entry that is not hashable."""
+    if getattr(nodes, "ndim", 0):  # of NumPy, JAX and others
+        nodes = np.asarray(nodes).tolist()
+    if isinstance(nodes, str) or not isinstance(nodes, Iterable):
+        raise TypeError(f"{name} = {format_value(nodes)}: must be a list of nodes")
+    items = list(nodes)
     try:
-        set(found)
+        set(items)
     except TypeError:
-        n = next(n for n, node in enumerate(found) if not isinstance(node, Hashable))
-        msg = f"{name}[{n}] = {format_value(found[n])}: a node must be hashable"
+        n = next(n for n, node in enumerate(items) if not isinstance(node, Hashable))
+        msg = f"{name}[{n}] = {format_value(items[n])}: a node must be hashable"
         raise TypeError(msg) from None
-    return found
+    return items
 
 
-def check_count(name: str, given: Any, count: int, of: str = "flows") -> None:
-    """Raise ValueError where there are not as many values as flows or links."""
-    if len(given) != count:
-        raise ValueError(f"{name}: {count_of(len(given), 'value')}, must be one, or one for each of {count} {of}")
+def check_count(name: str, values: Any, count: int, of: str = "flows") -> None:
+    """Raise ValueError unless the number of values is ``count``, the number of flows or links."""
+    if len(values) != count:
+        raise ValueError(f"{name}: {count_of(len(values), 'value')}, must be one, or one for each of {count} {of}")
 
 
-def column_for(name: str, given: Any, count: int, of: str = "flows") -> Column:
-    """Return the column of an option: one value for all flows or links, or one for each."""
-    if isinstance(given, Column):
-        check_count(name, given, count, of)
-        return given
-    if isinstance(given, np.ndarray) and given.ndim:
-        check_count(name, given, count, of)
-        if given.ndim == 1 and given.dtype.kind in "iufb":
-            values, which = np.unique(given, return_inverse=True)
+def column_for(name: str, option: Any, count: int, of: str = "flows") -> Column:
+    """Return the column of an option, a single value or a sequence of ``count`` values."""
+    if isinstance(option, Column):
+        check_count(name, option, count, of)
+        return option
+    if isinstance(option, np.ndarray) and option.ndim:
+        check_count(name, option, count, of)
+        if option.ndim == 1 and option.dtype.kind in "iufb":
+            values, which = np.unique(option, return_inverse=True)
             return Column(values.tolist(), which.reshape(-1) if len(values) > 1 else None, count)
-        given = given.tolist()
-    if isinstance(given, (list, tuple)):
-        check_count(name, given, count, of)
+        option = option.tolist()
+    if isinstance(option, (list, tuple)):
+        check_count(name, option, count, of)
         try:
-            return encoded(given)
-        except TypeError:  # `_check` says what is wrong with them
-            return Column(tuple(given), np.arange(count), count)
-    return Column((given,), None, count)
+            return encode(option)
+        except TypeError:  # `Flow` or `Link` reports the invalid value
+            return Column(tuple(option), np.arange(count), count)
+    return Column((option,), None, count)
 
 
 class Routes(Sequence[tuple[int, ...]]):
-    """A sequence of F routes, each a tuple of whole numbers, kept as one column.
+    """A sequence of F routes, tuples of whole numbers, stored as one flat array.
 
     Parameters
     ----------
     places
-        The entries of all routes, one route after the other, shape (H,).
+        The entries of all routes, concatenated, shape (H,).
     counts
-        How many of them each route has, shape (F,).
+        Length of each route, shape (F,).
 
     Examples
     --------
@@ -226,41 +226,41 @@ class Routes(Sequence[tuple[int, ...]]):
 
     @classmethod
     def of(cls, routes: Iterable[Sequence[int]]) -> Routes:
-        """Return routes that are given as sequences."""
+        """Return the routes of an iterable of sequences."""
         if isinstance(routes, Routes):
             return routes
         routes = list(routes)
-        places = np.fromiter(itertools.chain.from_iterable(routes), dtype=np.int64)
-        return cls(places, np.fromiter(map(len, routes), dtype=np.int64))
+        entries = np.fromiter(itertools.chain.from_iterable(routes), dtype=np.int64)
+        return cls(entries, np.fromiter(map(len, routes), dtype=np.int64))
 
     @cached_property
     def begin(self) -> Integers:
-        """Place of the first entry of each route, shape (F,)."""
+        """Index in ``places`` of each route's first entry, shape (F,)."""
         return np.asarray(np.cumsum(self.counts) - self.counts)
 
     @cached_property
     def first(self) -> NDArray[Any]:
-        """The first entry of each route, of which none is empty, shape (F,)."""
+        """First entry of each route, shape (F,); no route may be empty."""
         return self.places[self.begin]
 
     @property
     def flow(self) -> Integers:
-        """Whose route each entry is in, shape (H,)."""
+        """Index of the flow to which each entry belongs, shape (H,)."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
-    def first_least(self, values: NDArray[Any]) -> Integers:
-        """Return the entry of each route with the smallest of some values, the first of several, shape (F,).
+    def first_minimum(self, values: NDArray[Any]) -> Integers:
+        """Return each route's entry with the minimum value, the first of equal minima, shape (F,).
 
-        ``values`` has one for each possible entry, such as the rates of all links.
+        ``values`` has a value for each possible entry, such as the rates of all links.
 
-        >>> Routes.of([(2, 0), (1,)]).first_least(np.array([3.0, 4.0, 5.0])).tolist()
+        >>> Routes.of([(2, 0), (1,)]).first_minimum(np.array([3.0, 4.0, 5.0])).tolist()
         [0, 1]
         """
-        own = values[self.places]
-        least = np.minimum.reduceat(own, self.begin)[self.flow]
-        found = np.flatnonzero(own == least)
-        first = np.unique(self.flow[found], return_index=True)[1]
-        return np.asarray(self.places[found[first]])
+        entry_values = values[self.places]
+        minimum = np.minimum.reduceat(entry_values, self.begin)[self.flow]
+        matches = np.flatnonzero(entry_values == minimum)
+        first = np.unique(self.flow[matches], return_index=True)[1]
+        return np.asarray(self.places[matches[first]])
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -284,26 +284,26 @@ class Routes(Sequence[tuple[int, ...]]):
         return f"Routes of {count_of(len(self), 'flow')}, {count_of(len(self.places), 'hop')}"
 
 
-def coded(values: NDArray[Any]) -> tuple[Integers, Integers]:
-    """Return the distinct ones of some whole numbers in ascending order, and the place of each among them.
+def encode_integers(values: NDArray[Any]) -> tuple[Integers, Integers]:
+    """Return the distinct whole numbers in ascending order, and the index of each number among them.
 
-    >>> known, place = coded(np.array([7, -2, 7]))
-    >>> known.tolist(), place.tolist()
+    >>> unique, inverse = encode_integers(np.array([7, -2, 7]))
+    >>> unique.tolist(), inverse.tolist()
     ([-2, 7], [1, 0, 1])
     """
-    least = int(values.min()) if len(values) else 0
-    span = int(values.max()) - least + 1 if len(values) else 0
+    minimum = int(values.min()) if len(values) else 0
+    span = int(values.max()) - minimum + 1 if len(values) else 0
     if span > DENSE * len(values) + 2**16:
-        known, place = np.unique(values, return_inverse=True)
-        return known, place.reshape(-1)
+        unique, inverse = np.unique(values, return_inverse=True)
+        return unique, inverse.reshape(-1)
     used = np.zeros(span, dtype=np.bool_)
-    used[values - least] = True
-    known = np.flatnonzero(used)
-    return known + least, (np.cumsum(used) - 1)[values - least]
+    used[values - minimum] = True
+    unique = np.flatnonzero(used)
+    return unique + minimum, (np.cumsum(used) - 1)[values - minimum]
 
 
 def distinct(keys: NDArray[Any], span: int) -> tuple[Integers, Integers]:
-    """Return the distinct keys in ascending order, and where each occurs first.
+    """Return the distinct keys in ascending order, and the index of their first occurrence.
 
     Parameters
     ----------
@@ -317,11 +317,11 @@ def distinct(keys: NDArray[Any], span: int) -> tuple[Integers, Integers]:
     ([2, 5, 9], [1, 0, 4])
     """
     if span > DENSE * len(keys) + 2**16:
-        found, first = np.unique(keys, return_index=True)
-        return found, first
-    found, at = present(keys, span), np.empty(span, dtype=np.int32)
-    at[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # of equal keys the first one is written last
-    return found, at[found].astype(np.int64)
+        unique, first = np.unique(keys, return_index=True)
+        return unique, first
+    unique, at = present(keys, span), np.empty(span, dtype=np.int32)
+    at[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # the first of equal keys is written last
+    return unique, at[unique].astype(np.int64)
 
 
 def present(keys: NDArray[Any], span: int) -> Integers:
@@ -334,48 +334,48 @@ def present(keys: NDArray[Any], span: int) -> Integers:
         used = np.zeros(span, dtype=np.bool_)
         used[keys] = True
         return np.flatnonzero(used)
-    found = np.sort(keys)  # NumPy's unique, by hashes, takes 8 times as long
-    first = np.ones(len(found), dtype=np.bool_)
-    np.not_equal(found[1:], found[:-1], out=first[1:])
-    return np.asarray(found[first])
+    ordered = np.sort(keys)  # NumPy's unique, by hashes, takes 8 times as long
+    first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return np.asarray(ordered[first])
 
 
-def places_of(known: NDArray[Any], asked: NDArray[Any]) -> Integers:
-    """Return the place of each of some keys among those that are known, which differ; -1: it is not among them.
+def places_of(keys: NDArray[Any], queries: NDArray[Any]) -> Integers:
+    """Return the index in ``keys`` of each query; -1 where it is absent.
 
-    The keys are whole numbers from 0.
+    Keys are distinct whole numbers from 0.
 
     >>> places_of(np.array([5, 2, 9]), np.array([9, 3, 5])).tolist()
     [2, -1, 0]
     """
-    span = int(known.max(initial=-1)) + 1
-    if span <= DENSE * len(asked) + 2**16:
-        return np.asarray(place_table(known, span + 1)[np.minimum(asked, span)], dtype=np.int64)
-    if (known[1:] > known[:-1]).all():
-        found = np.minimum(known.searchsorted(asked), len(known) - 1)
+    span = int(keys.max(initial=-1)) + 1
+    if span <= DENSE * len(queries) + 2**16:
+        return np.asarray(place_table(keys, span + 1)[np.minimum(queries, span)], dtype=np.int64)
+    if (keys[1:] > keys[:-1]).all():
+        rows = np.minimum(keys.searchsorted(queries), len(keys) - 1)
     else:
-        order = np.argsort(known)
-        found = order[np.minimum(known.searchsorted(asked, sorter=order), len(known) - 1)]
-    return np.where(known[found] == asked, found, -1)
+        order = np.argsort(keys)
+        rows = order[np.minimum(keys.searchsorted(queries, sorter=order), len(keys) - 1)]
+    return np.where(keys[rows] == queries, rows, -1)
 
 
-def place_table(known: NDArray[Any], span: int) -> NDArray[np.int32]:
-    """Return the place of each key from 0 to ``span`` - 1 among some of them, which differ; -1: it is not among them, (span,).
+def place_table(keys: NDArray[Any], span: int) -> NDArray[np.int32]:
+    """Return the index in ``keys`` of each number from 0 to ``span`` - 1, shape (span,); -1 where it is absent.
 
     >>> place_table(np.array([3, 1]), 5).tolist()
     [-1, 1, -1, 0, -1]
     """
     table = np.full(span, -1, dtype=np.int32)
-    table[known] = np.arange(len(known))
+    table[keys] = np.arange(len(keys))
     return table
 
 
 def distinct_rows(*columns: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether each row of columns of whole numbers is the first of those that are equal, shape (N,).
+    """Return whether each row of integer columns is the first of its equal rows, shape (N,).
 
     >>> distinct_rows(np.array([1, 1, 2, 1]), np.array([5, 6, 5, 5])).tolist()
     [True, True, True, False]
     """
-    found = np.zeros(len(columns[0]), dtype=np.bool_)
-    found[np.unique(np.transpose(columns), axis=0, return_index=True)[1]] = True
-    return found
+    is_first = np.zeros(len(columns[0]), dtype=np.bool_)
+    is_first[np.unique(np.transpose(columns), axis=0, return_index=True)[1]] = True
+    return is_first

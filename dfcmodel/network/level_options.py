@@ -13,37 +13,37 @@ from dfcmodel.network.queueing.disciplines import BOTH_LEVELS, Discipline
 if TYPE_CHECKING:
     from dfcmodel.network.links import Link
 
-__all__ = ["refuse_discipline", "refuse_given"]
+__all__ = ["refuse_discipline", "refuse_flow_options"]
 
 METHODS = {"fluid": "Fluid()", "packets": "Packets()"}
-"""Methods of the levels."""
+"""Method of each level."""
 
 
 def refuse_discipline(link: Link, level: str) -> NoReturn:
-    """Raise ValueError for the discipline of a link that a level would have to run as another one."""
+    """Raise ValueError for the discipline of a link that a level does not run."""
     kind = type(link.discipline)
-    own = "QueueManager" if level == "fluid" else "QueueManager, LinkLaw and SwitchProgram"
-    known = {
-        each
-        for each in _kinds(Discipline)
-        if level in each.levels and not each.subclasses_run_at and each.__module__.startswith("dfcmodel.")
+    bases = "QueueManager" if level == "fluid" else "QueueManager, LinkLaw and SwitchProgram"
+    kinds = {
+        rule
+        for rule in _kinds(Discipline)
+        if level in rule.levels and not rule.subclasses_run_at and rule.__module__.startswith("dfcmodel.")
     }
-    names = ", ".join(sorted((each.__name__ for each in known), key=str.lower))
-    msg = f"method={METHODS[level]} runs {names} and subclasses of {own}, not {kind.__name__}"
+    names = ", ".join(sorted((discipline.__name__ for discipline in kinds), key=str.lower))
+    msg = f"method={METHODS[level]} runs {names} and subclasses of {bases}, not {kind.__name__}"
     others = [METHODS[other] for other in sorted(BOTH_LEVELS) if other in kind.levels]
     hint = f"use method={others[0]}" if others else "no level runs it"
     raise ValueError(f"discipline of link {link.name}: {msg}; {hint}")
 
 
 def _kinds(kind: type[Discipline]) -> Iterator[type[Discipline]]:
-    """Yield the subclasses of a class that are loaded, and theirs."""
-    for each in kind.__subclasses__():
-        yield each
-        yield from _kinds(each)
+    """Yield all loaded subclasses of a class, recursively."""
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _kinds(subclass)
 
 
-def refuse_given(flow: Flow, reasons: Mapping[str, str]) -> None:
-    """Raise ValueError for the first of some options of a flow that is not as it is by default, and why, by option."""
+def refuse_flow_options(flow: Flow, reasons: Mapping[str, str]) -> None:
+    """Raise ValueError with its reason for the first option in ``reasons`` that is not the default."""
     usual = _usual_options()
     for option, reason in reasons.items():
         value = getattr(flow, option)

@@ -1,4 +1,4 @@
-"""Links: one, and many as columns, in which links that differ only in their ends share one object."""
+"""A link, and links as columns, in which links that differ only in their nodes share one object."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from dfcmodel.network.columns import coded, column_for, distinct, encoded, nodes_of, present
+from dfcmodel.network.columns import column_for, distinct, encode, encode_integers, nodes_of, present
 from dfcmodel.network.queueing.buffers import ByteBuffer, buffer_of
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import count_of, flag, format_value, one_number, plain_number
@@ -39,9 +39,9 @@ Node = Hashable
 DROP_TAIL = FIFO()
 
 MAX_RATE, MAX_DELAY = 1e12, 10.0
-"""Of a link, packets/s and s."""
+"""Upper bounds of the rate, packets/s, and the delay, s."""
 MIN_BUFFER, MAX_BUFFER = 1.0, 1e9
-"""Of a link, packets."""
+"""Bounds of the buffer, packets."""
 
 
 @quantities(rate="rate", delay="time")
@@ -53,9 +53,9 @@ class Link(Described):
     Parameters
     ----------
     source, target
-        The nodes at its ends; its queue is at ``source``.
+        The nodes that it connects; its queue is at ``source``.
     rate
-        Packets/s, > 0. A bit rate, ``"100Mbps"``, stays one until a `Scenario` converts it to its packets.
+        Packets/s, > 0. A bit rate, ``"100Mbps"``, is converted to packets by a `Scenario`.
     delay
         Propagation delay in s, > 0.
     buffer
@@ -137,13 +137,13 @@ class Link(Described):
 
 
 KIND_FIELDS = tuple(column.name for column in fields(Link) if column.name not in ("source", "target"))
-"""Fields in which links of one kind are equal: all but the ends."""
+"""Fields in which links of one kind are equal: all except the two nodes."""
 
 
 def buffer_in_packets(link: Link, packet_size: float) -> float:
     """Return the buffer of a link in packets of ``packet_size`` bytes.
 
-    >>> links = [Link(1, 2, rate=1e3, delay=0.01, buffer=each) for each in (100.0, ByteBuffer("150 kB"))]
+    >>> links = [Link(1, 2, rate=1e3, delay=0.01, buffer=size) for size in (100.0, ByteBuffer("150 kB"))]
     >>> [buffer_in_packets(link, 1500.0) for link in links]
     [100.0, 100.0]
     """
@@ -152,9 +152,9 @@ def buffer_in_packets(link: Link, packet_size: float) -> float:
 
 
 def queue_room(link: Link) -> tuple[int, int]:
-    """Return the room of a link's queue at packet level, in packets or bytes, and the bytes of a cell, 0 for packets.
+    """Return a queue's capacity at packet level and its unit: packets with 0, or bytes with the bytes per cell.
 
-    >>> links = [Link(1, 2, rate=1e3, delay=0.01, buffer=each) for each in (100.0, ByteBuffer("150 kB", cell=80))]
+    >>> links = [Link(1, 2, rate=1e3, delay=0.01, buffer=size) for size in (100.0, ByteBuffer("150 kB", cell=80))]
     >>> [queue_room(link) for link in links]
     [(100, 0), (150000, 80)]
     """
@@ -163,9 +163,9 @@ def queue_room(link: Link) -> tuple[int, int]:
 
 
 def can_pause(link: Link, room: float) -> None:
-    """Refuse a pause threshold that is never exceeded: the queue has ``room`` packets at most.
+    """Raise ValueError for a pause threshold that a queue of at most ``room`` packets never exceeds.
 
-    What PFC reserves is checked by the scenario, which has the flows.
+    The scenario checks reservations of PFC, which depend on the flows.
     """
     if link.discipline.pauses == "link":
         levels = f"high = {room / 2:g} and low = {room / 4:g}"
@@ -174,25 +174,25 @@ def can_pause(link: Link, room: float) -> None:
 
 
 class Links(Sequence[Link]):
-    """Links as columns, in place of a tuple of `Link`, which is made when it is asked for.
+    """Links as columns, a sequence that builds each `Link` on access.
 
-    `links_from` and `Fabric` return one, `Scenario` takes it as its ``links``. In most networks links are of a few kinds:
-    what is derived from a link without its ends is computed once for each kind.
+    `links_from` and `Fabric` return such a table, and `Scenario` takes it as its ``links``. In most networks links are
+    of a few kinds: a quantity that does not depend on the nodes is computed once per kind.
 
     Parameters
     ----------
     nodes
-        The nodes at the ends of the links, each once, in the order in which the links name them.
+        Distinct nodes of the links, in the order in which the links name them.
     source, target
-        Places in ``nodes`` of the ends of each link, shape (L,).
+        Indices in ``nodes`` of each link's nodes, shape (L,).
     kinds
-        A link of each kind, which were checked; links of one kind differ only in their ends.
+        A valid link of each kind; links of one kind differ only in their nodes.
     kind_of
-        The kind of each link, shape (L,).
+        Index in ``kinds`` of each link's kind, shape (L,).
     seed
-        Of the hash by which its switches choose among shortest paths.
+        Seed of the hash by which switches choose among shortest paths.
     servers
-        The server of which each node is an interface, by node; nodes that are not in it are none.
+        Server of each node that is an interface of a server.
 
     Examples
     --------
@@ -219,25 +219,25 @@ class Links(Sequence[Link]):
 
     @classmethod
     def of(cls, links: Iterable[Link]) -> Links:
-        """Return the columns of some links; of columns themselves."""
+        """Return links as columns; columns are returned unchanged."""
         if isinstance(links, Links):
             return links
         links = tuple(links)
-        place: dict[Node, int] = {}
+        index_of: dict[Node, int] = {}
         kinds: dict[Any, int] = {}
-        ends, own, examples = list[int](), list[int](), list[Link]()
+        endpoints, kind_of, examples = list[int](), list[int](), list[Link]()
         for link in links:
-            ends.append(place.setdefault(link.source, len(place)))
-            ends.append(place.setdefault(link.target, len(place)))
+            endpoints.append(index_of.setdefault(link.source, len(index_of)))
+            endpoints.append(index_of.setdefault(link.target, len(index_of)))
             values = [getattr(link, name) for name in KIND_FIELDS]
             key = tuple([id(value) if isinstance(value, Discipline) else distinction(value) for value in values])
-            own.append(kinds.setdefault(key, len(kinds)))
+            kind_of.append(kinds.setdefault(key, len(kinds)))
             if len(kinds) > len(examples):
                 examples.append(link)
-        source, target = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-        found = cls(tuple(place), source, target, examples, np.array(own, dtype=np.int64))
-        found._made = list(links)
-        return found
+        source, target = np.array(endpoints, dtype=np.int64).reshape(-1, 2).T
+        table = cls(tuple(index_of), source, target, examples, np.array(kind_of, dtype=np.int64))
+        table._made = list(links)
+        return table
 
     def __len__(self) -> int:
         return len(self.source)
@@ -249,7 +249,7 @@ class Links(Sequence[Link]):
     def __getitem__(self, n: slice) -> tuple[Link, ...]: ...
 
     def __getitem__(self, n: Any) -> Any:
-        """Return a link, or several."""
+        """Return a link, or a tuple of links for a slice."""
         if isinstance(n, slice):
             return tuple(map(self.__getitem__, range(*n.indices(len(self)))))
         link = self._made[n]
@@ -271,7 +271,7 @@ class Links(Sequence[Link]):
         return hash(tuple(self))
 
     def __repr__(self) -> str:
-        kinds = ", ".join(dict.fromkeys(type(each.discipline).__name__ for each in self.kinds))
+        kinds = ", ".join(dict.fromkeys(type(kind.discipline).__name__ for kind in self.kinds))
         return f"Links({count_of(len(self), 'link')} between {count_of(len(self.nodes), 'node')}: {kinds})"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -280,7 +280,7 @@ class Links(Sequence[Link]):
 
     @property
     def packet_size(self) -> float | None:
-        """Bytes per packet for which the rates were made, those of a `Fabric`; of bit rates 1500; None: rates are numbers of packets/s."""
+        """Bytes per packet of rates in bits (of a `Fabric`, otherwise 1500); None: rates are in packets/s."""
         sizes = (kind.rate.packet_size for kind in self.kinds if isinstance(kind.rate, PacketUnits))
         return next(sizes, None)
 
@@ -288,22 +288,22 @@ class Links(Sequence[Link]):
     def names(self) -> tuple[str, ...]:
         """The names of the links, ``source->target``."""
         texts = [f"{node}" for node in self.nodes]
-        ends = zip(self.source.tolist(), self.target.tolist(), strict=True)
-        return tuple(f"{texts[a]}->{texts[b]}" for a, b in ends)
+        pairs = zip(self.source.tolist(), self.target.tolist(), strict=True)
+        return tuple(f"{texts[a]}->{texts[b]}" for a, b in pairs)
 
     @cached_property
     def place_of(self) -> dict[Node, int]:
-        """The place of each node in ``nodes``."""
+        """Index of each node in ``nodes``."""
         return dict(zip(self.nodes, range(len(self.nodes)), strict=True))
 
     @cached_property
     def places(self) -> dict[tuple[Node, Node], int]:
-        """The place of the link from one node to another."""
-        ends = zip(self.source.tolist(), self.target.tolist(), strict=True)
-        return {(self.nodes[a], self.nodes[b]): n for n, (a, b) in enumerate(ends)}
+        """Index of the link from one node to another."""
+        pairs = zip(self.source.tolist(), self.target.tolist(), strict=True)
+        return {(self.nodes[a], self.nodes[b]): n for n, (a, b) in enumerate(pairs)}
 
     @cached_property
-    def have_own_names(self) -> bool:
+    def have_distinct_names(self) -> bool:
         """Whether no two links have the same name."""
         texts = {f"{node}" for node in self.nodes}
         if len(texts) < len(self.nodes) or "->" in "\n".join(texts):
@@ -312,7 +312,7 @@ class Links(Sequence[Link]):
         return len(present(self.source * span + self.target, span * span)) == len(self)
 
     def each(self, value: Callable[[Link], Any]) -> NDArray[Any]:
-        """Return what follows from each link without its ends, computed once for each kind, shape (L,)."""
+        """Return a function of links that does not depend on their nodes, computed once per kind, shape (L,)."""
         return np.array([value(link) for link in self.kinds]).take(self.kind_of, axis=0)
 
 
@@ -328,16 +328,16 @@ def links_from(
     discipline: Discipline | Sequence[Discipline] = DROP_TAIL,
     shared: bool | Sequence[bool] = True,
 ) -> Links:
-    """Return the links between pairs of nodes as columns, which cost less time and memory than an object for each.
+    """Return links between pairs of nodes as columns, with less time and memory than an object per link.
 
     Parameters
     ----------
     sources, targets
-        The nodes at the ends of each link, L of each.
+        The nodes of each link, L of each.
     rate, delay
-        Of each link, packets/s and s: one for all, or L of them.
+        Rates in packets/s and delays in s: one for all links, or L of each.
     buffer, discipline, shared
-        Of each link, as of `Link`: one for all, or a list of L.
+        As for `Link`: one for all links, or a list of L.
 
     Raises
     ------
@@ -348,30 +348,30 @@ def links_from(
     --------
     >>> from dfcmodel import PFC, links_from
     >>> hosts, leaves = [f"h{n}" for n in range(4)], ["left", "left", "right", "right"]
-    >>> ends = [*hosts, *leaves], [*leaves, *hosts]
-    >>> links_from(*ends, rate="100Gbps", delay="1us", buffer=1e4, discipline=PFC())
+    >>> sources, targets = [*hosts, *leaves], [*leaves, *hosts]
+    >>> links_from(sources, targets, rate="100Gbps", delay="1us", buffer=1e4, discipline=PFC())
     Links(8 links between 6 nodes: PFC)
     """
-    ends = nodes_of("sources", sources), nodes_of("targets", targets)
-    count = len(ends[0])
-    if len(ends[1]) != count or not count:
-        counts = f"{count_of(count, 'source')} and {len(ends[1])} targets"
+    endpoints = nodes_of("sources", sources), nodes_of("targets", targets)
+    count = len(endpoints[0])
+    if len(endpoints[1]) != count or not count:
+        counts = f"{count_of(count, 'source')} and {len(endpoints[1])} targets"
         raise ValueError(f"targets: {counts}, must be as many, at least one")
-    both: list[Node] = [*ends[0], *ends[1]]
-    both[::2], both[1::2] = ends
-    nodes = encoded(both)
+    both: list[Node] = [*endpoints[0], *endpoints[1]]
+    both[::2], both[1::2] = endpoints
+    nodes = encode(both)
     source, target = nodes.whole().reshape(-1, 2).T
-    given = {"rate": rate, "delay": delay, "buffer": buffer, "discipline": discipline}
-    columns = {name: column_for(name, value, count, "links") for name, value in {**given, "shared": shared}.items()}
+    values = {"rate": rate, "delay": delay, "buffer": buffer, "discipline": discipline}
+    columns = {name: column_for(name, value, count, "links") for name, value in {**values, "shared": shared}.items()}
     keys = np.zeros(count, dtype=np.int64)
     for column in columns.values():
         if column.which is not None:
-            _, keys = coded(keys * len(column.values) + column.which)
+            _, keys = encode_integers(keys * len(column.values) + column.which)
     _, first = distinct(keys, count)
     order = np.argsort(first)  # kinds in the order of their first links
     kind_of, first = np.argsort(order)[keys], first[order]
     examples = {
-        n: Link(ends[0][n], ends[1][n], **{name: column[n] for name, column in columns.items()})
+        n: Link(endpoints[0][n], endpoints[1][n], **{name: column[n] for name, column in columns.items()})
         for n in sorted({*first.tolist(), *np.flatnonzero(source == target)[:1].tolist()})
     }
     kinds = [examples[n] for n in first.tolist()]
@@ -379,7 +379,7 @@ def links_from(
 
 
 def _between(kind: Link, source: Node, target: Node) -> Link:
-    """Return a link of a kind between two nodes, which was checked with its columns."""
+    """Return a link of a kind between two nodes, without validation: the columns are valid."""
     link = object.__new__(Link)
     link.__dict__.update(kind.__dict__, source=source, target=target)
     return link

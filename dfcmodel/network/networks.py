@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import Column, Routes, distinct
-from dfcmodel.network.flow_tables import Flows, chosen_together
+from dfcmodel.network.flow_tables import Flows, choose_together
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link, Links, can_pause
 from dfcmodel.network.path_elements import PathElement, check_elements
@@ -38,9 +38,9 @@ EDGE_ATTRIBUTES = ("rate", "delay", "buffer", "discipline", "shared")
 LONGEST_RUN = 1e5
 """Largest simulated time, s."""
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
-"""Types of values that were not given in bits or bytes: what was is a `PacketUnits`, or has one."""
+"""Types of values without units; values in bits or bytes are or contain a `PacketUnits`."""
 OBJECTS = ("source", "arrivals", "receiver")
-"""Options of flows that are objects with parameters of their own."""
+"""Options of flows that are objects with parameters."""
 
 
 @quantities(duration="time", min_rto="time", packet_size="size")
@@ -62,20 +62,20 @@ class Scenario(Ingresses):
     min_rto
         Minimum retransmission timeout in s.
     packet_size
-        Bytes per packet, for quantities in bits or bytes: pause quanta, buffers and RED in bytes, the headroom of PFC, and the
-        parameters of rules in bits or bytes, such as the defaults of `responsefn.DCQCN`.
-        What was given in bits or bytes is converted to packets of this size: strings such as ``rate="10Gbps"``, ``mbps(24)``,
-        sizes of flows that files have in bytes, the links of a `Fabric`. Numbers stay packets and packets/s.
+        Bytes per packet, for quantities in bits or bytes: pause quanta, buffers and RED in bytes, the headroom of PFC,
+        and the parameters of rules in bits or bytes, such as the defaults of `responsefn.DCQCN`. Values in bits or
+        bytes are converted to packets of this size: strings such as ``rate="10Gbps"``, ``mbps(24)``, sizes in bytes of
+        flows from files, the links of a `Fabric`. Numbers remain packets and packets/s.
     elements
         Effects of paths on packets other than queueing: `Jitter`, `DelayTrace`, `Reordering`, `Aggregation`, `Policer`,
-        `BurstLoss`, `PeriodicLoss` and `RateTrace`. Each belongs to a link. The elements of one link act in the order of the list, before its queue.
-        At packet level; the fluid has `RateTrace` and `DelayTrace`.
+        `BurstLoss`, `PeriodicLoss` and `RateTrace`. Each belongs to a link. The elements of one link act in the order
+        of the list, before its queue. At packet level; the fluid has `RateTrace` and `DelayTrace`.
 
     Raises
     ------
     ValueError
-        For no links or flows, paths over unknown links, and disciplines, hosts or classes that do not fit together. For what
-        holds for packets of another size only, such as the sum of a bit rate and a number.
+        For no links or flows, paths over unknown links, and disciplines, hosts or classes that do not fit together. For
+        values that hold only for packets of another size, such as the sum of a bit rate and a number.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Scenario(Ingresses):
         if not isinstance(self.links, Links):
             object.__setattr__(self, "links", instances("links", self.links, Link))
         if not isinstance(self.flows, Flows):
-            object.__setattr__(self, "flows", chosen_together(instances("flows", self.flows, Flow)))
+            object.__setattr__(self, "flows", choose_together(instances("flows", self.flows, Flow)))
         run_end(self)
         one_number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
@@ -112,12 +112,12 @@ class Scenario(Ingresses):
         self._convert_links()
         for name, column in self.table.columns.items():
             self._convert_flows(name, column)
-        by_rate = any(isinstance(each, RateRule) for each in self.table.columns["source"].values)
+        by_rate = any(isinstance(source, RateRule) for source in self.table.columns["source"].values)
         if not self.links:
             raise ValueError("links = (): at least one link is needed")
         if not len(self.flows):
             raise ValueError("flows = (): at least one flow is needed")
-        if not self.link_table.have_own_names:
+        if not self.link_table.have_distinct_names:
             _distinct("links", self.link_table.names)
         if self.table.are_named:
             _distinct("flows", list(self.table.names))
@@ -127,26 +127,26 @@ class Scenario(Ingresses):
         if by_rate:
             self._set_base_rtts()
         if not isinstance(self.elements, tuple) or self.elements:
-            given = instances("elements", self.elements, PathElement)
+            elements = instances("elements", self.elements, PathElement)
             size = self.packet_size
-            found = tuple(_in_packets(f"of link {each.link}", each, size) for each in given)
-            object.__setattr__(self, "elements", found)
+            converted = (_in_packets(f"of link {element.link}", element, size) for element in elements)
+            object.__setattr__(self, "elements", tuple(converted))
             check_elements(self)
-        alike = self.link_table.kinds
-        queues = {n.discipline.queue_per: n.name for n in alike if n.discipline.diffuses}
+        kinds = self.link_table.kinds
+        queues = {n.discipline.queue_per: n.name for n in kinds if n.discipline.diffuses}
         if len(queues) > 1:
             msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
             raise ValueError(f"per of link {queues['input']!r} = 'input': {msg}")
         self._check_byte_buffers()
         suspect = ~self.by_link(lambda link: link.shared)
-        by_class = any(link.discipline.queue_per == "class" for link in alike)
+        by_class = any(link.discipline.queue_per == "class" for link in kinds)
         if by_class and not self._has_room_by_far:
             suspect |= self._has_to_be_checked
         if suspect.any():
             self._check_buffers(suspect)
 
     def _check_buffers(self, suspect: NDArray[np.bool_]) -> None:
-        """Refuse pause thresholds that are never exceeded, and what PFC cannot pause or reserve, at some links."""
+        """Raise ValueError for unreachable pause thresholds and impossible pauses or reservations of PFC."""
         flows = np.bincount(self.routes.places, minlength=len(self.links))
         used, first = distinct(self.routes.places, len(self.links))
         used = used[np.argsort(first)]
@@ -158,7 +158,7 @@ class Scenario(Ingresses):
                 self._check_classes(n, rule)
 
     def _convert_links(self) -> None:
-        """Convert what links have in bits or bytes to packets of this scenario."""
+        """Convert values of links in bits or bytes to packets of this scenario."""
         table = self.link_table
         kinds = [_in_packets(f"of link {kind.name}", kind, self.packet_size) for kind in table.kinds]
         if all(a is b for a, b in zip(kinds, table.kinds, strict=True)):
@@ -184,38 +184,38 @@ class Scenario(Ingresses):
 
         self._set_column(name, column.map(convert))
 
-    def _set_column(self, name: str, found: Column) -> None:
-        """Replace an option of the flows by values that need no further check."""
+    def _set_column(self, name: str, replacement: Column) -> None:
+        """Replace an option of the flows by values that are valid."""
         column = self.table.columns[name]
-        if all(a is b for a, b in zip(column.values, found.values, strict=True)):
+        if all(a is b for a, b in zip(column.values, replacement.values, strict=True)):
             return
         if isinstance(self.flows, Flows):
-            changed: Any = self.flows.with_column(name, found)
+            changed: Any = self.flows.with_column(name, replacement)
             self.__dict__.pop("table")
         else:
-            pairs = zip(self.flows, found, strict=True)
+            pairs = zip(self.flows, replacement, strict=True)
             changed = tuple(_with_option(flow, name, value) for flow, value in pairs)
-            self.__dict__["table"] = self.table.with_column(name, found)
+            self.__dict__["table"] = self.table.with_column(name, replacement)
         object.__setattr__(self, "flows", changed)
 
     def _set_base_rtts(self) -> None:
-        """Give rate rules that ask for it the longest round-trip time of their flows without queues."""
+        """Set the longest round-trip time without queues in rate rules that need it."""
         column = self.table.columns["source"]
         if not any(map(needs_base_rtt, column.values)):
             return
         longest = float(self.packet_rtts()[self.table.each("source", needs_base_rtt)].max())
         self._set_column(
             "source",
-            column.map(lambda each: with_base_rtt(each, longest) if isinstance(each, RateRule) else each),
+            column.map(lambda rule: with_base_rtt(rule, longest) if isinstance(rule, RateRule) else rule),
         )
 
     @property
     def has_efficiency(self) -> bool:
-        """Whether summaries and pictures show the efficiency of takano2006, which its scenarios are judged by."""
+        """Whether summaries and pictures show the efficiency of takano2006, the criterion of its scenarios."""
         return self.name.startswith("takano2006/")
 
     def summary(self) -> dict[str, object]:
-        """Return the nodes, links and flows in words, by name."""
+        """Return a text description of nodes, links and flows."""
         kinds = Counter(type(link.discipline).__name__ for link in self.links)
         rates = sorted({link.rate for link in self.links})
         sources = Counter(type(flow.source).__name__ for flow in self.flows)
@@ -232,12 +232,12 @@ class Scenario(Ingresses):
         return table_text(type(self).__name__, self.summary())
 
     def _check_hosts(self) -> None:
-        """Raise ValueError for hosts that the first link of a flow cannot serve, weights without an interface, DFC in front of pauses."""
+        """Raise ValueError for hosts or weights that a first link cannot serve, and for DFC in front of pauses."""
         weighted: Any = False
         if any(weight > 1 for weight in self.table.columns["weight"].values):
             weighted = self.table.numbers("weight") > 1
-        if np.any(weighted) and not (given := self.host_is("nic") | ~weighted).all():
-            flow = self.flows[int(np.argmin(given))]
+        if np.any(weighted) and not (is_possible := self.host_is("nic") | ~weighted).all():
+            flow = self.flows[int(np.argmin(is_possible))]
             msg = "only network interfaces have weights; use host='nic', or weight=1"
             raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")
         has_any_dfc = any(link.discipline.diffuses for link in self.link_table.kinds)
@@ -258,13 +258,13 @@ class Scenario(Ingresses):
                     raise ValueError(f"discipline of link {before.name!r}: {msg}")
 
     def _check_byte_buffers(self) -> None:
-        """Refuse buffers in bytes that do not hold a packet, or that a pause threshold exceeds."""
+        """Raise ValueError for byte buffers without room for a packet, or below a pause threshold."""
         in_bytes = self.by_link(lambda link: isinstance(link.buffer, ByteBuffer))
         for n in np.flatnonzero(in_bytes).tolist():
             link: Any = self.links[n]
             if self.buffer_of(n) < 1.0:
-                least = f"must hold a packet, {link.buffer.taken(self.packet_size):g} B"
-                raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {least}")
+                limit = f"must hold a packet, {link.buffer.taken(self.packet_size):g} B"
+                raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {limit}")
             if link.shared:
                 can_pause(link, self.buffer_of(n))
 
@@ -300,7 +300,7 @@ def from_networkx(
         Edges may carry ``rate`` (packets/s), ``delay`` (s), ``buffer`` (packets, or a `ByteBuffer`), ``discipline``
         and ``shared``. Each edge of an undirected graph becomes two links.
     rate, delay, buffer, discipline, shared
-        Values for edges without that attribute; None: there is no other value.
+        Values for edges without that attribute; None: no default.
 
     Raises
     ------
@@ -320,31 +320,31 @@ def from_networkx(
     instance("graph", graph, nx.Graph, "a graph of networkx")
     links = []
     for source, target, data in graph.to_directed().edges(data=True):
-        given = {key: data.get(key, defaults.get(key)) for key in EDGE_ATTRIBUTES}
+        attributes = {key: data.get(key, defaults.get(key)) for key in EDGE_ATTRIBUTES}
         if "cable" in data:
             raise ValueError(
                 f"cable of edge {source}->{target}: is read by Fabric alone; give the edge a rate and a delay"
             )
         for key in EDGE_ATTRIBUTES[:3]:
-            if given[key] is None:
+            if attributes[key] is None:
                 raise ValueError(f"{key} of edge {source}->{target} is missing: must be given")
-        links.append(Link(source, target, **{k: v for k, v in given.items() if v is not None}))
+        links.append(Link(source, target, **{k: v for k, v in attributes.items() if v is not None}))
     return tuple(links)
 
 
 def run_end(scenario: Scenario, duration: Any = None) -> float:
-    """Return the simulated time of a run, s, checked; None is the scenario's."""
-    asked = scenario.duration if duration is None else in_units("duration", duration, "time")
-    return one_number("duration", asked, above=0.0, at_most=LONGEST_RUN, hint="in s")
+    """Return the validated simulated time of a run, s; None: the scenario's duration."""
+    requested = scenario.duration if duration is None else in_units("duration", duration, "time")
+    return one_number("duration", requested, above=0.0, at_most=LONGEST_RUN, hint="in s")
 
 
 def _with_option(flow: Flow, name: str, value: Any) -> Flow:
-    """Return a flow with another value of an option, which needs no further check."""
+    """Return a flow with another valid value of an option."""
     if getattr(flow, name) is value:
         return flow
-    found = copy.copy(flow)
-    object.__setattr__(found, name, value)
-    return found
+    changed = copy.copy(flow)
+    object.__setattr__(changed, name, value)
+    return changed
 
 
 def _in_packets(where: str, part: Any, size: float) -> Any:
@@ -356,12 +356,12 @@ def _in_packets(where: str, part: Any, size: float) -> Any:
         raise ValueError(f"{where}: {error}; the scenario has {hint}") from None
 
 
-def _distinct(what: str, names: Collection[str]) -> None:
-    """Raise ValueError for the first name that occurs a second time."""
+def _distinct(kind: str, names: Collection[str]) -> None:
+    """Raise ValueError for the first duplicate name."""
     if len(set(names)) == len(names):
         return
-    seen: set[str] = set()
+    visited: set[str] = set()
     for name in names:
-        if name in seen:
-            raise ValueError(f"{what}: {name!r} occurs twice, names must differ")
-        seen.add(name)
+        if name in visited:
+            raise ValueError(f"{kind}: {name!r} occurs twice, names must differ")
+        visited.add(name)

@@ -1,4 +1,4 @@
-"""Paths of flows from tables of next hops, as the switches of a network have them."""
+"""Paths of flows from the tables of next hops of switches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.shortest_routes import hashed
+from dfcmodel.network.shortest_routes import hash_pair
 from hopflow.checks import format_value, instance, unwrap_scalar
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["NextHops"]
 
 
 class NextHops:
-    """Tables of next hops: at each node one of the next nodes towards a flow's destination, by a hash of the flow and the node.
+    """Tables of next hops: each node hashes a flow to one of its next nodes towards the flow's destination.
 
     A node without an entry for a destination sends over its link to it, or over its only link.
 
@@ -33,13 +33,13 @@ class NextHops:
     Raises
     ------
     TypeError
-        For what are no mappings of nodes.
+        For tables that are not mappings of nodes.
     ValueError
-        For a next node to which there is no link, and a destination that is no node of the links.
+        For a next node to which there is no link, and a destination that the links do not have.
     """
 
     def __init__(self, links: Links, tables: Mapping[Any, Any]) -> None:
-        self.place = links.place_of
+        self.index_of = links.place_of
         self.onwards: dict[Any, dict[Any, None]] = {node: {} for node in links.nodes}
         for a, b in zip(links.source.tolist(), links.target.tolist(), strict=True):
             self.onwards[links.nodes[a]][links.nodes[b]] = None
@@ -47,25 +47,25 @@ class NextHops:
         for node, table in tables.items():
             name = f"routes[{node!r}]"
             instance(name, table, Mapping, "a mapping from destinations to next nodes")
-            own = self.tables[unwrap_scalar(node)] = {}
-            for end, given in table.items():
-                if unwrap_scalar(end) not in self.place:
+            hops = self.tables[unwrap_scalar(node)] = {}
+            for end, nodes in table.items():
+                if unwrap_scalar(end) not in self.index_of:
                     raise ValueError(f"{name}[{end!r}]: {end!r} must be a node of the links, no flow can end elsewhere")
-                own[unwrap_scalar(end)] = self._checked(f"{name}[{end!r}]", node, given)
+                hops[unwrap_scalar(end)] = self._check_hops(f"{name}[{end!r}]", node, nodes)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NextHops) and (self.tables, self.onwards) == (other.tables, other.onwards)
 
-    def _checked(self, name: str, node: Any, given: Any) -> tuple[Any, ...]:
-        """Return next nodes, to all of which there must be links."""
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise TypeError(f"{name} = {format_value(given)}: must be a list of nodes")
-        found = tuple(map(unwrap_scalar, given))
+    def _check_hops(self, name: str, node: Any, nodes: Any) -> tuple[Any, ...]:
+        """Return next nodes; ValueError for a node without a link to it."""
+        if isinstance(nodes, str) or not isinstance(nodes, Iterable):
+            raise TypeError(f"{name} = {format_value(nodes)}: must be a list of nodes")
+        hops = tuple(map(unwrap_scalar, nodes))
         linked = self.onwards.get(unwrap_scalar(node), {})
-        if not found or not all(isinstance(each, Hashable) and each in linked for each in found):
+        if not hops or not all(isinstance(hop, Hashable) and hop in linked for hop in hops):
             msg = f"must be nodes to which {node!r} has links, at least one"
-            raise ValueError(f"{name} = {format_value(given)}: {msg}")
-        return found
+            raise ValueError(f"{name} = {format_value(nodes)}: {msg}")
+        return hops
 
     def paths(
         self,
@@ -74,25 +74,25 @@ class NextHops:
         entropy: NDArray[np.int64],
         may_loop: Sequence[bool],
     ) -> list[tuple[Any, ...]]:
-        """Return the path of each flow, F of them. Of one that ``may_loop`` it ends where it is back at a node.
+        """Return the paths of F flows; the path of a flow that ``may_loop`` ends at the first repeated node.
 
         Raises
         ------
         ValueError
-            Naming the flow, where a node has no way on, or next hops lead back to a node.
+            Naming the flow, for a node without next hops, or next hops that lead back to a node.
         """
         flows = zip(sources, targets, entropy.tolist(), may_loop, strict=True)
-        return [self._path(n, *each) for n, each in enumerate(flows)]
+        return [self._path(n, *flow) for n, flow in enumerate(flows)]
 
     def _path(self, n: int, source: Any, target: Any, number: int, may_loop: bool) -> tuple[Any, ...]:
         path = {source: None}
         node = source
         while node != target:
-            ways = self.tables.get(node, {}).get(target) or self._default(node, target)
-            if not ways:
+            candidates = self.tables.get(node, {}).get(target) or self._default(node, target)
+            if not candidates:
                 msg = f"{node!r} has several links and no next hops towards it"
                 raise ValueError(f"targets[{n}] = {target!r}: {msg}")
-            node = ways[self._hash(number, node) % len(ways)] if len(ways) > 1 else ways[0]
+            node = candidates[self._hash(number, node) % len(candidates)] if len(candidates) > 1 else candidates[0]
             if node in path:
                 if may_loop:
                     return (*path, node)
@@ -103,11 +103,11 @@ class NextHops:
         return tuple(path)
 
     def _default(self, node: Any, target: Any) -> tuple[Any, ...]:
-        """Return the next node where the table of a node has none."""
+        """Return the next node for a destination that the table of a node lacks; () if there is none."""
         onwards = self.onwards.get(node, {})
         if target in onwards:
             return (target,)
         return tuple(onwards) if len(onwards) == 1 else ()
 
     def _hash(self, number: int, node: Any) -> int:
-        return int(hashed(np.array([number]), np.array([self.place[node]]))[0])
+        return int(hash_pair(np.array([number]), np.array([self.index_of[node]]))[0])

@@ -1,7 +1,8 @@
-"""What a path does to packets besides queueing them: delays, batches, losses in bursts, policers, rates over time.
+"""Effects of a path on packets besides queueing: delays, batches, losses in bursts, policers, rates over time.
 
-A `Scenario` has a tuple of elements. Each stands in front of the queue of a link, and acts on packets of data that come to
-the link or on the acknowledgements that return over it, of all flows or of some. Elements at one place act in their order.
+A `Scenario` has a tuple of elements. Each precedes the queue of a link. It acts on packets of data that arrive at the
+link or on the acknowledgements that return over it, for all flows or for named flows. Elements of one link act in their
+order.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ __all__ = [
 MAX_HOLD = 100.0
 """Longest time for which an element holds a packet, s."""
 MAX_BATCH = 100_000
-"""Most packets that an element collects."""
+"""Maximum number of packets that an element collects."""
 DISTRIBUTIONS = ("uniform", "constant")
 
 
@@ -75,15 +76,15 @@ class PathElement(Described):
             raise ValueError(f"link of {kind} = {format_value(self.link)}: must be a name, 'a->b'")  # noqa: TRY004
         object.__setattr__(self, "acks", flag(f"acks of {kind}", self.acks))
         if self.flows is not None:
-            given: Any = self.flows
+            flows: Any = self.flows
             try:
-                chosen = (given,) if isinstance(given, str) else tuple(given)
+                selected = (flows,) if isinstance(flows, str) else tuple(flows)
             except TypeError:
-                chosen = ()
-            if not chosen or not all(isinstance(name, str) for name in chosen):
+                selected = ()
+            if not selected or not all(isinstance(name, str) for name in selected):
                 msg = "must be names of flows, at least one, or None for all"
                 raise ValueError(f"flows of {kind} = {format_value(self.flows)}: {msg}")
-            object.__setattr__(self, "flows", chosen)
+            object.__setattr__(self, "flows", selected)
 
     @property
     def largest_hold(self) -> float:
@@ -94,18 +95,19 @@ class PathElement(Described):
 @quantities(bound="time")
 @dataclass(frozen=True)
 class Jitter(PathElement):
-    """A delay that is no queueing and has a bound: constant, or drawn for each packet.
+    """A bounded delay other than queueing: constant, or drawn for each packet.
 
     Parameters
     ----------
     link, flows, acks
-        As of `PathElement`.
+        As for `PathElement`.
     bound
         Largest delay in s, at most 100.
     distribution
-        ``"uniform"``: drawn evenly from 0 to ``bound`` for each packet. ``"constant"``: each packet is held for ``bound``.
+        ``"uniform"``: drawn evenly from 0 to ``bound`` for each packet. ``"constant"``: each packet is held for
+        ``bound``.
     in_order
-        Whether a packet leaves no earlier than those of the element that came before it. False: packets overtake.
+        Whether a packet leaves no earlier than previous packets of the element. False: packets overtake.
 
     Raises
     ------
@@ -135,10 +137,10 @@ class Jitter(PathElement):
         return self.bound
 
 
-def _steps(element: Any, name: str, highest: float, at_least: float = 0.0) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Check the times and values of a trace, and return them."""
+def _steps(element: Any, name: str, highest: float, minimum: float = 0.0) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the times and values of a trace as arrays, validated, (N,) each."""
     times = ascending("times", element.times)
-    values = number(name, getattr(element, name), at_least=at_least, at_most=highest)
+    values = number(name, getattr(element, name), at_least=minimum, at_most=highest)
     if times.ndim != 1 or values.shape != times.shape:
         msg = f"must be lists of one length, are of shapes {times.shape} and {values.shape}"
         raise ValueError(f"times and {name}: {msg}")
@@ -153,20 +155,20 @@ def _steps(element: Any, name: str, highest: float, at_least: float = 0.0) -> tu
 @quantities(times="time", delays="time", period="time")
 @dataclass(frozen=True)
 class DelayTrace(PathElement):
-    """A delay over time, besides that of the link: constant from each time to the next.
+    """A delay over time in addition to the link's delay: constant from each time to the next.
 
     Parameters
     ----------
     link, flows, acks
-        As of `PathElement`.
+        As for `PathElement`.
     times
-        When the delay changes, s, increasing from 0, (N,).
+        Times at which the delay changes, s, increasing from 0, (N,).
     delays
-        From each of these on, s, at most 100, (N,). It is that of the time at which a packet comes.
+        Delay from each of these times on, s, at most 100, (N,). The arrival of a packet selects its delay.
     period
-        After which the trace begins again, s; `inf`: the last delay stays.
+        Time after which the trace repeats, s; `inf`: the last delay stays.
     in_order
-        As of `Jitter`: with it a fall of the delay lets packets leave together.
+        As for `Jitter`: with it a fall of the delay lets packets leave together.
 
     Raises
     ------
@@ -201,16 +203,16 @@ class DelayTrace(PathElement):
 @quantities(delay="time", p="share")
 @dataclass(frozen=True)
 class Reordering(PathElement):
-    """Single packets that take longer, so that later ones overtake them.
+    """Single packets that take longer, so that later packets overtake them.
 
     Parameters
     ----------
     link, flows, acks
-        As of `PathElement`.
+        As for `PathElement`.
     p
         Probability with which a packet is held, 0 <= p <= 1.
     delay
-        For how long, s, at most 100.
+        Time for which it is held, s, at most 100.
 
     Raises
     ------
@@ -241,23 +243,24 @@ class Reordering(PathElement):
 @quantities(interval="time", hold="time")
 @dataclass(frozen=True)
 class Aggregation(PathElement):
-    """Packets or acknowledgements that are collected and passed on together, as by Wi-Fi, cellular links and offloads.
+    """Packets or acknowledgements that are released in batches, as by Wi-Fi, cellular links and offloads.
 
     Parameters
     ----------
     link, flows, acks
-        As of `PathElement`; it acts on acknowledgements unless ``acks=False``.
+        As for `PathElement`; it acts on acknowledgements unless ``acks=False``.
     interval
-        Time between two releases, s, above 0: what comes is passed on at the next multiple of it. None: by ``count``.
+        Time between two releases, s, above 0: arrivals are passed on at its next multiple. None: by ``count``.
     count
-        What is collected is passed on when this many have come, a whole number from 2. None: by ``interval``.
+        Number of packets that are collected and passed on together, a whole number from 2. None: by ``interval``.
     hold
-        With ``count``: after this time from the first one, s, they are passed on in any case.
+        With ``count``: after this time from the first packet, s, they are passed on in any case.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed; unless one of ``interval`` and ``count`` is given.
+        Naming the parameter, its value and the allowed values; unless exactly one of ``interval`` and ``count`` is
+        given.
 
     Examples
     --------
@@ -291,16 +294,17 @@ class Aggregation(PathElement):
 @quantities(rate="rate", burst="amount")
 @dataclass(frozen=True)
 class Policer(PathElement):
-    """A token bucket that drops what exceeds it, and delays nothing.
+    """A token bucket that drops packets beyond it, without delay.
 
-    The bucket is full at first. A packet takes its size in packets of data from the bucket, and is dropped where that has less.
+    The bucket is full at first. A packet takes its size in packets of data from the bucket, and is dropped if it has
+    less.
 
     Parameters
     ----------
     link, flows, acks
-        As of `PathElement`.
+        As for `PathElement`.
     rate
-        At which the bucket fills, packets/s, > 0.
+        Rate at which the bucket fills, packets/s, > 0.
     burst
         Depth of the bucket, packets, at least 1.
 
@@ -328,16 +332,16 @@ class Policer(PathElement):
 @quantities(to_bad="share", to_good="share", loss_bad="share", loss_good="share")
 @dataclass(frozen=True)
 class BurstLoss(PathElement):
-    """Losses in bursts: the chain of Gilbert and Elliott, which changes its state with packets.
+    """Losses in bursts: the Gilbert-Elliott chain, whose state changes with packets.
 
-    Each packet first changes the state, then is lost with the probability of the state. The chain begins in the good state.
-    With the defaults a burst is the packets that come in the bad state, 1 / ``to_good`` in the mean, and the loss rate is
-    ``to_bad`` / (``to_bad`` + ``to_good``).
+    Each packet first changes the state, then is lost with the probability of the state. The chain begins in the good
+    state. With the defaults a burst has all packets that arrive in the bad state, 1 / ``to_good`` on average, and the
+    loss rate is ``to_bad`` / (``to_bad`` + ``to_good``).
 
     Parameters
     ----------
     link, flows, acks
-        As of `PathElement`.
+        As for `PathElement`.
     to_bad, to_good
         Probabilities per packet of leaving the good and the bad state, 0 to 1.
     loss_bad, loss_good
@@ -367,7 +371,7 @@ class BurstLoss(PathElement):
 
     @property
     def mean(self) -> float:
-        """Mean loss rate; nan where neither state is left."""
+        """Mean loss rate; ``loss_good`` if the state never changes."""
         both = self.to_bad + self.to_good
         if both == 0.0:
             return self.loss_good
@@ -376,16 +380,16 @@ class BurstLoss(PathElement):
 
 @dataclass(frozen=True)
 class PeriodicLoss(PathElement):
-    """Loss of each packet whose number is a multiple of a given one: the losses for which response functions are derived.
+    """Loss of each packet whose number is a multiple of a period: the losses for which response functions are derived.
 
-    It counts the packets on which it acts, those that are sent again as well, and those of all its flows together.
+    It counts all packets on which it acts, including retransmissions, over all its flows together.
 
     Parameters
     ----------
     link, flows, acks
-        As of `PathElement`.
+        As for `PathElement`.
     every
-        The last of so many packets is lost, a whole number from 2 to 1e9.
+        Period in packets, whose last packet is lost, a whole number from 2 to 1e9.
 
     Raises
     ------
@@ -416,25 +420,26 @@ class PeriodicLoss(PathElement):
 class RateTrace(PathElement):
     """The rate of a link over time: constant from each time to the next.
 
-    It acts on all packets of the link, and only on the forward direction. The rate of the `Link` is the largest one: rates of
-    the trace are at most that. A rate may be 0, in which case a transmission goes on when the rate is above 0 again. `read_mahimahi`
-    makes one from a trace of delivery opportunities.
+    It acts on all packets of the link, and only on the forward direction. The rate of the `Link` is the upper bound of
+    the rates of the trace. A rate may be 0, in which case a transmission continues when the rate is above 0 again.
+    `read_mahimahi` returns a `RateTrace` from a trace of delivery opportunities.
 
     Parameters
     ----------
     link
         Name of the link, ``"a->b"``.
     times
-        When the rate changes, s, increasing from 0, (N,).
+        Times at which the rate changes, s, increasing from 0, (N,).
     rates
-        From each of these on, packets/s, at least 0, (N,); not all 0, and without a period the last one above 0.
+        Rate from each of these times on, packets/s, at least 0, (N,); not all 0, and the last rate above 0 without a
+        period.
     period
-        After which the trace begins again, s; `inf`: the last rate stays.
+        Time after which the trace repeats, s; `inf`: the last rate stays.
 
     Raises
     ------
     ValueError
-        For times that do not increase from 0, rates of 0 without an end, and flows or ACKs, which a rate does not choose.
+        For times that do not increase from 0, rates of 0 for ever, and flows or ACKs, which a rate cannot select.
 
     Examples
     --------
@@ -450,20 +455,20 @@ class RateTrace(PathElement):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.acks or self.flows is not None:
-            given = f"flows = {self.flows!r}, acks = {self.acks}"
-            raise ValueError(f"{given}: a rate is that of the link: leave them out")
+            options = f"flows = {self.flows!r}, acks = {self.acks}"
+            raise ValueError(f"{options}: a rate is that of the link: leave them out")
         times, rates = _steps(self, "rates", 1e12)
         if not rates.any() or (self.period == math.inf and rates[-1] == 0.0):
             msg = "must be above 0: nothing is sent from then on"
             raise ValueError(f"rates[-1] = {rates[-1]:g}: {msg}")
         object.__setattr__(self, "times", tuple(times.tolist()))
         entries: Iterable[Any] = self.rates
-        kept = (rate if isinstance(rate, PacketUnits) else float(rate) for rate in entries)
-        object.__setattr__(self, "rates", tuple(kept))
+        converted = (rate if isinstance(rate, PacketUnits) else float(rate) for rate in entries)
+        object.__setattr__(self, "rates", tuple(converted))
 
     @property
     def mean(self) -> float:
-        """Mean rate of a period, packets/s; without one the last rate."""
+        """Mean rate of a period, packets/s; the last rate without a period."""
         if self.period == math.inf:
             return float(self.rates[-1])
         spans = np.diff(np.append(self.times, self.period))
@@ -471,7 +476,7 @@ class RateTrace(PathElement):
 
 
 def check_elements(scenario: Any) -> None:
-    """Raise ValueError for elements of a `Scenario` at links that are none, of flows that do not pass them, or rates above a link's."""
+    """Raise ValueError for elements at unknown links, flows that do not cross them, or rates above a link's."""
     names, flows = scenario.link_table.names, {flow.name: flow for flow in scenario.flows}
     rated = set()
     for element in scenario.elements:

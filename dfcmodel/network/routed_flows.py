@@ -1,4 +1,4 @@
-"""Flows over the links of a network: their paths, how they enter it, what feeds each link."""
+"""Flows over the links of a network: paths, access links, and the feeders of each link."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def is_fabric_host(node: Node) -> bool:
 
 
 class RoutedFlows(Described):
-    """What follows from the links and flows of a scenario alone.
+    """Quantities that depend only on the links and flows of a scenario.
 
     Attributes
     ----------
     links, flows, packet_size
-        As of `dfcmodel.Scenario`.
+        As for `dfcmodel.Scenario`.
     """
 
     if TYPE_CHECKING:
@@ -70,34 +70,34 @@ class RoutedFlows(Described):
         return Links.of(self.links)
 
     def by_link(self, value: Callable[[Link], Any]) -> NDArray[Any]:
-        """Return what follows from each link without its ends, computed once for each kind, (L,)."""
+        """Return a function of links that does not depend on their nodes, computed once per kind, (L,)."""
         return self.link_table.each(value)
 
     @cached_property
     def routes(self) -> Routes:
-        """The links on the path of each flow, by their places in ``links``."""
+        """The links on the path of each flow, as indices in ``links``."""
         table, N = self.table, len(self.table.nodes)
         links = self.link_table
         source, target = links.source, links.target
         if table.nodes is not links.nodes:
-            place = dict(zip(table.nodes, range(N), strict=True))
-            known_as = np.array([place.get(node, N) for node in links.nodes], dtype=np.int64)
-            source, target = known_as[source], known_as[target]
-        places, ends_here = table.paths.places, table.paths.begin + table.paths.counts - 1
-        inner = np.ones(len(places), dtype=np.bool_)
-        inner[ends_here] = False
+            index_of = dict(zip(table.nodes, range(N), strict=True))
+            to_path_nodes = np.array([index_of.get(node, N) for node in links.nodes], dtype=np.int64)
+            source, target = to_path_nodes[source], to_path_nodes[target]
+        entries, last = table.paths.places, table.paths.begin + table.paths.counts - 1
+        inner = np.ones(len(entries), dtype=np.bool_)
+        inner[last] = False
         at = np.flatnonzero(inner)
-        found = places_of(source * (N + 1) + target, places[at] * (N + 1) + places[at + 1])
-        if (found < 0).any():
-            at = at[found < 0][0]
+        hops = places_of(source * (N + 1) + target, entries[at] * (N + 1) + entries[at + 1])
+        if (hops < 0).any():
+            at = at[hops < 0][0]
             self._refuse_path(int(np.searchsorted(table.paths.begin, at, side="right")) - 1, int(at))
-        return Routes(found, table.paths.counts - 1)
+        return Routes(hops, table.paths.counts - 1)
 
     def _refuse_path(self, f: int, at: int) -> None:
-        """Raise ValueError for a flow without a link from a node of its path to the next one."""
-        ends = (self.table.nodes[n] for n in self.table.paths.places[at : at + 2])
+        """Raise ValueError for flow f, which has no link between two nodes of its path."""
+        pair = (self.table.nodes[n] for n in self.table.paths.places[at : at + 2])
         names = ", ".join(link.name for link in self.links[:12])
-        msg = f"there is no link {'->'.join(map(str, ends))}, must go over {names}"
+        msg = f"there is no link {'->'.join(map(str, pair))}, must go over {names}"
         raise ValueError(f"path of flow {self.table.name(f)!r}: {msg}")
 
     @cached_property
@@ -107,13 +107,13 @@ class RoutedFlows(Described):
 
     @cached_property
     def senders(self) -> tuple[Node, ...]:
-        """The nodes that have a link to send over, in the order of the links."""
+        """The nodes with an outgoing link, in the order of the links."""
         table = self.link_table
-        known, first = distinct(table.source, len(table.nodes))
-        return tuple(table.nodes[n] for n in known[np.argsort(first)].tolist())
+        sources, first = distinct(table.source, len(table.nodes))
+        return tuple(table.nodes[n] for n in sources[np.argsort(first)].tolist())
 
     def link(self, source: Node, target: Node) -> Link:
-        """Return the link from one node to another; KeyError where there is none."""
+        """Return the link from one node to another; KeyError if there is none."""
         return self.links[self.link_table.places[source, target]]
 
     def path(self, flow: Flow) -> tuple[Link, ...]:
@@ -122,24 +122,24 @@ class RoutedFlows(Described):
 
     def path_index(self, flow: Flow) -> tuple[int, ...]:
         """Return the indices in `links` of the links that a flow crosses, in order."""
-        found = self._paths.get(flow.path)
-        if found is None:
-            found = self._paths[flow.path] = tuple(self.link_table.places[hop] for hop in flow.hops)
-        return found
+        indices = self._paths.get(flow.path)
+        if indices is None:
+            indices = self._paths[flow.path] = tuple(self.link_table.places[hop] for hop in flow.hops)
+        return indices
 
     @cached_property
     def _paths(self) -> dict[tuple[Node, ...], tuple[int, ...]]:
-        """The indices of links by path, as far as they have been asked for."""
+        """Cache of `path_index`, by path."""
         return {}
 
     def on_path(self, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of some values of the links over the path of each flow, shape (F,)."""
-        given = np.asarray(values, dtype=np.float64)[self.routes.places]
-        sums = np.bincount(self.routes.flow, given, minlength=len(self.flows))
+        """Return the sum over each flow's path of values of the links, shape (F,)."""
+        hop_values = np.asarray(values, dtype=np.float64)[self.routes.places]
+        sums = np.bincount(self.routes.flow, hop_values, minlength=len(self.flows))
         return sums.astype(np.float64)
 
     def base_rtt(self, flow: Flow) -> float:
-        """Return the round-trip propagation delay of a flow in s, its access link included."""
+        """Return the round-trip propagation delay of a flow in s, including its access link."""
         links = self.path(flow)
         access = 0.0 if self.enters_at_once(flow) else links[0].delay
         return 2.0 * (access + sum(link.delay for link in links))
@@ -153,8 +153,8 @@ class RoutedFlows(Described):
     def packet_rtts(self) -> NDArray[np.float64]:
         """Return the round-trip time of a packet of each flow in the empty network, s, shape (F,).
 
-        Propagation delays, the transmission of the packet over each link there, and of an ACK of 40 bytes over each link
-        back, whose rates and delays are those of the way there.
+        The sum of propagation delays, the transmission of the packet over each link of the path, and of an ACK of 40
+        bytes over each link of the way back, which has the same rates and delays.
 
         Examples
         --------
@@ -169,10 +169,10 @@ class RoutedFlows(Described):
         return np.asarray(self.base_rtts() + both * (access + self.on_path(spans)))
 
     def handshake_times(self) -> NDArray[np.float64]:
-        """Return the time from the start of each flow to its first data where nothing waits, s, shape (F,).
+        """Return the time from each flow's start to its first data without queues, s, shape (F,).
 
-        The round trip of a SYN and a SYN-ACK: propagation and transmission times, those of the way back as of the way
-        there. 0 for flows without a handshake. The levels without packets start flows that much later.
+        The round trip of a SYN and a SYN-ACK: propagation and transmission times, with the same rates and delays in
+        both directions. 0 for flows without a handshake. The levels without packets start flows that much later.
 
         Examples
         --------
@@ -189,16 +189,16 @@ class RoutedFlows(Described):
         """Return the round trip of a SYN and a SYN-ACK of a flow, s."""
         links = list(self.path(flow))
         if not self.enters_at_once(flow):
-            links.append(links[0])  # the access link is like the first one
+            links.append(links[0])  # the access link equals the first link
         transmission = HEADER / self.packet_size * sum(1.0 / link.rate for link in links)
         return self.base_rtt(flow) + 2.0 * transmission
 
     def host_of(self, flow: Flow) -> str:
-        """Return how a flow's packets enter the network: its ``host``; where that is None, a network interface if needed.
+        """Return how a flow's packets enter the network: its ``host``, or the default where this is None.
 
-        Flows that begin at a host of a fabric, a node ``("host", n)`` of `with_hosts`, have ``"nic"``, and so have those
-        whose first link pauses; others ``"direct"``. A first link with `DFC`, which reports a rate to its host, has
-        ``"direct"``.
+        Flows that begin at a host of a fabric, a node ``("host", n)`` of `with_hosts`, have ``"nic"``, and so have
+        flows whose first link pauses; others have ``"direct"``. A first link with `DFC`, which reports a rate to its
+        host, has ``"direct"``.
 
         Examples
         --------
@@ -216,7 +216,7 @@ class RoutedFlows(Described):
 
     @cached_property
     def _asks_for_nic(self) -> NDArray[np.bool_]:
-        """Whether flows whose first link it is have a network interface unless they say otherwise, (L,)."""
+        """Whether flows that begin with each link have a network interface by default, (L,)."""
         table = self.link_table
         of_hosts = np.array([is_fabric_host(node) for node in table.nodes], dtype=np.bool_)
         pauses = self.by_link(lambda link: bool(link.discipline.pauses))
@@ -224,27 +224,27 @@ class RoutedFlows(Described):
         return np.asarray(pauses | (of_hosts[table.source] & ~reports))
 
     def host_is(self, kind: str) -> NDArray[np.bool_]:
-        """Return for which flows `host_of` is of some kind, shape (F,); read-only."""
-        found: NDArray[np.bool_] | None = self._hosts.get(kind)
-        if found is None:
-            found = self._hosts[kind] = self._find_hosts(kind)
-            found.flags.writeable = False
-        return found
+        """Return whether `host_of` of each flow is ``kind``, shape (F,); read-only."""
+        matches: NDArray[np.bool_] | None = self._hosts.get(kind)
+        if matches is None:
+            matches = self._hosts[kind] = self._find_hosts(kind)
+            matches.flags.writeable = False
+        return matches
 
     @cached_property
     def _hosts(self) -> dict[str, NDArray[np.bool_]]:
-        """What `host_is` has found."""
+        """Cache of `host_is`, by kind."""
         return {}
 
     def _find_hosts(self, kind: str) -> NDArray[np.bool_]:
-        """Return for which flows `host_of` is of some kind, shape (F,)."""
+        """Return whether `host_of` of each flow is ``kind``, shape (F,)."""
         by_nic = self._asks_for_nic
-        asked = {"nic": by_nic, "direct": ~by_nic}.get(kind, np.zeros_like(by_nic))
+        default = {"nic": by_nic, "direct": ~by_nic}.get(kind, np.zeros_like(by_nic))
         if set(self.table.columns["host"].values) == {None}:
-            return np.asarray(asked[self.routes.first])
-        own = self.table.each("host", lambda host: host == kind)
-        given = self.table.each("host", lambda host: host is not None)
-        return np.asarray(np.where(given, own, asked[self.routes.first]))
+            return np.asarray(default[self.routes.first])
+        is_kind = self.table.each("host", lambda host: host == kind)
+        is_set = self.table.each("host", lambda host: host is not None)
+        return np.asarray(np.where(is_set, is_kind, default[self.routes.first]))
 
     @property
     def shortest_delay(self) -> float:
@@ -259,7 +259,7 @@ class RoutedFlows(Described):
 
     @cached_property
     def is_interface(self) -> NDArray[np.bool_]:
-        """Whether each link is the interface of a host: it begins at a node from which flows only start, all by ``"nic"``, (L,)."""
+        """Whether each link is the interface of a host, (L,): flows only start at its source, all by ``"nic"``."""
         first, is_nic, count = self.routes.first, self.host_is("nic"), len(self.links)
         if not is_nic.any():
             return np.zeros(count, dtype=np.bool_)
@@ -276,7 +276,7 @@ class RoutedFlows(Described):
 
     @cached_property
     def at_once(self) -> NDArray[np.bool_]:
-        """Whether `enters_at_once` is true of each flow, shape (F,)."""
+        """`enters_at_once` of each flow, shape (F,)."""
         by_nic = self.host_is("nic") & self.is_interface[self.routes.first]
         return np.asarray(self.host_is("direct") | by_nic)
 
@@ -286,47 +286,47 @@ class RoutedFlows(Described):
         return host == "direct" or (host == "nic" and self.path_index(flow)[0] in self.interfaces)
 
     def access_of(self, feeders: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the names of links that feed others, as of `feeders`, with one for each access link.
+        """Return the feeders of links, numbered as by `feeders`, with one number per access link.
 
-        Flows with ``host="nic"`` whose first link is no interface share one, which has the name of the first of them.
+        Flows with ``host="nic"`` whose first link is no interface share an access link, numbered by their first flow.
         """
         hosts = feeders < 0
-        found = feeders.copy()
-        found[hosts] = -1 - self._access[-1 - feeders[hosts]]
-        return found
+        names = feeders.copy()
+        names[hosts] = -1 - self._access[-1 - feeders[hosts]]
+        return names
 
     @cached_property
     def _access(self) -> NDArray[np.int64]:
-        """The first of the flows that share an access link with each flow, itself among them, (F,)."""
-        found = np.arange(len(self.flows))
+        """First flow that shares the access link of each flow, (F,); the flow itself if it shares none."""
+        shared_with = np.arange(len(self.flows))
         rows = np.flatnonzero(self.host_is("nic") & ~self.at_once)
         if rows.size:
-            _, first, place = np.unique(self.routes.first[rows], return_index=True, return_inverse=True)
-            found[rows] = rows[first][place.reshape(-1)]
-        return found
+            _, first, group = np.unique(self.routes.first[rows], return_index=True, return_inverse=True)
+            shared_with[rows] = rows[first][group.reshape(-1)]
+        return shared_with
 
     def feeders(self, n: int) -> dict[int, tuple[int, ...]]:
-        """Return the links over which flows come to link n, and their flows; -1 - flow for its host."""
+        """Return the links over which flows come to link n, with the flows; a host is -1 - flow."""
         return self._feeders.get(n, {})
 
     def feeding(self, u: int) -> Link:
-        """Return the link of a feeder; of a host, whose access link is like it, the first of its flow's path."""
+        """Return the link of a feeder; for a host, the first link of its flow's path, which equals its access link."""
         return self.links[u if u >= 0 else int(self.routes.first[-1 - u])]
 
     @cached_property
     def _feeders(self) -> dict[int, dict[int, tuple[int, ...]]]:
-        found: dict[int, dict[int, list[int]]] = {}
+        by_link: dict[int, dict[int, list[int]]] = {}
         for f, route in enumerate(self.routes):
             for before, n in itertools.pairwise((-1 - f, *route)):
-                found.setdefault(n, {}).setdefault(before, []).append(f)
-        return {n: {u: tuple(flows) for u, flows in own.items()} for n, own in found.items()}
+                by_link.setdefault(n, {}).setdefault(before, []).append(f)
+        return {n: {u: tuple(flows) for u, flows in by_feeder.items()} for n, by_feeder in by_link.items()}
 
     def room_of(self, n: int) -> float:
-        """Return for how many packets a link has room: its buffer, or as many as come at an interface of a host."""
+        """Return the packets for which a link has room: its buffer, or inf at an interface of a host."""
         return math.inf if n in self.interfaces else self.buffer_of(n)
 
     def buffer_of(self, n: int) -> float:
-        """Return the buffer of a link in packets of ``packet_size`` bytes, also where it counts bytes.
+        """Return the buffer of link n in packets of ``packet_size`` bytes, also for a buffer in bytes.
 
         Examples
         --------
@@ -344,10 +344,10 @@ class RoutedFlows(Described):
 
     @cached_property
     def followers(self) -> Followers:
-        """Which flows wait for which."""
+        """Predecessors and successors of the flows."""
         return followers_of(self.table)
 
     @cached_property
     def derived(self) -> dict[Hashable, Any]:
-        """What runs have derived from the scenario alone and keep for its further runs, by their keys."""
+        """Cache of quantities that runs derive from the scenario alone, by key."""
         return {}

@@ -1,4 +1,4 @@
-"""Tables of the result of a run, of either level: drops by cause, rooms that were too small, packets that wait."""
+"""Tables of the result of a run at either level: drops by cause, exceeded rooms, waiting packets."""
 
 from __future__ import annotations
 
@@ -28,25 +28,24 @@ __all__ = [
 ]
 
 CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed", "policer", "failure", "ttl")
-"""Why packets were dropped: no room, by a queue manager or switch program, at random on the link, by a watchdog of
-pauses, their data was cut by a switch program and the header alone reached the receiver, by a policer, their link was
-down, or their time to live was over."""
+"""Causes of drops: a full buffer, a queue manager or switch program, random loss on the link, a watchdog of pauses, a
+header that reached the receiver without its data, a policer, a link that was down, and an expired time to live."""
 BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED, BY_POLICER, BY_FAILURE, EXPIRED = range(len(CAUSES))
 LAST_PART = 0.25
-"""The last part of a run, in which nothing moves where it has come to a standstill."""
+"""Final fraction of a run that is without motion in a standstill."""
 
 DROPPED = np.dtype(
     [(name, np.int64) for name in ("flow", "link", "cause", "ack")] + [("packets", np.float64), ("first", np.float64)]
 )
-"""Drops of a flow at a link by one cause (place in `CAUSES`), of its packets or (``ack`` = 1) its ACKs; when the first
-was, s."""
+"""Drops of a flow at a link by one cause (index in `CAUSES`), of its packets or (``ack`` = 1) its ACKs; time of the
+first, s."""
 EXCESS = np.dtype([(name, np.int64) for name in ("link", "via", "priority")] + [("packets", np.float64)])
-"""The most packets of an ingress without room in one pause: of the link that counts them, the link over which they came
-(-1 - flow: the access link of a host) and their class; the last two are ALL for all of a link with `Pause`."""
+"""Maximum number of packets without room in a pause, by the link that counts them, the link over which they came
+(-1 - flow: the access link of a host) and their class; the last two are ALL for a link with `Pause`."""
 WAITING = np.dtype([(name, np.int64) for name in ("link", "via", "flow", "ack", "still")] + [("packets", np.float64)])
 """Packets (``ack`` = 1: ACKs) of a flow that wait at a link at the end of a run (-1 - flow: at the access link of a
-host); the link over which they came (-1 - flow: from their host); ``still`` = 1: nothing left their queue during the
-last part of the run, `LAST_PART`."""
+host); the link over which they came (-1 - flow: from their host); ``still`` = 1: no packet left their queue during
+the final fraction `LAST_PART` of the run."""
 
 
 def table_of(dtype: np.dtype[Any], **columns: ArrayLike) -> Any:

@@ -48,11 +48,11 @@ def chain(
     nodes
         Number of nodes, at least 2; they are numbered from 1.
     rate, delay
-        Of each link, packets/s and s.
+        Rate and delay of each link, packets/s and s.
     buffer
-        Of each link, packets, or a `ByteBuffer`.
+        Buffer of each link, packets or a `ByteBuffer`.
     discipline, shared
-        Of each link, as of `Link`.
+        Discipline and sharing of each link, as for `Link`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def dumbbell(
     buffer
         Buffer of every link, packets, or a `ByteBuffer`.
     discipline, shared
-        Of the bottleneck, as of `Link`.
+        Discipline and sharing of the bottleneck, as for `Link`.
 
     Examples
     --------
@@ -104,11 +104,11 @@ def dumbbell(
     """
     pairs = integer("pairs", pairs, 1, 10**6)
     _check_access(access_rate, access_delay)
-    ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": buffer}
+    access: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": buffer}
     return (
-        *(Link(f"s{n}", "left", **ends) for n in range(1, pairs + 1)),
+        *(Link(f"s{n}", "left", **access) for n in range(1, pairs + 1)),
         Link("left", "right", rate, delay, buffer, discipline, shared),
-        *(Link("right", f"d{n}", **ends) for n in range(1, pairs + 1)),
+        *(Link("right", f"d{n}", **access) for n in range(1, pairs + 1)),
     )
 
 
@@ -138,9 +138,9 @@ def parking_lot(
         Number of links of the chain. The senders are ``s1``, ``s2``, ..., the receivers ``d2``,
         ``d3``, ..., each attached to the node of its number.
     access_rate, access_delay
-        Rate and delay of the access links, packets/s and s; their buffer is that of the chain.
+        Rate and delay of the access links, packets/s and s; their buffer equals the chain's.
     rate, delay, buffer, discipline, shared
-        Of the chain's links, as for `chain`.
+        Properties of the chain's links, as for `chain`.
 
     Examples
     --------
@@ -155,11 +155,11 @@ def parking_lot(
     _check_access(access_rate, access_delay)
     fields: dict[str, Any] = {"rate": rate, "delay": delay, "buffer": buffer}
     row = chain(hops + 1, **fields, discipline=discipline, shared=shared)
-    ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": row[0].buffer}
+    access: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": row[0].buffer}
     return (
-        *(Link(f"s{n}", n, **ends) for n in range(1, hops + 1)),
+        *(Link(f"s{n}", n, **access) for n in range(1, hops + 1)),
         *row,
-        *(Link(n, f"d{n}", **ends) for n in range(2, hops + 2)),
+        *(Link(n, f"d{n}", **access) for n in range(2, hops + 2)),
     )
 
 
@@ -186,7 +186,7 @@ def tree(
     branching
         Number of children per node.
     rate, delay, buffer, discipline, shared
-        Of each link, as for `chain`.
+        Properties of each link, as for `chain`.
 
     Examples
     --------
@@ -263,8 +263,8 @@ def takano2006(name: str, dfc: bool = True, tcp: str | WindowRule | None = None,
     dfc
         Whether links have diffusion-type flow control; otherwise FIFO.
     tcp
-        ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"vegas"`` (`NS2Vegas`), or a window rule, also one's own. None is the paper's choice: Tahoe,
-        unless the name fixes another one (4R, 4N, 4V, 4V': a different ``tcp`` is an error).
+        ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"vegas"`` (`NS2Vegas`), or a window rule, also user-defined. None is
+        the paper's choice: Tahoe, unless the name fixes another one (4R, 4N, 4V, 4V': a different ``tcp`` is an error).
     host
         As for `Flow`; None is ``"shaped"`` with DFC and ``"direct"`` without.
 

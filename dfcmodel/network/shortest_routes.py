@@ -1,4 +1,4 @@
-"""Shortest paths of many flows at once, with a choice among equal ones at each node (ECMP)."""
+"""Shortest paths of many flows at once, with a choice among equal-cost links at each node (ECMP)."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ __all__ = ["CHOICES", "SPRAY", "ShortestRoutes", "flow_keys", "numbers_between"]
 
 SPRAY = "spray"
 CHOICES = ("ecmp", "even", "first", SPRAY)
-"""How flows choose among links that lead nearer: by a hash of flow and node, in turn, the first one, or each packet another one."""
+"""Choices among links of shortest paths: by a hash of flow and node, in turn, the first link, or per packet."""
 MAX_PATHS = 256
-"""Shortest paths between two nodes over which packets are sprayed."""
+"""Maximum number of shortest paths between two nodes over which packets are sprayed."""
 MULTIPLIERS = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-"""Of SplitMix64 (Steele, Lea and Flood 2014), the hash of ECMP."""
+"""Constants of SplitMix64 (Steele, Lea and Flood 2014), the hash of ECMP."""
 
 
 class ShortestRoutes:
     """Shortest paths over directed links, by hops.
 
-    1. From each place where flows leave the network the distances to it are found by one breadth-first search, on the
-       links reversed. An end with a single link into it, such as a host, shares the search of the node before it.
-    2. All flows take a step at a time: flows at one node with one destination have the same candidates, which are
-       found once for them.
+    1. One breadth-first search on the reversed links computes the distances to each exit of the network. A target with
+    a
+       single incoming link, such as a host, shares the search of the node before it.
+    2. All flows take a step at a time: flows at one node with one destination have the same candidate links, which are
+       computed once.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class ShortestRoutes:
     def __init__(self, links: Sequence[Link]) -> None:
         table = Links.of(links)
         self.nodes, tail, head = table.nodes, table.source, table.target
-        self.place = table.place_of
+        self.index_of = table.place_of
         order = np.argsort(tail, kind="stable")
         self.tail, self.head = tail[order], head[order]
         self.begin = np.searchsorted(self.tail, np.arange(len(self.nodes) + 1))
@@ -57,37 +58,37 @@ class ShortestRoutes:
         Parameters
         ----------
         source, target
-            Places of nodes in ``nodes``, shape (F,).
+            Indices in ``nodes``, shape (F,).
         choice
             One of `CHOICES`.
         entropy
-            A number of each flow, not negative, which ``"ecmp"`` hashes, shape (F,).
+            Nonnegative number of each flow, which ``"ecmp"`` hashes, shape (F,).
 
         Raises
         ------
         LookupError
-            With the number of the first flow for which there is no path.
+            With the number of the first flow without a path.
         """
         exit_of, number, distance = self._exits(source, target)
-        left = distance[number, source]
-        lost = np.flatnonzero(left < 0)
-        if len(lost):
-            raise LookupError(int(lost[0]))
-        counts = left + 1 + (exit_of != target)
-        found = Routes(np.empty(int(counts.sum()), dtype=np.int64), counts)
-        found.places[found.begin] = at = source.copy()
-        found.places[found.begin + counts - 1] = target
-        moving = np.flatnonzero(left > 0)
-        for step in range(1, int(left.max(initial=0)) + 1):
+        remaining = distance[number, source]
+        unreachable = np.flatnonzero(remaining < 0)
+        if len(unreachable):
+            raise LookupError(int(unreachable[0]))
+        counts = remaining + 1 + (exit_of != target)
+        routes = Routes(np.empty(int(counts.sum()), dtype=np.int64), counts)
+        routes.places[routes.begin] = at = source.copy()
+        routes.places[routes.begin + counts - 1] = target
+        moving = np.flatnonzero(remaining > 0)
+        for step in range(1, int(remaining.max(initial=0)) + 1):
             at[moving] = self._next(at[moving], number[moving], entropy[moving], (distance, choice))
-            found.places[found.begin[moving] + step] = at[moving]
-            moving = moving[left[moving] > step]
-        return found
+            routes.places[routes.begin[moving] + step] = at[moving]
+            moving = moving[remaining[moving] > step]
+        return routes
 
     def _exits(self, source: Integers, target: Integers) -> tuple[Integers, Integers, NDArray[np.int32]]:
-        """Return from where each flow's distance is counted, (F,), the row of these distances, (F,), and the distances.
+        """Return each flow's exit node, (F,), the exit's row in the distances, (F,), and the distances to exits.
 
-        That is its target, or the node before where a single link leads to it.
+        The exit is the target, or the node before it if a single link leads to the target.
         """
         into = np.bincount(self.head, minlength=len(self.nodes))
         feeder = np.zeros(len(self.nodes), dtype=np.int64)
@@ -102,38 +103,38 @@ class ShortestRoutes:
         Raises
         ------
         ValueError
-            For more than 256 of them.
+            For more than 256 paths of a flow.
         """
-        found: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+        onward_paths: dict[tuple[int, int], list[tuple[int, ...]]] = {}
 
         def onwards(node: int, root: int, distance: NDArray[np.int32]) -> list[tuple[int, ...]]:
             if node == root:
                 return [(node,)]
-            if (node, root) not in found:
+            if (node, root) not in onward_paths:
                 heads = dict.fromkeys(self.head[self.begin[node] : self.begin[node + 1]].tolist())
                 nearer = [head for head in heads if distance[head] == distance[node] - 1]
-                found[node, root] = [(node, *path) for head in nearer for path in onwards(head, root, distance)]
-                if len(found[node, root]) > MAX_PATHS:
-                    raise ValueError(f"{len(found[node, root])} shortest paths, must be at most {MAX_PATHS}")
-            return found[node, root]
+                onward_paths[node, root] = [(node, *path) for head in nearer for path in onwards(head, root, distance)]
+                if len(onward_paths[node, root]) > MAX_PATHS:
+                    raise ValueError(f"{len(onward_paths[node, root])} shortest paths, must be at most {MAX_PATHS}")
+            return onward_paths[node, root]
 
         exit_of, number, distance = self._exits(source, target)
-        rows = zip(*(each.tolist() for each in (source, target, exit_of, number)), strict=True)
+        rows = zip(*(column.tolist() for column in (source, target, exit_of, number)), strict=True)
         return [
             [path if root == end else (*path, end) for path in onwards(node, root, distance[n])]
             for node, end, root, n in rows
         ]
 
     def _distances(self, roots: Integers) -> NDArray[np.int32]:
-        """Return the links from each node to each root, -1 where there is no way, shape (roots, nodes)."""
-        # `scipy.sparse.csgraph.shortest_path` returns the same, in 2 ms instead of 5 for 32 roots and 1,088 nodes. Its import
-        # takes 0.15 s, and no run needs it for anything else.
+        """Return the number of links from each node to each root, shape (roots, nodes); -1 without a path."""
+        # `scipy.sparse.csgraph.shortest_path` returns the same, in 2 ms instead of 5 for 32 roots and 1,088 nodes. Its
+        # import takes 0.15 s, and no run needs it for anything else.
         N = len(self.nodes)
         into: list[list[int]] = [[] for _ in range(N)]
         for tail, head in zip(self.tail.tolist(), self.head.tolist(), strict=True):
             into[head].append(tail)
-        found = np.empty((len(roots), N), dtype=np.int32)
-        for row, root in zip(found, roots.tolist(), strict=True):
+        distances = np.empty((len(roots), N), dtype=np.int32)
+        for row, root in zip(distances, roots.tolist(), strict=True):
             distance = [-1] * N
             distance[root], level, edge = 0, 0, [root]
             while edge:
@@ -146,40 +147,40 @@ class ShortestRoutes:
                             after.append(before)
                 edge = after
             row[:] = distance
-        return found
+        return distances
 
     def _next(self, at: Integers, number: Integers, entropy: Integers, by: tuple[NDArray[np.int32], str]) -> Integers:
-        """Return the next node of flows at some nodes, given the number of the root to which each goes and its entropy."""
+        """Return the next node of flows at nodes ``at``, by the row of each flow's root and its entropy, (F,)."""
         distance, choice = by
         R = len(distance)
         pairs = at * R + number
-        known = present(pairs, len(self.nodes) * R)
-        group = np.searchsorted(known, pairs)
-        node, root = np.divmod(known, R)
+        unique = present(pairs, len(self.nodes) * R)
+        group = np.searchsorted(unique, pairs)
+        node, root = np.divmod(unique, R)
         counts = self.begin[node + 1] - self.begin[node]
-        owner = np.repeat(np.arange(len(known)), counts)
+        owner = np.repeat(np.arange(len(unique)), counts)
         out = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner] + self.begin[node[owner]]
         nearer = distance[root[owner], self.head[out]] == distance[root, node][owner] - 1
         out, owner = out[nearer], owner[nearer]
-        several = np.bincount(owner, minlength=len(known))
+        several = np.bincount(owner, minlength=len(unique))
         first = np.cumsum(several) - several
-        chosen = np.zeros(len(at), dtype=np.int64)
+        turn = np.zeros(len(at), dtype=np.int64)
         if choice == "even":
             order = np.argsort(group, kind="stable")
-            own = np.bincount(group, minlength=len(known))
-            before = np.cumsum(own) - own
-            # turns go on from one destination to the next, and begin one link later at each node: single flows to each
-            # destination would otherwise take the first link of all nodes
+            group_sizes = np.bincount(group, minlength=len(unique))
+            before = np.cumsum(group_sizes) - group_sizes
+            # turns continue from one destination to the next, and begin one link later at each node: otherwise single
+            # flows to each destination would take the first link of all nodes
             first_of_node = np.searchsorted(node, node)
             begin = np.unique(node, return_inverse=True)[1].reshape(-1) - before[first_of_node]
-            chosen[order] = np.arange(len(at)) + np.repeat(begin, own)
+            turn[order] = np.arange(len(at)) + np.repeat(begin, group_sizes)
         elif choice == "ecmp" and several.max() > 1:
-            chosen = hashed(entropy, at)
-        return np.asarray(self.head[out[first[group] + chosen % several[group]]])
+            turn = hash_pair(entropy, at)
+        return np.asarray(self.head[out[first[group] + turn % several[group]]])
 
 
 def numbers_between(source: Integers, target: Integers) -> Integers:
-    """Return the number of each flow among those between the same two nodes, in their order, shape (F,).
+    """Return the number of each flow among the flows between the same two nodes, shape (F,).
 
     >>> numbers_between(np.array([0, 0, 1, 0]), np.array([5, 5, 5, 6])).tolist()
     [0, 1, 0, 0]
@@ -195,27 +196,27 @@ def numbers_between(source: Integers, target: Integers) -> Integers:
 
 
 def flow_keys(source: Integers, target: Integers, number: Integers, seed: int) -> Integers:
-    """Return what ``"ecmp"`` hashes of each flow: a number below 2^39 from its ends, its number between these and a seed.
+    """Return each flow's key for ``"ecmp"``: a number below 2^39 from its nodes, its number and a seed, (F,).
 
     Parameters
     ----------
     source, target
-        The places of the ends among the nodes of the links, shape (F,).
+        Indices of the flow's nodes among the nodes of the links, shape (F,).
     number
-        Of the flow among those between these two, shape (F,).
+        Number of the flow among the flows between the same nodes, shape (F,).
     seed
-        Of the switches' hash.
+        Seed of the switches' hash.
     """
-    key = hashed(source, target) >> 23
-    for own in (number, np.full(len(number), seed)):
-        key = hashed(key, own) >> 23
+    key = hash_pair(source, target) >> 23
+    for value in (number, np.full(len(number), seed)):
+        key = hash_pair(key, value) >> 23
     return key
 
 
-def hashed(flow: Integers, node: Integers) -> Integers:
-    """Return a number from 0 to 2^62 for each flow and node, as a switch hashes the addresses of a packet.
+def hash_pair(flow: Integers, node: Integers) -> Integers:
+    """Return a hash from 0 to 2^62 for each flow and node, as a switch hashes the addresses of a packet.
 
-    >>> hashed(np.array([0, 1]), np.array([3, 3])) % 16
+    >>> hash_pair(np.array([0, 1]), np.array([3, 3])) % 16
     array([11, 14])
     """
     add, first, second = (np.uint64(m) for m in MULTIPLIERS)

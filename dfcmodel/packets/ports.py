@@ -11,7 +11,7 @@ import numpy as np
 from dfcmodel.network.columns import Routes, distinct, places_of, present
 from dfcmodel.network.links import queue_room
 from dfcmodel.network.queueing.backpressure import BFC
-from dfcmodel.network.queueing.buffers import whole_cells
+from dfcmodel.network.queueing.buffers import cell_bytes
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.coupled import DualPI2
 from dfcmodel.network.queueing.disciplines import (
@@ -109,7 +109,7 @@ class Port(NamedTuple):
 
     def size_in_queue(self, size: float) -> float:
         """Return the bytes that a packet of ``size`` bytes takes in the queue: whole cells of a buffer in bytes."""
-        return whole_cells(size, self.cell) if self.cell else size
+        return cell_bytes(size, self.cell) if self.cell else size
 
 
 def _interface(discipline: Discipline) -> Interface:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import law_signature_of
-from dfcmodel.network.columns import Column, encoded
+from dfcmodel.network.columns import Column, encode
 from dfcmodel.network.demands.arrivals import ArrivalProcess
 from dfcmodel.network.endpoints.stacks import COUNTED
 from dfcmodel.network.level_options import refuse_discipline
@@ -310,7 +310,7 @@ def check_agents(scenario: Scenario, method: Packets, advice: str) -> None:
     """Raise ValueError for a window rule and a recovery that no ns-2 agent combines; ``advice`` ends its message."""
     recoveries = method.recovery_of(scenario)
     # a column of recoveries follows from the sources
-    columns = [] if isinstance(recoveries, Column) else [encoded(recoveries).whole()]
+    columns = [] if isinstance(recoveries, Column) else [encode(recoveries).whole()]
     first, _ = scenario.table.alike("source", *columns)
     for f in first.tolist():
         flow, recovery = scenario.flows[f], recoveries[f]

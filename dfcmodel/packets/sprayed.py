@@ -19,7 +19,7 @@ from dfcmodel.network.columns import Column, Routes
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.link_laws import LinkLaw
-from dfcmodel.network.shortest_routes import ShortestRoutes, hashed
+from dfcmodel.network.shortest_routes import ShortestRoutes, hash_pair
 from dfcmodel.results.at_nodes import AtNodes
 from hopflow.checks import choice
 
@@ -143,7 +143,7 @@ def spread(scenario: Scenario, method: Packets) -> tuple[Spraying, Scenario]:
         first = np.concatenate([none, np.cumsum(further) - further])
         count = np.concatenate([none, np.where(further > 0, further + 1, 0)])
         numbers = np.arange(lenders + flows)
-        begins = np.where(count > 0, hashed(numbers, np.zeros_like(numbers)) % np.maximum(count, 1), 0)
+        begins = np.where(count > 0, hash_pair(numbers, np.zeros_like(numbers)) % np.maximum(count, 1), 0)
         spraying = Spraying(original, lenders, owner, first, count, begins, rerouting)
         scenario.derived[key] = spraying, _with_lenders(scenario, spraying)
     spread_flows: tuple[Spraying, Scenario] = scenario.derived[key]
@@ -292,9 +292,9 @@ def _shortest(
     if down not in graphs:
         graphs[down] = ShortestRoutes([link for link in scenario.links if link.name not in down])
     graph, path = graphs[down], scenario.table.path(f)
-    if path[0] not in graph.place or path[-1] not in graph.place:
+    if path[0] not in graph.index_of or path[-1] not in graph.index_of:
         return ()
-    source, target = (np.array([graph.place[node]]) for node in (path[0], path[-1]))
+    source, target = (np.array([graph.index_of[node]]) for node in (path[0], path[-1]))
     try:
         routes = graph.paths(source, target, "ecmp", np.array([f]))
     except LookupError:

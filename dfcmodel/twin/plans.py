@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.engine.settings import ROUNDING, integer_and_fraction, nearest_steps
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import SYN_WITH_DATA
-from dfcmodel.network.level_options import refuse_given
+from dfcmodel.network.level_options import refuse_flow_options
 from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause, dfc_of
 from dfcmodel.theory.clocks import tick_phases
 from hopflow.checks import number
@@ -125,7 +125,7 @@ def check_scenario(scenario: Scenario) -> None:
         if flow.handshake == SYN_WITH_DATA:
             msg = "must be True or False, the twin has no SYN with data"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
-        refuse_given(flow, NOT_IN_THE_TWIN)
+        refuse_flow_options(flow, NOT_IN_THE_TWIN)
 
 
 def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | None = None) -> TwinPlan:

@@ -12,7 +12,7 @@ from dfcmodel.lossless.paused.headroom_items import FIBRE
 from dfcmodel.lossless.paused.headrooms import headroom
 from dfcmodel.lossless.quantities import bit_rate, metres, size_in_bytes
 from dfcmodel.lossless.topologies.fabrics import SERVERS, with_hosts
-from dfcmodel.network.columns import encoded
+from dfcmodel.network.columns import encode
 from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
 from dfcmodel.network.networks import EDGE_ATTRIBUTES, Scenario
 from dfcmodel.network.queueing.buffers import ByteBuffer
@@ -179,7 +179,7 @@ class Fabric:
         size, bits = self.packet_size, 8.0 * self.packet_size
         buffers = {cable: PacketUnits(self.port_buffer(cable), size) for cable in self.cables}
         sources, targets = zip(*(ends for ends, _ in self._cabled), strict=True)
-        cables = encoded([cable for _, cable in self._cabled])
+        cables = encode([cable for _, cable in self._cabled])
         links = links_from(
             sources,
             targets,

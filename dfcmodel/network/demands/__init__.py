@@ -1,1 +1,1 @@
-"""What is sent: arrival processes, random traffic, collectives, traces of training, and files of flows."""
+"""Traffic demands: arrival processes, random traffic, collectives, traces of training, and files of flows."""

@@ -1,4 +1,4 @@
-"""Arrival processes: sources without feedback whose packets come at times that a function or a trace gives."""
+"""Arrival processes: sources without feedback whose packets arrive at times of a function or a trace."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 __all__ = ["MAX_BATCH", "Arrival", "ArrivalProcess", "HeavyTailed", "Poisson", "Replay"]
 
 MAX_BATCH = 2**31 - 2
-"""Packets that may arrive together: the range of sequence numbers."""
+"""Largest number of packets that arrive together: the range of sequence numbers."""
 
 
 class Arrival(NamedTuple):
-    """What an arrival process sees each time it is asked for the next arrival.
+    """Inputs of an arrival process in a call for the next arrival.
 
     Attributes
     ----------
     time
-        Of the last arrival, which is now, s; the start of the flow in the first call.
+        Time of the last arrival, s: the present; the start of the flow in the first call.
     packets
-        That arrived; 0 in the first call.
+        Packets of the last arrival; 0 in the first call.
     random, random2
         Two numbers drawn evenly from (0, 1), from the stream of the flow.
     """
@@ -53,10 +53,10 @@ class ArrivalProcess(ABC):
     Attributes
     ----------
     State
-        NamedTuple of what it remembers, with defaults; ``wait`` and ``packets`` come first: the time to the next arrival
-        in s, and how many packets arrive then. The wait is above 0 (0 in the first call: an arrival at the start), or
-        `inf`: nothing arrives any more. The packets are a whole number from 1 to 2^31 - 2. All fields are floats, so
-        that they have one type where they are compiled: write ``float(math.floor(x))``.
+        NamedTuple of the state of the process, with defaults; ``wait`` and ``packets`` come first: the time to the next
+        arrival in s, and the number of packets that arrive then. The wait is above 0 (0 in the first call: an arrival
+        at the start), or `inf`: no further arrivals. The packets are a whole number from 1 to 2^31 - 2. All fields are
+        floats, so that they have one type where they are compiled: write ``float(math.floor(x))``.
 
     Raises
     ------
@@ -103,18 +103,18 @@ class ArrivalProcess(ABC):
 
     def numbers(self) -> dict[str, float]:
         """Return the parameters that `next` can use: the numbers among the fields."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
-        return {k: float(v) for k, v in found.items() if isinstance(v, (int, float))}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {k: float(v) for k, v in values.items() if isinstance(v, (int, float))}
 
     @property
     def params(self) -> Any:
         """The parameters as a NamedTuple, ``q`` of `next`."""
-        given = self.numbers()
-        return namedtuple("Params", given)(**given)  # noqa: PYI024
+        params = self.numbers()
+        return namedtuple("Params", params)(**params)  # noqa: PYI024
 
     @property
     def mean_rate(self) -> float:
-        """Mean rate in packets/s, for predictions of costs; nan: not known."""
+        """Mean rate in packets/s, for predictions of costs; NaN if unknown."""
         return math.nan
 
 
@@ -160,15 +160,15 @@ class HeavyTailed(ArrivalProcess):
     r"""Bursts of heavy-tailed sizes at the times of a Poisson process.
 
     A burst has more than n packets with probability (1 + n / c)^-tail, a Pareto distribution of the second kind
-    (Lomax) in whole packets. The scale c follows from the mean. Its packets arrive together: a host with
+    (Lomax) in integer packets. The scale c follows from the mean. Its packets arrive together: a host with
     ``host="nic"`` sends them at the rate of its link. With a tail index of at most 2 the variance is infinite,
     and the traffic of many such sources is long-range dependent.
 
     Parameters
     ----------
     rate
-        Mean rate, packets/s, > 0. A burst has at most 2^31 - 2 packets, and finite runs meet the largest ones
-        rarely: with a tail index near 1 most of them have a lower rate.
+        Mean rate, packets/s, > 0. A burst has at most 2^31 - 2 packets, and the largest bursts are rare in
+        finite runs: with a tail index near 1 most runs have a lower rate.
     mean_burst
         Mean packets of a burst, > 1.
     tail
@@ -196,10 +196,10 @@ class HeavyTailed(ArrivalProcess):
         from scipy.optimize import brentq
         from scipy.special import zeta
 
-        # the sum is between c / (tail - 1) and that plus 1, by the integral test
+        # by the integral test the sum is between c / (tail - 1) and c / (tail - 1) + 1
         low, high = (self.mean_burst - 1.0) * (self.tail - 1.0), self.mean_burst * (self.tail - 1.0)
-        found = brentq(lambda c: c**self.tail * zeta(self.tail, c) - self.mean_burst, low, high)
-        return float(found)
+        root = brentq(lambda c: c**self.tail * zeta(self.tail, c) - self.mean_burst, low, high)
+        return float(root)
 
     def numbers(self) -> dict[str, float]:
         """Return the parameters that `next` can use, with the scale of the sizes."""
@@ -228,13 +228,13 @@ class Replay:
     times
         Times of arrivals since the start of the flow, s, at least 0 and in order, (N,). Equal times arrive together.
     packets
-        Packets that arrive at each, whole numbers from 1 on, (N,); or one number for all. The last packet of a size in bytes,
-        ``"9 kB"``, need not be full.
+        Packets of each arrival, whole numbers from 1 on, (N,); or one number for all. The last packet of a size in
+        bytes, ``"9 kB"``, need not be full.
 
     Raises
     ------
     ValueError
-        For times that are not in order, not finite or below 0, other lengths, or packets that are not whole.
+        For times that are not in order, not finite or below 0, unequal lengths, or fractional packets.
 
     Examples
     --------
@@ -250,59 +250,59 @@ class Replay:
     packets: Sequence[int] | int = 1
 
     def __post_init__(self) -> None:
-        given: Any = self.packets
-        if isinstance(given, PacketUnits):
-            object.__setattr__(self, "packets", whole_packets(given))
-        elif isinstance(given, (list, tuple)):
-            sizes = (whole_packets(n) if isinstance(n, PacketUnits) else n for n in given)
+        batches: Any = self.packets
+        if isinstance(batches, PacketUnits):
+            object.__setattr__(self, "packets", whole_packets(batches))
+        elif isinstance(batches, (list, tuple)):
+            sizes = (whole_packets(n) if isinstance(n, PacketUnits) else n for n in batches)
             object.__setattr__(self, "packets", tuple(sizes))
-        times, packets = self._checked()
+        times, packets = self._validate()
         object.__setattr__(self, "times", tuple(times.tolist()))
         if np.ndim(self.packets):
-            given = self.packets
-            pairs = zip(given, packets.astype(int).tolist(), strict=True)
-            kept = (size if isinstance(size, PacketUnits) else n for size, n in pairs)
-            object.__setattr__(self, "packets", tuple(kept))
+            batches = self.packets
+            pairs = zip(batches, packets.astype(int).tolist(), strict=True)
+            converted = (size if isinstance(size, PacketUnits) else n for size, n in pairs)
+            object.__setattr__(self, "packets", tuple(converted))
 
-    def _checked(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _validate(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return times and packets as arrays, (N,) and (N,) or (); see `Replay` for errors."""
         try:
-            given = [np.asarray(each) for each in (self.times, self.packets)]
-            if any(each.dtype.kind not in "iufO" for each in given):
+            arrays = [np.asarray(values) for values in (self.times, self.packets)]
+            if any(array.dtype.kind not in "iufO" for array in arrays):
                 raise TypeError
-            times, packets = (each.astype(float) for each in given)
+            times, packets = (array.astype(float) for array in arrays)
         except (TypeError, ValueError, OverflowError):
             msg = "must be numbers in double precision: times in s, and packets"
             raise ValueError(f"times and packets of a trace: {msg}") from None
         if times.ndim != 1 or not times.size:
             raise ValueError(f"times of shape {times.shape}: must be a list of at least one time in s")
-        late = np.append(0.0, times[:-1])
-        wrong = np.flatnonzero(~((times >= late) & (times < math.inf)))
-        if wrong.size:
-            n = int(wrong[0])
-            msg = f"must be finite and at least {late[n]:g}: times are in order, from 0 on"
+        previous = np.append(0.0, times[:-1])
+        invalid = np.flatnonzero(~((times >= previous) & (times < math.inf)))
+        if invalid.size:
+            n = int(invalid[0])
+            msg = f"must be finite and at least {previous[n]:g}: times are in order, from 0 on"
             raise ValueError(f"times[{n}] = {times[n]:g}: {msg}")
         if packets.ndim and packets.shape != times.shape:
             msg = f"must be one for each of {len(times)} times, or one for all"
             raise ValueError(f"packets of shape {packets.shape}: {msg}")
-        each = np.atleast_1d(packets)
-        wrong = np.flatnonzero(~((each >= 1.0) & (each <= MAX_BATCH) & (each == np.floor(each))))
-        if wrong.size:
-            n = int(wrong[0])
-            place = f"packets[{n}]" if packets.ndim else "packets"
-            raise ValueError(f"{place} = {each[n]:g}: must be a whole number from 1 to {MAX_BATCH}")
+        sizes = np.atleast_1d(packets)
+        invalid = np.flatnonzero(~((sizes >= 1.0) & (sizes <= MAX_BATCH) & (sizes == np.floor(sizes))))
+        if invalid.size:
+            n = int(invalid[0])
+            name = f"packets[{n}]" if packets.ndim else "packets"
+            raise ValueError(f"{name} = {sizes[n]:g}: must be a whole number from 1 to {MAX_BATCH}")
         return times, packets
 
     @cached_property
     def batches(self) -> NDArray[np.float64]:
-        """Times in s and packets of each, equal times once, (N, 2)."""
+        """Distinct times in s and the packets of each, (N, 2)."""
         times, first = np.unique(np.asarray(self.times), return_index=True)
         packets = np.broadcast_to(np.asarray(self.packets, dtype=float), len(self.times))
         return np.stack([times, np.add.reduceat(packets, first)], axis=1)
 
     @property
     def mean_rate(self) -> float:
-        """Packets/s up to the last arrival, for predictions of costs; nan: all arrive at the start."""
+        """Packets/s up to the last arrival, for predictions of costs; NaN if all arrive at the start."""
         return self.total / self.times[-1] if self.times[-1] > 0.0 else math.nan
 
     @property

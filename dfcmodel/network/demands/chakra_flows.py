@@ -1,8 +1,8 @@
-"""Traces of all ranks as flows that wait for each other.
+"""Traces of all ranks as flows with dependencies.
 
-Nodes are taken when those that they wait for are done, as ASTRA-sim does (astra-sim/workload/Workload.cc at commit 518bd51). Between
-them stand no nodes of computation: what a node waits for is kept as times after the ends of flows, and a computation adds its
-duration to each of these.
+A node is processed when its dependencies are complete, as in ASTRA-sim (astra-sim/workload/Workload.cc at commit
+518bd51). Computations are not nodes of the result: the condition of a node is stored as delays after the ends of flows,
+and a computation adds its duration to each of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dfcmodel.network.demands.chakra_traces import Collective, Kind, Node
 from dfcmodel.network.demands.exchanges import Messages, pairwise, ring
 from dfcmodel.network.demands.flow_files import size_in_packets
 from dfcmodel.network.demands.reductions import ALL_REDUCES
-from dfcmodel.network.demands.waiting_flows import WaitingFlows, Waits, later, merged, share_of
+from dfcmodel.network.demands.waiting_flows import WaitingFlows, Waits, later, merge_waits, share_of
 from hopflow.units import PacketUnits
 
 __all__ = ["TraceFlows"]
@@ -40,19 +40,20 @@ USED = {
         "comm_size", "comm_type", "comm_tag", "comm_priority", "pg_name", "involved_dim"
     ),
 }  # fmt: skip
-"""Attributes of nodes that are used."""
+"""Attributes that are used, by type of node."""
 NOT_USED = (
     "is_cpu_op", "num_ops", "tensor_size", "tensor_loc", "pg_name",
     "rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid", "op_schema", "stream", "comm_type",
 )  # fmt: skip
-"""Attributes that converters of PyTorch's traces and generators for ASTRA-sim write, and that do not change what a node does here:
-``comm_type`` of a message names the operation that it is part of."""
+"""Ignored attributes that converters of PyTorch's traces and generators for ASTRA-sim write.
+
+``comm_type`` of a message names the operation of which it is part."""
 WORLD = ("", "0")
 """Names of the group of all ranks."""
 
 
 class _Operation(NamedTuple):
-    """A collective operation: its type, its bytes, its group, and the numbers of its nodes by their ranks."""
+    """A collective operation: its type, its bytes, its group, and the number of its node in each rank."""
 
     kind: Collective
     size: int
@@ -61,7 +62,7 @@ class _Operation(NamedTuple):
 
 
 class _Transfer(NamedTuple):
-    """A message: where it is sent, where it is received (rank and number of the node each), and its bytes."""
+    """A message: sending and receiving node (rank and number each), and its bytes."""
 
     sender: tuple[int, int]
     receiver: tuple[int, int]
@@ -74,13 +75,13 @@ class TraceFlows:
     Parameters
     ----------
     traces
-        The nodes of each rank by their numbers, N of them.
+        Nodes by number, for each of N ranks.
     groups
-        Ranks of process groups by their names.
+        Ranks of process groups by name.
     packet_size
-        Bytes.
+        Bytes per packet.
     algorithm
-        Of all-reduces.
+        Algorithm of all-reduces.
     """
 
     def __init__(
@@ -92,21 +93,21 @@ class TraceFlows:
     ) -> None:
         for rank, trace in enumerate(traces):
             for node in trace.values():
-                with _about(rank, node):
+                with _error_context(rank, node):
                     _check_attributes(node)
         self.traces, self.groups = traces, groups
         self.packet_size, self.algorithm = packet_size, algorithm
-        self.transfer = {end: each for each in self._transfers() for end in each[:2]}
+        self.transfer = {end: transfer for transfer in self._transfers() for end in transfer[:2]}
         self.operation = {
-            (rank, number): each
-            for each in self._operations()
-            for rank, number in zip(each.ranks, each.nodes, strict=True)
+            (rank, number): operation
+            for operation in self._operations()
+            for rank, number in zip(operation.ranks, operation.nodes, strict=True)
         }
         self.flows = WaitingFlows()
         self.done: list[dict[int, Waits]] = [{} for _ in traces]
-        """What has happened when each node of a rank is done."""
+        """Condition on which each node of a rank is complete."""
         self.begun: dict[tuple[int, int], Waits] = {}
-        """The same when nodes of communication begin, by rank and number."""
+        """Condition on which nodes of communication begin, by rank and number."""
         self.sent: dict[_Transfer, int] = {}
 
     def run(self) -> WaitingFlows:
@@ -115,73 +116,73 @@ class TraceFlows:
         Raises
         ------
         ValueError
-            Naming the rank and the node, where nodes wait for each other in a circle.
+            Naming the rank and the node, for a cycle of dependencies.
         """
-        missing = [{n: len(node.needs) for n, node in own.items()} for own in self.traces]
-        followers: list[dict[int, list[int]]] = [{n: [] for n in own} for own in self.traces]
-        for own, of_rank in zip(self.traces, followers, strict=True):
-            for node in own.values():
-                for each in node.needs:
-                    of_rank[each].append(node.number)
-        ready = deque((r, n) for r, own in enumerate(missing) for n in own if not own[n])
+        missing = [{n: len(node.needs) for n, node in trace.items()} for trace in self.traces]
+        followers: list[dict[int, list[int]]] = [{n: [] for n in trace} for trace in self.traces]
+        for trace, of_rank in zip(self.traces, followers, strict=True):
+            for node in trace.values():
+                for need in node.needs:
+                    of_rank[need].append(node.number)
+        ready = deque((r, n) for r, counts in enumerate(missing) for n in counts if not counts[n])
         while ready:
             rank, number = ready.popleft()
-            waits = merged([self.done[rank][each] for each in self.traces[rank][number].needs])
-            for r, n, after in self._taken(rank, self.traces[rank][number], waits):
+            waits = merge_waits([self.done[rank][need] for need in self.traces[rank][number].needs])
+            for r, n, after in self._process_node(rank, self.traces[rank][number], waits):
                 self.done[r][n] = after
-                for each in followers[r][n]:
-                    missing[r][each] -= 1
-                    if not missing[r][each]:
-                        ready.append((r, each))
-        for r, own in enumerate(self.traces):
-            for n, node in own.items():
+                for follower in followers[r][n]:
+                    missing[r][follower] -= 1
+                    if not missing[r][follower]:
+                        ready.append((r, follower))
+        for r, trace in enumerate(self.traces):
+            for n, node in trace.items():
                 if n not in self.done[r]:
                     raise ValueError(f"rank {r}, {node}: never begins or ends, nodes wait in a circle")
         return self.flows
 
-    def _taken(self, rank: int, node: Node, waits: Waits) -> Iterator[tuple[int, int, Waits]]:
-        """Yield nodes that are done when a node begins, with their ranks and what must have happened then."""
+    def _process_node(self, rank: int, node: Node, waits: Waits) -> Iterator[tuple[int, int, Waits]]:
+        """Yield the nodes that complete because a node begins: rank, number and condition of each."""
         end = rank, node.number
         if end in self.operation:
             self.begun[end] = waits
-            yield from self._exchanged(self.operation[end])
+            yield from self._process_operation(self.operation[end])
         elif end in self.transfer:
             self.begun[end] = waits
-            yield from self._moved(self.transfer[end], end)
+            yield from self._process_message(self.transfer[end], end)
         elif node.kind == Kind.COMP_NODE:
-            with _about(rank, node):
+            with _error_context(rank, node):
                 _check_duration(node)
             yield (*end, later(waits, float(node.duration)))
         else:
             yield (*end, waits)
 
-    def _moved(self, of: _Transfer, end: tuple[int, int]) -> Iterator[tuple[int, int, Waits]]:
-        """Yield the sending node as soon as it begins, and the receiving one when both have."""
+    def _process_message(self, of: _Transfer, end: tuple[int, int]) -> Iterator[tuple[int, int, Waits]]:
+        """Yield the sending node when it begins, and the receiving node when both have begun."""
         if end == of.sender:
             size = size_in_packets(max(1, of.size), self.packet_size)
             flow = self.flows.add(end[0], of.receiver[0], size, self.begun[end])
             self.sent[of] = flow
             yield (*end, {flow: 0.0})
         if of in self.sent and of.receiver in self.begun:
-            waits = merged([self.begun[of.receiver], {self.sent[of]: 0.0}])
+            waits = merge_waits([self.begun[of.receiver], {self.sent[of]: 0.0}])
             yield (*of.receiver, waits)
 
-    def _exchanged(self, of: _Operation) -> Iterator[tuple[int, int, Waits]]:
-        """Yield the nodes of an operation once all of its ranks have come to it."""
-        ends = list(zip(of.ranks, of.nodes, strict=True))
-        if not all(end in self.begun for end in ends):
+    def _process_operation(self, of: _Operation) -> Iterator[tuple[int, int, Waits]]:
+        """Yield the nodes of an operation once all of its ranks have begun it."""
+        nodes = list(zip(of.ranks, of.nodes, strict=True))
+        if not all(end in self.begun for end in nodes):
             return
-        waits = [self.begun[end] for end in ends]
-        if len(ends) > 1:
-            rank, number = ends[0]
-            with _about(rank, self.traces[rank][number]):
+        waits = [self.begun[end] for end in nodes]
+        if len(nodes) > 1:
+            rank, number = nodes[0]
+            with _error_context(rank, self.traces[rank][number]):
                 messages, share = self._messages(of)
             waits = self.flows.exchange(messages, share, list(of.ranks), waits)
-        for end, after in zip(ends, waits, strict=True):
+        for end, after in zip(nodes, waits, strict=True):
             yield (*end, after)
 
     def _messages(self, of: _Operation) -> tuple[Messages, PacketUnits]:
-        """Return the messages of an operation, in packets, and the bytes for each packet; a rank has ``of.size`` bytes before it."""
+        """Return the messages of an operation and the bytes per packet; each rank contributes ``of.size`` bytes."""
         N = len(of.ranks)
         if of.kind == Collective.ALL_TO_ALL:
             packets = math.ceil(of.size / N / self.packet_size)
@@ -189,26 +190,26 @@ class TraceFlows:
         packets = math.ceil(of.size / self.packet_size)
         if of.kind == Collective.ALL_GATHER:
             return ring(N, N * packets), share_of(of.size, packets, self.packet_size)
-        made: Callable[[int, int], Messages] = ring
+        algorithm: Callable[[int, int], Messages] = ring
         if of.kind == Collective.ALL_REDUCE:
-            made = ALL_REDUCES[self.algorithm]
+            algorithm = ALL_REDUCES[self.algorithm]
         packets = max(N, packets)
-        return made(N, packets), share_of(of.size, packets, self.packet_size)
+        return algorithm(N, packets), share_of(of.size, packets, self.packet_size)
 
     def _every(self, *kinds: Kind) -> Iterator[tuple[int, Node]]:
-        """Yield ranks and their nodes of some types."""
-        for rank, own in enumerate(self.traces):
-            for node in own.values():
+        """Yield all nodes of the types ``kinds`` with their ranks."""
+        for rank, trace in enumerate(self.traces):
+            for node in trace.values():
                 if node.kind in kinds:
                     yield rank, node
 
     def _transfers(self) -> Iterator[_Transfer]:
-        """Yield the messages: of one source, target and tag the n-th node that sends has the n-th one that receives."""
+        """Yield the messages: the n-th sending and receiving nodes of a source, target and tag form a message."""
         sides: dict[Kind, dict[Channel, list[tuple[int, Node]]]] = {
             Kind.COMM_SEND_NODE: {}, Kind.COMM_RECV_NODE: {}
         }  # fmt: skip
         for rank, node in self._every(*sides):
-            with _about(rank, node):
+            with _error_context(rank, node):
                 channel = self._channel(rank, node)
             sides[node.kind].setdefault(channel, []).append((rank, node))
         sends, receives = sides.values()
@@ -222,59 +223,59 @@ class TraceFlows:
                     f"{source} to {target} with comm_tag {tag}, must be as many"
                 )
             for (a, one), (b, other) in zip(*pairs, strict=True):
-                with _about(a, one):
-                    size = one.attributes.whole("comm_size")
-                    received = other.attributes.whole("comm_size", size)
+                with _error_context(a, one):
+                    size = one.attributes.whole_number("comm_size")
+                    received = other.attributes.whole_number("comm_size", size)
                     if received != size:
                         raise ValueError(f"comm_size: {size}: {other} of rank {b} has {received}")
                 yield _Transfer((a, one.number), (b, other.number), size)
 
     def _channel(self, rank: int, node: Node) -> Channel:
-        """Return source, target and tag of a node that sends or receives."""
+        """Return source, target and tag of a sending or receiving node."""
         has = node.attributes
-        own, other = ("comm_src", "comm_dst")[:: 1 if node.kind == Kind.COMM_SEND_NODE else -1]
-        if has.whole(own, rank) != rank:
-            raise ValueError(f"{own}: {has[own]}: must be {rank}, its rank")
-        peer = has.whole(other)
+        local_key, peer_key = ("comm_src", "comm_dst")[:: 1 if node.kind == Kind.COMM_SEND_NODE else -1]
+        if has.whole_number(local_key, rank) != rank:
+            raise ValueError(f"{local_key}: {has[local_key]}: must be {rank}, its rank")
+        peer = has.whole_number(peer_key)
         if peer >= len(self.traces) or peer == rank:
-            raise ValueError(f"{other}: {peer}: must be another one of {len(self.traces)} ranks")
-        ends = (rank, peer) if own == "comm_src" else (peer, rank)
-        return *ends, has.whole("comm_tag", 0)
+            raise ValueError(f"{peer_key}: {peer}: must be another one of {len(self.traces)} ranks")
+        pair = (rank, peer) if local_key == "comm_src" else (peer, rank)
+        return *pair, has.whole_number("comm_tag", 0)
 
     def _operations(self) -> Iterator[_Operation]:
-        """Yield the operations: the n-th node of each rank of a group with the same tag belong together."""
-        found: dict[tuple[tuple[int, ...], str, int], dict[int, list[Node]]] = {}
+        """Yield the operations: the n-th nodes of the ranks of a group with the same tag form an operation."""
+        by_group: dict[tuple[tuple[int, ...], str, int], dict[int, list[Node]]] = {}
         for rank, node in self._every(Kind.COMM_COLL_NODE):
-            with _about(rank, node):
+            with _error_context(rank, node):
                 ranks, name = self._group(rank, node.attributes)
-                tag = node.attributes.whole("comm_tag", 0)
-            own = found.setdefault((ranks, name, tag), {})
-            own.setdefault(rank, []).append(node)
-        for (ranks, name, _), nodes in found.items():
-            for place, (rank, node) in enumerate(_longest(nodes)):
-                with _about(rank, node):
-                    yield self._one_operation(ranks, name, nodes, place, node)
+                tag = node.attributes.whole_number("comm_tag", 0)
+            by_rank = by_group.setdefault((ranks, name, tag), {})
+            by_rank.setdefault(rank, []).append(node)
+        for (ranks, name, _), nodes in by_group.items():
+            for index, (rank, node) in enumerate(_longest(nodes)):
+                with _error_context(rank, node):
+                    yield self._one_operation(ranks, name, nodes, index, node)
 
     def _one_operation(
         self,
         ranks: tuple[int, ...],
         name: str,
         nodes: Mapping[int, Sequence[Node]],
-        place: int,
+        index: int,
         node: Node,
     ) -> _Operation:
-        """Return an operation of a group, after checking that all of its ranks have it."""
-        kind, size = _kind(node), node.attributes.whole("comm_size")
+        """Return the operation of a group at ``index``; ValueError if it differs between ranks."""
+        kind, size = _kind(node), node.attributes.whole_number("comm_size")
         if not size:
             raise ValueError("comm_size: 0: must be at least 1")
         numbers = []
         for rank in ranks:
-            own = nodes.get(rank, ())
-            if place >= len(own):
+            rank_nodes = nodes.get(rank, ())
+            if index >= len(rank_nodes):
                 of = f"group {name!r}" if name else "all ranks"
-                raise ValueError(f"rank {rank} has {len(own)} operations of {of}, must have as many")
-            other = own[place]
-            if (_kind(other), other.attributes.whole("comm_size")) != (kind, size):
+                raise ValueError(f"rank {rank} has {len(rank_nodes)} operations of {of}, must have as many")
+            other = rank_nodes[index]
+            if (_kind(other), other.attributes.whole_number("comm_size")) != (kind, size):
                 raise ValueError(f"{kind.name} of {size} bytes: {other} of rank {rank} differs")
             numbers.append(other.number)
         return _Operation(kind, size, ranks, tuple(numbers))
@@ -290,15 +291,15 @@ class TraceFlows:
         elif name in WORLD:
             name, ranks = "", tuple(range(len(self.traces)))
         else:
-            known = ", ".join(map(repr, self.groups)) or "none are given"
-            raise ValueError(f"pg_name: {name!r}: must be one of groups: {known}")
+            allowed = ", ".join(map(repr, self.groups)) or "none are given"
+            raise ValueError(f"pg_name: {name!r}: must be one of groups: {allowed}")
         if rank not in ranks:
             raise ValueError(f"pg_name: {name!r}: has ranks {list(ranks)}, and not this one")
         return ranks, name
 
 
 @contextmanager
-def _about(rank: int, node: Node) -> Iterator[None]:
+def _error_context(rank: int, node: Node) -> Iterator[None]:
     """Name the rank and the node in a ValueError that is raised in this context."""
     try:
         yield
@@ -307,35 +308,35 @@ def _about(rank: int, node: Node) -> Iterator[None]:
 
 
 def _check_attributes(node: Node) -> None:
-    """Raise ValueError for an attribute that is not known, or a priority; a node of metadata may have any."""
+    """Raise ValueError for an unknown attribute or a priority; a node of metadata may have any attribute."""
     if node.kind == Kind.METADATA_NODE:
         return
     used = USED.get(node.kind, ())
     for name in (*node.attributes, *node.lists):
         if name not in used and name not in NOT_USED:
-            known = ", ".join(used) or "none"
-            raise ValueError(f"attribute {name!r} is not read: must be one of {known}")
-    if node.attributes.whole("comm_priority", 0):
+            allowed = ", ".join(used) or "none"
+            raise ValueError(f"attribute {name!r} is not read: must be one of {allowed}")
+    if node.attributes.whole_number("comm_priority", 0):
         raise ValueError(f"comm_priority: {node.attributes['comm_priority']}: must be 0, no others are read")
 
 
 def _longest(nodes: Mapping[int, Sequence[Node]]) -> list[tuple[int, Node]]:
-    """Return the nodes of the rank that has most of them, with the rank."""
-    rank = max(nodes, key=lambda each: len(nodes[each]))
+    """Return the nodes of the rank with the most nodes, each with the rank."""
+    rank = max(nodes, key=lambda r: len(nodes[r]))
     return [(rank, node) for node in nodes[rank]]
 
 
 def _check_duration(node: Node) -> None:
-    """Raise ValueError for a computation of which only the number of operations is known."""
-    if not node.duration and (operations := node.attributes.whole("num_ops", 0)):
+    """Raise ValueError for a computation with a number of operations but without a duration."""
+    if not node.duration and (operations := node.attributes.whole_number("num_ops", 0)):
         raise ValueError(f"num_ops: {operations}: must have a duration_micros besides")
 
 
 def _kind(node: Node) -> Collective:
     """Return the type of an operation."""
-    found = node.attributes.whole("comm_type")
-    if found not in OPERATIONS:
-        known = ", ".join(each.name for each in OPERATIONS)
-        named = Collective(found).name if found in list(Collective) else f"{found}"
-        raise ValueError(f"comm_type: {named}: must be one of {known}")
-    return Collective(found)
+    number = node.attributes.whole_number("comm_type")
+    if number not in OPERATIONS:
+        allowed = ", ".join(operation.name for operation in OPERATIONS)
+        named = Collective(number).name if number in list(Collective) else f"{number}"
+        raise ValueError(f"comm_type: {named}: must be one of {allowed}")
+    return Collective(number)

@@ -1,7 +1,7 @@
 """Execution traces of MLCommons Chakra: the nodes of a rank, decoded from the contents of its file.
 
-The schema is public (mlcommons/chakra, schema/protobuf/et_def.proto at commit 21585d8). A file has messages that follow their lengths:
-metadata, then the nodes. It may be compressed with gzip.
+The schema is public (mlcommons/chakra, schema/protobuf/et_def.proto at commit 21585d8). A file has messages that follow
+their lengths: metadata, then the nodes. It may be compressed with gzip.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from dfcmodel.network.demands.flow_files import MAX_FILE_BYTES
-from dfcmodel.network.demands.protobuf_wire import Field, fields, messages, signed, varints, zigzag
+from dfcmodel.network.demands.protobuf_wire import Field, fields, from_twos_complement, messages, varints, zigzag
 
 __all__ = ["Attributes", "Collective", "Kind", "Node", "nodes_of_trace"]
 
 VERSIONS = ("0.0.4", "1.0.0")
-"""Versions of the schema, which have the same messages as far as they are read."""
+"""Supported versions of the schema, whose messages are equal in all parts that are read."""
 GZIP = b"\x1f\x8b"
 
 
@@ -61,7 +61,7 @@ Attribute = int | float | str | tuple[bool, ...]
 
 
 class Node(NamedTuple):
-    """A node: its number, name and type, the nodes of its rank that it waits for, its duration in us, and its attributes.
+    """A node: its number, name, type, dependencies in its rank, duration in us, and attributes.
 
     ``lists`` are the names of attributes whose values, lists or bytes, are not read.
     """
@@ -79,37 +79,37 @@ class Node(NamedTuple):
 
 
 class Attributes(dict[str, Attribute]):
-    """Attributes of a node by their names."""
+    """Attributes of a node by name."""
 
-    def whole(self, name: str, default: int | None = None) -> int:
+    def whole_number(self, name: str, default: int | None = None) -> int:
         """Return an attribute that is a whole number of at least 0.
 
         Raises
         ------
         ValueError
-            Where it is missing without a ``default``, or is none.
+            If it is missing without a ``default``, or is not such a number.
         """
-        found = self.get(name, default)
-        if found is None:
+        value = self.get(name, default)
+        if value is None:
             raise ValueError(f"{name}: must be given")
-        if isinstance(found, (str, tuple)) or not 0 <= found < math.inf or found != int(found):
-            raise ValueError(f"{name}: {found!r}: must be a whole number of at least 0")
-        return int(found)
+        if isinstance(value, (str, tuple)) or not 0 <= value < math.inf or value != int(value):
+            raise ValueError(f"{name}: {value!r}: must be a whole number of at least 0")
+        return int(value)
 
 
 INTEGERS: dict[int, Callable[[int], int]] = {
-    7: signed, 9: signed, 11: int, 13: int, 15: zigzag, 17: zigzag, 27: int
+    7: from_twos_complement, 9: from_twos_complement, 11: int, 13: int, 15: zigzag, 17: zigzag, 27: int
 }  # fmt: skip
 FIXED = {3: "<d", 5: "<f", 19: "<I", 21: "<Q", 23: "<i", 25: "<q"}
 STRING, FLAGS = 29, 28
-"""Fields of an attribute by what they have; other lists and bytes are not read."""
+"""Fields of an attribute by type; other lists and bytes are not read."""
 LAST_OF_ATTRIBUTE = 32
 NOT_USED = (6, 8, 9)
-"""Fields of a node: the time at which it started, inputs and outputs."""
+"""Unused fields of a node: its start time, inputs and outputs."""
 
 
 def _attribute(message: bytes) -> tuple[str, Attribute | None]:
-    """Return the name and the value of an attribute; None: a list or bytes."""
+    """Return the name and the value of an attribute; the value is None for a list or bytes."""
     name = ""
     value: Attribute | None = None
     for field in fields(message):
@@ -123,15 +123,15 @@ def _attribute(message: bytes) -> tuple[str, Attribute | None]:
         elif number == STRING:
             value = field.text()
         elif number == FLAGS:
-            lists = [varints(each) for each in fields(field.content()) if each.number == 1]
-            value = tuple(bool(each) for own in lists for each in own)
+            lists = [varints(inner) for inner in fields(field.content()) if inner.number == 1]
+            value = tuple(bool(number) for numbers in lists for number in numbers)
         elif number > LAST_OF_ATTRIBUTE:
             raise ValueError(f"attribute {name!r}: field {number} is not of the schema")
     return name, value
 
 
 def _add_attribute(attributes: Attributes, lists: list[str], field: Field) -> None:
-    """Add an attribute; ``lists`` gets the names of those whose values are not read."""
+    """Add an attribute; the name of an attribute whose value is not read is added to ``lists``."""
     name, value = _attribute(field.content())
     if name in attributes or name in lists:
         raise ValueError(f"attribute {name!r} is given twice")
@@ -142,7 +142,7 @@ def _add_attribute(attributes: Attributes, lists: list[str], field: Field) -> No
 
 
 def _check_version(message: bytes) -> None:
-    """Raise ValueError where metadata name no version that is read: in ``version``, or as the end of the schema's name."""
+    """Raise ValueError unless metadata name a supported version, in ``version`` or as suffix of the schema's name."""
     version, attributes = "", Attributes()
     for field in fields(message):
         if field.number == 1:
@@ -152,9 +152,9 @@ def _check_version(message: bytes) -> None:
         else:
             raise ValueError(f"metadata: field {field.number} is not of the schema")
     schema = re.search(r"chakra\.([0-9.]+)$", str(attributes.get("schema", "")))
-    found = version or (schema[1] if schema else "")
-    if found not in VERSIONS:
-        raise ValueError(f"version {found!r} of Chakra's schema: must be one of {', '.join(VERSIONS)}")
+    number = version or (schema[1] if schema else "")
+    if number not in VERSIONS:
+        raise ValueError(f"version {number!r} of Chakra's schema: must be one of {', '.join(VERSIONS)}")
 
 
 def _node(message: bytes) -> Node:
@@ -178,9 +178,9 @@ def _node(message: bytes) -> Node:
         elif field.number not in NOT_USED:
             others.append(field.number)
     if kind not in READ:
-        known = ", ".join(each.name for each in READ)
+        names = ", ".join(readable.name for readable in READ)
         named = Kind(kind).name if kind in list(Kind) else f"type {kind}"
-        raise ValueError(f"node {number}, {named} {name!r}: must be one of {known}")
+        raise ValueError(f"node {number}, {named} {name!r}: must be one of {names}")
     if others:
         msg = f"field {others[0]} is not of the schema"
         raise ValueError(f"node {number}, {Kind(kind).name} {name!r}: {msg}")
@@ -188,13 +188,13 @@ def _node(message: bytes) -> Node:
 
 
 def nodes_of_trace(data: bytes) -> dict[int, Node]:
-    r"""Return the nodes of a trace by their numbers, in ascending order.
+    r"""Return the nodes of a trace by number, in ascending order.
 
     Raises
     ------
     ValueError
-        For what is no trace of a version that is read, nodes of memory and storage, two nodes of one number, and nodes that wait
-        for one that is not in the trace.
+        For data that are no trace of a supported version, nodes of memory and storage, duplicate numbers of nodes, and
+        dependencies that are not in the trace.
 
     Examples
     --------
@@ -211,19 +211,19 @@ def nodes_of_trace(data: bytes) -> dict[int, Node]:
             raise ValueError(f"no trace of Chakra: {error}") from None
         if len(data) > MAX_FILE_BYTES:
             raise ValueError(f"must have at most {MAX_FILE_BYTES} bytes (64 MiB) when unpacked")
-    found: dict[int, Node] = {}
-    every = messages(data)
+    nodes: dict[int, Node] = {}
+    stream = messages(data)
     try:
-        _check_version(next(every, b""))
-        for message in every:
+        _check_version(next(stream, b""))
+        for message in stream:
             node = _node(message)
-            if node.number in found:
-                raise ValueError(f"{node}: its number is that of {found[node.number]}")
-            found[node.number] = node
+            if node.number in nodes:
+                raise ValueError(f"{node}: its number is that of {nodes[node.number]}")
+            nodes[node.number] = node
     except UnicodeDecodeError as error:
         raise ValueError(f"no trace of Chakra: {error}") from None
-    for node in found.values():
-        for each in node.needs:
-            if each not in found:
-                raise ValueError(f"{node}: waits for node {each}, which is not in the trace")
-    return dict(sorted(found.items()))
+    for node in nodes.values():
+        for need in node.needs:
+            if need not in nodes:
+                raise ValueError(f"{node}: waits for node {need}, which is not in the trace")
+    return dict(sorted(nodes.items()))

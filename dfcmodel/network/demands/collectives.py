@@ -1,4 +1,4 @@
-"""Tables of many flows: between given ends, all to all, many to one, and permutations."""
+"""Tables of many flows: between listed pairs of nodes, all-to-all, incast, and permutations."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dfcmodel.network.columns import (
     column_for,
     column_of,
     distinct,
-    encoded,
+    encode,
     nodes_of,
     present,
 )
 from dfcmodel.network.flow_tables import OPTIONS, Choices, Flows
-from dfcmodel.network.flows import LARGEST_WINDOW, Flow, around_loop
+from dfcmodel.network.flows import LARGEST_WINDOW, Flow, unroll_loop
 from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.shortest_routes import (
@@ -54,19 +54,19 @@ __all__ = [
 ]
 
 Routing: TypeAlias = str | Iterable[Sequence[Hashable]] | Mapping[Any, Mapping[Any, Sequence[Hashable]]]
-"""How paths are chosen: a name, the paths, or tables of next hops."""
+"""Choice of paths: its name, the paths, or tables of next hops."""
 
 CHECKED_AT_ONCE = ("max_window", "start", "size", "priority", "stop")
 UNHASHED = ("even", "first")
 """Choices of routes that do not hash the entropy of flows."""
 PAIR = "pair"
-"""As ``entropy``: all flows between two nodes are one connection."""
+"""Value of ``entropy``: all flows between two nodes are one connection."""
 NUMBERS = (*CHECKED_AT_ONCE, "after", "delays")
 """Options that may differ from flow to flow, and are checked for all at once."""
 
 
 class CommonOptions(TypedDict, total=False):
-    """Further options of `Flow`: one value for all flows, or a list or an array of one for each."""
+    """Further options of `Flow`: one value for all flows, or a list or an array with one per flow."""
 
     names: Any
     max_window: Any
@@ -91,21 +91,21 @@ class CommonOptions(TypedDict, total=False):
 
 
 class FlowOptions(CommonOptions, total=False):
-    """Those of flows whose receivers may be agents."""
+    """Options of flows whose receivers may be agents."""
 
     receiver: Any
 
 
-class FlowsOfSizes(FlowOptions, total=False):
-    """Parameters of `flows_from` beside the ends of the flows, their sizes and their starts."""
+class SizedFlowOptions(FlowOptions, total=False):
+    """Parameters of `flows_from` except ``sources``, ``targets``, ``sizes`` and ``starts``."""
 
     source: Required[Source | Sequence[Source]]
     links: Required[Iterable[Link]]
     routes: Routing
 
 
-class FlowsToOne(CommonOptions, total=False):
-    """Parameters of `flows_from` beside the ends of the flows, which have one receiver."""
+class IncastOptions(CommonOptions, total=False):
+    """Parameters of `flows_from` except ``sources`` and ``targets``, for flows with one receiver."""
 
     sizes: Any
     starts: Any
@@ -114,8 +114,8 @@ class FlowsToOne(CommonOptions, total=False):
     routes: Routing
 
 
-class FlowsGiven(FlowsToOne, total=False):
-    """Parameters of `flows_from` beside the ends of the flows."""
+class FlowTableOptions(IncastOptions, total=False):
+    """Parameters of `flows_from` except ``sources`` and ``targets``."""
 
     receiver: Any
 
@@ -135,38 +135,41 @@ def flows_from(
 ) -> Flows:
     """Return a table of flows between pairs of nodes, without an object per flow.
 
-    Results are those of a tuple of `Flow`; making and running many flows costs less time and memory (`python -m
-    benchmarks fabrics`).
+    Results are equal to the results of a tuple of `Flow`; many flows need less time and memory (`python -m benchmarks
+    fabrics`).
 
     Parameters
     ----------
     sources, targets
         The first node and the last node of each flow, F of each.
     sizes, starts
-        Packets to transfer and times of the first packets in s, one for all or F of them. Sizes in bytes are packets as
-        those of ``links`` (`Links.packet_size`), otherwise of 1500 bytes, until a `Scenario` converts them to its own.
+        Packets to transfer and times of the first packets in s, one for all or F of them. Sizes in bytes are converted
+        to packets of `Links.packet_size` bytes, otherwise of 1500 bytes, until a `Scenario` converts them to its
+        packets.
     source
         The source of all flows, or F of them.
     links
         The links of the network.
     routes
-        How paths are chosen. ``"ecmp"``: one of the shortest paths, at each node by a hash of the node, the two ends of the flow,
-        its number among the flows between these two, and the ``seed`` of the `Fabric`. ``"even"``: at each node flows to the same destination (of hosts with one link: to the same switch) take
-        the links of shortest paths in turn, in the order of the flows; those to the next destination go on where
-        they ended, and each node begins one link later than the one before. ``"first"``: by the first such link at each
-        node. ``"spray"``: each packet takes one of all shortest paths with one first and last link (``paths`` of `Flow`), ACKs that of ``"ecmp"``. A warning names flows with
-        further shortest paths, over other links of their ends.
-        Or the paths, F tuples of nodes. Or tables of next hops, a mapping from nodes to mappings from destinations to lists of next
-        nodes: at each node a flow takes one of them by a hash, as with ``"ecmp"``. A node without an entry for a destination sends
-        over its link to it, or over its only link. With ``ttl`` given paths may return to a node, and next hops may lead back to one:
-        the packets of such a flow go round until they are dropped.
+        How paths are chosen. ``"ecmp"``: one of the shortest paths, at each node by a hash of the node, the source and
+        the target of the flow, its number among the flows between these two, and the ``seed`` of the `Fabric`.
+        ``"even"``: at each node flows to the same destination (for hosts with one link: to the same switch) take the
+        links of shortest paths in turn, in the order of the flows. Flows to the next destination continue with the next
+        link, and each node begins one link later than the previous node. ``"first"``: by the first such link at each
+        node. ``"spray"``: each packet takes one of all shortest paths with the same first and last link (``paths`` of
+        `Flow`), ACKs the path of ``"ecmp"``. A warning names flows with further shortest paths over other first or last
+        links. Or the paths, F tuples of nodes. Or tables of next hops, a mapping from nodes to mappings from
+        destinations to lists of next nodes: at each node a flow takes one of them by a hash, as with ``"ecmp"``. A node
+        without an entry for a destination sends over its link to it, or over its only link. With ``ttl`` explicit paths
+        may return to a node, and next hops may lead back to one: the packets of such a flow go round until they are
+        dropped.
     **options
         Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an
-        array of F values. ``after``: an array of the places of flows, -1: none, shape (F,) or (F, K); ``delays``: an array of
-        the same shape. ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
-        it where this is not unique.
-        ``entropy``: F whole numbers that ``"ecmp"``, ``"spray"`` and tables of next hops hash with the node, and nothing else. Flows between the same nodes
-        with equal ones take the same path, as those of one connection do. ``"pair"``: all flows between two nodes are one connection.
+        array of F values. ``after``: an array of indices of flows, -1: none, shape (F,) or (F, K); ``delays``: an array
+        of the same shape. ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
+        it where this is not unique. ``entropy``: F whole numbers that ``"ecmp"``, ``"spray"`` and tables of next hops
+        hash with the node, and nothing else. Flows between the same nodes with equal entropy take the same path, as
+        flows of one connection do. ``"pair"``: all flows between two nodes are one connection.
 
     Raises
     ------
@@ -188,11 +191,11 @@ def flows_from(
     >>> bool((run.finished > 0).all())
     True
     """
-    ends = _ends("sources", sources), _ends("targets", targets)
-    if len(ends[0]) != len(ends[1]) or not len(ends[0]):
-        counts = f"{count_of(len(ends[0]), 'source')} and {len(ends[1])} targets"
+    endpoints = _as_nodes("sources", sources), _as_nodes("targets", targets)
+    if len(endpoints[0]) != len(endpoints[1]) or not len(endpoints[0]):
+        counts = f"{count_of(len(endpoints[0]), 'source')} and {len(endpoints[1])} targets"
         raise ValueError(f"targets: {counts}, must be as many, at least one")
-    count = len(ends[0])
+    count = len(endpoints[0])
     names: Any = options.pop("names", None)
     if names is not None:
         names = instances("names", names, str)
@@ -204,58 +207,59 @@ def flows_from(
         choice("entropy", entropy, (PAIR,))
     hashes = routes not in UNHASHED if isinstance(routes, str) else isinstance(routes, Mapping)
     if isinstance(entropy, np.ndarray) and not hashes:
-        how = f"routes = {routes!r}" if isinstance(routes, str) else "given paths"
-        raise ValueError(f"entropy: must not be numbers with {how}, for which nothing is hashed")
-    given: dict[str, Any] = {"size": sizes, "start": starts, "source": source, **options}
-    links = _table_of(links)
+        subject = f"routes = {routes!r}" if isinstance(routes, str) else "given paths"
+        raise ValueError(f"entropy: must not be numbers with {subject}, for which nothing is hashed")
+    values: dict[str, Any] = {"size": sizes, "start": starts, "source": source, **options}
+    links = _link_table(links)
     packet_size = links.packet_size or PACKET_SIZE
-    allowed = tuple(each.name for each in OPTIONS)
+    allowed = tuple(option.name for option in OPTIONS)
     columns = {
-        choice("option", name, allowed): _after(name, value, count)
+        choice("option", name, allowed): _after_column(name, value, count)
         if name == "after"
-        else column_for(name, _in_packets(name, value, packet_size), count)
-        for name, value in given.items()
+        else column_for(name, _convert_units(name, value, packet_size), count)
+        for name, value in values.items()
     }
-    if isinstance(delays := given.get("delays"), np.ndarray) and delays.dtype.kind in "iuf":
-        columns["delays"] = _delays(delays, given.get("after"), count)
+    if isinstance(delays := values.get("delays"), np.ndarray) and delays.dtype.kind in "iuf":
+        columns["delays"] = _delay_column(delays, values.get("after"), count)
     choices: Choices | None = None
     nodes: Sequence[Hashable]
     if isinstance(routes, str):
         choice("routes", routes, CHOICES)
-        source_place, target_place = _check_ends(links, *ends)
-        number, keys = _keys(links, source_place, target_place, entropy)
+        source_index, target_index = _check_endpoints(links, *endpoints)
+        number, keys = _hash_keys(links, source_index, target_index, entropy)
         nodes = links.nodes
         choices = Choices(links, routes, number)
-        paths = _shortest(choices, ends, (source_place, target_place), keys)
+        paths = _shortest_paths(choices, endpoints, (source_index, target_index), keys)
         if routes == SPRAY:
-            columns["paths"] = _further(links, nodes, paths)
+            columns["paths"] = _other_shortest_paths(links, nodes, paths)
     else:
         if isinstance(routes, Mapping):
             may_loop = [ttl is not None for ttl in columns.get("ttl", [None] * count)]
-            number, keys = _keys(links, _places(links, ends[0]), _places(links, ends[1]), entropy)
+            source_index, target_index = (_node_indices(links, nodes) for nodes in endpoints)
+            number, keys = _hash_keys(links, source_index, target_index, entropy)
             hops = NextHops(links, routes)
-            routes = hops.paths(*ends, keys, may_loop)
+            routes = hops.paths(*endpoints, keys, may_loop)
             if not any(may_loop):
                 choices = Choices(links, hops, number)
             elif any(len(set(path)) < len(path) for path in routes):
-                names = names or _names_of(*ends)
-                ends = ends[0], [path[-1] for path in routes]  # of loops where they close
-        nodes, paths = _given(routes, *ends, links)
+                names = names or _default_names(*endpoints)
+                endpoints = endpoints[0], [path[-1] for path in routes]  # a loop ends at the node that closes it
+        nodes, paths = _explicit_paths(routes, *endpoints, links)
     flows = Flows(nodes, paths, columns, names, choices)
-    _check(flows, may_return=not isinstance(routes, str))
-    return _around_loops(flows)
+    _check_flows(flows, may_return=not isinstance(routes, str))
+    return _unroll_loops(flows)
 
 
-@takes_keywords(FlowsGiven)
-def all_to_all(hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]) -> Flows:
-    """Return a flow from each host to each other one, by their sources and then by their targets.
+@takes_keywords(FlowTableOptions)
+def all_to_all(hosts: Iterable[Hashable], **options: Unpack[FlowTableOptions]) -> Flows:
+    """Return a flow from each host to each other host, ordered by source, then by target.
 
     Parameters
     ----------
     hosts
         At least two nodes.
-    **given
-        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as of `flows_from`.
+    **options
+        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as for `flows_from`.
 
     Examples
     --------
@@ -265,25 +269,25 @@ def all_to_all(hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]) -> Flows:
     >>> all_to_all([("host", n) for n in range(16)], sizes=1, source=CBR(3e6), links=links)
     Flows(240 flows between 20 nodes: CBR)
     """
-    ends, arguments = collective_hosts(hosts, {**given})
-    count = len(ends)
+    nodes, arguments = collective_hosts(hosts, {**options})
+    count = len(nodes)
     source = np.repeat(np.arange(count), count - 1)
     target = np.tile(np.arange(count - 1), count)
-    target += target >= source  # but to itself
-    pairs = (Column(ends, each, len(each)) for each in (source, target))
+    target += target >= source  # skip the pair of a host with itself
+    pairs = (Column(nodes, indices, len(indices)) for indices in (source, target))
     return flows_from(*pairs, **arguments)
 
 
-@takes_keywords(FlowsToOne)
-def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[FlowsToOne]) -> Flows:
+@takes_keywords(IncastOptions)
+def incast(senders: Iterable[Hashable], receiver: Hashable, **options: Unpack[IncastOptions]) -> Flows:
     """Return a flow from each sender to one receiver.
 
     Parameters
     ----------
     senders, receiver
-        Nodes; the receiver is left out where it is among the senders.
-    **given
-        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as of `flows_from`.
+        Nodes; a receiver among the senders is not a sender.
+    **options
+        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as for `flows_from`.
 
     Examples
     --------
@@ -295,23 +299,23 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[Flow
     >>> len(incast(hosts, hosts[0], sizes=500, source=DCQCN(), links=links))
     15
     """
-    nodes, arguments = _among_links("senders", nodes_of("senders", senders), {**given})
+    nodes, arguments = _check_nodes("senders", nodes_of("senders", senders), {**options})
     receiver = unwrap_scalar(receiver)
-    _among_links("receiver", [receiver], arguments)
-    ends = [node for node in nodes if node != receiver]
-    if not ends:
+    _check_nodes("receiver", [receiver], arguments)
+    sources = [node for node in nodes if node != receiver]
+    if not sources:
         raise ValueError(f"senders = {format_value(nodes)}: must have a node beside the receiver")
-    return flows_from(ends, [receiver] * len(ends), **arguments)
+    return flows_from(sources, [receiver] * len(sources), **arguments)
 
 
 @accept_old_names(rng="seed")
-@takes_keywords(FlowsGiven)
+@takes_keywords(FlowTableOptions)
 def permutation(
     hosts: Iterable[Hashable],
     seed: int | np.random.Generator | None = 0,
-    **given: Unpack[FlowsGiven],
+    **options: Unpack[FlowTableOptions],
 ) -> Flows:
-    """Return a flow from each host to another one, such that each receives at most one.
+    """Return a flow from each host to another host; each host receives at most one flow.
 
     Parameters
     ----------
@@ -320,8 +324,8 @@ def permutation(
     seed
         Seed or generator of the random permutation. A host that it maps to itself, or to another interface of its
         server in a `rail_optimized` fabric, has no flow.
-    **given
-        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as of `flows_from`.
+    **options
+        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as for `flows_from`.
 
     Examples
     --------
@@ -333,208 +337,210 @@ def permutation(
     >>> len({flow.path[-1] for flow in flows}) == len(flows)
     True
     """
-    ends, arguments = collective_hosts(hosts, {**given})
-    order = random_generator("seed", seed).permutation(len(ends)).tolist()
+    nodes, arguments = collective_hosts(hosts, {**options})
+    order = random_generator("seed", seed).permutation(len(nodes)).tolist()
     if all(a == b for a, b in enumerate(order)):
         order = order[1:] + order[:1]
     servers = getattr(arguments.get("links"), "servers", {})
-    own = [servers.get(node, node) for node in ends]
-    pairs = [(ends[a], ends[b]) for a, b in enumerate(order) if a != b and own[a] != own[b]]
+    server_of = [servers.get(node, node) for node in nodes]
+    pairs = [(nodes[a], nodes[b]) for a, b in enumerate(order) if a != b and server_of[a] != server_of[b]]
     if not pairs:
-        raise ValueError(f"hosts = {format_value(ends)}: must be of at least two servers")
+        raise ValueError(f"hosts = {format_value(nodes)}: must be of at least two servers")
     sources, targets = zip(*pairs, strict=True)
     return flows_from(sources, targets, **arguments)
 
 
-def collective_hosts(hosts: Iterable[Hashable], given: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
-    """Return the hosts of a collective, of which there must be two, and the arguments with ``links`` as columns.
+def collective_hosts(hosts: Iterable[Hashable], arguments: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
+    """Return the hosts of a collective, at least two, and the arguments with ``links`` as columns.
 
-    Their places are ranks, so that none may occur twice.
+    Ranks are indices of hosts, so that no host may occur twice.
     """
-    ends = nodes_of("hosts", hosts)
-    first = {node: n for n, node in reversed([*enumerate(ends)])}
-    if len(first) < len(ends):
-        n = next(n for n, node in enumerate(ends) if first[node] < n)
-        raise ValueError(f"hosts[{n}] = {format_value(ends[n])}: is hosts[{first[ends[n]]}], each must be another node")
-    if len(ends) < 2:
-        raise ValueError(f"hosts = {format_value(ends)}: must be at least two nodes")
-    return _among_links("hosts", ends, given)
+    nodes = nodes_of("hosts", hosts)
+    first = {node: n for n, node in reversed([*enumerate(nodes)])}
+    if len(first) < len(nodes):
+        n = next(n for n, node in enumerate(nodes) if first[node] < n)
+        msg = f"is hosts[{first[nodes[n]]}], each must be another node"
+        raise ValueError(f"hosts[{n}] = {format_value(nodes[n])}: {msg}")
+    if len(nodes) < 2:
+        raise ValueError(f"hosts = {format_value(nodes)}: must be at least two nodes")
+    return _check_nodes("hosts", nodes, arguments)
 
 
-def _among_links(name: str, nodes: list[Any], given: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
-    """Return some nodes and the arguments, after checking that these are nodes of the links."""
-    if "links" not in given:
-        return nodes, given  # `flows_from` says that it is missing
-    links = _table_of(given["links"])
-    known = set(links.nodes)
+def _check_nodes(name: str, nodes: list[Any], arguments: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
+    """Return the nodes and the arguments; ValueError for a node that no link has."""
+    if "links" not in arguments:
+        return nodes, arguments  # `flows_from` reports the missing argument
+    links = _link_table(arguments["links"])
+    link_nodes = set(links.nodes)
     for n, node in enumerate(nodes):
-        if not isinstance(node, Hashable) or node not in known:
+        if not isinstance(node, Hashable) or node not in link_nodes:
             at = "" if name == "receiver" else f"[{n}]"
             raise ValueError(f"{name}{at} = {format_value(node)}: must be a node of the links")
-    return nodes, {**given, "links": links}
+    return nodes, {**arguments, "links": links}
 
 
-def _table_of(links: Any) -> Links:
-    """Return links as columns, after checking them; ValueError without one."""
-    found = links if isinstance(links, Links) else Links.of(instances("links", links, Link))
-    if not len(found):
+def _link_table(links: Any) -> Links:
+    """Return links as columns; ValueError for an empty sequence."""
+    table = links if isinstance(links, Links) else Links.of(instances("links", links, Link))
+    if not len(table):
         raise ValueError("links = (): at least one link is needed")
-    return found
+    return table
 
 
-def _ends(name: str, given: Any) -> Sequence[Hashable]:
-    """Return nodes as a list, a column as it is."""
-    return given if isinstance(given, Column) else nodes_of(name, given)
+def _as_nodes(name: str, nodes: Any) -> Sequence[Hashable]:
+    """Return nodes as a list; a column is returned unchanged."""
+    return nodes if isinstance(nodes, Column) else nodes_of(name, nodes)
 
 
-def _in_packets(name: str, given: Any, packet_size: float) -> Any:
-    """Return an option with strings in s and packets of so many bytes, transfers in whole packets."""
+def _convert_units(name: str, value: Any, packet_size: float) -> Any:
+    """Return an option with strings converted to s and packets of ``packet_size`` bytes; sizes are whole packets."""
     units = quantities_of(Flow)
-    found = in_units(name, given, units[name], packet_size) if name in units else given
+    converted = in_units(name, value, units[name], packet_size) if name in units else value
     if name != "size":
-        return found
-    if isinstance(found, PacketUnits):
-        return whole_packets(found)
-    if type(found) in (list, tuple):
-        return [whole_packets(n) if isinstance(n, PacketUnits) else n for n in found]
-    return found
+        return converted
+    if isinstance(converted, PacketUnits):
+        return whole_packets(converted)
+    if type(converted) in (list, tuple):
+        return [whole_packets(n) if isinstance(n, PacketUnits) else n for n in converted]
+    return converted
 
 
-def _entropy(given: Any, count: int) -> NDArray[np.int64] | None:
-    """Return the numbers that ECMP hashes, after checking them."""
-    if given is None:
+def _entropy(value: Any, count: int) -> NDArray[np.int64] | None:
+    """Return the numbers that ECMP hashes, shape (F,); ValueError for numbers outside 0..2^39 - 1."""
+    if value is None:
         return None
-    found = np.asarray(given)
-    if found.dtype.kind not in "iu" or found.ndim != 1:
-        raise TypeError(f"entropy = {format_value(given)}: must be a list of whole numbers, one per flow")
-    check_count("entropy", found, count)
-    if (found < 0).any() or (found >= 2**39).any():
-        n = int(np.argmax((found < 0) | (found >= 2**39)))
-        raise ValueError(f"entropy[{n}] = {found[n]}: must be a whole number in 0..2^39 - 1")
-    return found.astype(np.int64)
+    entropy = np.asarray(value)
+    if entropy.dtype.kind not in "iu" or entropy.ndim != 1:
+        raise TypeError(f"entropy = {format_value(value)}: must be a list of whole numbers, one per flow")
+    check_count("entropy", entropy, count)
+    if (entropy < 0).any() or (entropy >= 2**39).any():
+        n = int(np.argmax((entropy < 0) | (entropy >= 2**39)))
+        raise ValueError(f"entropy[{n}] = {entropy[n]}: must be a whole number in 0..2^39 - 1")
+    return entropy.astype(np.int64)
 
 
-def _after(name: str, given: Any, count: int) -> Column:
-    """Return the column of the flows for which each one waits, given as an array of their places, or as `Flow` has them."""
-    places = np.asarray(given) if isinstance(given, np.ndarray) else None
-    if places is None or places.dtype.kind not in "iu":
-        return column_for(name, given, count)
-    check_count(name, places, count)
-    places = places.reshape(count, -1).astype(np.int64)
-    if (places < -1).any() or (places >= count).any():
-        f = int(np.argmax(((places < -1) | (places >= count)).any(axis=1)))
+def _after_column(name: str, value: Any, count: int) -> Column:
+    """Return the column of each flow's predecessors, from an array of indices or in the form of `Flow`."""
+    indices = np.asarray(value) if isinstance(value, np.ndarray) else None
+    if indices is None or indices.dtype.kind not in "iu":
+        return column_for(name, value, count)
+    check_count(name, indices, count)
+    indices = indices.reshape(count, -1).astype(np.int64)
+    if (indices < -1).any() or (indices >= count).any():
+        f = int(np.argmax(((indices < -1) | (indices >= count)).any(axis=1)))
         msg = f"must be places of flows, 0 to {count - 1}, or -1: none"
-        raise ValueError(f"after[{f}] = {format_value(places[f].tolist())}: {msg}")
-    kept = places >= 0
-    return Column(Routes(places[kept], kept.sum(axis=1)), np.arange(count), count)
+        raise ValueError(f"after[{f}] = {format_value(indices[f].tolist())}: {msg}")
+    is_flow = indices >= 0
+    return Column(Routes(indices[is_flow], is_flow.sum(axis=1)), np.arange(count), count)
 
 
-def _delays(given: NDArray[Any], after: Any, count: int) -> Column:
-    """Return the column of the delays, given as an array in the places of the flows for which each one waits."""
-    if not isinstance(after, np.ndarray) or after.shape != given.shape:
+def _delay_column(delays: NDArray[Any], after: Any, count: int) -> Column:
+    """Return the column of delays, from an array of the shape of ``after``."""
+    if not isinstance(after, np.ndarray) or after.shape != delays.shape:
         shape = getattr(after, "shape", None)
-        raise ValueError(f"delays: an array of shape {given.shape}, must have that of after, {shape}")
-    rows, kept = given.reshape(count, -1).tolist(), (after >= 0).reshape(count, -1).tolist()
-    pairs = [tuple(itertools.compress(own, which)) for own, which in zip(rows, kept, strict=True)]
-    return Column(tuple(pairs), np.arange(count), count)
+        raise ValueError(f"delays: an array of shape {delays.shape}, must have that of after, {shape}")
+    rows, masks = delays.reshape(count, -1).tolist(), (after >= 0).reshape(count, -1).tolist()
+    by_flow = [tuple(itertools.compress(row, mask)) for row, mask in zip(rows, masks, strict=True)]
+    return Column(tuple(by_flow), np.arange(count), count)
 
 
-def _places(links: Links, nodes: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Return the places of nodes among those of the links, shape (F,); -1: it is none of them."""
+def _node_indices(links: Links, nodes: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Return the index of each node in ``links.nodes``, shape (F,); -1 where no link has it."""
     return np.asarray(column_of(nodes).map(lambda node: links.place_of.get(node, -1)).array())
 
 
-def _check_ends(
+def _check_endpoints(
     links: Links, sources: Sequence[Hashable], targets: Sequence[Hashable]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places of the ends of flows, (F,) each; ValueError for nodes between which no path is sought."""
-    places = _places(links, sources), _places(links, targets)
-    for name, nodes, place in zip(("sources", "targets"), (sources, targets), places, strict=True):
-        if (place < 0).any():
-            n = int(np.argmax(place < 0))
+    """Return the node indices of sources and targets, (F,) each; ValueError for a pair without a valid path."""
+    indices = _node_indices(links, sources), _node_indices(links, targets)
+    for name, nodes, index in zip(("sources", "targets"), (sources, targets), indices, strict=True):
+        if (index < 0).any():
+            n = int(np.argmax(index < 0))
             raise ValueError(f"{name}[{n}] = {nodes[n]!r}: must be a node of the links")
-    same = np.flatnonzero(places[0] == places[1])
+    same = np.flatnonzero(indices[0] == indices[1])
     if len(same):
         n = int(same[0])
         raise ValueError(f"targets[{n}] = {targets[n]!r}: must differ from its source")
-    within = np.flatnonzero(in_one_server(links, *places))
+    within = np.flatnonzero(in_one_server(links, *indices))
     if len(within):
         n = int(within[0])
         rails = max(Counter(links.servers.values()).values())
         raise ValueError(
-            f"targets[{n}] = {targets[n]!r}: is in the server of {sources[n]!r}, in which traffic does not take the fabric: reduce within the "
-            f"servers, and write one collective per rail, of fabric.hosts[k::{rails}] for k in range({rails}), added with +"
+            f"targets[{n}] = {targets[n]!r}: is in the server of {sources[n]!r}, in which traffic does not take the "
+            f"fabric: reduce within the servers, and write one collective per rail, of fabric.hosts[k::{rails}] for k "
+            f"in range({rails}), added with +"
         )
-    return places
+    return indices
 
 
 def in_one_server(links: Links, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether nodes, given by their places in the links, are interfaces of one server, shape (F,)."""
+    """Return whether two nodes, by index in ``links.nodes``, are interfaces of one server, shape (F,)."""
     if not links.servers:
         return np.zeros(len(source), dtype=np.bool_)
     server = np.array([links.servers.get(node, -1) for node in links.nodes])
     return np.asarray((server[source] == server[target]) & (server[source] >= 0))
 
 
-def _keys(
+def _hash_keys(
     links: Links,
     source: NDArray[np.int64],
     target: NDArray[np.int64],
     entropy: NDArray[np.int64] | str | None,
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
-    """Return the number of each flow among those between its ends, None where entropy is given, and what ECMP hashes, (F,)."""
+    """Return each flow's number in its pair of nodes (None with explicit entropy), and the keys of ECMP, (F,)."""
     if isinstance(entropy, np.ndarray):
         return None, entropy
     number = np.zeros_like(source) if entropy == PAIR else numbers_between(source, target)
     return number, flow_keys(source, target, number, links.seed)
 
 
-def _shortest(
+def _shortest_paths(
     choices: Choices,
-    ends: tuple[Sequence[Hashable], Sequence[Hashable]],
-    places: tuple[NDArray[np.int64], NDArray[np.int64]],
+    endpoints: tuple[Sequence[Hashable], Sequence[Hashable]],
+    indices: tuple[NDArray[np.int64], NDArray[np.int64]],
     keys: NDArray[np.int64],
 ) -> Routes:
-    """Return shortest paths between pairs of nodes; ValueError where there is none."""
+    """Return shortest paths between pairs of nodes; ValueError for a pair without a path."""
     try:
-        return choices.paths(*places, keys)
+        return choices.paths(*indices, keys)
     except LookupError as error:
         n = error.args[0]
-        msg = f"there is no path from {ends[0][n]!r} over the links"
-        raise ValueError(f"targets[{n}] = {ends[1][n]!r}: {msg}") from None
+        msg = f"there is no path from {endpoints[0][n]!r} over the links"
+        raise ValueError(f"targets[{n}] = {endpoints[1][n]!r}: {msg}") from None
 
 
-def _further(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) -> Column:
-    """Return the shortest paths of each flow beside its own one, with the same first and last link.
+def _other_shortest_paths(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) -> Column:
+    """Return each flow's other shortest paths with the same first and last link.
 
-    Warns of flows that have others: their packets leave by one link of the source and arrive by one link of the target.
+    Warns of flows with shortest paths over other first or last links, which their packets do not take.
     """
     last = paths.places[paths.begin + paths.counts - 1]
-    every = ShortestRoutes(links).all_paths(paths.first.astype(np.int64), last.astype(np.int64))
-    found, partial = [], list[int]()
-    for f, of_flow in enumerate(every):
-        own = paths[f]
-        ends = own[:2], own[-2:]
-        among = [path for path in of_flow if (path[:2], path[-2:]) == ends]
-        found.append(tuple(tuple(nodes[n] for n in path) for path in among if path != own))
+    all_paths = ShortestRoutes(links).all_paths(paths.first.astype(np.int64), last.astype(np.int64))
+    further, partial = [], list[int]()
+    for f, of_flow in enumerate(all_paths):
+        chosen = paths[f]
+        end_links = chosen[:2], chosen[-2:]
+        among = [path for path in of_flow if (path[:2], path[-2:]) == end_links]
+        further.append(tuple(tuple(nodes[n] for n in path) for path in among if path != chosen))
         if len(among) < len(of_flow):
             partial.append(f)
     if partial:
         f = partial[0]
         a, b = (nodes[n] for n in (paths[f][0], paths[f][-1]))
-        several = f"{len(found[f]) + 1} of its {len(every[f])} shortest paths"
+        several = f"{len(further[f]) + 1} of its {len(all_paths[f])} shortest paths"
         message = (
-            f"routes = {SPRAY!r}: packets of a flow leave over one link of its source and arrive over one link of its target: "
-            f"{a!r} to {b!r} takes {several}; so do {len(partial)} of {count_of(len(every), 'flow')}"
+            f"routes = {SPRAY!r}: packets of a flow leave over one link of its source and arrive over one link of its "
+            f"target: {a!r} to {b!r} takes {several}; so do {len(partial)} of {count_of(len(all_paths), 'flow')}"
         )
         warn_caller(UserWarning(message), "dfcmodel")
-    return encoded(found)
+    return encode(further)
 
 
-def _given(
+def _explicit_paths(
     routes: Any, sources: Sequence[Hashable], targets: Sequence[Hashable], links: Links
 ) -> tuple[Sequence[Hashable], Routes]:
-    """Return nodes among which those of given paths are, and the paths."""
+    """Return the nodes of explicit paths, and the paths as indices of these nodes."""
     if not isinstance(routes, Iterable):
         raise TypeError(f"routes = {format_value(routes)}: must be one of {CHOICES}, paths, or tables of next hops")
     paths = [path if type(path) is tuple else tuple(nodes_of(f"routes[{n}]", path)) for n, path in enumerate(routes)]
@@ -543,73 +549,71 @@ def _given(
     visited = [*itertools.chain.from_iterable(paths)]
     try:
         try:
-            nodes, place = links.nodes, links.place_of
-            places = np.fromiter(map(place.__getitem__, visited), np.int64, len(visited))
-        except KeyError:  # `Scenario` says that a path is not over the links
-            column = encoded(visited)
-            nodes, places = tuple(column.values), column.whole()
+            nodes, index_of = links.nodes, links.place_of
+            indices = np.fromiter(map(index_of.__getitem__, visited), np.int64, len(visited))
+        except KeyError:  # `Scenario` reports a path that is not over the links
+            column = encode(visited)
+            nodes, indices = tuple(column.values), column.whole()
     except TypeError:
         for n, path in enumerate(paths):
             nodes_of(f"routes[{n}]", path)
         raise
-    if not (counts > 1).all() or not _have_ends(paths, sources, targets):
+    if not (
+        (counts > 1).all() and [path[0] for path in paths] == [*sources] and [path[-1] for path in paths] == [*targets]
+    ):
         for n, (path, a, b) in enumerate(zip(paths, sources, targets, strict=True)):
             if len(path) < 2 or path[0] != a or path[-1] != b:
                 raise ValueError(f"routes[{n}] = {format_value(path)}: must begin with {a!r} and end with {b!r}")
-    return nodes, Routes(places, counts)
+    return nodes, Routes(indices, counts)
 
 
-def _have_ends(paths: list[tuple[Hashable, ...]], sources: Sequence[Hashable], targets: Sequence[Hashable]) -> bool:
-    """Return whether all paths, of which none is empty, begin at their sources and end at their targets."""
-    return all([path[n] for path in paths] == [*ends] for n, ends in ((0, sources), (-1, targets)))
+def _default_names(sources: Sequence[Hashable], targets: Sequence[Hashable]) -> list[str]:
+    """Return names ``source->target`` of flows, with their numbers in front unless they are unique."""
+    names = [f"{a}->{b}" for a, b in zip(sources, targets, strict=True)]
+    return names if len(set(names)) == len(names) else [f"{f}: {name}" for f, name in enumerate(names)]
 
 
-def _names_of(sources: Sequence[Hashable], targets: Sequence[Hashable]) -> list[str]:
-    """Return names of flows by their ends, with their numbers where these are not unique."""
-    found = [f"{a}->{b}" for a, b in zip(sources, targets, strict=True)]
-    return found if len(set(found)) == len(found) else [f"{f}: {name}" for f, name in enumerate(found)]
-
-
-def _around_loops(flows: Flows) -> Flows:
-    """Return the flows with the paths of loops as long as their packets live, as `Flow` has them."""
+def _unroll_loops(flows: Flows) -> Flows:
+    """Return the flows with looping paths extended to the time to live, as in `Flow`."""
     limited = flows.given("ttl")
     if not limited.any():
         return flows
     paths: list[tuple[int, ...]] = list(flows.paths)
     for f in np.flatnonzero(limited).tolist():
-        paths[f] = around_loop(paths[f], int(flows.columns["ttl"][f]))
+        paths[f] = unroll_loop(paths[f], int(flows.columns["ttl"][f]))
     names = tuple(flows.names) if flows.are_named else None
     return Flows(flows.nodes, Routes.of(paths), flows.columns, names)
 
 
-def _check(flows: Flows, may_return: bool) -> None:
+def _check_flows(flows: Flows, may_return: bool) -> None:
     """Raise ValueError for the first flow that `Flow` refuses.
 
-    Numbers that differ between flows are checked for all flows at once, other options once for each combination of values, and paths where they
-    ``may_return`` to a node without a time to live.
+    Numbers that differ between flows are checked for all flows at once, and other options once for each combination of
+    values. Paths that ``may_return`` to a node are checked for a time to live.
     """
-    good = np.ones(len(flows), dtype=np.bool_)
+    is_valid = np.ones(len(flows), dtype=np.bool_)
     size, start, stop = (flows.numbers_or_nan(name) for name in ("size", "start", "stop"))
     if any(flows.columns[name].which is not None for name in CHECKED_AT_ONCE):
         window, rank = (flows.numbers_or_nan(name) for name in ("max_window", "priority"))
-        good &= (size >= 1.0) & ((size == np.floor(size)) | (size == np.inf))
-        good &= (start >= 0.0) & (start < np.inf) & (stop > start)
-        good &= (window >= 1.0) & (window <= LARGEST_WINDOW)
-        good &= (np.abs(rank) <= 1e6) & (rank == np.floor(rank))
+        is_valid &= (size >= 1.0) & ((size == np.floor(size)) | (size == np.inf))
+        is_valid &= (start >= 0.0) & (start < np.inf) & (stop > start)
+        is_valid &= (window >= 1.0) & (window <= LARGEST_WINDOW)
+        is_valid &= (np.abs(rank) <= 1e6) & (rank == np.floor(rank))
     if may_return:
         flow, span = flows.paths.flow, len(flows) * len(flows.nodes)
         visits = flow * len(flows.nodes) + flows.paths.places
         if len(present(visits, span)) < len(visits):
-            again = np.ones(len(visits), dtype=np.bool_)
-            again[distinct(visits, span)[1]] = False
-            good[np.setdiff1d(flow[again], np.flatnonzero(flows.given("ttl")))] = False
+            is_repeated = np.ones(len(visits), dtype=np.bool_)
+            is_repeated[distinct(visits, span)[1]] = False
+            is_valid[np.setdiff1d(flow[is_repeated], np.flatnonzero(flows.given("ttl")))] = False
     if any(flows.columns["delays"].values):
-        counts = [len(own) for own in flows.columns["after"]]
-        own = zip(flows.columns["delays"], counts, strict=True)
-        good &= [not times or (len(times) == n and 0.0 <= min(times) <= max(times) < np.inf) for times, n in own]
-    others = [each.name for each in OPTIONS if each.name not in NUMBERS]
+        delays_of = zip(flows.columns["delays"], map(len, flows.columns["after"]), strict=True)
+        is_valid &= [
+            not times or (len(times) == n and 0.0 <= min(times) <= max(times) < np.inf) for times, n in delays_of
+        ]
+    others = [option.name for option in OPTIONS if option.name not in NUMBERS]
     kinds, _ = flows.alike(*others, np.isfinite(size), np.isfinite(stop), flows.waits)
-    for f in sorted({*np.flatnonzero(~good)[:1].tolist(), *kinds.tolist()}):
+    for f in sorted({*np.flatnonzero(~is_valid)[:1].tolist(), *kinds.tolist()}):
         options = {name: column[f] for name, column in flows.columns.items()}
         try:
             Flow("", flows.path(f), **options)

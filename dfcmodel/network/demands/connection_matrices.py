@@ -10,7 +10,8 @@ The format is that of csg-htsim (``sim/datacenter/connection_matrix.cpp``). A he
     1->2 id 2 trigger 1 size 2000000
     trigger id 1 oneshot
 
-Starts are in picoseconds, sizes in bytes; a connection of size 0 is infinite, as in htsim's programs. Lines that begin with ``#``, empty lines and the values of ``id`` are skipped.
+Starts are in picoseconds, sizes in bytes; a connection of size 0 is infinite, as in htsim's programs. Lines that begin
+with ``#``, empty lines and the values of ``id`` are skipped.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ import re
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple, Unpack
 
-from dfcmodel.network.demands.collectives import FlowsGiven, collective_hosts
+from dfcmodel.network.demands.collectives import FlowTableOptions, collective_hosts
 from dfcmodel.network.demands.flow_files import (
     ListedFlows,
-    check_given,
     packet_size_for,
+    parse_whole_number,
     read_text,
+    refuse_file_options,
     size_in_packets,
-    whole_in,
 )
 from dfcmodel.network.flow_tables import Flows
 from hopflow.checks import choice, instance
@@ -39,7 +40,7 @@ __all__ = ["load_connection_matrix", "read_connection_matrix"]
 
 HEADER = {"Nodes": "nodes", "Connections": "connections", "Triggers": "triggers"}
 LATEST_START = 2.0**64
-"""In ps: htsim counts them in 64 bits."""
+"""Upper bound of starts, ps: htsim counts them in 64 bits."""
 OF_CONNECTIONS = ("start", "size", "id", "trigger", "send_done_trigger", "recv_done_trigger")
 NOT_READ = {
     "failure": "failures of links are not read",
@@ -47,11 +48,11 @@ NOT_READ = {
     "prio": "priorities among flows are not read",
     "addon": "connections that are added by signals are not read",
 }
-"""What htsim allows and we refuse."""
+"""Keywords of htsim that are refused, with the reason."""
 NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
-"""Of picoseconds."""
+"""Pattern of a number of picoseconds."""
 OF_SAVE = re.compile(r"[0-9]+\.([0-9]{6}|0*[1-9][0-9]*)")
-"""Of times that htsim's ConnectionMatrix::save wrote in microseconds, and of fractions of a picosecond."""
+"""Pattern of times that htsim's ConnectionMatrix::save writes in microseconds, and of fractions of a picosecond."""
 
 
 class _Connection(NamedTuple):
@@ -72,20 +73,20 @@ class _Trigger(NamedTuple):
 
 
 @quantities(packet_size="size")
-@takes_keywords(FlowsGiven)
+@takes_keywords(FlowTableOptions)
 def load_connection_matrix(
     path: str | os.PathLike[str],
     hosts: Iterable[Hashable],
     *,
     packet_size: WithUnit | None = None,
-    **given: Unpack[FlowsGiven],
+    **options: Unpack[FlowTableOptions],
 ) -> Flows:
     r"""Return the flows of a file of at most 64 MiB; see `read_connection_matrix`.
 
     Raises
     ------
     ValueError
-        Naming the file and the line that cannot be used, or a file that is too large or no text in UTF-8.
+        Naming the file and the invalid line, or for a file that is too large or not UTF-8.
     OSError
         When the file cannot be read.
 
@@ -102,42 +103,42 @@ def load_connection_matrix(
     >>> load_connection_matrix(file, fabric.hosts, source=FixedRate(), links=fabric.links)[0].size
     2.0
     """
-    return _read(f"{path}", read_text(path), hosts, {"packet_size": packet_size, **given})
+    return _read(f"{path}", read_text(path), hosts, {"packet_size": packet_size, **options})
 
 
 @quantities(packet_size="size")
-@takes_keywords(FlowsGiven)
+@takes_keywords(FlowTableOptions)
 def read_connection_matrix(
     text: str,
     hosts: Iterable[Hashable],
     *,
     packet_size: WithUnit | None = None,
-    **given: Unpack[FlowsGiven],
+    **options: Unpack[FlowTableOptions],
 ) -> Flows:
     r"""Return the flows of a connection matrix of htsim.
 
-    A flow that a trigger starts waits for the connections that activate it. Here they are complete when all is
-    delivered at the receiver, as with ``recv_done_trigger``; ``send_done_trigger`` waits for the last ACK in htsim.
+    A flow that a trigger starts waits for the connections that activate the trigger. They are complete when all packets
+    are delivered at the receiver, as with ``recv_done_trigger``; ``send_done_trigger`` waits for the last ACK in htsim.
 
     Parameters
     ----------
     text
-        The contents of the file. Lines that begin with ``#``, empty lines and the ``id`` of a connection are skipped; what else is
-        not used is refused.
+        The contents of the file. Lines that begin with ``#``, empty lines and the ``id`` of a connection are skipped;
+        anything else that is not used is refused.
     hosts
         The nodes that have the numbers 0, 1, ... of the file.
     packet_size
-        Bytes per packet; None: those of ``links`` (`Links.packet_size`), otherwise 1500. A `Scenario` with packets of another size
-        converts the bytes of the file to these. The last packet of a connection need not be full. A size of 0 is an infinite one.
-    **given
-        ``source``, ``links``, ``routes`` and options, as of `flows_from`.
+        Bytes per packet; None: `Links.packet_size`, otherwise 1500. A `Scenario` with packets of another size converts
+        the bytes of the file to its packets. The last packet of a connection need not be full. A size of 0 is infinite.
+    **options
+        ``source``, ``links``, ``routes`` and options, as for `flows_from`.
 
     Raises
     ------
     ValueError
-        Naming the line, for what is not of the format, or what cannot be simulated: a trigger of one shot that
-        several connections activate, one of several shots, a barrier of fewer connections than activate it,
-        priorities and failures.
+        Naming the line, for an error of format or a connection that cannot be simulated: a oneshot trigger that several
+        connections activate, a multishot trigger, a barrier of fewer connections than activate it, priorities and
+        failures.
 
     Examples
     --------
@@ -152,33 +153,33 @@ def read_connection_matrix(
     [(('host', 1), 2.0, ()), (('host', 2), 2.0, (0,))]
     """
     instance("text", text, str, "the contents of a file; load_connection_matrix takes its path")
-    return _read("text", text, hosts, {"packet_size": packet_size, **given})
+    return _read("text", text, hosts, {"packet_size": packet_size, **options})
 
 
-def _read(name: str, text: str, hosts: Iterable[Hashable], given: dict[str, Any]) -> Flows:
-    """Return the flows of a text, which errors call by a name."""
-    given = dict(given)
-    requested = given.pop("packet_size", None)
-    check_given(given)
-    ends, given = collective_hosts(hosts, given)
-    packet_size = packet_size_for(requested, given)
+def _read(name: str, text: str, hosts: Iterable[Hashable], options: dict[str, Any]) -> Flows:
+    """Return the flows of a text; errors name it ``name``."""
+    options = dict(options)
+    requested = options.pop("packet_size", None)
+    refuse_file_options(options)
+    nodes, options = collective_hosts(hosts, options)
+    packet_size = packet_size_for(requested, options)
     try:
-        connections, triggers = _parsed(text, len(ends))
-        awaited = _awaited(connections, triggers)
+        connections, triggers = _parse(text, len(nodes))
+        awaited = _predecessors(connections, triggers)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     listed = ListedFlows(
-        [each.source for each in connections],
-        [each.target for each in connections],
-        [size_in_packets(each.size, packet_size) if each.size else math.inf for each in connections],
-        [each.start or 0.0 for each in connections],
+        [connection.source for connection in connections],
+        [connection.target for connection in connections],
+        [size_in_packets(connection.size, packet_size) if connection.size else math.inf for connection in connections],
+        [connection.start or 0.0 for connection in connections],
         awaited,
     )
-    return listed.between(ends, given)
+    return listed.between(nodes, options)
 
 
-def _parsed(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger]]:
-    """Return the connections and triggers of a file."""
+def _parse(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger]]:
+    """Return the connections of a text, and its triggers by number."""
     counts: dict[str, int] = {}
     connections: list[_Connection] = []
     triggers: dict[int, _Trigger] = {}
@@ -191,7 +192,7 @@ def _parsed(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigge
         if words[0] in HEADER and len(words) == 2:
             if HEADER[words[0]] in counts:
                 raise ValueError(f"line {n}: {words[0]} is given twice")
-            counts[HEADER[words[0]]] = whole_in(n, words[0], words[1])
+            counts[HEADER[words[0]]] = parse_whole_number(n, words[0], words[1])
         elif re.fullmatch(r"[0-9]{1,18}->[0-9]{1,18}", words[0]):
             connections.append(_connection(n, words))
         elif words[0] == "trigger":
@@ -210,104 +211,105 @@ def _parsed(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigge
             raise ValueError(f"{name.title()} {counts.get(name, 0)}: the file has {total}")
     if not connections:
         raise ValueError("Connections 0: must be at least one")
-    for each in connections:
-        if max(each.source, each.target) >= nodes or each.source == each.target:
-            ends = f"{each.source}->{each.target}"
-            raise ValueError(f"line {each.line}, {ends}: must be two nodes of 0 to {nodes - 1}")
+    for connection in connections:
+        if max(connection.source, connection.target) >= nodes or connection.source == connection.target:
+            pair = f"{connection.source}->{connection.target}"
+            raise ValueError(f"line {connection.line}, {pair}: must be two nodes of 0 to {nodes - 1}")
     return connections, triggers
 
 
 def _connection(n: int, words: list[str]) -> _Connection:
-    """Return the connection of a line."""
+    """Return the connection of line n."""
     source, target = map(int, words[0].split("->"))
-    found = _fields(n, words[1:], OF_CONNECTIONS)
-    if "size" not in found:
+    values = _fields(n, words[1:], OF_CONNECTIONS)
+    if "size" not in values:
         raise ValueError(f"line {n}: size must be given, in bytes")
-    if ("start" in found) == ("trigger" in found):
+    if ("start" in values) == ("trigger" in values):
         raise ValueError(f"line {n}: must have either a start or a trigger")
-    size = whole_in(n, "size", found["size"])
+    size = parse_whole_number(n, "size", values["size"])
     start = None
-    if "start" in found:
-        picoseconds = float(found["start"]) if NUMBER.fullmatch(found["start"]) else math.inf
+    if "start" in values:
+        picoseconds = float(values["start"]) if NUMBER.fullmatch(values["start"]) else math.inf
         if picoseconds >= LATEST_START:
-            below = ", below 2^64" if NUMBER.fullmatch(found["start"]) else ""
-            raise ValueError(f"line {n}: start {found['start'][:40]}: must be in picoseconds{below}")
+            below = ", below 2^64" if NUMBER.fullmatch(values["start"]) else ""
+            raise ValueError(f"line {n}: start {values['start'][:40]}: must be in picoseconds{below}")
         start = 1e-12 * picoseconds
-        if start and OF_SAVE.fullmatch(found["start"]):
-            said = "htsim writes microseconds with six decimals and reads picoseconds: write whole picoseconds"
-            raise ValueError(f"line {n}: start {found['start'][:40]}: {said}")
-    activates = (key for key in ("send_done_trigger", "recv_done_trigger") if key in found)
+        if start and OF_SAVE.fullmatch(values["start"]):
+            hint = "htsim writes microseconds with six decimals and reads picoseconds: write whole picoseconds"
+            raise ValueError(f"line {n}: start {values['start'][:40]}: {hint}")
+    activates = (key for key in ("send_done_trigger", "recv_done_trigger") if key in values)
     return _Connection(
         n,
         source,
         target,
         size,
         start,
-        _trigger_number(n, "trigger", found["trigger"]) if "trigger" in found else None,
-        tuple(_trigger_number(n, key, found[key]) for key in activates),
+        _trigger_number(n, "trigger", values["trigger"]) if "trigger" in values else None,
+        tuple(_trigger_number(n, key, values[key]) for key in activates),
     )
 
 
 def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
-    """Return the number of the trigger of a line, and the trigger."""
+    """Return the number and the trigger of line n."""
     kinds = [word for word in words if word in ("oneshot", "multishot", "barrier")]
-    found = _fields(n, [word for word in words if word not in kinds], ("id", "count"))
-    if len(kinds) != 1 or "id" not in found:
+    values = _fields(n, [word for word in words if word not in kinds], ("id", "count"))
+    if len(kinds) != 1 or "id" not in values:
         raise ValueError(f"line {n}: a trigger must have an id, and be oneshot or a barrier")
     if kinds[0] == "multishot":
         raise ValueError(f"line {n}: triggers of several shots are not read")
-    if kinds[0] == "oneshot" and "count" in found:
-        raise ValueError(f"line {n}: count {found['count'][:40]}: is of barriers, a oneshot needs one connection")
-    needed = 1 if kinds[0] == "oneshot" else whole_in(n, "count", found.get("count", ""))
-    return _trigger_number(n, "id", found["id"]), _Trigger(kinds[0], needed)
+    if kinds[0] == "oneshot" and "count" in values:
+        raise ValueError(f"line {n}: count {values['count'][:40]}: is of barriers, a oneshot needs one connection")
+    needed = 1 if kinds[0] == "oneshot" else parse_whole_number(n, "count", values.get("count", ""))
+    return _trigger_number(n, "id", values["id"]), _Trigger(kinds[0], needed)
 
 
 def _trigger_number(n: int, name: str, word: str) -> int:
-    """Return the number of a trigger, which must not be 0: to htsim that is no trigger."""
-    number = whole_in(n, name, word)
+    """Return the number of a trigger; ValueError for 0, which means no trigger in htsim."""
+    number = parse_whole_number(n, name, word)
     if not number:
         raise ValueError(f"line {n}: {name} 0: must be at least 1, in htsim 0 is no trigger")
     return number
 
 
 def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str]:
-    """Return the values of a line by their names."""
+    """Return the values of line n by name."""
     names = words[::2]
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if name in NOT_READ:
             raise ValueError(f"line {n}: {NOT_READ[name]}")
         choice(f"line {n}", name, allowed)
-        if name in names[:place]:
+        if name in names[:index]:
             raise ValueError(f"line {n}: {name} is given twice")
     if len(words) % 2:
         raise ValueError(f"line {n}: {words[-1]} must have a value")
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-def _awaited(connections: list[_Connection], triggers: dict[int, _Trigger]) -> list[list[int]]:
-    """Return the connections for which each one waits, by their places."""
-    by: dict[int, list[int]] = {}
-    for place, each in enumerate(connections):
-        for number in each.activates:
+def _predecessors(connections: list[_Connection], triggers: dict[int, _Trigger]) -> list[list[int]]:
+    """Return, for each connection, the indices of the connections that must complete before it starts."""
+    activators: dict[int, list[int]] = {}
+    for index, connection in enumerate(connections):
+        for number in connection.activates:
             if number not in triggers:
-                raise ValueError(f"line {each.line}, trigger {number}: the file must have a line for it")
-            by.setdefault(number, []).append(place)
-    found = []
-    for each in connections:
-        own = [] if each.trigger is None else by.get(each.trigger, [])
-        found.append(own)
-        if each.trigger is None:
+                raise ValueError(f"line {connection.line}, trigger {number}: the file must have a line for it")
+            activators.setdefault(number, []).append(index)
+    predecessors = []
+    for connection in connections:
+        indices = [] if connection.trigger is None else activators.get(connection.trigger, [])
+        predecessors.append(indices)
+        if connection.trigger is None:
             continue
-        at = f"line {each.line}, trigger {each.trigger}"
-        if each.trigger not in triggers:
-            raise ValueError(f"{at}: the file must have a line for it")
-        endless = next((k for k in own if not connections[k].size), None)
+        subject = f"line {connection.line}, trigger {connection.trigger}"
+        if connection.trigger not in triggers:
+            raise ValueError(f"{subject}: the file must have a line for it")
+        endless = next((k for k in indices if not connections[k].size), None)
         if endless is not None:
-            raise ValueError(f"{at}: line {connections[endless].line}, which activates it, has size 0 and is infinite")
-        known = triggers[each.trigger]
-        if not own:
-            raise ValueError(f"{at}: no connection activates it")
-        if len(own) != known.needed:
-            msg = f"{known.kind} of {known.needed} that {len(own)} connections activate is not read"
-            raise ValueError(f"{at}: a {msg}; as many must activate it")
-    return found
+            msg = f"line {connections[endless].line}, which activates it, has size 0 and is infinite"
+            raise ValueError(f"{subject}: {msg}")
+        trigger = triggers[connection.trigger]
+        if not indices:
+            raise ValueError(f"{subject}: no connection activates it")
+        if len(indices) != trigger.needed:
+            msg = f"{trigger.kind} of {trigger.needed} that {len(indices)} connections activate is not read"
+            raise ValueError(f"{subject}: a {msg}; as many must activate it")
+    return predecessors

@@ -1,4 +1,4 @@
-"""Who sends what to whom in a collective operation, and which messages each one waits for: columns of whole numbers."""
+"""Messages of collective operations and their dependencies, as columns of whole numbers."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 NONE = -1
-"""In place of a message to wait for."""
+"""Index in ``after`` for no predecessor."""
 
 
 class Messages(NamedTuple):
-    """The messages of a collective operation, M of them, in an order in which each one waits for earlier ones.
+    """The M messages of a collective operation, in an order in which each waits for earlier messages only.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Messages(NamedTuple):
     size
         Packets, shape (M,).
     after
-        Messages that must have been delivered before, `NONE` for none, shape (M, K).
+        Messages that must be delivered first, padded with `NONE`, shape (M, K).
     step
         The step of the algorithm, from 0, shape (M,).
     """
@@ -51,7 +51,7 @@ class Messages(NamedTuple):
 
 
 def chunk_sizes(packets: int, hosts: int) -> Integers:
-    """Return packets divided into one chunk per host, whose sizes differ by at most one.
+    """Return the sizes of chunks, one per host, that differ by at most one packet, shape (hosts,).
 
     Raises
     ------
@@ -64,12 +64,12 @@ def chunk_sizes(packets: int, hosts: int) -> Integers:
     array([3, 3, 2, 2])
     """
     why = "one for the chunk of each host at least"
-    packets = integer("packets", _counted(packets), hosts, 10**12, why=why)
+    packets = integer("packets", _check_count(packets), hosts, 10**12, why=why)
     return np.asarray(packets // hosts + (np.arange(hosts) < packets % hosts), dtype=np.int64)
 
 
-def _counted(packets: object) -> object:
-    """Return a number of packets; ValueError for a size, which is so many packets only of a known size."""
+def _check_count(packets: object) -> object:
+    """Return ``packets`` unchanged; ValueError for a string in bytes, which needs the size of a packet."""
     if isinstance(packets, str):
         try:
             size = quantity("packets", packets, "size")
@@ -83,7 +83,7 @@ def _counted(packets: object) -> object:
 def ring(hosts: int, packets: int, rounds: int = 1) -> Messages:
     """Return the messages of a reduce-scatter or an all-gather around a ring; of an all-reduce with ``rounds=2``.
 
-    In step s host i sends chunk i - s to host i + 1 (modulo their number), once the message of the step before has
+    In step s host i sends chunk i - s to host i + 1 (modulo their number), once the message of the previous step has
     come from host i - 1. There are hosts - 1 steps per round (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2),
     2009).
 
@@ -92,18 +92,18 @@ def ring(hosts: int, packets: int, rounds: int = 1) -> Messages:
     hosts
         N, at least 2.
     packets
-        Of the whole array, at least N.
+        Packets of the total array, at least N.
     rounds
         1, or 2 for a reduce-scatter that an all-gather follows.
 
     Examples
     --------
-    >>> found = ring(3, 3)
-    >>> found.target.tolist(), found.after[:, 0].tolist()
+    >>> messages = ring(3, 3)
+    >>> messages.target.tolist(), messages.after[:, 0].tolist()
     ([1, 2, 0, 1, 2, 0], [-1, -1, -1, 2, 0, 1])
     """
     sizes, steps = chunk_sizes(packets, hosts), rounds * (hosts - 1)
-    step, source = (each.reshape(-1) for each in np.indices((steps, hosts)))
+    step, source = (axis.reshape(-1) for axis in np.indices((steps, hosts)))
     before = (step - 1) * hosts + (source - 1) % hosts
     return Messages(
         source,
@@ -122,38 +122,38 @@ def ring_all_reduce(hosts: int, packets: int) -> Messages:
 def halving_doubling(hosts: int, packets: int) -> Messages:
     """Return the messages of an all-reduce by recursive halving and doubling.
 
-    In a reduce-scatter hosts exchange halves of what they are left with, with partners at half the distance each time,
-    and an all-gather goes back the same way (Thakur, Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl.
-    19(1), 2005). A message waits for that of the step before to its sender.
+    In a reduce-scatter hosts exchange halves of their remaining chunks, with partners at half the distance in each
+    step, and an all-gather goes back the same way (Thakur, Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl.
+    19(1), 2005). A message waits for the message of the previous step to its sender.
 
     Parameters
     ----------
     hosts
         N, a power of two, at least 2.
     packets
-        Of the whole array, at least N.
+        Packets of the total array, at least N.
 
     Raises
     ------
     ValueError
-        For another number of hosts.
+        For any other number of hosts.
 
     Examples
     --------
-    >>> found = halving_doubling(4, 8)
-    >>> found.target[:4].tolist(), found.size.reshape(4, 4)[:, 0].tolist()
+    >>> messages = halving_doubling(4, 8)
+    >>> messages.target[:4].tolist(), messages.size.reshape(4, 4)[:, 0].tolist()
     ([2, 3, 0, 1], [4, 2, 2, 4])
     """
     levels = hosts.bit_length() - 1
     if 1 << levels != hosts:
         raise ValueError(f"hosts: {hosts} of them, must be a power of two for halving and doubling")
     sums = np.concatenate([[0], np.cumsum(chunk_sizes(packets, hosts))])
-    step, source = (each.reshape(-1) for each in np.indices((2 * levels, hosts)))
+    step, source = (axis.reshape(-1) for axis in np.indices((2 * levels, hosts)))
     halving = step < levels
     level = np.where(halving, step, 2 * levels - 1 - step)
     length = hosts >> (level + 1)
     target = source ^ length
-    owner = np.where(halving, target, source)  # halving: what the partner goes on with
+    owner = np.where(halving, target, source)  # halving: the partner continues with this part
     first = owner // length * length
     before = (step - 1) * hosts + target[(step - 1) * hosts + source]
     after = np.where(step > 0, before, NONE)[:, np.newaxis]
@@ -163,76 +163,77 @@ def halving_doubling(hosts: int, packets: int) -> Messages:
 def binary_tree(hosts: int, packets: int, pieces: int = 1) -> Messages:
     """Return the messages of an all-reduce up a binary tree to host 0, and of the broadcast down again.
 
-    The children of host i are 2 i + 1 and 2 i + 2. A message up waits for those of the children of its sender, one
-    down for that to its sender, at the root for those of its children; each waits for the piece before it too.
+    The children of host i are 2 i + 1 and 2 i + 2. A message up waits for the messages of its sender's children. A
+    message down waits for the message to its sender, at the root for the messages of its children. Each also waits for
+    the previous piece.
 
     Parameters
     ----------
     hosts
         N, at least 2.
     packets
-        Of the whole array, at least ``pieces``.
+        Packets of the total array, at least ``pieces``.
     pieces
         Pieces that follow each other through the tree.
 
     Examples
     --------
-    >>> found = binary_tree(3, 5)
-    >>> list(zip(found.source.tolist(), found.target.tolist())), found.after[2].tolist()
+    >>> messages = binary_tree(3, 5)
+    >>> list(zip(messages.source.tolist(), messages.target.tolist())), messages.after[2].tolist()
     ([(1, 0), (2, 0), (0, 1), (0, 2)], [0, 1, -1])
     """
     pieces = integer("pieces", pieces, 1, 10**6)
     sizes = chunk_sizes(packets, pieces)
     child = np.arange(1, hosts)
     parent, edges = (child - 1) // 2, hosts - 1
-    depth = np.frexp(child + 1)[1] - 1  # of a child; the root has 0
+    depth = np.frexp(child + 1)[1] - 1  # depth of each child; the root has 0
     deepest = int(depth.max())
-    # of a piece: first all edges up, then all down, edge e is that of child e + 1
+    # messages of a piece: all edges up, then all edges down; edge e belongs to child e + 1
     grandchildren = np.stack([2 * child + 1, 2 * child + 2])
     up = np.where(grandchildren < hosts, grandchildren - 1, NONE)
     to_root = np.array([0, 1 if hosts > 2 else NONE])[:, np.newaxis]
     down = np.where(parent == 0, to_root, np.array([[0], [NONE]]))
     down[0] = np.where(parent == 0, down[0], edges + parent - 1)
     within = np.concatenate([up, down], axis=1)
-    each = 2 * edges
-    piece = np.repeat(np.arange(pieces), each)
+    messages = 2 * edges
+    piece = np.repeat(np.arange(pieces), messages)
     after = np.tile(within, pieces)
-    after = np.where(after == NONE, NONE, after + piece * each)
-    before = np.where(piece > 0, np.arange(pieces * each) - each, NONE)
+    after = np.where(after == NONE, NONE, after + piece * messages)
+    before = np.where(piece > 0, np.arange(pieces * messages) - messages, NONE)
     step = np.concatenate([deepest - depth, deepest + depth - 1])
-    # `after` must be earlier: edges up come from the deepest hosts first
+    # messages of `after` must precede: edges up come from the deepest hosts first
     order = np.argsort(np.tile(step, pieces) + piece * (2 * deepest + 1), kind="stable")
-    place = np.empty(len(order) + 1, dtype=np.int64)
-    place[order], place[NONE] = np.arange(len(order)), NONE
-    ends = np.concatenate([child, parent]), np.concatenate([parent, child])
-    source, target = (np.tile(end, pieces)[order] for end in ends)
-    waits = place[np.vstack([after, before])].T[order]
+    position = np.empty(len(order) + 1, dtype=np.int64)
+    position[order], position[NONE] = np.arange(len(order)), NONE
+    endpoints = np.concatenate([child, parent]), np.concatenate([parent, child])
+    source, target = (np.tile(end, pieces)[order] for end in endpoints)
+    waits = position[np.vstack([after, before])].T[order]
     return Messages(source, target, sizes[piece][order], waits, (np.tile(step, pieces) + piece)[order])
 
 
 def pairwise(hosts: int, packets: int) -> Messages:
     """Return the messages of an all-to-all in rounds: in round r host i sends to host i + r, and receives from i - r.
 
-    A host begins a round when it has sent and received that before.
+    A host begins a round when it has sent and received the previous round's messages.
 
     Parameters
     ----------
     hosts
         N, at least 2.
     packets
-        From each host to each other one.
+        Packets from each host to each other host.
 
     Examples
     --------
-    >>> found = pairwise(3, 7)
-    >>> found.target.tolist(), found.after[3].tolist()
+    >>> messages = pairwise(3, 7)
+    >>> messages.target.tolist(), messages.after[3].tolist()
     ([1, 2, 0, 2, 0, 1], [0, 2])
     """
-    packets = integer("packets", _counted(packets), 1, 10**12)
-    step, source = (each.reshape(-1) for each in np.indices((hosts - 1, hosts)))
+    packets = integer("packets", _check_count(packets), 1, 10**12)
+    step, source = (axis.reshape(-1) for axis in np.indices((hosts - 1, hosts)))
     round_before = (step - 1) * hosts
-    own = round_before + source
-    received = round_before + (source - step) % hosts  # in the round before, r = step
-    after = np.where(step > 0, np.stack([own, received]), NONE).T
+    sent = round_before + source
+    received = round_before + (source - step) % hosts  # the previous round has r = step
+    after = np.where(step > 0, np.stack([sent, received]), NONE).T
     size = np.full(len(step), packets)
     return Messages(source, (source + step + 1) % hosts, size, after, step)

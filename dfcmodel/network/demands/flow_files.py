@@ -1,4 +1,4 @@
-"""What readers of files that list flows have in common: bounded reading, sizes of packets, columns of flows."""
+"""Common parts of readers of files that list flows: bounded reading, packet sizes, columns of flows."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from hopflow.units import PACKET_SIZE, PacketUnits, whole_packets
 
 __all__ = [
     "ListedFlows",
-    "check_given",
     "packet_size_for",
+    "parse_whole_number",
     "read_bytes",
     "read_text",
+    "refuse_file_options",
     "size_in_packets",
-    "whole_in",
 ]
 
 MAX_FILE_BYTES = 64 * 2**20
-"""Of a file, and of what a compressed one contains."""
+"""Largest size of a file, and of the contents of a compressed file."""
 
 
 class ListedFlows(NamedTuple):
-    """Flows of a file, F of them: ranks at their ends, sizes, starts in s, and the places of the flows that each waits for.
+    """F flows of a file: ranks of sources and targets, sizes, starts in s, and indices of predecessors.
 
-    ``delays`` are those of `Flow`, F tuples in s; (): none.
+    ``delays`` are F tuples in s, as in `Flow`; (): none.
     """
 
     source: Sequence[int]
@@ -45,34 +45,34 @@ class ListedFlows(NamedTuple):
     after: Sequence[Sequence[int]]
     delays: Sequence[tuple[float, ...]] = ()
 
-    def between(self, ends: Sequence[Any], given: Mapping[str, Any]) -> Flows:
-        """Return the table of these flows between the nodes that have the ranks."""
+    def between(self, nodes: Sequence[Any], arguments: Mapping[str, Any]) -> Flows:
+        """Return the table of these flows between nodes; rank r is ``nodes[r]``."""
         source, target = (
-            Column(ends, np.array(ranks, dtype=np.int64), len(ranks)) for ranks in (self.source, self.target)
+            Column(nodes, np.array(ranks, dtype=np.int64), len(ranks)) for ranks in (self.source, self.target)
         )
-        options = dict(given)
+        options = dict(arguments)
         if any(self.after):
             after = np.full((len(self.after), max(map(len, self.after))), NONE)
-            for row, own in zip(after, self.after, strict=True):
-                row[: len(own)] = own
+            for row, indices in zip(after, self.after, strict=True):
+                row[: len(indices)] = indices
             options["after"] = after
         if any(self.delays):
             options["delays"] = list(self.delays)
         return flows_from(source, target, self.size, np.array(self.start), **options)
 
 
-def read_text(path: str | os.PathLike[str], at_most: int = MAX_FILE_BYTES) -> str:
-    """Return the text of a file of so many bytes at most, encoded in UTF-8, without a byte-order mark.
+def read_text(path: str | os.PathLike[str], max_bytes: int = MAX_FILE_BYTES) -> str:
+    """Return the text of a UTF-8 file of at most ``max_bytes``, without a byte-order mark.
 
     Raises
     ------
     ValueError
-        Naming the file, where it is larger or encoded otherwise.
+        Naming the file, if it is larger or not UTF-8.
     OSError
         When it cannot be read.
     """
     name = f"{file_path('path', path)}"
-    content = read_bytes(path, at_most)
+    content = read_bytes(path, max_bytes)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -80,27 +80,27 @@ def read_text(path: str | os.PathLike[str], at_most: int = MAX_FILE_BYTES) -> st
         raise ValueError(f"path = {name!r}, {message}") from None
 
 
-def read_bytes(path: str | os.PathLike[str], at_most: int = MAX_FILE_BYTES) -> bytes:
-    """Return the contents of a file of so many bytes at most; see `read_text` for errors."""
+def read_bytes(path: str | os.PathLike[str], max_bytes: int = MAX_FILE_BYTES) -> bytes:
+    """Return the contents of a file of at most ``max_bytes``; see `read_text` for errors."""
     with file_path("path", path).open("rb") as file:
-        data = file.read(at_most + 1)
-    if len(data) > at_most:
-        msg = f"must have at most {at_most} bytes ({at_most // 2**20} MiB)"
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        msg = f"must have at most {max_bytes} bytes ({max_bytes // 2**20} MiB)"
         raise ValueError(f"path = {f'{path}'!r}: {msg}")
     return data
 
 
-def packet_size_for(requested: float | None, given: Mapping[str, Any]) -> float:
-    """Return the bytes per packet for which sizes are rounded up: as requested, otherwise those of the links, otherwise 1500."""
+def packet_size_for(requested: float | None, options: Mapping[str, Any]) -> float:
+    """Return the bytes per packet: as requested, otherwise `Links.packet_size`, otherwise 1500."""
     if requested is not None:
         return one_number("packet_size", requested, at_least=1.0, hint="in bytes")
-    links = given.get("links")
+    links = options.get("links")
     carried = links.packet_size if isinstance(links, Links) else None
     return PACKET_SIZE if carried is None else carried
 
 
 def size_in_packets(in_bytes: float, packet_size: float) -> PacketUnits:
-    """Return whole packets for some bytes, at least one, which a `Scenario` converts to its packets.
+    """Return a size in bytes as whole packets, at least one, which a `Scenario` converts to its packets.
 
     >>> size_in_packets(2e6, 4096.0), size_in_packets(2e6, 4096.0).in_packets_of(1000.0)
     (489.0, 2000.0)
@@ -108,21 +108,21 @@ def size_in_packets(in_bytes: float, packet_size: float) -> PacketUnits:
     return whole_packets(PacketUnits(in_bytes / packet_size, packet_size, in_bytes))
 
 
-def check_given(given: Iterable[str]) -> None:
-    """Raise TypeError where an option is given that the file has."""
+def refuse_file_options(options: Iterable[str]) -> None:
+    """Raise TypeError for an option that the file itself defines."""
     for option in ("sizes", "starts", "after", "delays"):
-        if option in given:
+        if option in options:
             raise TypeError(f"{option}: must not be given, the file has its own")
 
 
-def whole_in(n: int, name: str, given: str) -> int:
-    """Return the whole number that a word of line n is.
+def parse_whole_number(n: int, name: str, word: str) -> int:
+    """Return a word of line n as a whole number.
 
     Raises
     ------
     ValueError
-        For another word.
+        Naming the line, for any other word.
     """
-    if not re.fullmatch("[0-9]{1,18}", given):
-        raise ValueError(f"line {n}: {name} {given[:40]}: must be a whole number below 10^18")
-    return int(given)
+    if not re.fullmatch("[0-9]{1,18}", word):
+        raise ValueError(f"line {n}: {name} {word[:40]}: must be a whole number below 10^18")
+    return int(word)

@@ -1,4 +1,4 @@
-"""Flows that start when others have finished: which ones, as columns."""
+"""Dependencies between flows, as columns: flows that start when others have finished."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ __all__ = ["Followers", "actual_starts", "followers_of", "waits_of"]
 
 
 class Followers(NamedTuple):
-    """For F flows which others wait for them, E pairs in all.
+    """Dependencies of F flows as E pairs of a flow and its follower.
 
     Attributes
     ----------
     begin
-        First place in ``flow`` of those that wait for each flow, (F + 1,); those of flow f end where those of f + 1 begin.
+        Offset in ``flow`` of each flow's followers, (F + 1,): ``flow[begin[f]:begin[f + 1]]`` are the followers of flow
+        f.
     flow
-        The flows that wait, (E,).
+        The followers, (E,).
     missing
-        For how many flows each one waits, (F,).
+        Number of predecessors of each flow, (F,).
     delay
-        Time from the end of a flow to the start of the one that waits for it, s, (E,); nan: the latter's ``start``.
+        Time from the end of a flow to the start of its follower, s, (E,); NaN: the follower's ``start``.
     """
 
     begin: Integers
@@ -42,33 +43,33 @@ class Followers(NamedTuple):
 
     @property
     def awaited(self) -> Integers:
-        """For which flow each pair's waits, (E,)."""
+        """Predecessor of each pair, (E,)."""
         return np.repeat(np.arange(len(self.missing)), np.diff(self.begin))
 
     def times(self, starts: Floats) -> tuple[Floats, Floats]:
-        """Return the time from the end of a flow to the start of one that waits for it, (E,), and the earliest starts, (F,), s.
+        """Return each pair's time from the end of a flow to its follower's start, (E,), and earliest starts, (F,), s.
 
         Parameters
         ----------
         starts
-            ``start`` of each flow: with delays a time of the run, otherwise the time after the last flow, (F,).
+            ``start`` of each flow: with delays a time of the run, otherwise the time after its last predecessor, (F,).
 
         Examples
         --------
         >>> both = Followers(np.array([0, 1, 2, 2]), np.array([2, 2]), np.array([0, 0, 2]), np.array([0.1, 0.2]))
-        >>> [each.tolist() for each in both.times(np.array([0.0, 0.0, 5.0]))]
+        >>> [times.tolist() for times in both.times(np.array([0.0, 0.0, 5.0]))]
         [[0.1, 0.2], [0.0, 0.0, 5.0]]
         """
-        own = np.isnan(self.delay)
+        is_default = np.isnan(self.delay)
         earliest = np.array(starts, dtype=np.float64)
-        earliest[self.flow[own]] = 0.0
-        return np.where(own, starts[self.flow], self.delay), earliest
+        earliest[self.flow[is_default]] = 0.0
+        return np.where(is_default, starts[self.flow], self.delay), earliest
 
 
 def waits_of(table: Flows) -> tuple[Integers, Integers, Floats]:
-    """Return flows that wait, those for which they do, by their numbers, pair by pair and in order, and the delays, (E,) each.
+    """Return followers, their predecessors and the delays, pair by pair in order of the followers, (E,) each.
 
-    A delay is nan where the flow gives none.
+    A delay is NaN for a flow without delays.
 
     Raises
     ------
@@ -77,45 +78,45 @@ def waits_of(table: Flows) -> tuple[Integers, Integers, Floats]:
     """
     column = table.columns["after"]
     if isinstance(column.values, Routes):
-        given = column.values
-        counts = given.counts[column.whole()]
-        begin = np.repeat(given.begin[column.whole()], counts)
-        place = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        waits, awaited = np.repeat(np.arange(len(table)), counts), given.places[begin + place]
+        routes = column.values
+        counts = routes.counts[column.whole()]
+        begin = np.repeat(routes.begin[column.whole()], counts)
+        position = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        waits, awaited = np.repeat(np.arange(len(table)), counts), routes.places[begin + position]
     else:
         if not any(column.values):
             none = np.zeros(0, dtype=np.int64)
             return none, none, np.zeros(0)
         number = {name: f for f, name in enumerate(table.names)}
         pairs = [
-            (f, number.get(each, -1) if isinstance(each, str) else int(each))
+            (f, number.get(reference, -1) if isinstance(reference, str) else int(reference))
             for f, after in enumerate(column)
-            for each in after
+            for reference in after
         ]
         waits, awaited = np.array(pairs, dtype=np.int64).T
-    wrong = (awaited < 0) | (awaited >= len(table)) | (awaited == waits)
-    if wrong.any():
-        f = int(waits[np.argmax(wrong)])
+    is_invalid = (awaited < 0) | (awaited >= len(table)) | (awaited == waits)
+    if is_invalid.any():
+        f = int(waits[np.argmax(is_invalid)])
         msg = f"must be names of other flows, or their numbers, 0 to {len(table) - 1}"
         raise ValueError(f"after of flow {table.name(f)!r} = {format_value(column[f])}: {msg}")
-    keys, one = np.unique(waits * len(table) + awaited, return_inverse=True)
+    keys, inverse = np.unique(waits * len(table) + awaited, return_inverse=True)
     delay = np.full(len(keys), -np.inf)
     with np.errstate(invalid="ignore"):  # of nan
-        np.maximum.at(delay, one, _delays(table, np.bincount(waits, minlength=len(table))))
+        np.maximum.at(delay, inverse, _delays(table, np.bincount(waits, minlength=len(table))))
     return np.asarray(keys // len(table)), np.asarray(keys % len(table)), delay
 
 
 def _delays(table: Flows, counts: Integers) -> Floats:
-    """Return the delays of flows that wait for so many others, one after the other, s; nan where they give none."""
+    """Return the delays of all flows, concatenated, s; NaN for each predecessor of a flow without delays."""
     column = table.columns["delays"]
     if not any(column.values):
         return np.full(int(counts.sum()), np.nan)
-    own = [given or (np.nan,) * n for given, n in zip(column, counts.tolist(), strict=True)]
-    return np.concatenate([np.array(each, dtype=np.float64) for each in own])
+    rows = [delays or (np.nan,) * n for delays, n in zip(column, counts.tolist(), strict=True)]
+    return np.concatenate([np.array(row, dtype=np.float64) for row in rows])
 
 
 def followers_of(table: Flows) -> Followers:
-    """Return which flows wait for which.
+    """Return the dependencies between the flows of a table.
 
     Raises
     ------
@@ -142,20 +143,20 @@ def followers_of(table: Flows) -> Followers:
         raise ValueError(f"after of flow {name!r} = {format_value(table.columns['after'][int(waits[k])])}: {msg}")
     order = np.argsort(awaited, kind="stable")
     begin = np.concatenate([[0], np.cumsum(np.bincount(awaited, minlength=F))])
-    found = Followers(begin, waits[order], np.bincount(waits, minlength=F), delay[order])
-    _check_order(table, found)
-    return found
+    followers = Followers(begin, waits[order], np.bincount(waits, minlength=F), delay[order])
+    _check_order(table, followers)
+    return followers
 
 
-def _check_order(table: Flows, found: Followers) -> None:
-    """Raise ValueError where flows wait for each other in a circle."""
-    missing = found.missing.copy()
+def _check_order(table: Flows, followers: Followers) -> None:
+    """Raise ValueError for a cycle of flows that wait for each other."""
+    missing = followers.missing.copy()
     ready = np.flatnonzero(missing == 0)
     count = len(ready)
     while ready.size:
-        counts = found.begin[ready + 1] - found.begin[ready]
-        places = np.repeat(found.begin[ready] - np.cumsum(counts) + counts, counts)
-        next_ones = found.flow[places + np.arange(int(counts.sum()))]
+        counts = followers.begin[ready + 1] - followers.begin[ready]
+        offsets = np.repeat(followers.begin[ready] - np.cumsum(counts) + counts, counts)
+        next_ones = followers.flow[offsets + np.arange(int(counts.sum()))]
         np.subtract.at(missing, next_ones, 1)
         ready = np.unique(next_ones[missing[next_ones] == 0])
         count += len(ready)
@@ -165,13 +166,13 @@ def _check_order(table: Flows, found: Followers) -> None:
         raise ValueError(f"after of flow {table.name(f)!r} = {format_value(table.columns['after'][f])}: {msg}")
 
 
-def actual_starts(found: Followers, delays: Floats, earliest: Floats, finished: Floats) -> Floats:
-    """Return when flows began, s, (F,); nan: a flow for which one waits had not finished.
+def actual_starts(followers: Followers, delays: Floats, earliest: Floats, finished: Floats) -> Floats:
+    """Return the starts of flows, s, (F,); NaN for a flow with an unfinished predecessor.
 
     Parameters
     ----------
     delays, earliest
-        As of `Followers.times`, s, (E,) and (F,); a flow that does not wait begins at its earliest time.
+        As for `Followers.times`, s, (E,) and (F,); a flow without predecessors begins at its earliest time.
     finished
         When each was complete, s, nan: never, (F,).
 
@@ -182,7 +183,7 @@ def actual_starts(found: Followers, delays: Floats, earliest: Floats, finished: 
     >>> actual_starts(after, *times, np.array([3.0, 2.0, 5.0])).tolist()
     [0.0, 1.0, 3.5]
     """
-    begun = earliest.copy()
+    starts = earliest.copy()
     with np.errstate(invalid="ignore"):  # of nan
-        np.maximum.at(begun, found.flow, finished[found.awaited] + delays)
-    return begun
+        np.maximum.at(starts, followers.flow, finished[followers.awaited] + delays)
+    return starts

@@ -1,17 +1,19 @@
-"""Training steps as SimAI and ASTRA-sim describe them: layers with times of computation and collective operations.
+"""Training steps in the format of SimAI and ASTRA-sim: layers with computation times and collective operations.
 
-The format is that of SimAI's and ASTRA-sim 1's workloads (``astra-sim/workload/Workload.cc``): the kind of parallelism with
-the sizes of its groups, the number of layers, and a line for each layer::
+The format is that of SimAI's and ASTRA-sim 1's workloads (``astra-sim/workload/Workload.cc``): the kind of parallelism
+with the sizes of its groups, the number of layers, and a line for each layer::
 
     HYBRID_TRANSFORMER model_parallel_NPU_group: 4 ep: 1 pp: 1 ga: 1 all_gpus: 8
     1
     attention -1 1000 ALLREDUCE 8388608 500 ALLREDUCE 8388608 500 ALLREDUCE 4194304 100
 
-A line has the name of the layer, a number that is not used, and then for the forward pass, the gradients of inputs and those of
-weights the time of computation, the operation and its bytes; last the time of the update, which is not used either.
+A line has the name of the layer and an unused number. Then follow the time of computation, the operation and its bytes
+for the forward pass, the gradients of inputs and the gradients of weights. The last word is the time of the update,
+also unused.
 
-The bytes of an all-gather are the whole array in SimAI (``MockNcclGroup.cc`` divides them by the ranks), and what each rank contributes in
-ASTRA-sim (``Ring.cc`` sends them in each step). SimAI's first line has sizes that ASTRA-sim does not know: by these the two are told apart.
+The bytes of an all-gather are the total array in SimAI (``MockNcclGroup.cc`` divides them by the ranks), and each
+rank's contribution in ASTRA-sim (``Ring.cc`` sends them in each step). SimAI's first line has sizes that ASTRA-sim
+lacks, which distinguish the two formats.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dfcmodel.network.demands.exchanges import Messages, pairwise, ring
-from dfcmodel.network.demands.flow_files import whole_in
+from dfcmodel.network.demands.flow_files import parse_whole_number
 from dfcmodel.network.demands.reductions import ALL_REDUCES
 from dfcmodel.network.demands.waiting_flows import BEGINNING, WaitingFlows, later, share_of
 from hopflow.units import PacketUnits
@@ -45,12 +47,12 @@ NOT_READ = {
     "checkpoints": (0, "activations that are computed again are not read"),
     "checkpoint_initiates": (0, "activations that are computed again are not read"),
 }
-"""What must have a certain value, and why."""
+"""Sizes that must have a fixed value, with the reason."""
 WITHOUT_MEANING = ("ga", "vpp")
-"""Rounds of accumulation, whose layers all stand in the file, and the parts of a stage where there is one stage."""
+"""Ignored sizes: rounds of accumulation, since the file lists all layers, and parts of the single stage."""
 OPERATIONS = ("ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL")
 GROUPS = ("", "EP", "DP_EP")
-"""Ends of the names of operations: the group among which they are; none: the tensor or the data group."""
+"""Suffixes of operations that name their group; without a suffix the tensor or the data group."""
 FIELDS = 12
 """Words of a line."""
 NOT_USED = (1, FIELDS - 1)
@@ -58,7 +60,7 @@ NOT_USED = (1, FIELDS - 1)
 
 
 class _Part(NamedTuple):
-    """A computation and the operation that follows it, with its bytes: a pass of a layer."""
+    """A pass of a layer: a computation, the operation that follows it, and its bytes."""
 
     line: int
     time: float
@@ -74,7 +76,7 @@ class _Layer(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A training step: who computes and exchanges what."""
+    """A training step: its groups and its layers."""
 
     kind: str
     tensor: int
@@ -82,12 +84,13 @@ class _Step(NamedTuple):
     ranks: int
     layers: tuple[_Layer, ...]
     gathers_shards: bool
-    """Whether the bytes of an all-gather are those of each rank, as in ASTRA-sim."""
+    """Whether the bytes of an all-gather are each rank's contribution, as in ASTRA-sim."""
 
     def group_of(self, name: str) -> NDArray[np.int64]:
         """Return the ranks of each group of a kind, shape (groups, ranks of a group).
 
-        Ranks are numbered through tensor groups first, then through the expert groups across them, then through the rest.
+        Ranks are numbered through tensor groups first, then through the expert groups across them, then through the
+        remaining dimension.
         """
         numbers = np.arange(self.ranks).reshape(-1, self.expert, self.tensor)
         if name == "tensor":
@@ -100,29 +103,29 @@ class _Step(NamedTuple):
 
 
 def flows_of_layers(text: str, hosts: int, packet_size: float, algorithm: str) -> WaitingFlows:
-    r"""Return the flows of a step among at most so many hosts, with times in ticks.
+    r"""Return the flows of a training step among at most ``hosts`` hosts, with times in ticks.
 
     Raises
     ------
     ValueError
-        Naming the line, for what is not of the format, or what is not read.
+        Naming the line, for errors of format and unsupported parts.
 
     Examples
     --------
     >>> flows_of_layers("DATA\n1\nlayer -1 9 NONE 0 5 NONE 0 5 ALLREDUCE 60000 1\n", 2, 1500.0, "ring").size
     [20.0, 20.0, 20.0, 20.0]
     """
-    return _Flows(_parsed(text, hosts), packet_size, algorithm).run()
+    return _Flows(_parse(text, hosts), packet_size, algorithm).run()
 
 
 class _Flows:
-    """The flows of a step, in the order in which ranks come to them; times in ticks."""
+    """The flows of a training step, in the order of its passes; times in ticks."""
 
     def __init__(self, step: _Step, packet_size: float, algorithm: str) -> None:
         self.step, self.packet_size, self.algorithm = step, packet_size, algorithm
         self.flows = WaitingFlows()
         self.awaited = [BEGINNING] * step.ranks
-        """Of each rank: the flows that it waits for, or the beginning, and how long it computes after them."""
+        """Condition on which each rank continues: flows or the beginning, with the time it computes after them."""
 
     def run(self) -> WaitingFlows:
         """Return the flows of all operations."""
@@ -139,8 +142,8 @@ class _Flows:
         return self.flows
 
     def _pass(self, part: _Part, group: str, *, blocks: bool, exchanges: bool = True) -> None:
-        """Add what a part of a layer computes and exchanges among the ranks of each group."""
-        self.awaited = [later(own, part.time) for own in self.awaited]
+        """Add the computation and the messages of a pass among the ranks of each group."""
+        self.awaited = [later(waits, part.time) for waits in self.awaited]
         if not exchanges or not part.operation or not part.size:
             return
         named = {"EP": "expert", "DP_EP": "rest"}.get(part.group, group)
@@ -156,8 +159,8 @@ class _Flows:
             waits = [self.awaited[rank] for rank in ranks]
             after = self.flows.exchange(messages, share, ranks, waits)
             if blocks:
-                for rank, own in zip(ranks, after, strict=True):
-                    self.awaited[rank] = own
+                for rank, waits_after in zip(ranks, after, strict=True):
+                    self.awaited[rank] = waits_after
 
     def _messages(self, part: _Part, N: int) -> tuple[Messages, PacketUnits]:
         """Return the messages of an operation among N ranks, in packets, and the bytes for each packet."""
@@ -167,14 +170,14 @@ class _Flows:
             packets = math.ceil(packets / N)
             return pairwise(N, packets), share_of(size / N, packets, self.packet_size)
         packets = max(N, packets)
-        made: Callable[[int, int], Messages] = ring
+        algorithm: Callable[[int, int], Messages] = ring
         if part.operation == "ALLREDUCE":
-            made = ALL_REDUCES[self.algorithm]
-        return made(N, packets), share_of(size, packets, self.packet_size)
+            algorithm = ALL_REDUCES[self.algorithm]
+        return algorithm(N, packets), share_of(size, packets, self.packet_size)
 
 
-def _parsed(text: str, hosts: int) -> _Step:
-    """Return the step of a file."""
+def _parse(text: str, hosts: int) -> _Step:
+    """Return the training step of a text."""
     lines = [(n, line.split()) for n, line in enumerate(text.splitlines(), 1) if line.split()]
     if len(lines) < 2:
         raise ValueError("must have the kind of parallelism, the number of layers, and the layers")
@@ -196,7 +199,7 @@ def _parsed(text: str, hosts: int) -> _Step:
     if ranks % (tensor * expert):
         groups = f"tensor groups of {tensor} and expert groups of {expert}"
         raise ValueError(f"line {n}, all_gpus: {ranks}: must be a multiple of {groups}")
-    if len(count) != 1 or whole_in(at, "the number of layers", count[0]) != len(rows):
+    if len(count) != 1 or parse_whole_number(at, "the number of layers", count[0]) != len(rows):
         raise ValueError(f"line {at}, {' '.join(count)!r}: must be {len(rows)}, the number of layers")
     layers = tuple(_layer(row, words) for row, words in rows)
     if not layers:
@@ -212,13 +215,13 @@ def _parsed(text: str, hosts: int) -> _Step:
 
 def _sizes(n: int, words: list[str]) -> dict[str, int]:
     """Return the sizes of groups in the first line."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     names = set[str]()
     for name, value in _pairs(n, words):
         if name in names:
             raise ValueError(f"line {n}, {name}: is given twice")
         names.add(name)
-        number = whole_in(n, name, value)
+        number = parse_whole_number(n, name, value)
         if name in NOT_READ:
             only, why = NOT_READ[name]
             if number != only:
@@ -226,15 +229,15 @@ def _sizes(n: int, words: list[str]) -> dict[str, int]:
         elif name in SIZES:
             if number < 1:
                 raise ValueError(f"line {n}, {name}: {number}: must be at least 1")
-            found[SIZES[name]] = number
+            sizes[SIZES[name]] = number
         elif name not in WITHOUT_MEANING:
-            known = ", ".join((*SIZES, *NOT_READ, *WITHOUT_MEANING))
-            raise ValueError(f"line {n}, {name!r}: must be one of {known}")
-    return found
+            allowed = ", ".join((*SIZES, *NOT_READ, *WITHOUT_MEANING))
+            raise ValueError(f"line {n}, {name!r}: must be one of {allowed}")
+    return sizes
 
 
 def _pairs(n: int, words: list[str]) -> Iterator[tuple[str, str]]:
-    """Return names and values of the first line, whether a colon ends the name or not."""
+    """Return names and values of the first line, with or without a colon after the name."""
     if len(words) % 2:
         raise ValueError(f"line {n}: {words[-1]!r} must have a value")
     return ((name.removesuffix(":"), value) for name, value in zip(words[::2], words[1::2], strict=True))
@@ -252,11 +255,11 @@ def _layer(n: int, words: list[str]) -> _Layer:
 
 def _part(n: int, words: list[str]) -> _Part:
     """Return the computation and the operation of a pass."""
-    time, size = whole_in(n, "time", words[0]), whole_in(n, "size", words[2])
+    time, size = parse_whole_number(n, "time", words[0]), parse_whole_number(n, "size", words[2])
     name, _, group = words[1].partition("_")
     if words[1] == "NONE":
         name = group = ""
     elif name not in OPERATIONS or group not in GROUPS:
-        known = ", ".join(("NONE", *OPERATIONS))
-        raise ValueError(f"line {n}, {words[1]!r}: must be one of {known}, with _EP, _DP_EP or nothing behind")
+        allowed = ", ".join(("NONE", *OPERATIONS))
+        raise ValueError(f"line {n}, {words[1]!r}: must be one of {allowed}, with _EP, _DP_EP or nothing behind")
     return _Part(n, float(time), name, group, size)

@@ -1,4 +1,4 @@
-"""Rates that flows offer to their links, predicted from equal shares without running anything."""
+"""Rates that flows offer to their links, predicted from equal shares without a run."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ __all__ = [
     "may_lose",
     "offered_packets",
     "offers_all_at_once",
-    "own_rate",
     "shares_of_links",
+    "source_rate",
 ]
 
 
@@ -38,27 +38,27 @@ def crowds(scenario: Scenario) -> Integers:
 
 
 def bottlenecks(scenario: Scenario) -> Integers:
-    """Return for each flow the link of its path with the smallest equal share, the first of several, shape (F,)."""
-    return scenario.routes.first_least(shares_of_links(scenario))
+    """Return the link of each flow's path with the smallest equal share, the first of equal links, shape (F,)."""
+    return scenario.routes.first_minimum(shares_of_links(scenario))
 
 
 def shares_of_links(scenario: Scenario) -> Floats:
-    """Return the equal share of a flow at each link, packets/s, shape (L,); of a link without flows its rate."""
+    """Return the equal share of a flow at each link, packets/s, shape (L,); the rate for a link without flows."""
     crowd = crowds(scenario)
     return np.asarray(scenario.by_link(lambda link: link.rate) / np.maximum(crowd, 1))
 
 
 def may_lose(scenario: Scenario) -> NDArray[np.bool_]:
-    """Return whether a flow's bottleneck can overflow, shape (F,): windows above what it and the path hold.
+    """Return whether a flow's bottleneck can overflow, shape (F,): its windows exceed the room of queue and path.
 
     Slow start sends two packets per ACK, so that half of a window may wait.
     """
     table, routes, at = scenario.table, scenario.routes, bottlenecks(scenario)
     endless = table.numbers("idle") < np.inf
     sizes = np.where(endless, np.inf, table.numbers("size"))
-    most = np.minimum(table.numbers("max_window"), sizes)
-    most = np.where(table.of_kind(WindowRule), most, np.inf)
-    windows = np.bincount(routes.places, most[routes.flow], len(scenario.link_table))
+    max_windows = np.minimum(table.numbers("max_window"), sizes)
+    max_windows = np.where(table.of_kind(WindowRule), max_windows, np.inf)
+    windows = np.bincount(routes.places, max_windows[routes.flow], len(scenario.link_table))
     used, which = np.unique(at, return_inverse=True)
     rooms = np.array([scenario.room_of(n) for n in used.tolist()])[which.reshape(-1)]
     rates = scenario.by_link(lambda link: link.rate)[at]
@@ -69,21 +69,21 @@ def may_lose(scenario: Scenario) -> NDArray[np.bool_]:
 def equal_shares(scenario: Scenario) -> list[float]:
     """Return each flow's rate at equal shares of its links, packets/s, shape (F,).
 
-    A window limits it to a window per round trip, a source without a window sends at its own rate (`OnOff`: that of
-    its on periods; an arrival process its mean rate, and its share where that is not known).
+    A window limits it to a window per round trip, a source without a window sends at its rate (`OnOff`: the rate of its
+    on periods; an arrival process: its mean rate, or its share if that is unknown).
     """
     table, routes = scenario.table, scenario.routes
-    own = table.each("source", own_rate)
+    source_rates = table.each("source", source_rate)
     rates = np.minimum.reduceat(shares_of_links(scenario)[routes.places], routes.begin)
     windows = table.numbers("max_window") / scenario.base_rtts()
     rates = np.where(table.of_kind(WindowRule), np.minimum(rates, windows), rates)
-    rates = np.fmin(rates, table.each("arrivals", own_rate))
-    found: list[float] = np.where(np.isnan(own), rates, own).tolist()
-    return found
+    rates = np.fmin(rates, table.each("arrivals", source_rate))
+    shares: list[float] = np.where(np.isnan(source_rates), rates, source_rates).tolist()
+    return shares
 
 
-def own_rate(source: Source | None) -> float:
-    """Return the rate at which a source without a window sends, or data arrive, packets/s; nan where it is not known."""
+def source_rate(source: Source | None) -> float:
+    """Return the rate at which a source without a window sends, or data arrive, packets/s; NaN if unknown."""
     if isinstance(source, (CBR, OnOff)):
         return source.rate
     if not isinstance(source, (ArrivalProcess, Replay)) or not math.isfinite(source.mean_rate):
@@ -92,34 +92,34 @@ def own_rate(source: Source | None) -> float:
 
 
 def offered_packets(scenario: Scenario, duration: float) -> list[float]:
-    """Return the packets that each flow sends at most in ``duration`` s, at equal shares, shape (F,)."""
+    """Return an upper bound of each flow's packets in ``duration`` s at equal shares, shape (F,)."""
     table = scenario.table
-    ends = np.minimum(duration, table.numbers("stop"))
-    times = np.maximum(0.0, ends - table.numbers("start"))
+    stops = np.minimum(duration, table.numbers("stop"))
+    times = np.maximum(0.0, stops - table.numbers("start"))
     endless = table.numbers("idle") < math.inf
-    most = np.where(endless, math.inf, table.numbers("size"))
+    sizes = np.where(endless, math.inf, table.numbers("size"))
     of_trace = table.each("source", lambda s: s.total if isinstance(s, Replay) else math.inf)
     of_trace = np.minimum(of_trace, table.each("arrivals", lambda s: s.total if isinstance(s, Replay) else math.inf))
     sent = np.array(equal_shares(scenario)) * times
-    found: list[float] = np.minimum(np.minimum(most, of_trace), sent).tolist()
-    return found
+    packets: list[float] = np.minimum(np.minimum(sizes, of_trace), sent).tolist()
+    return packets
 
 
 def offers_all_at_once(scenario: Scenario) -> bool:
     """Return whether all flows are transfers that begin together, each at the rate of its host's interface.
 
-    They are finite, wait for no others, and have `responsefn.FixedRate` of at least the rate of their first link, which is the
-    interface.
+    They are finite, have no predecessors, and send by `responsefn.FixedRate` with at least the rate of their first
+    link, which is the interface.
     """
     table = scenario.table
     begins, sizes = table.numbers("start"), table.numbers("size")
     if table.waits.any() or not (np.isfinite(sizes) & np.isinf(table.numbers("stop"))).all():
         return False
     first = scenario.routes.first
-    rates = table.each("source", _fixed_rate)
+    rates = table.each("source", _sending_rate)
     lines = scenario.by_link(lambda link: link.rate)[first]
     return bool((begins == begins[0]).all() and scenario.is_interface[first].all() and (rates >= lines).all())
 
 
-def _fixed_rate(source: Source) -> float:
+def _sending_rate(source: Source) -> float:
     return float(source.params.sending_rate) if isinstance(source, FixedRate) else 0.0

@@ -1,7 +1,7 @@
-"""Protocol Buffers as they are encoded: messages one after the other, and the fields of a message.
+"""Decoder of Protocol Buffers: length-delimited messages and their fields.
 
-The encoding is documented by Google (Protocol Buffers, "Encoding"): a field begins with a varint, its number times eight plus its
-wire type. What a field means is left to the schema, which is not needed to find the next one.
+The encoding is documented by Google (Protocol Buffers, "Encoding"): a field begins with a varint, its number times
+eight plus its wire type. The schema defines the meaning of fields; it is not needed to locate the next field.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Field", "fields", "messages", "signed", "varints", "zigzag"]
+__all__ = ["Field", "fields", "from_twos_complement", "messages", "varints", "zigzag"]
 
 VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
 """Wire types; groups (3 and 4) are not used by version 3 of the language."""
@@ -37,7 +37,7 @@ class Field(NamedTuple):
         return self.value
 
     def text(self) -> str:
-        """Return the value as a string; ValueError where it is not UTF-8."""
+        """Return the value as a string; ValueError unless it is UTF-8."""
         return self.content().decode("utf-8")
 
     def number_of(self, form: str) -> float:
@@ -48,7 +48,7 @@ class Field(NamedTuple):
         return float(struct.unpack(form, self.content())[0])
 
 
-def signed(value: int) -> int:
+def from_twos_complement(value: int) -> int:
     """Return a varint as the signed integer of 64 bits whose two's complement it is."""
     return value - (1 << 64) if value >> 63 else value
 
@@ -59,7 +59,7 @@ def zigzag(value: int) -> int:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the varint at a place, and the place after it."""
+    """Return the varint at offset ``at``, and the offset after it."""
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):
@@ -73,15 +73,15 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise ValueError(f"byte {at}: a number that has no end, or more than 64 bits")
 
 
-def _taken(data: bytes, at: int, length: int) -> bytes:
-    """Return so many bytes from a place."""
+def _take_bytes(data: bytes, at: int, length: int) -> bytes:
+    """Return ``length`` bytes from offset ``at``; ValueError if the data end before."""
     if at + length > len(data):
         raise ValueError(f"byte {at}: ends after {len(data) - at} of {length} bytes")
     return data[at : at + length]
 
 
 def messages(data: bytes) -> Iterator[bytes]:
-    """Yield messages that follow each other, each after its length.
+    """Yield length-prefixed messages.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def messages(data: bytes) -> Iterator[bytes]:
     at = 0
     while at < len(data):
         length, at = _varint(data, at)
-        yield _taken(data, at, length)
+        yield _take_bytes(data, at, length)
         at += length
 
 
@@ -106,7 +106,7 @@ def fields(message: bytes) -> Iterator[Field]:
     Raises
     ------
     ValueError
-        Where the message ends within a field, or has groups.
+        If the message ends within a field, or has groups.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def fields(message: bytes) -> Iterator[Field]:
             length = LENGTHS[wire]
         else:
             raise ValueError(f"byte {at}: wire type {wire}, must be 0, 1, 2 or 5")
-        yield Field(number, wire, _taken(message, at, length))
+        yield Field(number, wire, _take_bytes(message, at, length))
         at += length
 
 

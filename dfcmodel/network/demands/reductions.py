@@ -1,4 +1,4 @@
-"""Collective operations in steps as tables of flows, each of which starts when those that it needs are complete."""
+"""Collective operations in steps, as tables of flows that start when their predecessors are complete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.network.columns import Column
 from dfcmodel.network.demands.collectives import (
     PAIR,
-    FlowsGiven,
+    FlowTableOptions,
     collective_hosts,
     flows_from,
 )
@@ -41,7 +41,7 @@ ALL_REDUCES: dict[str, Callable[..., Messages]] = {
 
 
 @quantities(delay="time")
-@takes_keywords(FlowsGiven)
+@takes_keywords(FlowTableOptions)
 def all_reduce(
     hosts: Iterable[Hashable],
     packets: int,
@@ -49,11 +49,11 @@ def all_reduce(
     *,
     pieces: int = 1,
     delay: WithUnit = 0.0,
-    **given: Unpack[FlowsGiven],
+    **options: Unpack[FlowTableOptions],
 ) -> Flows:
-    """Return the flows of an all-reduce: at its end each host has the sum of the arrays of all of them.
+    """Return the flows of an all-reduce, after which each host has the sum of all arrays.
 
-    Each flow starts when those that brought what it sends are complete at their receivers (`Flow`: ``after``).
+    Each flow starts when the flows that delivered its data are complete at their receivers (`Flow`: ``after``).
 
     Parameters
     ----------
@@ -69,17 +69,17 @@ def all_reduce(
     pieces
         Pieces that follow each other through the tree, for ``"tree"``.
     delay
-        Time from when a host has what it needs to when it sends on, s.
-    **given
-        ``starts`` of the first flows, ``source``, ``links``, ``routes`` and options, as of `flows_from`. Flows from one host
-        to the same other one are one connection: ``routes="ecmp"`` gives them the same path. Operations are added,
-        ``first + second``: then each has connections of its own.
+        Time from the arrival of a host's data to its next send, s.
+    **options
+        ``starts`` of the first flows, ``source``, ``links``, ``routes`` and options, as for `flows_from`. Flows from
+        one host to the same other host are one connection: ``routes="ecmp"`` gives them the same path. The flows of a
+        sum of operations, ``first + second``, use separate connections for each operation.
 
     Raises
     ------
     ValueError
-        For an unknown algorithm, hosts or packets that it cannot divide, pieces where it has none, and flows between
-        interfaces of one server, which do not take a `rail_optimized` fabric.
+        For an unknown algorithm, hosts or packets that it cannot divide, pieces for an algorithm without them, and
+        flows between interfaces of one server, which do not take a `rail_optimized` fabric.
 
     Examples
     --------
@@ -99,20 +99,20 @@ def all_reduce(
     more = () if algorithm != "tree" else (pieces,)
     if algorithm != "tree" and pieces != 1:
         raise ValueError(f"pieces = {pieces!r}: must be 1 for algorithm = {algorithm!r}")
-    return _flows_of(hosts, lambda N: ALL_REDUCES[algorithm](N, packets, *more), delay, {**given})
+    return _flows_of(hosts, lambda N: ALL_REDUCES[algorithm](N, packets, *more), delay, {**options})
 
 
 @quantities(delay="time")
-@takes_keywords(FlowsGiven)
+@takes_keywords(FlowTableOptions)
 def reduce_scatter(
-    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
+    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **options: Unpack[FlowTableOptions]
 ) -> Flows:
-    """Return the flows of a reduce-scatter around a ring: at its end each host has a chunk of the sum.
+    """Return the flows of a reduce-scatter around a ring, after which each host has a chunk of the sum.
 
     Parameters
     ----------
-    hosts, packets, delay, **given
-        As of `all_reduce`; N - 1 steps.
+    hosts, packets, delay, **options
+        As for `all_reduce`; N - 1 steps.
 
     Examples
     --------
@@ -123,20 +123,22 @@ def reduce_scatter(
     >>> len(reduce_scatter(fabric.hosts, 80, source=FixedRate(), links=fabric.links))
     56
     """
-    return _flows_of(hosts, lambda N: ring(N, packets), delay, {**given})
+    return _flows_of(hosts, lambda N: ring(N, packets), delay, {**options})
 
 
 @quantities(delay="time")
-@takes_keywords(FlowsGiven)
-def all_gather(hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]) -> Flows:
-    """Return the flows of an all-gather around a ring: at its end each host has the chunks of all of them.
+@takes_keywords(FlowTableOptions)
+def all_gather(
+    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **options: Unpack[FlowTableOptions]
+) -> Flows:
+    """Return the flows of an all-gather around a ring, after which each host has all chunks.
 
-    They are those of `reduce_scatter`: between the same hosts, of the same sizes, in the same order.
+    They equal the flows of `reduce_scatter`: the same hosts, sizes and order.
 
     Parameters
     ----------
-    hosts, packets, delay, **given
-        As of `all_reduce`; ``packets`` of all chunks together.
+    hosts, packets, delay, **options
+        As for `all_reduce`; ``packets`` of all chunks together.
 
     Examples
     --------
@@ -147,24 +149,25 @@ def all_gather(hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0
     >>> all_gather(fabric.hosts, 80, source=FixedRate(), links=fabric.links)[0].size
     10
     """
-    return reduce_scatter(hosts, packets, delay=delay, **given)
+    return reduce_scatter(hosts, packets, delay=delay, **options)
 
 
 @quantities(delay="time")
-@takes_keywords(FlowsGiven)
+@takes_keywords(FlowTableOptions)
 def all_to_all_rounds(
-    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
+    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **options: Unpack[FlowTableOptions]
 ) -> Flows:
-    """Return the flows of an all-to-all in N - 1 rounds: in round r each host sends to the r-th one after it.
+    """Return the flows of an all-to-all in N - 1 rounds: in round r each host sends to the r-th host after it.
 
-    A host begins a round when it has sent and received that before. `all_to_all` starts all flows at once.
+    A host begins a round when it has sent and received the previous round's messages. `all_to_all` starts all flows at
+    once.
 
     Parameters
     ----------
-    hosts, delay, **given
-        As of `all_reduce`.
+    hosts, delay, **options
+        As for `all_reduce`.
     packets
-        From each host to each other one.
+        Packets from each host to each other host.
 
     Examples
     --------
@@ -176,25 +179,25 @@ def all_to_all_rounds(
     >>> len(flows), flows[8].path[-1], flows[8].after
     (56, ('host', 2), (0, 7))
     """
-    return _flows_of(hosts, lambda N: pairwise(N, packets), delay, {**given})
+    return _flows_of(hosts, lambda N: pairwise(N, packets), delay, {**options})
 
 
 def _flows_of(
     hosts: Iterable[Hashable],
-    messages: Callable[[int], Messages],
+    exchange: Callable[[int], Messages],
     delay: float,
-    given: dict[str, Any],
+    options: dict[str, Any],
 ) -> Flows:
-    """Return the flows of the messages of an operation between some hosts."""
+    """Return the flows of an operation between hosts; ``exchange`` maps their number to its messages."""
     for name in ("sizes", "after", "delays"):
-        if name in given:
+        if name in options:
             raise TypeError(f"{name}: must not be given, the operation has its own")
-    ends, given = collective_hosts(hosts, given)
+    nodes, options = collective_hosts(hosts, options)
     delay = one_number("delay", delay, at_least=0.0, at_most=1e5, hint="in s")
-    starts = one_number("starts", given.pop("starts", 0.0), at_least=0.0, hint="in s, one number")
-    found = messages(len(ends))
-    source, target = (Column(ends, each, len(each)) for each in (found.source, found.target))
-    waits = (found.after >= 0).any(axis=1)
-    given = {"entropy": PAIR, **given}
+    starts = one_number("starts", options.pop("starts", 0.0), at_least=0.0, hint="in s, one number")
+    messages = exchange(len(nodes))
+    source, target = (Column(nodes, indices, len(indices)) for indices in (messages.source, messages.target))
+    waits = (messages.after >= 0).any(axis=1)
+    options = {"entropy": PAIR, **options}
     times = np.where(waits, delay, starts)
-    return flows_from(source, target, found.size, times, after=found.after, **given)
+    return flows_from(source, target, messages.size, times, after=messages.after, **options)

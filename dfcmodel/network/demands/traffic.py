@@ -12,7 +12,7 @@ import numpy as np
 
 from dfcmodel.network.columns import Column
 from dfcmodel.network.demands.collectives import (
-    FlowsOfSizes,
+    SizedFlowOptions,
     collective_hosts,
     flows_from,
     in_one_server,
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 __all__ = ["FlowSizes", "flow_sizes", "random_traffic"]
 
 MAX_FLOWS = 10**8
-"""Expected flows of `random_traffic`."""
+"""Largest expected number of flows of `random_traffic`."""
 
 
 @quantities(shares="share")
 @dataclass(frozen=True)
 class FlowSizes:
-    """A distribution of flow sizes, given at some points and linear between them.
+    """A distribution of flow sizes, linear between its points.
 
-    `flow_sizes` returns published ones.
+    `flow_sizes` returns published distributions.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class FlowSizes:
     sizes
         Bytes, increasing, the first one at least 0.
     shares
-        The part of the flows that are at most so large, increasing to 1; that at the first size is 0, or the part of
-        the flows that have this size.
+        Fraction of the flows of at most each size, increasing to 1; the first is 0, or the fraction of flows of exactly
+        the first size.
 
     Raises
     ------
@@ -76,14 +76,14 @@ class FlowSizes:
     def __post_init__(self) -> None:
         instance("name", self.name, str, "a text")
         for key, low, high in (("sizes", 0.0, 1e18), ("shares", 0.0, 1.0)):
-            given = number(key, getattr(self, key), at_least=low, at_most=high)
-            if given.ndim != 1 or len(given) < 2:
+            values = number(key, getattr(self, key), at_least=low, at_most=high)
+            if values.ndim != 1 or len(values) < 2:
                 raise ValueError(f"{key} = {format_value(getattr(self, key))}: must be two numbers or more")
-            wrong = np.diff(given) <= 0 if key == "sizes" else np.diff(given) < 0
-            if wrong.any():
-                n = int(wrong.argmax())
-                raise ValueError(f"{key}[{n + 1}] = {given[n + 1]:g} after {given[n]:g}: must increase")
-            object.__setattr__(self, key, tuple(given.tolist()))
+            falls = np.diff(values) <= 0 if key == "sizes" else np.diff(values) < 0
+            if falls.any():
+                n = int(falls.argmax())
+                raise ValueError(f"{key}[{n + 1}] = {values[n + 1]:g} after {values[n]:g}: must increase")
+            object.__setattr__(self, key, tuple(values.tolist()))
         if len(self.sizes) != len(self.shares):
             counts = f"{len(self.sizes)} sizes and {len(self.shares)} shares"
             raise ValueError(f"shares: {counts}, must be as many")
@@ -98,7 +98,7 @@ class FlowSizes:
         return float(shares[0] * sizes[0] + inner.sum())
 
     def mean_packets(self, packet_size: float) -> float:
-        """Return the mean number of packets of ``packet_size`` bytes, the last of a flow counted as a whole one."""
+        """Return the mean number of packets of ``packet_size`` bytes, with the last packet of a flow rounded up."""
         count = math.ceil(self.sizes[-1] / packet_size)
         bytes_of = np.arange(count) * packet_size
         share = np.interp(bytes_of, self.sizes, self.shares, left=0.0)
@@ -107,9 +107,9 @@ class FlowSizes:
 
     @quantities(shares="share")
     def quantiles(self, shares: Any) -> Floats:
-        """Return the sizes in bytes below which given parts of the flows are, of the shape of ``shares``."""
-        given = number("shares", shares, at_least=0.0, at_most=1.0)
-        return np.asarray(np.interp(given, self.shares, self.sizes))
+        """Return the quantiles of the sizes in bytes, of the shape of ``shares``."""
+        values = number("shares", shares, at_least=0.0, at_most=1.0)
+        return np.asarray(np.interp(values, self.shares, self.sizes))
 
 
 PUBLISHED = (
@@ -126,7 +126,10 @@ PUBLISHED = (
     FlowSizes(
         "hadoop",
         (0, 100, 200, 300, 350, 400, 500, 600, 700, 1e3, 2e3, 7e3, 3e4, 5e4, 8e4, 1.2e5, 3e5, 1e6, 2e6, 1e7),
-        (0, 0.01, 0.02, 0.05, 0.15, 0.20, 0.30, 0.40, 0.50, 0.60, 0.67, 0.70, 0.72, 0.82, 0.87, 0.90, 0.95, 0.975, 0.99, 1.0),
+        (
+            *(0, 0.01, 0.02, 0.05, 0.15, 0.20, 0.30, 0.40, 0.50, 0.60, 0.67, 0.70, 0.72, 0.82, 0.87, 0.90, 0.95),
+            *(0.975, 0.99, 1.0),
+        ),
     ),
 )  # fmt: skip
 """See `flow_sizes`."""
@@ -141,12 +144,12 @@ def flow_sizes(name: str) -> FlowSizes:
         ``"web search"``: Alizadeh et al. 2010 (DCTCP, Fig. 4), at the points that Li et al. 2019 (HPCC) published with
         their traffic generator. ``"hadoop"``: Roy et al. 2015 (Fig. 6), at the points of Li et al. 2019. ``"data
         mining"``: Greenberg et al. 2009 (VL2, Fig. 2), at the points that Mellette et al. 2020 (Opera, Fig. 1)
-        published; the size of 100,001 bytes there is 100,000 here.
+        published, except that its size of 100,001 bytes is 100,000.
 
     Raises
     ------
     ValueError
-        For another name.
+        For an unknown name.
 
     Examples
     --------
@@ -154,12 +157,12 @@ def flow_sizes(name: str) -> FlowSizes:
     >>> flow_sizes("web search").mean
     1711250.0
     """
-    known = {each.name: each for each in PUBLISHED}
-    return known[choice("name", name, tuple(known))]
+    by_name = {distribution.name: distribution for distribution in PUBLISHED}
+    return by_name[choice("name", name, tuple(by_name))]
 
 
 @quantities(duration="time", load="share", packet_size="size")
-@takes_keywords(FlowsOfSizes)
+@takes_keywords(SizedFlowOptions)
 def random_traffic(
     hosts: Iterable[Hashable],
     sizes: FlowSizes | str,
@@ -168,33 +171,33 @@ def random_traffic(
     seed: Any = 0,
     *,
     packet_size: WithUnit | None = None,
-    **given: Unpack[FlowsOfSizes],
+    **options: Unpack[SizedFlowOptions],
 ) -> Flows:
-    """Return flows between random pairs of hosts that come as a Poisson process.
+    """Return flows between random pairs of hosts that start as a Poisson process.
 
     Parameters
     ----------
     hosts
         At least two nodes. Sources are drawn with equal probability, targets among the others.
     sizes
-        Their distribution, or the name of one of `flow_sizes`. A flow has the packets that hold its bytes, one at least.
+        Distribution of sizes, or its name in `flow_sizes`. A flow has the packets that hold its bytes, at least one.
     load
-        The mean part of the rates of the hosts' links out of them that packets use, above 0, at most 10.
+        Mean fraction of the rates of the hosts' outgoing links that packets use, above 0, at most 10.
     duration
         Flows start from 0 to this time in s.
     seed
         Seed or generator.
     packet_size
-        Bytes per packet; None: those of ``links`` (`Links.packet_size`), otherwise 1500. A `Scenario` with packets of another size
-        converts the bytes of each flow to these; it refuses them where the rates of the links are numbers of packets/s, since the
-        load holds for packets of this size.
-    **given
-        ``source``, ``links``, ``routes`` and options, as of `flows_from`.
+        Bytes per packet; None: `Links.packet_size`, otherwise 1500. A `Scenario` with packets of another size converts
+        the bytes of each flow to its packets. It refuses them if the rates of the links are numbers of packets/s, since
+        the load holds for packets of this size.
+    **options
+        ``source``, ``links``, ``routes`` and options, as for `flows_from`.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed; where no flow is drawn.
+        Naming the parameter, its value and the allowed values; if no flow is drawn.
 
     Examples
     --------
@@ -207,17 +210,17 @@ def random_traffic(
     True
     """
     if isinstance(sizes, str):
-        choice("sizes", sizes, tuple(each.name for each in PUBLISHED))
+        choice("sizes", sizes, tuple(distribution.name for distribution in PUBLISHED))
         sizes = flow_sizes(sizes)
     instance("sizes", sizes, FlowSizes, "FlowSizes, or a name such as 'web search'")
     load = one_number("load", load, above=0.0, at_most=10.0)
     duration = one_number("duration", duration, above=0.0, at_most=1e5, hint="in s")
     random = random_generator("seed", seed)
-    ends, arguments = collective_hosts(hosts, {**given})
+    nodes, arguments = collective_hosts(hosts, {**options})
     if "links" not in arguments:
         raise TypeError("links: must be given, the load is a part of their rates")
     packet_size = packet_size_for(packet_size, arguments)
-    hosts_of_links, of_hosts = set(ends), list[Any]()
+    hosts_of_links, of_hosts = set(nodes), list[Any]()
     for link in arguments["links"]:
         if link.source in hosts_of_links:
             of_hosts.append(in_packets_of(link.rate, packet_size))
@@ -228,22 +231,23 @@ def random_traffic(
         raise ValueError(f"load = {load:g}, duration = {duration:g}: {msg}")
     count = int(random.poisson(expected))
     if not count:
-        msg = f"no flow was drawn, {expected:.3g} are expected with packet_size = {packet_size:g}; increase load or duration"
+        count_text = f"{expected:.3g} are expected with packet_size = {packet_size:g}"
+        msg = f"no flow was drawn, {count_text}; increase load or duration"
         raise ValueError(f"load = {load:g}, duration = {duration:g}: {msg}")
     starts = np.sort(random.uniform(0.0, duration, count))
-    source = random.integers(len(ends), size=count)
-    target = (source + random.integers(1, len(ends), size=count)) % len(ends)
+    source = random.integers(len(nodes), size=count)
+    target = (source + random.integers(1, len(nodes), size=count)) % len(nodes)
     links = Links.of(arguments["links"])
     if links.servers:
-        place = np.array([links.place_of[node] for node in ends])
-        while (within := in_one_server(links, place[source], place[target])).any():
-            target[within] = random.integers(len(ends), size=int(within.sum()))
+        index = np.array([links.place_of[node] for node in nodes])
+        while (within := in_one_server(links, index[source], index[target])).any():
+            target[within] = random.integers(len(nodes), size=int(within.sum()))
     drawn, which = np.unique(sizes.quantiles(random.uniform(size=count)), return_inverse=True)
     packets = np.maximum(1.0, np.ceil(drawn / packet_size))
     if not all(isinstance(rate, PacketUnits) for rate in of_hosts):
         drawn = np.full(len(drawn), np.nan)
     values = tuple(map(PacketUnits, packets.tolist(), repeat(packet_size), drawn.tolist()))
-    pairs = (Column(ends, each, count) for each in (source, target))
+    pairs = (Column(nodes, indices, count) for indices in (source, target))
     sources, targets = pairs
     column = Column(values, which.reshape(-1) if len(values) > 1 else None, count)
     return flows_from(sources, targets, column, starts, **arguments)

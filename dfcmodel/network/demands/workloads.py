@@ -1,4 +1,4 @@
-"""Workloads of training as flows: layers as SimAI and ASTRA-sim 1 describe them, and execution traces of MLCommons Chakra."""
+"""Training workloads as flows: layers of SimAI and ASTRA-sim 1, and execution traces of MLCommons Chakra."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, Unpack
 
 from dfcmodel.network.demands.chakra_flows import TraceFlows
 from dfcmodel.network.demands.chakra_traces import nodes_of_trace
-from dfcmodel.network.demands.collectives import PAIR, FlowsGiven, collective_hosts
+from dfcmodel.network.demands.collectives import PAIR, FlowTableOptions, collective_hosts
 from dfcmodel.network.demands.flow_files import (
     ListedFlows,
-    check_given,
     packet_size_for,
     read_bytes,
     read_text,
+    refuse_file_options,
 )
 from dfcmodel.network.demands.layer_workloads import flows_of_layers
 from dfcmodel.network.demands.reductions import ALL_REDUCES
@@ -28,13 +28,13 @@ from hopflow.units import WithUnit, quantities
 __all__ = ["load_workload", "read_workload"]
 
 RANK = re.compile(r"\.([0-9]+)\.et$")
-"""The end of the name of a rank's trace."""
+"""Suffix of the file name of a rank's trace."""
 NANOSECOND, MICROSECOND = 1e-9, 1e-6
-"""Units of time of texts and of traces."""
+"""Units of time of texts and of traces, s."""
 
 
 class _Units(NamedTuple):
-    """What files do not say: bytes per packet, the algorithm of all-reduces, the unit of time in s, ranks of groups."""
+    """Parameters that files lack: bytes per packet, algorithm of all-reduces, unit of time in s, ranks of groups."""
 
     packet_size: float | None
     algorithm: str
@@ -43,7 +43,7 @@ class _Units(NamedTuple):
 
 
 @quantities(tick="time", packet_size="size")
-@takes_keywords(FlowsGiven)
+@takes_keywords(FlowTableOptions)
 def load_workload(
     path: str | os.PathLike[str],
     hosts: Iterable[Hashable],
@@ -52,22 +52,22 @@ def load_workload(
     algorithm: str = "ring",
     tick: WithUnit | None = None,
     groups: Mapping[str, Sequence[int]] | None = None,
-    **given: Unpack[FlowsGiven],
+    **options: Unpack[FlowTableOptions],
 ) -> Flows:
     r"""Return the flows of a file, or of the files ``path.0.et``, ``path.1.et``, ... of the ranks; see `read_workload`.
 
     Parameters
     ----------
     path
-        A file with a workload of SimAI or ASTRA-sim 1. Where there is none: the beginning of the names of traces of Chakra, as
-        ASTRA-sim's ``--workload-configuration``.
-    hosts, packet_size, algorithm, tick, groups, **given
-        As of `read_workload`.
+        A file with a workload of SimAI or ASTRA-sim 1. If it does not exist: the prefix of the names of Chakra traces,
+        as in ASTRA-sim's ``--workload-configuration``.
+    hosts, packet_size, algorithm, tick, groups, **options
+        As for `read_workload`.
 
     Raises
     ------
     ValueError
-        Naming the file, and the line or the node that cannot be used, or a rank whose trace is missing.
+        Naming the file and the invalid line or node, or a rank whose trace is missing.
     OSError
         When a file cannot be read.
 
@@ -85,13 +85,13 @@ def load_workload(
     24
     """
     traces = _files_of_ranks(path)
-    contents = [read_bytes(each) for each in traces] if traces else read_text(path)
+    contents = [read_bytes(trace) for trace in traces] if traces else read_text(path)
     units = _units(packet_size, algorithm, tick, groups)
-    return _read(f"{path}", contents, hosts, units, {**given})
+    return _read(f"{path}", contents, hosts, units, {**options})
 
 
 @quantities(tick="time", packet_size="size")
-@takes_keywords(FlowsGiven)
+@takes_keywords(FlowTableOptions)
 def read_workload(
     text: str | Sequence[bytes],
     hosts: Iterable[Hashable],
@@ -100,58 +100,60 @@ def read_workload(
     algorithm: str = "ring",
     tick: WithUnit | None = None,
     groups: Mapping[str, Sequence[int]] | None = None,
-    **given: Unpack[FlowsGiven],
+    **options: Unpack[FlowTableOptions],
 ) -> Flows:
     r"""Return the flows of a workload of SimAI or ASTRA-sim 1, or of execution traces of MLCommons Chakra.
 
-    In a text each rank goes through the layers, computes, and takes part in the operation that follows: forward, then backward
-    from the last layer, for each the gradients of inputs and those of weights (in ``DATA`` those of weights first, and no
-    operation but theirs). It waits for its part of an operation of the forward pass or of gradients of inputs before it goes on;
-    operations of gradients of weights run beside what follows, and beside each other. A rank begins a step of an operation when
-    what it has sent in its step before is delivered.
+    In a text each rank goes through the layers, computes, and takes part in the operation that follows: forward, then
+    backward from the last layer, with the gradients of inputs and then of weights of each layer (in ``DATA`` the
+    gradients of weights first, and no other operation). A rank waits for its part of an operation of the forward pass
+    or of gradients of inputs before it continues. Operations of gradients of weights run concurrently with the
+    following passes and with each other. A rank begins a step of an operation when its messages of the previous step
+    are delivered.
 
-    In traces a node begins when those are done that it names as data or control dependencies, as in ASTRA-sim 2 (not that a rank
-    does one computation and one communication at a time there). A computation takes its duration; a node that sends is done when
-    all is delivered, one that receives when it has begun besides. Of one source, target and ``comm_tag`` the n-th node that sends
-    and the n-th one that receives, by their numbers, belong together, and so do the n-th operations of the ranks of a group.
+    In traces a node begins when its data and control dependencies are complete, as in ASTRA-sim 2 (where in addition a
+    rank does only one computation and one communication at a time). A computation takes its duration. A sending node is
+    complete when all packets are delivered, a receiving node when it has also begun. The n-th sending and the n-th
+    receiving node, by number, of one source, target and ``comm_tag`` belong together, and so do the n-th operations of
+    the ranks of a group.
 
     Parameters
     ----------
     text
-        The contents of the file; of Chakra those of the files of all ranks, as bytes, which gzip may have packed (at most 64 MiB
-        unpacked). Of a text the second and the last word of a layer, ``ga`` and ``vpp`` are not used; of traces the times at which
-        nodes started, inputs, outputs, metadata, and the attributes ``is_cpu_op``, ``num_ops``, ``tensor_size``, ``tensor_loc``,
-        ``pg_name`` of messages, ``rf_id``, ``fw_parent``, ``seq_id``, ``scope``, ``tid``, ``fw_tid``, ``op_schema`` and ``stream``. What
-        else is not used is refused.
+        The contents of the file; for Chakra the contents of all ranks' files as bytes, optionally compressed by gzip
+        (at most 64 MiB unpacked). In a text the second and the last word of a layer, ``ga`` and ``vpp`` are ignored; in
+        traces the start times of nodes, inputs, outputs, metadata, and the attributes ``is_cpu_op``, ``num_ops``,
+        ``tensor_size``, ``tensor_loc``, ``pg_name`` of messages, ``rf_id``, ``fw_parent``, ``seq_id``, ``scope``,
+        ``tid``, ``fw_tid``, ``op_schema`` and ``stream``. Other unused parts are refused.
     hosts
-        The nodes that have the ranks 0, 1, ...; at least one for each of ``all_gpus`` or each trace. Without ``all_gpus`` all of them
-        take part.
+        The nodes of ranks 0, 1, ...; at least ``all_gpus`` nodes, or one per trace. Without ``all_gpus`` all nodes take
+        part.
     packet_size
-        Bytes per packet; None: those of ``links`` (`Links.packet_size`), otherwise 1500. An operation has one packet for each rank of
-        its group at least. A `Scenario` with packets of another size converts the bytes of each message to these.
+        Bytes per packet; None: `Links.packet_size`, otherwise 1500. An operation has at least one packet for each rank
+        of its group. A `Scenario` with packets of another size converts the bytes of each message to its packets.
     algorithm
-        Of all-reduces, as of `all_reduce`. All-gathers and reduce-scatters go around a ring; in an all-to-all each rank
-        exchanges an equal part with each other one, in rounds (`all_to_all_rounds`). The bytes of an all-gather are
-        what each rank contributes in a trace, and in a text of ASTRA-sim 1, whose first line has no size but
-        ``model_parallel_NPU_group``; in a text of SimAI they are the whole.
+        Algorithm of all-reduces, as for `all_reduce`. All-gathers and reduce-scatters go around a ring; in an
+        all-to-all each rank exchanges an equal part with each other rank, in rounds (`all_to_all_rounds`). The bytes of
+        an all-gather are each rank's contribution in a trace and in a text of ASTRA-sim 1, whose first line has no size
+        except ``model_parallel_NPU_group``; in a text of SimAI they are the total.
     tick
-        What a unit of the times of computation is in a text, s; None: nanoseconds, as in SimAI; ASTRA-sim 1 has cycles. Traces
+        Unit of the times of computation in a text, s; None: nanoseconds, as in SimAI; ASTRA-sim 1 has cycles. Traces
         have microseconds.
     groups
-        Ranks of process groups by the names that operations in traces have for them (``pg_name``), as in ASTRA-sim's file of
-        groups. All ranks are the group without a name, and ``"0"``.
-    **given
-        ``source``, ``links``, ``routes`` and options, as of `flows_from`.
+        Ranks of process groups by their names in traces (``pg_name``), as in ASTRA-sim's file of groups. The group
+        without a name and the group ``"0"`` have all ranks.
+    **options
+        ``source``, ``links``, ``routes`` and options, as for `flows_from`.
 
     Raises
     ------
     ValueError
-        Naming the line, for what is not of the format, or what is not read: stages of pipelines, activations that are
-        computed again, kinds of parallelism other than ``DATA`` and ``HYBRID_TRANSFORMER``, with or without
-        ``_FWD_IN_BCKWD``; and for groups that do not divide the ranks. Naming the rank and the node of a trace, for versions of the
-        schema other than 0.0.4 and 1.0.0, nodes of memory and storage, operations other than all-reduce, all-gather,
-        reduce-scatter and all-to-all, messages that are sent and not received, computations of which only the number of
-        operations is known, and nodes that wait in a circle.
+        Naming the line, for errors of format and unsupported parts: stages of pipelines, activations that are computed
+        again, kinds of parallelism other than ``DATA`` and ``HYBRID_TRANSFORMER``, with or without ``_FWD_IN_BCKWD``;
+        and for groups that do not divide the ranks. Naming the rank and the node of a trace, for versions of the schema
+        other than 0.0.4 and 1.0.0, nodes of memory and storage, operations other than all-reduce, all-gather,
+        reduce-scatter and all-to-all, messages that are sent and not received, computations without a duration, and
+        cycles of nodes.
 
     Examples
     --------
@@ -168,7 +170,7 @@ def read_workload(
     if not isinstance(text, str):
         text = instances("text", text, bytes)
     units = _units(packet_size, algorithm, tick, groups)
-    return _read("text", text, hosts, units, {**given})
+    return _read("text", text, hosts, units, {**options})
 
 
 def _units(
@@ -177,7 +179,7 @@ def _units(
     tick: float | None,
     groups: Mapping[str, Sequence[int]] | None,
 ) -> _Units:
-    """Return what files do not say, after checking it."""
+    """Return the parameters that files lack, validated."""
     if tick is not None:
         tick = one_number("tick", tick, above=0.0, at_most=1.0, hint="in s")
     choice("algorithm", algorithm, tuple(ALL_REDUCES))
@@ -187,12 +189,12 @@ def _units(
 
 
 def _files_of_ranks(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the traces of ranks 0, 1, ... whose names begin with a path; none where the path is a file, or there are none.
+    """Return the trace files of ranks 0, 1, ... with ``path`` as prefix; [] if the path is a file or none exist.
 
     Raises
     ------
     ValueError
-        Where the trace of a rank is missing.
+        If the trace of a rank is missing.
     """
     instance("path", path, (str, os.PathLike), "the path of a file, or the beginning of those of traces")
     start = Path(path)
@@ -201,15 +203,15 @@ def _files_of_ranks(path: str | os.PathLike[str]) -> list[Path]:
         raise ValueError(f"path: {start.name} {msg}")
     if start.is_file():
         return []
-    found = {
-        int(rank[1]): each
-        for each in start.parent.glob("*.et")
-        if (rank := RANK.search(each.name)) and each.name[: rank.start()] == start.name
+    by_rank = {
+        int(rank[1]): file
+        for file in start.parent.glob("*.et")
+        if (rank := RANK.search(file.name)) and file.name[: rank.start()] == start.name
     }
-    for n in range(max(found, default=0)):
-        if n not in found:
+    for n in range(max(by_rank, default=0)):
+        if n not in by_rank:
             raise ValueError(f"path = {f'{path}'!r}: {start.name}.{n}.et is missing")
-    return [found[n] for n in sorted(found)]
+    return [by_rank[n] for n in sorted(by_rank)]
 
 
 def _read(
@@ -217,22 +219,22 @@ def _read(
     contents: str | Sequence[bytes],
     hosts: Iterable[Hashable],
     units: _Units,
-    given: dict[str, Any],
+    options: dict[str, Any],
 ) -> Flows:
-    """Return the flows of a text or of traces, which errors call by a name."""
-    check_given(given)
-    ends, given = collective_hosts(hosts, given)
-    size = packet_size_for(units.packet_size, given)
+    """Return the flows of a text or of traces; errors name it ``name``."""
+    refuse_file_options(options)
+    nodes, options = collective_hosts(hosts, options)
+    size = packet_size_for(units.packet_size, options)
     try:
         if isinstance(contents, str):
-            found = _of_text(contents, len(ends), units, size)
+            flows = _of_text(contents, len(nodes), units, size)
         else:
-            found = _of_traces(contents, len(ends), units, size)
+            flows = _of_traces(contents, len(nodes), units, size)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-    if not found.size:
+    if not flows.size:
         raise ValueError(f"{name}: must have an operation in which more than one rank takes part")
-    return found.between(ends, {"entropy": PAIR, **given})
+    return flows.between(nodes, {"entropy": PAIR, **options})
 
 
 def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> ListedFlows:
@@ -240,7 +242,7 @@ def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> Listed
     if units.groups is not None:
         raise ValueError("groups: must be None for a text, which has the sizes of groups")
     flows = flows_of_layers(text, hosts, packet_size, units.algorithm)
-    return flows.listed(NANOSECOND if units.tick is None else units.tick)
+    return flows.to_listed_flows(NANOSECOND if units.tick is None else units.tick)
 
 
 def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size: float) -> ListedFlows:
@@ -250,24 +252,24 @@ def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size
     if not 2 <= len(contents) <= hosts:
         raise ValueError(f"{count_of(len(contents), 'trace')}: must be 2 to {hosts}, the number of hosts")
     traces = []
-    for rank, each in enumerate(contents):
+    for rank, content in enumerate(contents):
         try:
-            traces.append(nodes_of_trace(each))
+            traces.append(nodes_of_trace(content))
         except ValueError as error:
             raise ValueError(f"rank {rank}: {error}") from None
-    groups = _checked_groups(units.groups or {}, len(traces))
+    groups = _check_groups(units.groups or {}, len(traces))
     flows = TraceFlows(traces, groups, packet_size, units.algorithm).run()
-    return flows.listed(MICROSECOND)
+    return flows.to_listed_flows(MICROSECOND)
 
 
-def _checked_groups(groups: Mapping[str, Sequence[int]], ranks: int) -> dict[str, tuple[int, ...]]:
-    """Return groups whose members are ranks, each once."""
-    found = {}
+def _check_groups(groups: Mapping[str, Sequence[int]], ranks: int) -> dict[str, tuple[int, ...]]:
+    """Return the groups as tuples; ValueError unless their members are distinct ranks."""
+    checked = {}
     for name, members in groups.items():
-        if f"{name}" in found:
+        if f"{name}" in checked:
             raise ValueError(f"groups[{name!r}]: is the name of another group too")
-        own = [integer(f"groups[{name!r}][{n}]", each, 0, ranks - 1) for n, each in enumerate(members)]
-        if not own or len({*own}) < len(own):
-            raise ValueError(f"groups[{name!r}] = {format_value(own)}: must be ranks, each of them once")
-        found[f"{name}"] = tuple(own)
-    return found
+        member_ranks = [integer(f"groups[{name!r}][{n}]", member, 0, ranks - 1) for n, member in enumerate(members)]
+        if not member_ranks or len({*member_ranks}) < len(member_ranks):
+            raise ValueError(f"groups[{name!r}] = {format_value(member_ranks)}: must be ranks, each of them once")
+        checked[f"{name}"] = tuple(member_ranks)
+    return checked

@@ -1,1 +1,1 @@
-"""The ends of flows: sources, recoveries, stacks, receivers, and what they tell each other."""
+"""Endpoints of flows: sources, recoveries, stacks, receivers, and their notifications."""

@@ -1,4 +1,4 @@
-"""How flows repair losses, in words: by name where they differ."""
+"""Text descriptions of the loss recoveries of flows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["by_recovery", "recoveries_differ", "repairs_of"]
 
 MAX_NAMES = 3
-"""Names of flows or rules for each recovery."""
+"""Maximum number of names per recovery."""
 
 
 def recoveries_differ(recoveries: Iterable[str]) -> bool:
@@ -21,29 +21,29 @@ def recoveries_differ(recoveries: Iterable[str]) -> bool:
     >>> recoveries_differ(["sack", "", "sack"]), recoveries_differ(["sack", "newreno"])
     (False, True)
     """
-    return len({each for each in recoveries if each}) > 1
+    return len({recovery for recovery in recoveries if recovery}) > 1
 
 
 def repairs_of(flows: Iterable[Flow], recoveries: Sequence[str]) -> str:
-    """Return how flows repair losses where they differ, by their names; "" where they do not."""
+    """Return the recoveries of flows with the names of the flows; "" if all are equal."""
     if not recoveries_differ(recoveries):
         return ""
     return by_recovery((flow.name for flow in flows), recoveries)
 
 
 def by_recovery(names: Iterable[str], recoveries: Iterable[str]) -> str:
-    """Return which flows or rules repair losses in which way, those without a window left out.
+    """Return the recoveries with the names of their flows or rules; an empty recovery is omitted.
 
     >>> by_recovery(["a", "b", "c"], ["sack", "newreno", ""])
     'sack: a; newreno: b'
     """
-    found: dict[str, list[str]] = {}
+    names_by_kind: dict[str, list[str]] = {}
     for name, recovery in zip(names, recoveries, strict=True):
         if recovery:
-            found.setdefault(recovery, []).append(name)
-    return "; ".join(f"{kind}: {_some(own)}" for kind, own in found.items())
+            names_by_kind.setdefault(recovery, []).append(name)
+    return "; ".join(f"{kind}: {_shorten(members)}" for kind, members in names_by_kind.items())
 
 
-def _some(names: list[str]) -> str:
+def _shorten(names: list[str]) -> str:
     more = f" and {len(names) - MAX_NAMES} others" if len(names) > MAX_NAMES else ""
     return ", ".join(names[:MAX_NAMES]) + more

@@ -1,4 +1,4 @@
-"""What rules follow: marks, congestion notifications (CNPs), which are counted in the states of rules, or telemetry."""
+"""Signals to rules: marks, congestion notifications (CNPs), which their states count, and telemetry."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["follows_telemetry", "needs_marks", "notifications_of"]
 FEEDBACK = (("on_feedback", Feedback._fields),)
 """Function of rate rules that gets marks, with the fields of its event."""
 FIRST = 2
-"""Place in a rule's state of the first number in ``rule_state`` of the engines' records."""
+"""Index in a rule's state of the first number in ``rule_state`` of the engines' records."""
 
 
 def needs_marks(source: Source) -> bool:
-    """Return whether a rule is made for congestion marks: a window rule of that signal, or a rate rule that reads marks.
+    """Return whether a source is a window rule for congestion marks, or a rate rule that reads marks.
 
     >>> from responsefn import DCQCN, DCTCP, HPCC, Reno
     >>> [needs_marks(rule) for rule in (DCQCN(), DCTCP(), HPCC(), Reno())]
@@ -46,14 +46,15 @@ def follows_telemetry(source: Source) -> bool:
 
 
 def notifications_of(flows: Flows, rules: NDArray[Any], row: NDArray[np.integer]) -> NDArray[np.int64] | None:
-    """Return how many notifications each flow has got, shape (F,), 0 of flows that do not count them; None where none does.
+    """Return the notifications received by each flow, (F,), 0 without a counter; None if no flow counts them.
 
     Parameters
     ----------
     flows
         The flows whose rules have run.
     rules
-        Records of rules at the end of a run, with the fields ``ssthresh``, the second number of a state, and ``rule_state``.
+        Records of rules at the end of a run, with the fields ``ssthresh``, the second number of a state, and
+        ``rule_state``.
     row
         The record of each flow, shape (F,).
 
@@ -69,12 +70,12 @@ def notifications_of(flows: Flows, rules: NDArray[Any], row: NDArray[np.integer]
     >>> notifications_of(flows, rules, np.array([-1, 0])).tolist()
     [0, 3]
     """
-    place = flows.each("source", lambda source: notifications_place(type(source)))
-    counting = np.flatnonzero(place)
+    counter = flows.each("source", lambda source: notifications_place(type(source)))
+    counting = np.flatnonzero(counter)
     if not len(counting):
         return None
-    found = np.zeros(len(flows), dtype=np.int64)
-    row, place = row[counting], place[counting]
-    is_second = place < FIRST
-    found[counting] = np.where(is_second, rules["ssthresh"][row], rules["rule_state"][row, place - FIRST])
-    return found
+    counts = np.zeros(len(flows), dtype=np.int64)
+    row, counter = row[counting], counter[counting]
+    is_second = counter < FIRST
+    counts[counting] = np.where(is_second, rules["ssthresh"][row], rules["rule_state"][row, counter - FIRST])
+    return counts

@@ -19,27 +19,29 @@ __all__ = ["RCCC"]
 class RCCC(ReceiverAgent):
     """Receiver-credit congestion control of Ultra Ethernet: pulls to the flows in turn, at the rate of the last link.
 
-    A sender begins with ``unsolicited`` packets. Then each flow that has more to send gets ``credit_per_pull`` credits in
-    its turn. The receiver spaces pulls so that the packets that they ask for use ``pull_rate`` of its link. Of each flow at
-    most ``unsolicited`` packets that were granted have not arrived, so that a sender which is slow, or sends to others,
-    collects no more. A packet that a switch has cut to its header (`Trimming`) is asked for again, and needs a credit again.
+    A sender begins with ``unsolicited`` packets. Then each flow with more packets to send gets ``credit_per_pull``
+    credits in its turn. The receiver spaces pulls so that the requested packets use ``pull_rate`` of its link. A flow
+    has at most ``unsolicited`` granted packets that have not arrived, so that a sender which is slow, or sends to
+    others, collects no more. A packet that a switch has cut to its header (`Trimming`) is requested again, and needs
+    another credit.
 
-    With ``credit_per_pull=1`` and ``pull_rate=1.0`` the pulls are those of NDP and EQDS. N flows have equal shares. A queue of
-    first packets drains at 1 - ``pull_rate`` of the link's rate.
+    With ``credit_per_pull=1`` and ``pull_rate=1.0`` the pulls equal the pulls of NDP and EQDS. N flows have equal
+    shares. A queue of first packets drains at 1 - ``pull_rate`` of the link's rate.
 
-    It is for senders that are `Credited`, or for a rule that credits limit as well. Use it with selective repair, and where
-    nothing is lost but payloads: a packet that is dropped waits for the sender's timer, and its credit is lost. Left out: the
-    sender's requests (the receiver knows the size of the transfer), credits for flows without data, and lower rates
-    behind oversubscribed links.
+    It is for senders that are `Credited`, or for a rule that credits limit as well. Use it with selective repair, and
+    in networks that lose only payloads: a dropped packet waits for the sender's timer, and its credit is lost. Not
+    modelled: the sender's requests (the receiver has the size of the transfer), credits for flows without data, and
+    lower rates behind oversubscribed links.
 
     Parameters
     ----------
     unsolicited
-        Packets without credit, and the most that are granted and have not arrived: 1.5 bandwidth-delay products in the model.
+        Packets without credit, and the maximum of granted packets that have not arrived: 1.5 bandwidth-delay products
+        in the model.
     credit_per_pull
         Packets that a pull grants, a whole number from 1 to ``unsolicited``.
     pull_rate
-        Part of the link's rate that is granted, 0 < pull_rate <= 1.
+        Fraction of the link's rate that is granted, 0 < pull_rate <= 1.
 
     The text of the specification was not available; these are the rules and defaults of the consortium's simulator
     (ultraethernet/uet-htsim, htsim/sim/uec.cpp and main_uec.cpp, commit 40ccb05).
@@ -47,7 +49,7 @@ class RCCC(ReceiverAgent):
     Raises
     ------
     ValueError
-        For credits that are not whole packets, a pull of more than ``unsolicited``, and a rate outside 0 to 1.
+        For fractional credits, a pull of more than ``unsolicited``, and a rate outside 0 to 1.
 
     Examples
     --------
@@ -61,7 +63,7 @@ class RCCC(ReceiverAgent):
 
     @extends(ReceiverAgent.State)
     class State(NamedTuple):
-        """The answer; the next free time of the link, s; of a flow packets granted, in the pull to come, arrived, cut."""
+        """The answer; the next free time of the link, s; a flow's granted, pulled, arrived and cut packets."""
 
         slot: float = 0.0
         granted: float = 0.0
@@ -76,13 +78,13 @@ class RCCC(ReceiverAgent):
 
     def __post_init__(self) -> None:
         integer("unsolicited", self.unsolicited, 1, LARGEST_CREDIT, why="in packets")
-        most = int(self.unsolicited)
-        integer("credit_per_pull", self.credit_per_pull, 1, most, why="in packets, up to unsolicited")
+        window = int(self.unsolicited)
+        integer("credit_per_pull", self.credit_per_pull, 1, window, why="in packets, up to unsolicited")
         one_number("pull_rate", self.pull_rate, above=0.0, at_most=1.0)
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Acknowledge the packet, or ask for it again; plan a pull."""
+        """Acknowledge the packet, or request it again; plan a pull."""
         s = s._replace(granted=max(s.granted, q.unsolicited), arrived=s.arrived + 1.0)
         if e.trimmed > 0.0:
             return plan_pull(s._replace(nack=e.number, cut=s.cut + 1.0), q, e)
@@ -90,13 +92,13 @@ class RCCC(ReceiverAgent):
 
     @staticmethod
     def on_timer(s: Any, q: Any, e: Any) -> Any:
-        """Grant what was planned; plan the next pull."""
+        """Grant the planned credits; plan the next pull."""
         s = s._replace(credits=s.pull, granted=s.granted + s.pull, timer=math.inf)
         return plan_pull(s, q, e)
 
 
 def plan_pull(s: Any, q: Any, e: Any) -> Any:
-    """Return the state with a pull in the next free time of the link, if the flow may have one and has none ahead."""
+    """Return the state with a pull in the next free slot of the link, if the flow needs credits and has no pull."""
     needed = min(q.credit_per_pull, e.size + s.cut - s.granted)
     if s.timer < math.inf or needed < 1.0 or s.granted - s.arrived + needed > q.unsolicited:
         return s

@@ -1,4 +1,4 @@
-"""Receiver agents: what a receiver answers to the packets that come, and how many it lets a sender send."""
+"""Receiver agents: answers to arriving packets, and credits for senders."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from responsefn import RateRule
 __all__ = ["ANSWER", "Credited", "ReceivedPacket", "ReceiverAgent", "check_answer"]
 
 ANSWER = ("ack", "nack", "mark", "credits", "timer")
-"""First fields of the state of an agent: what it answers."""
+"""First fields of the state of an agent: its answer."""
 MAX_STATE, MAX_OF_FLOW = 16, 8
-"""Fields of State, and those of them that each flow may have for itself."""
+"""Maximum numbers of fields of State, and of fields stored per flow."""
 LARGEST_CREDIT = 2**24
-"""Packets that go without credit."""
+"""Upper bound of ``unsolicited``, packets."""
 LARGEST = 2.0**31 - 2.0
-"""Packets: the range of sequence numbers."""
+"""Largest number of a packet: the range of sequence numbers."""
 
 
 class ReceivedPacket(NamedTuple):
-    """What a receiver agent sees of a packet that has come, or of its flow when its timer expires.
+    """Inputs of a receiver agent for an arrived packet, or for its flow when its timer expires.
 
     Attributes
     ----------
     time
-        In s.
+        Time of the run, s.
     flow
         Index of its flow.
     number
-        Of the packet, from 0 on; -1.0 when the timer expires.
+        Number of the packet, from 0 on; -1.0 when the timer expires.
     expected
-        Number of the first packet that has not come in order, this one counted.
+        Number of the first packet that has not arrived in order, after this packet.
     marked
-        1.0 where it carries a congestion mark (ECN), else 0.0.
+        1.0 if it carries a congestion mark (ECN), otherwise 0.0.
     size
-        Packets of the transfer; inf of endless ones.
+        Packets of the transfer; inf for endless transfers.
     delivered
-        Packets delivered in order, or kept by go-back-N's receiver, up to now.
+        Packets delivered in order, or accepted by go-back-N's receiver, so far.
     sent
-        When it left its sender, s; when the timer expires, that of the last packet.
+        Time at which the packet left its sender, s; for a timer, the time of the last packet.
     packet_time
         Transmission time of a packet on the last link, s.
     trimmed
-        1.0 where a switch has cut the packet to its header, which alone has come, else 0.0: a `nack` of its number asks for it.
+        1.0 if a switch has cut the packet to its header, otherwise 0.0; a `nack` of its number requests it again.
 
     Examples
     --------
@@ -76,38 +76,38 @@ class ReceiverAgent(ABC):
 
     An agent is the receiver of a sender at the rate of a rule: ``Flow(receiver=)``. Its functions are plain Python that
     also compiles, as a window rule is. They return the state, updated with ``s._replace(...)``, whose first fields are
-    the answer, a packet of 64 bytes; there is none where all of them have their values from before the call. The packets
-    are reassembled as the sender's recovery says (`Packets`): with go-back-N those in order are kept, with selective
-    repair all. At packet level; the fluid refuses it.
+    the answer, a packet of 64 bytes; no answer is sent if all of them have their initial values. Packets are
+    reassembled according to the sender's recovery (`Packets`): go-back-N accepts packets in order, selective repair
+    accepts all. At packet level; the fluid refuses it.
 
     Parameters
     ----------
     unsolicited
-        Packets that a sender sends without credit, a whole number from 1 on; inf: it needs none. A sender that waits for
-        credits or ACKs for the retransmission timeout sends one packet without credit.
+        Packets that a sender sends without credit, a whole number from 1 on; inf: it needs no credits. A sender that
+        waits for credits or ACKs for the retransmission timeout sends one packet without credit.
 
     Attributes
     ----------
     State
-        NamedTuple of numbers, at most 16, with defaults. First comes the answer. ``ack``: packets that it acknowledges, 0.0
-        before each call; the rule of the sender sees as many. ``nack``: number of a packet that is to be sent again (with
-        go-back-N from there on), -1.0 before each call. ``mark``: 1.0 is a congestion notification, 0.0 before each call.
-        ``credits``: how many packets more the sender may send, 0.0 before each call. ``timer``: when `on_timer` is called
-        for the flow, s; inf: not; it stays until it is set to another time or expires. What comes after them is remembered,
-        by the agent for all of its flows to one node.
+        NamedTuple of numbers, at most 16, with defaults. The answer comes first. ``ack``: number of acknowledged
+        packets for the sender's rule, 0.0 before each call. ``nack``: number of a packet to be sent again (with
+        go-back-N, from this packet on), -1.0 before each call. ``mark``: 1.0 is a congestion notification, 0.0 before
+        each call. ``credits``: further packets that the sender may send, 0.0 before each call. ``timer``: time of the
+        next call of `on_timer` for the flow, s; inf: none; it stays until it is set to another time or expires. The
+        agent stores the fields after them, for all of its flows to one node.
     of_flow
-        Names of the last fields of State, at most 8, which each flow has for itself.
+        Names of the last fields of State, at most 8, which are stored per flow.
 
     Raises
     ------
     TypeError
-        Where State or ``of_flow`` is not as said above.
+        For a State or ``of_flow`` that violates these rules.
     ValueError
-        For ``unsolicited`` out of its range; in a run for an answer that cannot be.
+        For ``unsolicited`` out of its range; in a run for an invalid answer.
 
     Examples
     --------
-    A credit for each packet that comes keeps as many in flight as were sent without one:
+    A credit for each arriving packet keeps the packets in flight constant:
 
     >>> from dataclasses import dataclass
     >>> from dfcmodel import Credited, Flow, Link, Packets, ReceiverAgent, Scenario, simulate
@@ -135,28 +135,28 @@ class ReceiverAgent(ABC):
     of_flow: ClassVar[tuple[str, ...]] = ()
     unsolicited: WithUnit = math.inf
 
-    def __init_subclass__(cls, **given: Any) -> None:
+    def __init_subclass__(cls, **options: Any) -> None:
         """Check the form of the agent."""
-        super().__init_subclass__(**given)
+        super().__init_subclass__(**options)
         names = cls.State._fields
         if names[: len(ANSWER)] != ANSWER or len(names) > MAX_STATE:
             msg = f"must begin with {', '.join(ANSWER)} and have at most {MAX_STATE}"
             raise TypeError(f"State of {cls.__name__} has the fields {', '.join(names)}, {msg}")
-        own = tuple(cls.of_flow)
-        rest = names[len(ANSWER) :]
-        if len(own) > MAX_OF_FLOW or (own and rest[-len(own) :] != own):
-            msg = f"must be the last fields of State ({', '.join(rest)}), at most {MAX_OF_FLOW}"
-            raise TypeError(f"of_flow of {cls.__name__} = {own!r}: {msg}")
+        flow_fields = tuple(cls.of_flow)
+        further = names[len(ANSWER) :]
+        if len(flow_fields) > MAX_OF_FLOW or (flow_fields and further[-len(flow_fields) :] != flow_fields):
+            msg = f"must be the last fields of State ({', '.join(further)}), at most {MAX_OF_FLOW}"
+            raise TypeError(f"of_flow of {cls.__name__} = {flow_fields!r}: {msg}")
 
     def __post_init__(self) -> None:
-        given: object = unwrap_scalar(self.unsolicited)
-        if not is_endless(given):
-            integer("unsolicited", given, 1, LARGEST_CREDIT, why="in packets, or inf")
+        unsolicited: object = unwrap_scalar(self.unsolicited)
+        if not is_endless(unsolicited):
+            integer("unsolicited", unsolicited, 1, LARGEST_CREDIT, why="in packets, or inf")
 
     @staticmethod
     @abstractmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after a packet has come: ``s`` the state, ``q`` the parameters, ``e`` `ReceivedPacket`."""
+        """Return the state after a packet arrives: ``s`` the state, ``q`` the parameters, ``e`` `ReceivedPacket`."""
 
     @staticmethod
     def on_timer(s: Any, q: Any, e: Any) -> Any:
@@ -169,7 +169,7 @@ class ReceiverAgent(ABC):
 
 
 class Credited(RateRule):
-    """A sender that sends what its receiver gives credits for, at the rate of its first link.
+    """A sender that sends at the rate of its first link while it has credits of its receiver.
 
     Its flow needs a receiver, a `ReceiverAgent`.
 
@@ -186,35 +186,35 @@ class Credited(RateRule):
 
     @staticmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:
-        """Do nothing: credits alone decide."""
+        """Return the state unchanged: only credits limit the sender."""
         return s
 
-    def rate(self, *given: Any, **named: Any) -> NoReturn:  # noqa: ARG002
-        """Refuse: the receiver decides, not losses."""
+    def rate(self, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG002
+        """Raise ValueError: the receiver limits the rate, not losses."""
         raise ValueError(f"{self!r}: has no response function of a loss rate; simulate it")
 
 
-def check_answer(answer: Any, now: float, place: str, in_timer: bool) -> None:
-    """Raise ValueError for an answer of an agent that cannot be.
+def check_answer(answer: Any, now: float, context: str, in_timer: bool) -> None:
+    """Raise ValueError for an invalid answer of an agent.
 
     Parameters
     ----------
     answer
-        State that it has returned.
+        State that the agent has returned.
     now
         Time of the run, s.
-    place
-        Begin of the message: where it is.
+    context
+        Beginning of the message: the agent and its flow.
     in_timer
         Whether `on_timer` has returned it.
     """
-    for name, least, most in (
+    for name, minimum, maximum in (
         ("ack", 0.0, LARGEST), ("nack", -1.0, LARGEST), ("mark", 0.0, 1.0), ("credits", 0.0, LARGEST),
     ):  # fmt: skip
         value = getattr(answer, name)
-        if not (least <= value <= most and value == math.floor(value)):
-            msg = f"must be a whole number from {least:g} to {most:.10g}"
-            raise ValueError(f"{place}: {name} = {value:g}: {msg}")
+        if not (minimum <= value <= maximum and value == math.floor(value)):
+            msg = f"must be a whole number from {minimum:g} to {maximum:.10g}"
+            raise ValueError(f"{context}: {name} = {value:g}: {msg}")
     if not (answer.timer > now or (answer.timer == now and not in_timer)):
         msg = "must be after it" if in_timer else "must not be before it"
-        raise ValueError(f"{place}: timer = {answer.timer!r} at t = {now!r} s: {msg}")
+        raise ValueError(f"{context}: timer = {answer.timer!r} at t = {now!r} s: {msg}")

@@ -1,4 +1,4 @@
-"""Transport stacks of operating systems: what their hosts do beside the rule for the window."""
+"""Transport stacks of operating systems: options of their hosts apart from the window rule."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 __all__ = ["COUNTED", "NO_STACK", "STACKS", "Stack"]
 
 COUNTED = "counted"
-"""Delayed ACKs of which the sender counts the packets."""
+"""Delayed ACKs whose packets the sender counts."""
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Options that a flow with this stack has unless it is given others.
+    """Default options of a flow with this stack.
 
     Parameters
     ----------
     initial_window
-        Packets of the first window; None: those of the rule.
+        Packets of the first window; None: the rule's default.
     delayed_acks
         As for `dfcmodel.Flow`.
     quick_acks
         Packets at the beginning of a flow that are acknowledged at once.
     recovery
-        Name of the loss recovery at packet level; None: that of the rule.
+        Name of the loss recovery at packet level; None: the rule's default.
     segments
         Whether packets are passed to the device in segments.
 
@@ -42,12 +42,12 @@ class Stack:
 
 
 NO_STACK = Stack(None, False, 0, None, False)
-"""The options of a flow that names no stack and no others: those of the rule."""
+"""Default options of a flow without a stack: the defaults of its rule."""
 GROWTH = (6_291_456 // 2 - 65_535) // (2 * 1448)
-"""Packets that a receiver of Linux acknowledges at once because they let its window grow (net/ipv4/tcp_input.c, ``tcp_grow_window``).
+"""Packets that a Linux receiver acknowledges at once because they increase its window.
 
-Each adds two segments of data, here of 1448 bytes, to a window that begins with 65535 bytes and may become half of ``tcp_rmem``'s maximum,
-6 MiB by default."""
+Each adds two segments of data, here of 1448 bytes, to a window that begins with 65535 bytes and may become half of
+``tcp_rmem``'s maximum, 6 MiB by default (net/ipv4/tcp_input.c, ``tcp_grow_window``)."""
 STACKS = {"linux-6.12": Stack(10.0, COUNTED, GROWTH + 16, "linux-6.12", True)}
 """Linux 6.12: TCP_INIT_CWND 10 (include/net/tcp.h), TCP_MAX_QUICKACKS 16; net/ipv4/tcp_input.c counts packets and has
 RACK-TLP with its own PRR (`LinuxRecovery`)."""

@@ -1,1 +1,1 @@
-"""What stands at a link: disciplines, queue managers, switch programs, pauses, laws between its ends."""
+"""Queueing at links: disciplines, queue managers, switch programs, pauses, laws between sender and receiver."""

@@ -20,19 +20,19 @@ __all__ = ["AFD", "CAKE"]
 class AFD(SwitchProgram):
     """Approximate fair dropping (Pan, Breslau, Prabhakar and Shenker 2003): one FIFO queue, fair shares by drops.
 
-    A flow with m of the last ``memory`` arrivals loses the part 1 - fair / m of its packets where m is above the fair
-    number. Every ``interval`` that number changes by alpha (q_old - target) - beta (q - target), where q is the queue. The
-    paper's shadow buffer holds a sample of the last arrivals. Here each flow has a count instead, which decays by the part
-    1 / memory with each arrival at the port; its mean is that of the sample. Default gains and 160 updates per second are the
-    paper's, and those of public implementations of it; ``target`` and ``memory`` depend on the buffer, and their defaults
-    are ours.
+    A flow with m of the last ``memory`` arrivals loses the fraction 1 - fair / m of its packets if m exceeds the fair
+    number. Every ``interval`` this number changes by alpha (q_old - target) - beta (q - target), where q is the queue.
+    The paper's shadow buffer holds a sample of the last arrivals. Each flow has a count instead, which decays by the
+    fraction 1 / memory with each arrival at the port and has the same mean as the sample. Default gains and 160 updates
+    per second come from the paper and its public implementations. ``target`` and ``memory`` depend on the buffer; their
+    defaults are ours.
 
     Parameters
     ----------
     target
         Queue, packets, >= 0.
     interval
-        Between two updates, s.
+        Time between two updates, s.
     alpha, beta
         Gains, arrivals per packet of the queue; 0 < alpha < beta.
     memory
@@ -56,7 +56,7 @@ class AFD(SwitchProgram):
 
     @extends(SwitchProgram.State)
     class State(NamedTuple):
-        """Arrivals at the port; the fair number; the last queue and the next update (s); of a flow its count, and when."""
+        """Arrivals at the port; the fair number; last queue and next update (s); a flow's count, and its time."""
 
         arrivals: float = 0.0
         fair: float = math.inf
@@ -91,27 +91,27 @@ class AFD(SwitchProgram):
 @quantities(target="time", interval="time", quantum="size")
 @dataclass(frozen=True)
 class CAKE(HashedQueues):
-    """The core of CAKE (Høiland-Jørgensen, Täht and Morton 2018): fair queueing with priority for sparse flows, and COBALT.
+    """The core of CAKE (Høiland-Jørgensen, Täht and Morton 2018): fair queueing with sparse flows first, and COBALT.
 
-    Flows share ``queues`` queues by hash. Deficit round robin serves them; a queue that was empty goes before those that
+    Flows share ``queues`` queues by hash. Deficit round robin serves them; a queue that was empty precedes queues that
     have used up a quantum (DRR++). Each queue has the CoDel half of COBALT, which marks or drops at its head, and a
     full buffer drops from the longest queue. The link is the shaper: give it the rate that CAKE would shape to. CAKE's
     set-associative hash, its BLUE half for flows that do not react, its tins, host isolation and ACK filter are not
-    here. A queue that becomes empty is sparse again at once, where CAKE lets it end its round first. COBALT is that of Linux
-    (``cobalt_should_drop`` and ``cake_set_rate`` in net/sched/sch_cake.c, Linux 5), with the largest packet so far
-    for the MTU, and without what it does when a queue overflows or is found empty. Default ``target``, ``interval`` and
-    ``queues`` are those of Linux (``cake_init``, CAKE_QUEUES), and ``quantum`` is what ``cake_set_rate`` gives from 49.6 Mb/s on,
-    1514 * 4096 bytes/s.
+    modelled. A queue that becomes empty is sparse again at once, whereas in CAKE it ends its round first. COBALT
+    follows Linux (``cobalt_should_drop`` and ``cake_set_rate`` in net/sched/sch_cake.c, Linux 5), with the largest
+    packet so far for the MTU, and without the actions for queues that overflow or are empty. Default ``target``,
+    ``interval`` and ``queues`` come from Linux (``cake_init``, CAKE_QUEUES), and ``quantum`` equals the result of
+    ``cake_set_rate`` from 49.6 Mb/s on, 1514 * 4096 bytes/s.
 
     Parameters
     ----------
     target, interval
-        Of COBALT, s; 0 < target < interval. A link whose packets take more than two thirds of the target has a target of
-        one and a half of them, and an interval that is as much longer and at least twice the target.
+        Parameters of COBALT, s; 0 < target < interval. If a packet takes more than two thirds of the target, the target
+        is the time of 1.5 packets, and the interval is longer by the same amount and at least twice the target.
     quantum
         Bytes per turn.
     queues
-        How many there are.
+        Number of queues.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class CAKE(HashedQueues):
 
     @extends(HashedQueues.State)
     class State(NamedTuple):
-        """The largest packet (bytes); of a queue its deficit (bytes), and COBALT's dropping, count (``drops``) and drop_next (s)."""
+        """Largest packet (bytes); a queue's deficit (bytes) and COBALT's dropping, count (``drops``), drop_next (s)."""
 
         mtu: float = 0.0
         deficit: float = 0.0
@@ -142,13 +142,13 @@ class CAKE(HashedQueues):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Give a queue that was empty its quantum, and the turn of a sparse flow, rank 0."""
+        """Assign a quantum and the turn of a sparse flow, rank 0, to a queue that was empty."""
         deficit = q.quantum if e.queue_backlog == 0.0 else s.deficit
         return s._replace(mtu=max(s.mtu, e.size), deficit=deficit)
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """End a turn where the deficit is used up; else drop or mark by how long the packet has waited."""
+        """End a turn if the deficit is used up; otherwise drop or mark by the packet's waiting time."""
         if s.deficit <= 0.0:
             return s._replace(skip=1.0, rank=1.0, deficit=s.deficit + q.quantum)
         mtu_time = s.mtu / e.capacity

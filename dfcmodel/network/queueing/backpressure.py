@@ -14,14 +14,16 @@ __all__ = ["BFC"]
 @quantities(signalling="time")
 @dataclass(frozen=True)
 class BFC(Discipline):
-    """Backpressure flow control (Goyal et al. 2022): a queue per flow, each of which pauses its flow at the node before.
+    """Backpressure flow control (Goyal et al. 2022): a queue per flow, which pauses its flow at the node before.
 
-    Queues share the link by deficit round robin. One that holds more than ``threshold`` one-hop products of bandwidth and delay over the number of
-    active queues, those with packets that are not paused, asks the node before to pause its flow; as it has no more it asks to resume
-    it. The one-hop delay is the round trip of the link before, with ``signalling`` and the transmission of a packet. What is paused thus has at
-    most the threshold and what comes until the pause takes effect: two such products, if the link before is as fast, and a packet. As in the
-    paper's ideal there are as many queues as flows; hashing flows to fewer is not modelled. ACKs have queues of their own and are not
-    paused. All links that feed one with BFC have it too, or are interfaces or access links of hosts. At packet level.
+    Queues share the link by deficit round robin. A queue that exceeds ``threshold`` one-hop products of bandwidth and
+    delay divided by the number of active queues (with packets that are not paused) requests a pause of its flow from
+    the node before. At or below this limit it requests a resume. The delay of a hop is the round trip of the link
+    before, with ``signalling`` and the transmission of a packet. A paused queue therefore holds at most the threshold
+    and the packets that arrive until the pause takes effect: two such products, if the link before is as fast, and a
+    packet. As in the paper's ideal there are as many queues as flows; hashing flows to fewer queues is not modelled.
+    ACKs have separate queues and are not paused. All links that feed a link with BFC have BFC too, or are interfaces or
+    access links of hosts. At packet level.
 
     Parameters
     ----------

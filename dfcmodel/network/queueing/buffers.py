@@ -1,4 +1,4 @@
-"""Buffers counted in bytes or in cells of a switch chip, in place of packets."""
+"""Buffers counted in bytes or in cells of a switch chip instead of packets."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from hopflow.checks import one_number
 from hopflow.units import PacketUnits, WithUnit, declares, quantities, quantity
 
-__all__ = ["ByteBuffer", "buffer_of", "whole_cells"]
+__all__ = ["ByteBuffer", "buffer_of", "cell_bytes"]
 
 LARGEST = 1e15
-"""Bytes of the largest buffer: sums of whole bytes are exact in double precision."""
+"""Bytes of the largest buffer: sums of integer bytes are exact in double precision."""
 ROUNDING = 1e-12
-"""Part of a size by which the conversion of its unit may be off."""
+"""Relative error of a size by conversion of its unit."""
 
 
 @declares(size="size", cell="size")
@@ -21,22 +21,22 @@ ROUNDING = 1e-12
 class ByteBuffer:
     """The buffer of a link in bytes, or in cells: ``Link(..., buffer=ByteBuffer("150 kB"))``.
 
-    At packet level every packet and ACK takes its own bytes, rounded up to whole cells. Thresholds of the link in
-    packets (pauses, RED, marking) then count what waits in units of a data packet, so that an ACK is the part of a
-    packet that its bytes are. The fluid has as many data packets of room as fit.
+    At packet level every packet and ACK takes its size, rounded up to complete cells. Thresholds of the link in packets
+    (pauses, RED, marking) then count the queue in units of a data packet, so that an ACK counts as a fraction of a
+    packet. The fluid has room for the data packets that fit.
 
     Parameters
     ----------
     size
-        Bytes, or a string with a unit: ``"150 kB"``, ``"12 MB"`` (powers of 1000), ``"64 KiB"`` (of 1024), from 1 B to 1 PB. What is less than
-        a cell is not used.
+        Bytes, or a string with a unit: ``"150 kB"``, ``"12 MB"`` (powers of 1000), ``"64 KiB"`` (of 1024), from 1 B to
+        1 PB. A remainder of less than a cell is not used.
     cell
         Bytes of a cell, a whole number or a string with a unit; 1 counts bytes.
 
     Raises
     ------
     ValueError
-        For sizes that are not whole numbers of bytes, and less than one cell.
+        For sizes that are not whole numbers of bytes, and a size of less than one cell.
 
     Examples
     --------
@@ -52,34 +52,34 @@ class ByteBuffer:
 
     def __post_init__(self) -> None:
         for name in ("size", "cell"):
-            given = getattr(self, name)
-            found = quantity(name, given, "size") if isinstance(given, str) else given
+            value = getattr(self, name)
+            size = quantity(name, value, "size") if isinstance(value, str) else value
             hint = "in bytes, or a string such as '150 kB'"
-            found = one_number(name, found, at_least=1.0, at_most=LARGEST, hint=hint)
-            if abs(found - round(found)) > ROUNDING * found:
-                raise ValueError(f"{name} = {given!r}: must be a whole number of bytes")
-            object.__setattr__(self, name, round(found))
+            size = one_number(name, size, at_least=1.0, at_most=LARGEST, hint=hint)
+            if abs(size - round(size)) > ROUNDING * size:
+                raise ValueError(f"{name} = {value!r}: must be a whole number of bytes")
+            object.__setattr__(self, name, round(size))
         if self.room == 0:
             msg = f"must be at least a cell of {self.cell} B"
             raise ValueError(f"size = {self.size}: {msg}")
 
     @property
     def room(self) -> int:
-        """Bytes that can be used: whole cells."""
+        """Usable bytes: complete cells."""
         return int(self.size) // int(self.cell) * int(self.cell)
 
     @quantities(size="size")
     def taken(self, size: WithUnit) -> float:
-        """Return the bytes that a packet of ``size`` bytes takes: whole cells.
+        """Return the bytes of the complete cells that a packet of ``size`` bytes takes.
 
         >>> ByteBuffer(1000, cell=80).taken(81)
         160.0
         """
-        return whole_cells(size, int(self.cell))
+        return cell_bytes(size, int(self.cell))
 
     @quantities(packet_size="size")
     def packets(self, packet_size: WithUnit) -> float:
-        """Return how many packets of ``packet_size`` bytes fit, in parts of a packet.
+        """Return the number of packets of ``packet_size`` bytes that fit, with a fractional part.
 
         >>> ByteBuffer(2000).packets(1000.0)
         2.0
@@ -87,10 +87,10 @@ class ByteBuffer:
         return self.room / self.taken(packet_size)
 
 
-def whole_cells(size: float, cell: int) -> float:
+def cell_bytes(size: float, cell: int) -> float:
     """Return the bytes of the cells that a packet of ``size`` bytes takes in a buffer.
 
-    >>> whole_cells(81, 80)
+    >>> cell_bytes(81, 80)
     160.0
     """
     return float(math.ceil(size / cell) * cell)

@@ -21,21 +21,21 @@ from hopflow.units import WithUnit, quantities
 __all__ = ["ALL", "CLASSES", "CONTROL", "IN_TRANSMISSION", "PFC", "ByClass", "check_classes"]
 
 CLASSES = 8
-"""Of traffic, numbered from 0 (IEEE 802.1Q)."""
+"""Number of classes of traffic, numbered from 0 (IEEE 802.1Q)."""
 ALL = -1
-"""In place of a class of traffic: a link was paused with all that it carries."""
+"""Class of a pause that stops all traffic of a link."""
 
 CONTROL = -2
-"""The class of ACKs and congestion notifications on links with PFC: no flow has it, nothing pauses it."""
+"""Class of ACKs and congestion notifications on links with PFC; no flow has it, and it is never paused."""
 
 IN_TRANSMISSION = 2.0
-"""Packets that still come whatever the delay: one that the paused link is sending, and one on its way there."""
+"""Packets that arrive after a pause at any delay: one in transmission on the paused link, one before it."""
 
 
 class ByClass(Discipline):
-    """Base of disciplines with a FIFO queue per class of traffic, some of which are lossless by flow control between hops.
+    """Base of disciplines with a FIFO queue per class of traffic, with lossless classes by hop-by-hop flow control.
 
-    What comes over one link in one lossless class is an ingress, which has a room of its own.
+    The packets of one lossless class that arrive over one link are an ingress, with a separate room in the buffer.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class ByClass(Discipline):
     signalling
         Time to generate and act on a message, s.
     manager, managed
-        What drops or marks before the buffer is full, and the class that it sees; None: all of them.
+        Queue manager, which drops or marks before the buffer is full, and the class that it sees; None: all classes.
     counts
-        What an ingress counts: the packets for one ``"output"``, or for all outputs of the ``"switch"``.
+        Packets that an ingress counts: for one ``"output"``, or for all outputs of the ``"switch"``.
     acks
-        Where ACKs go: ``"control"``, a class that is sent first and is not under flow control, or ``"class"``.
+        Class of ACKs: ``"control"``, a class that is sent first and is not under flow control, or ``"class"``.
     storm
-        When a fault begins, s; None: never.
+        Time at which a fault begins, s; None: never.
     """
 
     pauses = "class"
@@ -66,38 +66,38 @@ class ByClass(Discipline):
 
     @abstractmethod
     def room(self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0) -> Any:
-        """Return for how many packets of a class that come over one link there is room; numbers or arrays.
+        """Return the room for a class's packets from one link, in packets; numbers or arrays.
 
         Parameters
         ----------
         rate, delay
-            Of that link, packets/s and s.
+            Rate and delay of that link, packets/s and s.
         packet_size
             Bytes per packet.
         buffer
-            That of the link by which they leave.
+            Buffer of the output link.
         """
 
     @abstractmethod
     def resumes_at(self, room: float) -> float:
-        """Return up to how many packets an ingress that is stopped may hold when it goes on; ``room`` is what it has."""
+        """Return the packets that a stopped ingress with ``room`` may hold when it resumes."""
 
     @abstractmethod
-    def shared_part(self) -> ByClass:
-        """Return it without what links of a node may have different."""
+    def common_part(self) -> ByClass:
+        """Return a copy without the parameters that may differ between the links of a node."""
 
 
-def check_classes(given: Any) -> tuple[int, ...]:
-    """Return priorities in order; ValueError for what are none."""
-    given = given.tolist() if hasattr(given, "tolist") and given.size else given
-    if not isinstance(given, (tuple, list, range, set, frozenset)) or not given:
+def check_classes(classes: Any) -> tuple[int, ...]:
+    """Return priorities in order; ValueError for invalid priorities."""
+    classes = classes.tolist() if hasattr(classes, "tolist") and classes.size else classes
+    if not isinstance(classes, (tuple, list, range, set, frozenset)) or not classes:
         msg = "must be a tuple of priorities from 0 to 7, such as (3,)"
-        raise ValueError(f"classes = {given!r}: {msg}")
-    for priority in given:
+        raise ValueError(f"classes = {classes!r}: {msg}")
+    for priority in classes:
         integer("classes", priority, 0, CLASSES - 1)
-    if len(set(given)) < len(given):
-        raise ValueError(f"classes = {given!r}: must differ from each other")
-    return tuple(sorted(int(each) for each in given))
+    if len(set(classes)) < len(classes):
+        raise ValueError(f"classes = {classes!r}: must differ from each other")
+    return tuple(sorted(map(int, classes)))
 
 
 @quantities(xoff="amount", xon="amount", headroom="amount", signalling="time", storm="time")
@@ -105,18 +105,18 @@ def check_classes(given: Any) -> tuple[int, ...]:
 class PFC(ByClass):
     """A FIFO queue per class of traffic, with priority-based flow control (IEEE 802.1Q, clause 36).
 
-    The class of a flow is its ``priority``. Classes have equal shares of the link (as deficit round robin and
-    ETS with equal weights give them), none more than it can use. What waits in a lossless class is counted by
-    the link over which it came, its ingress: above ``xoff`` packets this class is paused on that link, at
-    ``xon`` or below it goes on; other classes, and other links, do not stop. Each output link counts its own packets,
+    The class of a flow is its ``priority``. Classes have equal shares of the link (as deficit round robin and ETS with
+    equal weights give them), and a class never gets more than it can use. Packets waiting in a lossless class are
+    counted by ingress, the link over which they came: above ``xoff`` packets this class is paused on that link, at
+    ``xon`` or below it resumes; other classes, and other links, do not stop. Each output link counts its own packets,
     or, as switches do, all output links of a node together (``counts="switch"``).
 
-    Every ingress of a lossless class has ``xoff + headroom`` packets of the link's buffer to itself, and what
-    exceeds them is lost. Other classes are never paused; they share what is left of the buffer, first come
-    first served, and lose what exceeds it. Both are counted in bytes: a packet is one of the scenario's
-    ``packet_size``, and an ACK in a class is what its bytes are of that.
+    Every ingress of a lossless class has ``xoff + headroom`` packets of the link's buffer to itself, and loses packets
+    beyond them. Other classes are never paused; they share the remaining buffer, first come first served, and lose
+    packets that do not fit. Both are counted in bytes: a packet has the scenario's ``packet_size``, and an ACK in a
+    class counts as the corresponding fraction of a packet.
 
-    ACKs and congestion notifications are a control class of their own, as RoCE fabrics have it: it is sent before all
+    ACKs and congestion notifications are a separate control class, as in RoCE fabrics: it is sent before all
     others, never paused, neither marked nor dropped by the manager, and has buffer beside that of the link.
 
     Parameters
@@ -124,49 +124,49 @@ class PFC(ByClass):
     classes
         Priorities of the flows that are lossless, each from 0 to 7.
     xoff, xon
-        Pause a class of an ingress above ``xoff`` packets, let it go on at ``xon`` or below;
+        Pause a class of an ingress above ``xoff`` packets, resume it at ``xon`` or below;
         0 <= xon <= xoff.
     headroom
-        Packets of each class and ingress for which there is room above ``xoff``. None: that of `headroom` for the
-        rate and the delay of the paused link and frames of the scenario's ``packet_size``, with the response time of
-        IEEE 802.3 for its rate. A rate that the standard does not list takes the response time of the next faster one,
-        of the fastest one beyond it, and `Trajectory.summary` says so.
+        Room above ``xoff`` for each class and ingress, packets. None: the result of `headroom` for the rate and the
+        delay of the paused link and frames of the scenario's ``packet_size``, with the response time of IEEE 802.3 for
+        its rate. A rate that the standard does not list takes the response time of the next faster rate, or of the
+        fastest listed rate, and `Trajectory.summary` reports it.
     signalling
         Time to generate and act on a message, in s, in addition to the propagation delay.
     manager
-        What drops or marks before the buffer is full, by the packets of the whole link or of one class: ECN marking
-        with PFC is every RoCE fabric, ``PFC(classes=(3,), xoff=100, xon=80, manager=RampMarking(), managed=3)``.
+        Queue manager, which drops or marks before the buffer is full, by the packets of the link or of one class. RoCE
+        fabrics use ECN marking with PFC: ``PFC(classes=(3,), xoff=100, xon=80, manager=RampMarking(), managed=3)``.
     managed
-        The class whose packets the manager sees, drops and marks; None: all but the control class, together. A link
+        The class whose packets the manager sees, drops and marks; None: all except the control class, together. A link
         has one manager, for one class or for all: managers of several classes are refused. The capacity that it sees
         is that of the link. At packet level not with `CoDel`, `PIE` and `PI2`.
     counts
-        What of an ingress is counted: ``"output"``, the packets for this link, or ``"switch"``, those for all links
-        with PFC that leave the same node. These must then have equal ``classes``, ``xoff``, ``xon``, ``headroom``
-        and ``signalling``. An ingress has its packets of room once, taken from the links' buffers in
-        proportion to their sizes. In `Trajectory.pauses` the first of these links asks for the pauses.
+        Packets of an ingress that are counted: ``"output"``, the packets for this link, or ``"switch"``, the packets
+        for all links with PFC that leave the same node. These must then have equal ``classes``, ``xoff``, ``xon``,
+        ``headroom`` and ``signalling``. An ingress has its packets of room once, taken from the links' buffers in
+        proportion to their sizes. In `Trajectory.pauses` the first of these links requests the pauses.
     acks
-        Where ACKs and congestion notifications go: ``"control"``, or ``"class"``, the class of their flow, with
+        Class of ACKs and congestion notifications: ``"control"``, or ``"class"``, the class of their flow, with
         which they are counted, paused and lost. At packet level; the fluid has no ACKs in its queues.
     storm
-        Time in s from which a fault makes it ask for a pause of its lossless classes for ever, whatever waits
-        (a pause storm); None: never. The status of the run is then ``storm``, and `Trajectory.storm` names the port.
+        Time in s from which a fault requests a pause of its lossless classes for ever, whatever the queues (a pause
+        storm); None: never. The status of the run is then ``storm``, and `Trajectory.storm` names the port.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
     TypeError
         For managers of several classes.
 
     Notes
     -----
-    A link that feeds one with PFC has PFC itself, or carries flows of one class only: a queue of several
+    A link that feeds a link with PFC has PFC itself, or carries flows of one class only: a queue of several
     classes cannot stop one of them. Hosts with ``host="direct"`` are never paused.
 
     Examples
     --------
-    Class 3 is paused, so that nothing of it is lost; class 0 is not, and loses what is too much:
+    Class 3 is paused and loses no packets; class 0 is not paused and loses packets:
 
     >>> from dfcmodel import CBR, PFC, Flow, Scenario, chain, simulate
     >>> rule = PFC(classes=(3,), xoff=50, xon=25)
@@ -195,10 +195,10 @@ class PFC(ByClass):
     acks: str = "control"
 
     def __post_init__(self) -> None:
-        given_managers: Any = self.manager
-        if isinstance(given_managers, (Mapping, tuple, list)):
+        managers: Any = self.manager
+        if isinstance(managers, (Mapping, tuple, list)):
             msg = "must be one queue manager: a link has one, of the class managed= or of all classes (None)"
-            raise TypeError(f"manager = {given_managers!r}: {msg}")
+            raise TypeError(f"manager = {managers!r}: {msg}")
         check_manager(self.manager)
         if self.managed is not None:
             integer("managed", self.managed, 0, 7)
@@ -216,9 +216,10 @@ class PFC(ByClass):
         one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
 
     def room(self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0) -> Any:
-        """Return for how many packets of a class that come over one link there is room; numbers or arrays.
+        """Return the room for a class's packets from one link, in packets; numbers or arrays.
 
-        Parameters as of `ByClass.room`. In cells, ACKs in the class may take more of ``buffer`` than as many bytes of packets.
+        Parameters as for `ByClass.room`. In cells, ACKs in the class may take more of ``buffer`` than packets of equal
+        size.
 
         Examples
         --------
@@ -233,13 +234,13 @@ class PFC(ByClass):
 
     @property
     def thresholds(self) -> tuple[float, float]:
-        """Packets of an ingress above which it is paused, and at which or below it goes on."""
+        """Packets of an ingress above which it is paused, and at or below which it resumes."""
         return float(self.xoff), float(self.xon)
 
     def resumes_at(self, room: float) -> float:  # noqa: ARG002
         """Return ``xon``."""
         return self.xon
 
-    def shared_part(self) -> PFC:
-        """Return it without what links of a node may have different."""
+    def common_part(self) -> PFC:
+        """Return a copy without the parameters that may differ between the links of a node."""
         return replace(self, manager=None, managed=None, storm=None)

@@ -1,7 +1,7 @@
 """Queues for Classic and Scalable senders: PI2, and the two coupled queues of DualPI2.
 
-Scalable senders answer each mark (`DCTCP`, `Prague`); their packets carry ECT(1) (RFC 9331), and the part of
-them that is marked is proportional to the part of the others, Classic ones, of which the root is taken.
+Scalable senders answer each mark (`DCTCP`, `Prague`); their packets carry ECT(1) (RFC 9331). The
+marking probability of Scalable packets is proportional to the square root of the drop probability of Classic packets.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ class PI2(QueueManager):
     """Proportional integral controller with a square (De Schepper et al. 2016, Sect. 4).
 
     A linear controller moves p' with the delay of one FIFO queue. Classic packets are dropped with p'^2,
-    those of senders that answer each mark are marked with ``coupling`` times p'. From p' = 1 / ``coupling``
-    on the latter are dropped with p'^2 too (RFC 9332, A.2). A fluid runs it without senders that answer each
+    packets of senders that answer each mark are marked with ``coupling`` times p'. From p' = 1 / ``coupling`` on these
+    are also dropped with p'^2 (RFC 9332, A.2). A fluid runs it without senders that answer each
     mark.
 
-    The defaults are those of the authors' first sch_dualpi2.c for Linux (80 and 800 of 256 Hz, 32 ms, 20 ms): 2.5 times the
-    gains of PIE.
+    The defaults come from the authors' first sch_dualpi2.c for Linux (80 and 800 of 256 Hz, 32 ms, 20 ms): 2.5 times
+    the gains of PIE.
 
     Parameters
     ----------
     target
-        Delay to keep, s.
+        Target delay, s.
     update
         Time between two updates of p', s.
     alpha, beta
         Gains of the delay's distance from the target and of its change, 1/s.
     coupling
-        k >= 1: of the probability for Scalable packets to the root of that for Classic ones.
+        k >= 1: ratio of the probability for Scalable packets to the root of the probability for Classic packets.
     ecn
         Mark Classic packets of window-controlled flows instead of dropping them, up to 1/k^2.
 
@@ -71,7 +71,7 @@ class PI2(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Update p', and drop or mark p'^2 of what comes."""
+        """Update p', and drop or mark the fraction p'^2 of the arrivals."""
         delay = e.backlog / e.capacity if e.capacity > 0.0 else s.delay
         p, old, at = s.p, s.delay, s.next
         if e.time >= at:
@@ -88,32 +88,32 @@ class PI2(QueueManager):
 class DualPI2(Discipline):
     """Two coupled queues in one buffer: DualPI2 (RFC 9332, Appendix A).
 
-    Packets of senders that answer each mark have a queue of their own, served first, in which they are marked
-    by a ramp of their delay (`laqm`, Fig. 5) or, where that is more, with ``coupling`` times p'. All others, ACKs among them, wait
-    in the Classic queue and are dropped with p'^2. p' moves with the longer of both queues' delays, as the
-    packets at their heads have waited. From p' = 1 / ``coupling`` on both kinds are dropped with p'^2, and
-    Scalable packets that are not are marked (A.2). At packet level only.
+    Packets of senders that answer each mark have a separate queue, served first, in which they are marked by a ramp of
+    their delay (`laqm`, Fig. 5) or with ``coupling`` times p', whichever is larger. All others, including ACKs, wait in
+    the Classic queue and are dropped with p'^2. p' moves with the longer of both queues' delays, as the packets at
+    their heads have waited. From p' = 1 / ``coupling`` on both kinds are dropped with p'^2, and Scalable packets that
+    are not are marked (A.2). At packet level only.
 
-    The defaults are those of A.1: the gains, which it gives for an update of 16 ms and an RTT of at most 100 ms, target,
-    coupling and ramp. Linux's net/sched/sch_dualpi2.c has the same gains (41 and 819 of 256 Hz), and the share, which the
-    RFC leaves open; it marks at a step of 1 ms, the middle of the ramp. Packets to mark or drop are drawn at random, where
-    the RFC's example spaces them evenly (`recur`, Fig. 4).
+    The defaults come from A.1: the gains, which it specifies for an update of 16 ms and an RTT of at most 100 ms,
+    target, coupling and ramp. Linux's net/sched/sch_dualpi2.c has the same gains (41 and 819 of 256 Hz), and the share,
+    which the RFC leaves open; it marks at a step of 1 ms, the middle of the ramp. Packets to mark or drop are drawn at
+    random, where the RFC's example spaces them evenly (`recur`, Fig. 4).
 
     Parameters
     ----------
     target
-        Delay of the Classic queue to keep, s.
+        Target delay of the Classic queue, s.
     update
         Time between two updates of p', s.
     alpha, beta
         Gains of the delay's distance from the target and of its change, 1/s.
     coupling
-        k >= 1.
+        Coupling factor k >= 1.
     ramp, ramp_width
         Delay at which marking in the Scalable queue begins, and further delay up to which all are marked, s.
         A packet that leaves fewer than two behind is not marked by the ramp (Th_len of A.2, Fig. 7).
     classic_share
-        Of the link while both queues wait, 0 < share < 1; in weighted turns by bytes.
+        Share of the link while both queues wait, 0 < share < 1; in weighted turns by bytes.
     ecn
         Mark Classic packets of window-controlled flows instead of dropping them, up to 1/k^2.
 
@@ -145,7 +145,7 @@ class DualPI2(Discipline):
 
 
 def _check_controller(rule: PI2 | DualPI2) -> None:
-    """Check what both have."""
+    """Validate the parameters that both disciplines have."""
     for name, hint in (
         ("target", "in s"),
         ("update", "in s"),

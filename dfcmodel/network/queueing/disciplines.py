@@ -1,7 +1,7 @@
 """Queueing disciplines of links: scheduling, drop policy and hop-by-hop flow control.
 
-Each discipline is a small immutable object, the ``discipline`` of a `Link`. A queue manager, which drops or marks before
-the buffer is full, is the discipline of a FIFO queue, or the ``manager`` of another discipline.
+Each discipline is a small immutable object, the ``discipline`` of a `Link`. A queue manager, which drops or marks
+before the buffer is full, is the discipline of a FIFO queue, or the ``manager`` of another discipline.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ BOTH_LEVELS, PACKETS_ALONE = frozenset(("fluid", "packets")), frozenset(("packet
 
 @dataclass(frozen=True)
 class Discipline(Described):
-    """Base class of the queueing disciplines; ``str`` leaves out the parameters that have their defaults.
+    """Base class of the queueing disciplines; ``str`` omits parameters with default values.
 
-    What a discipline needs of the engines and of the links around it is said by its class, so that nothing else has to ask
-    for its type.
+    The class attributes declare the requirements on engines and neighbouring links, so that other code need not test
+    the type.
 
     Attributes
     ----------
     levels
-        Levels that run the discipline, ``"fluid"`` and ``"packets"``. A subclass is another discipline, which has ``levels``
-        of its own, or those of ``subclasses_run_at``.
+        Levels that run the discipline, ``"fluid"`` and ``"packets"``. A subclass is another discipline, which defines
+        its ``levels`` or inherits ``subclasses_run_at``.
     subclasses_run_at
         Levels that run every subclass.
     diffuses
-        Whether it tells the links that feed it at which rate each of its queues may be filled.
+        Whether it reports to the links that feed it at which rate each of its queues may be filled.
     pauses
-        What it stops of the links that feed it while its queues are long: ``"link"``, a ``"class"`` of traffic, or a
-        ``"flow"``; empty: nothing.
+        Unit that it pauses on the links that feed it while its queues are long: ``"link"``, a ``"class"`` of traffic,
+        or a ``"flow"``; empty: none.
     queue_per
-        What has a queue of its own: ``"link"``, ``"class"``, ``"flow"``, or ``"input"``, the link by which packets come.
+        Unit with a separate queue: ``"link"``, ``"class"``, ``"flow"``, or ``"input"``, the link by which packets come.
     ranked
         Whether flows are served in the order of their priorities.
 
@@ -82,47 +82,46 @@ class Discipline(Described):
 
     @property
     def pauses_links(self) -> bool:
-        """Whether it pauses the links that feed it, as a whole or one class of traffic."""
+        """Whether it pauses the links that feed it, completely or for one class of traffic."""
         return self.pauses in ("link", "class")
 
     @property
     def thresholds(self) -> tuple[float, float]:
-        """Packets above which what feeds it is paused, and at which or below it goes on; (0, 0) where they are not parameters."""
+        """Packets above which its feeders are paused, and at or below which they resume; (0, 0) without parameters."""
         return 0.0, 0.0
 
     def __str__(self) -> str:
         shown = [
-            f"{each.name}={getattr(self, each.name)!r}"
-            for each in dataclasses.fields(self)
-            if each.init and getattr(self, each.name) != _default(each)
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in dataclasses.fields(self)
+            if field.init and getattr(self, field.name) != _default(field)
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
-    """Return the default of a field; MISSING, which equals no value, where it has none."""
+    """Return the default of a field, or MISSING, which equals no value."""
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     return field.default
 
 
 class Arrivals(NamedTuple):
-    """What a manager sees of a step: at packet level of each arriving packet, since the one before.
+    """Inputs of a queue manager for a step; at packet level a step ends with each arriving packet.
 
     Attributes
     ----------
     time, step
-        In s.
+        Time and length of the step, s.
     backlog
         Packets that waited before the step.
     arrivals
-        Packets that come in it.
+        Packets that arrive in the step.
     capacity
-        Of the link, packets/s; less while it is paused.
+        Rate of the link, packets/s; less while it is paused.
     delay
-        For how long the packet at the head of the queue has waited, s. Where flows or classes have queues of
-        their own, at that of the queue where it is shortest: `CoDel` begins again with each packet that leaves
-        after less than its target.
+        Waiting time of the packet at the head of the queue, s. With a queue per flow or class, the minimum over the
+        queues: `CoDel` begins again with each packet that leaves after less than its target.
     random
         A number drawn evenly from 0 to 1.
     """
@@ -137,9 +136,9 @@ class Arrivals(NamedTuple):
 
 
 def numeric_fields(rule: Any) -> dict[str, float]:
-    """Return the parameters of a dataclass that its compiled functions can use; one without meaning where it has none."""
-    found = {each.name: getattr(rule, each.name) for each in fields(rule)}
-    return {k: float(v) for k, v in found.items() if isinstance(v, (int, float))} or {"none": 0.0}
+    """Return the numeric fields of a dataclass for its compiled functions; a dummy entry if there are none."""
+    values = {field.name: getattr(rule, field.name) for field in fields(rule)}
+    return {k: float(v) for k, v in values.items() if isinstance(v, (int, float))} or {"none": 0.0}
 
 
 @dataclass(frozen=True)
@@ -153,16 +152,15 @@ class QueueManager(Discipline):
     Attributes
     ----------
     State
-        NamedTuple of what it remembers; ``drop`` and ``mark`` come first: how many of the packets
-        that come in the step are dropped, and marked (dropped where the sender does not react to
-        marks). Parts of packets add up from step to step; whole ones are taken from flows drawn in
-        proportion to the arrivals, and from the next arrivals where a step has less than a packet. Just
-        as much as came takes all of it.
+        NamedTuple of the state of the manager; ``drop`` and ``mark`` come first: the numbers of packets of the step
+        that are dropped, and marked (dropped if the sender does not react to marks). Fractions of packets accumulate
+        from step to step. Complete packets are taken from flows drawn in proportion to the arrivals, and from the next
+        arrivals if a step has less than a packet. A number equal to the arrivals takes all of them.
     at
-        ``"arrival"``: it decides on what comes. ``"departure"``: on what leaves, of which it sees what waits behind
-        that, and it marks alone; `StepMarking` and `RampMarking` have it as a parameter.
+        ``"arrival"``: it acts on arriving packets. ``"departure"``: it acts on departing packets, sees the packets that
+        wait behind, and only marks; `StepMarking` and `RampMarking` have it as a parameter.
     fractional
-        Whether its marks, of what leaves, are not made to whole packets: every flow gets its part of them.
+        Whether marks of departing packets are not rounded to complete packets: every flow gets its share of them.
 
     Examples
     --------
@@ -183,7 +181,7 @@ class QueueManager(Discipline):
     fractional = False
 
     class State(NamedTuple):
-        """What is dropped and marked of a step's arrivals, packets."""
+        """Dropped and marked packets of a step's arrivals."""
 
         drop: float = 0.0
         mark: float = 0.0
@@ -194,7 +192,7 @@ class QueueManager(Discipline):
         """Return the state after a step: ``s`` the state, ``q`` the parameters, ``e`` `Arrivals`."""
 
     def expected(self) -> QueueManager | None:
-        """Return the manager that marks the mean of what this one marks, for ``Fluid(marks="expected")``; None: not stated."""
+        """Return a manager that marks the mean of these marks, for ``Fluid(marks="expected")``; None if undefined."""
         return None
 
     def numbers(self, packet_size: float) -> dict[str, float]:  # noqa: ARG002
@@ -203,19 +201,19 @@ class QueueManager(Discipline):
 
 
 def manager_of(discipline: Discipline) -> QueueManager | None:
-    """Return the queue manager of a link with a discipline: itself, or that which it has; None: none."""
+    """Return the queue manager of a discipline: the discipline itself or its ``manager``; None without one."""
     if isinstance(discipline, QueueManager):
         return discipline
     return getattr(discipline, "manager", None)
 
 
 def dfc_of(discipline: Discipline) -> DFC | None:
-    """Return a discipline that is diffusion-type flow control, with its parameters; None for others."""
+    """Return the discipline if it is `DFC`, otherwise None."""
     return discipline if isinstance(discipline, DFC) else None
 
 
 def check_manager(manager: object) -> None:
-    """Raise ValueError for what is no queue manager and not None."""
+    """Raise ValueError unless ``manager`` is a queue manager or None."""
     if manager is not None and not isinstance(manager, QueueManager):
         msg = "must be a queue manager, such as RED() or RampMarking(), or None"
         raise ValueError(f"manager = {manager!r}: {msg}")
@@ -226,7 +224,7 @@ class FIFO(Discipline):
     """One first-come-first-served queue for all flows, with tail drop.
 
     While the queue is full, flows lose packets in proportion to their arrival rates, as if every
-    packet arrived at its own instant.
+    packet arrived at a separate instant.
 
     Examples
     --------
@@ -242,8 +240,8 @@ class FIFO(Discipline):
 class DFC(Discipline):
     r"""Diffusion-type flow control (takano2006, eqs. 1-5, 9-13).
 
-    Each flow has its own queue of n packets, served at J = max(0, min(L, alpha r - D/d (n' - n))).
-    Here r and n' are the rate and the queue length that the next node reported one link delay ago,
+    Each flow has a separate queue of n packets, served at J = max(0, min(L, alpha r - D/d (n' - n))).
+    In it r and n' are the rate and the queue length that the next node reported one link delay ago,
     and L is the flow's share of the link by eq. (13): active flows share it in proportion to their
     unconstrained rates. Nodes report their nominal rate, not the rate they achieved. A receiver, or
     a next link without DFC, reports (link rate, 0).
@@ -295,8 +293,8 @@ class DFC(Discipline):
     def stability_limit(self) -> float:
         """Largest ``diffusion`` with which an endless chain is stable at this intensity, by von Neumann's criterion.
 
-        There the roots of the cubic of the closed loop (r fed back by eq. 5) in `dfcmodel.theory.stability` reach the
-        unit circle. A chain from a host to its bottleneck has another limit, which depends on its length:
+        At this limit the roots of the cubic of the closed loop (r fed back by eq. 5) in `dfcmodel.theory.stability`
+        reach the unit circle. A chain from a host to its bottleneck has another limit, which depends on its length:
         ``dfcmodel.theory.stability_limit(scenario, kind="finite")``.
         """
         alpha = self.intensity
@@ -309,7 +307,7 @@ class DFC(Discipline):
 
     @property
     def queue_per(self) -> str:  # type: ignore[override]
-        """What has a queue of its own."""
+        """Unit with a separate queue, ``per``."""
         return self.per
 
 
@@ -319,19 +317,19 @@ class Pause(Discipline):
     """A FIFO queue that pauses the links that feed it: IEEE 802.3x with two thresholds.
 
     While the queue is above ``high`` packets, all links and access links over which its flows come are
-    paused, with all that they carry; the pause takes effect upstream after the delay of the paused link
+    paused, for all traffic; the pause takes effect upstream after the delay of the paused link
     plus ``signalling``. In a fluid both happen at an instant within a step.
 
-    IEEE 802.3 (Annex 31B) says how a pause is asked for and obeyed, and leaves open when a switch asks. Here the queue
-    of an output does, as in the models of the papers, and pauses all inputs, also those that send it little. Switches
-    mostly count what waits of each input, for all outputs, and pause that one: ``PFC((0,), xoff, xon,
-    counts="switch")`` on all links of a node, with all flows in class 0, is 802.3x in this way.
+    IEEE 802.3 (Annex 31B) defines how a pause is requested and obeyed, but not when a switch requests it. In this model
+    the queue of an output requests it, as in the models of the papers, and pauses all inputs, even inputs that send it
+    little. Most switches count the waiting packets of each input, for all outputs, and pause this input:
+    ``PFC((0,), xoff, xon, counts="switch")`` on all links of a node, with all flows in class 0, is 802.3x in this way.
 
     Parameters
     ----------
     high, low
         Pause above ``high`` packets, resume at ``low`` or below; 0 <= low <= high. ``high`` must be
-        below the buffer of the link, or the sum of its flows' buffers where each has its own. The
+        below the buffer of the link, or the sum of its flows' buffers if these are separate. The
         defaults are a half and a quarter of takano2006's 1800 packets.
     quanta
         None: ON and OFF messages. Otherwise each message pauses for this many quanta of 512 bit
@@ -341,10 +339,10 @@ class Pause(Discipline):
     paused_rate
         Rate of a paused link, packets/s.
     manager
-        What drops or marks before the buffer is full, on the same queue: RoCE networks mark below the
+        Queue manager, which drops or marks on the same queue before the buffer is full: RoCE networks mark below the
         thresholds of the pauses, ``Pause(high=400, low=300, manager=RampMarking())``.
     storm
-        Time in s from which a fault makes it ask for a pause for ever, whatever its queue (a pause storm);
+        Time in s from which a fault requests a pause for ever, whatever its queue (a pause storm);
         None: never. The status of the run is then ``storm``, and `Trajectory.storm` names the port.
 
     Examples
@@ -381,7 +379,7 @@ class Pause(Discipline):
 
     @property
     def thresholds(self) -> tuple[float, float]:
-        """Packets above which what feeds it is paused, and at which or below it goes on."""
+        """Packets above which its feeders are paused, and at or below which they resume."""
         return float(self.high), float(self.low)
 
 
@@ -389,13 +387,13 @@ class Pause(Discipline):
 class Fair(Discipline):
     """Fair queueing: a queue per flow and max-min fair shares of the link (as SFQ and DRR approximate).
 
-    A full buffer drops from the head of the longest queue, whosever packet comes.
+    A full buffer drops from the head of the longest queue, whichever packet arrives.
 
     Parameters
     ----------
     manager
-        What drops or marks before the buffer is full: one for the whole buffer, as most switches have it, not one
-        per queue.
+        Queue manager, which drops or marks before the buffer is full: a single one for the total buffer, as in most
+        switches, not per queue.
 
     Examples
     --------
@@ -420,14 +418,14 @@ class Fair(Discipline):
 class Priority(Discipline):
     """Strict priority: a queue per flow, served by the flows' ``priority``, the lowest number first.
 
-    A full buffer drops from the lowest priority (the highest number) first, from the head of the longest queue
-    there, whosever packet comes: what waits makes room for what is served before it. Flows of equal priority have
-    equal shares.
+    A full buffer drops from the lowest priority (the highest number) first, from the head of its longest queue,
+    whichever packet arrives: packets of low priority make room for packets of high priority. Flows of equal priority
+    have equal shares.
 
     Parameters
     ----------
     manager
-        As of `Fair`.
+        As for `Fair`.
 
     Examples
     --------

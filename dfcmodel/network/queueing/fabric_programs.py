@@ -17,8 +17,8 @@ __all__ = ["INT", "Trimming"]
 class INT(SwitchProgram):
     """A FIFO queue that writes in-band telemetry into the packets that leave, for rules such as `responsefn.HPCC`.
 
-    These are the numbers of Li et al. (2019, Sect. 3.1) for a link: the bytes that it has sent, of all packets, the bytes that
-    wait, and its capacity in bytes/s. When each packet left the engine records for all telemetry.
+    The fields follow Li et al. (2019, Sect. 3.1): the bytes of all packets that the link has sent, the bytes that wait,
+    and its capacity in bytes/s. The engine records departure times for all telemetry.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class INT(SwitchProgram):
 
     @extends(SwitchProgram.State)
     class State(NamedTuple):
-        """Bytes that have left, and of a packet: how many had as it left, those that waited, and bytes/s of the link."""
+        """Total bytes sent; telemetry of a packet: bytes sent before it, bytes waiting, and the link's bytes/s."""
 
         total: float = 0.0
         sent: float = 0.0
@@ -51,12 +51,12 @@ class INT(SwitchProgram):
 @quantities(limit="amount", headers="amount")
 @dataclass(frozen=True)
 class Trimming(SwitchProgram):
-    """The switch of NDP (Handley et al. 2017, Sect. 3.1): short queues of data, and headers in place of drops.
+    """The switch of NDP (Handley et al. 2017, Sect. 3.1): short queues of data, and headers instead of drops.
 
-    Headers and ACKs have a queue of their own, which sends ``headers`` of them for each packet of data where both wait.
-    A packet that finds ``limit`` packets of data is cut to its header, or in half of the cases the first one that waits
-    is, so that no flow loses by its phase. NDP cuts the last one that waits in these cases, and returns headers that find
-    no room to their senders; here they are dropped.
+    Headers and ACKs have a separate queue, which sends ``headers`` of them for each packet of data while both queues
+    wait. A packet that arrives at ``limit`` waiting packets of data is cut to its header. In half of the cases the
+    first waiting packet is cut instead, so that no flow loses by its phase. In these cases NDP cuts the last waiting
+    packet. NDP returns headers without room to their senders; this model drops them.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Trimming(SwitchProgram):
 
     @extends(SwitchProgram.State)
     class State(NamedTuple):
-        """Packets of data that wait at the port, and that are to be cut; what a queue has sent in its turn."""
+        """Data packets that wait at the port, and data packets to be cut; packets that a queue has sent in its turn."""
 
         trim: float = 0.0
         skip: float = 0.0
@@ -97,13 +97,13 @@ class Trimming(SwitchProgram):
 
     @staticmethod
     def queue_of(s: Any, q: Any, e: Any) -> Any:
-        """Return queue 0 for what is short, or is to be cut, and 1 for data."""
+        """Return queue 0 for short packets and packets to be cut, and 1 for data."""
         cut = s.data >= q.limit and e.random < 0.5
         return 0.0 if e.is_ack + e.trimmed > 0.0 or cut else 1.0
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Cut data that has no room, or owe a cut."""
+        """Cut data without room, or count a cut for later."""
         if e.queue == 1.0:
             owed = s.owed + 1.0 if e.queue_backlog >= q.limit else s.owed
             return s._replace(data=e.queue_backlog + 1.0, owed=owed)
@@ -111,7 +111,7 @@ class Trimming(SwitchProgram):
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """Take turns; count what waits."""
+        """Alternate between the queues; count the waiting packets."""
         if s.sent >= (1.0 if e.queue == 1.0 else q.headers):
             return s._replace(skip=1.0, sent=0.0)
         if e.queue == 0.0:

@@ -1,4 +1,4 @@
-"""Laws of flow control between the two ends of a link: credits, and laws of users."""
+"""Laws of flow control between sender and receiver of a link: credits, and laws of users."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 __all__ = ["MAX_END_STATE", "Credits", "LinkEvent", "LinkLaw"]
 
 MAX_END_STATE = 8
-"""Numbers that each end of a link may remember."""
+"""Maximum number of state variables at each end of a link."""
 
 
 class LinkEvent(NamedTuple):
-    """What a law of flow control sees of a packet or a message.
+    """Inputs of a law of flow control for a packet or a message.
 
     Attributes
     ----------
     time
-        In s.
+        Time of the run, s.
     size
-        Of the packet, in packets of the scenario's ``packet_size``; 0.0 of a message.
+        Size of the packet, in packets of the scenario's ``packet_size``; 0.0 for a message.
     held
-        Packets of the class that came over the link and are in the buffer behind it, of `LinkLaw.on_arrival` with the one
-        that comes, of `LinkLaw.on_departure` without the one that has left; 0.0 at the sender.
+        Packets of the class from this link in the buffer behind it, for `LinkLaw.on_arrival` with the arriving packet,
+        for `LinkLaw.on_departure` without the departed packet; 0.0 at the sender.
     message
         The number that `LinkLaw.on_message` receives; 0.0 elsewhere.
     room
-        For how many packets of the class and the link there is room.
+        Room for packets of the class from the link, packets.
     rate, delay
-        Of the link, packets/s and s; the delay is that of a message: propagation and ``signalling``.
+        Rate of the link, packets/s, and delay of a message, s: propagation and ``signalling``.
 
     Examples
     --------
@@ -68,45 +68,46 @@ class LinkEvent(NamedTuple):
 @quantities(signalling="time")
 @dataclass(frozen=True)
 class LinkLaw(ByClass):
-    """Base of laws of flow control between the two ends of a link: subclass it, name the parameters, write the functions.
+    """Base of laws of flow control on a link: subclass it, name the parameters, write the functions.
 
-    A switch with a law has a FIFO queue per class of traffic, as with `PFC`: classes have equal shares of a link, and ACKs
-    are a control class, which is sent first. What comes over one link in one class of ``classes`` has a room of its
-    own in the switch, whichever link it leaves by, from its arrival until its last bit has left. What
-    exceeds the room is lost: a law is to prevent that. The law has two ends with a state each: the sender is the port of the
-    link, at a switch or a host, and the receiver is the switch behind it. Messages go from the receiver to the
-    sender, and arrive after the propagation delay of the link plus ``signalling``. Hosts receive what comes.
+    A switch with a law has a FIFO queue per class of traffic, as with `PFC`: classes have equal shares of a link, and
+    ACKs are a control class, which is sent first. The packets of one class of ``classes`` that arrive over one link
+    have a separate room in the switch, for any output link, from arrival until the last bit has left. Packets beyond
+    the room are lost, which a law should prevent. The law has a sender and a receiver with a state each: the sender is
+    the port of the link, at a switch or a host, and the receiver is the switch behind it. Messages go from the receiver
+    to the sender, and arrive after the propagation delay of the link plus ``signalling``. Hosts receive all packets.
 
-    The functions are plain Python that also compiles, as those of a window rule. They return the state of their end, updated
-    with ``s._replace(...)``. At packet level; the fluid refuses it. Flows have ``host="nic"``, the default.
+    The functions are plain Python that also compiles, as the functions of a window rule. They return the state of their
+    end, updated with ``s._replace(...)``. At packet level; the fluid refuses it. Flows have ``host="nic"``, the
+    default.
 
     Parameters
     ----------
     classes
-        Priorities of the flows under the law, each from 0 to 7. Others share what is left of the buffer, and may be
+        Priorities of the flows under the law, each from 0 to 7. Others share the remaining buffer and may be
         lost.
     signalling
         Time to generate and act on a message, in s, in addition to the propagation delay.
     manager
-        What drops or marks before the buffer is full, by the packets of the whole link, as of `PFC`; not `CoDel`, which
-        drops what has waited.
+        Queue manager, which drops or marks before the buffer is full, by all packets of the link, as for `PFC`; not
+        `CoDel`, which drops packets that have waited.
 
     Attributes
     ----------
     Sender
-        NamedTuple of what the sending end remembers, at most 8 numbers.
+        NamedTuple of the state of the sending end, at most 8 numbers.
     Receiver
-        NamedTuple of what the receiving end remembers, at most 8 numbers. ``send`` and ``message`` come first, and are 0.0 at
-        each call: ``send`` = 1.0 sends the number ``message`` to the sender.
+        NamedTuple of the state of the receiving end, at most 8 numbers. ``send`` and ``message`` come first, and are
+        0.0 at each call: ``send`` = 1.0 sends the number ``message`` to the sender.
 
     Raises
     ------
     TypeError
-        Where Sender or Receiver is not as said above.
+        For a Sender or Receiver that violates these rules.
 
     Examples
     --------
-    Stop and go by what the receiver holds, as `PFC` does:
+    Stop and go by the packets that the receiver holds, as in `PFC`:
 
     >>> from dataclasses import dataclass
     >>> from typing import NamedTuple
@@ -154,19 +155,19 @@ class LinkLaw(ByClass):
     storm = None
 
     class Sender(NamedTuple):
-        """What the sending end remembers."""
+        """State of the sending end."""
 
         unused: float = 0.0
 
     class Receiver(NamedTuple):
-        """What the receiving end sends and remembers."""
+        """Messages and state of the receiving end."""
 
         send: float = 0.0
         message: float = 0.0
 
-    def __init_subclass__(cls, **given: Any) -> None:
+    def __init_subclass__(cls, **options: Any) -> None:
         """Check the form of the law."""
-        super().__init_subclass__(**given)
+        super().__init_subclass__(**options)
         name = cls.__name__
         for kind, first in (("Sender", ()), ("Receiver", ("send", "message"))):
             names = getattr(cls, kind)._fields
@@ -183,9 +184,10 @@ class LinkLaw(ByClass):
     @staticmethod
     @abstractmethod
     def may_send(s: Any, q: Any, e: Any) -> Any:
-        """Return whether the first packet of the class may be sent: ``s`` the Sender, ``q`` the parameters, ``e`` `LinkEvent`.
+        """Return whether the first packet of the class may be sent.
 
-        It is evaluated when a packet becomes the first one, and after each message. It must not depend on the time.
+        ``s`` is the Sender, ``q`` the parameters, ``e`` `LinkEvent`. It is evaluated when a packet becomes the first of
+        its queue, and after each message. It must not depend on the time.
         """
 
     @staticmethod
@@ -200,7 +202,7 @@ class LinkLaw(ByClass):
 
     @staticmethod
     def on_arrival(s: Any, q: Any, e: Any) -> Any:
-        """Return the Receiver as a packet comes; one that is dropped as it comes leaves at once."""
+        """Return the Receiver as a packet arrives; a packet that is dropped on arrival leaves at once."""
         return s
 
     @staticmethod
@@ -213,37 +215,37 @@ class LinkLaw(ByClass):
         return numeric_fields(self)
 
     def resumes_at(self, room: float) -> float:  # noqa: ARG002
-        """Return up to how many packets the receiver may hold when a blocked sender goes on; 0: of a law that is not known."""
+        """Return the packets that the receiver may hold when a blocked sender resumes; 0 for an unknown law."""
         return 0.0
 
-    def shared_part(self) -> Self:
-        """Return it without what links of a node may have different."""
+    def common_part(self) -> Self:
+        """Return a copy without the parameters that may differ between the links of a node."""
         return replace(self, manager=None)
 
 
 @quantities(buffer="amount", update="amount", signalling="time")
 @dataclass(frozen=True)
 class Credits(LinkLaw):
-    """Flow control by credits, as InfiniBand and CBFC of Ultra Ethernet have it: a sender sends what the receiver has room for.
+    """Flow control by credits, as in InfiniBand and CBFC of Ultra Ethernet: a sender never exceeds the receiver's room.
 
-    Each class of each link has ``buffer`` packets of the switch behind it. A packet takes as much of it as it is long when its
-    transmission begins, and it is free again when the last bit has left the switch and the message that says so has
-    arrived. Nothing can be lost, whatever the buffer. The buffer decides the rate: with a round trip of
+    Each class of each link has ``buffer`` packets of the switch behind it. A packet takes its length of the buffer when
+    its transmission begins, which is free again when the last bit has left the switch and the message that reports it
+    has arrived. No packet can be lost, whatever the buffer. The buffer decides the rate: with a round trip of
     2 propagation delays, the signalling and a transmission on either link, at most ``buffer`` packets are sent in one.
 
     `dfcmodel.lossless.credits` computes the buffer of a real link, with its frames, cells and interfaces. Hosts receive
-    what comes, and need no credits to be sent to.
+    all packets without credits.
 
     Parameters
     ----------
     classes, signalling, manager
-        As of `LinkLaw`.
+        As for `LinkLaw`.
     buffer
-        Packets of each class and link. None: as many as a link at line rate needs so that it never waits, if the next
-        link is not slower: 2 packets and what is sent in 2 propagation delays and the signalling, rounded up.
+        Packets of each class and link. None: the minimum with which a link at line rate never waits, if the next link
+        is not slower: 2 packets and the packets sent in 2 propagation delays and the signalling, rounded up.
     update
-        Packets that become free before a message returns them, 1 or more; at most ``buffer`` - 1, so that a packet always
-        has enough.
+        Packets that become free before a message returns them, 1 or more; at most ``buffer`` - 1, so that a packet
+        always has enough.
 
     Raises
     ------
@@ -252,7 +254,7 @@ class Credits(LinkLaw):
 
     Examples
     --------
-    A round trip of 2 * 40 us and 2 * 10 us: 5 packets are half of what the link can carry in it.
+    A round trip of 2 * 40 us and 2 * 10 us: 5 packets are half of the packets that the link can carry in it.
 
     >>> from dfcmodel import CBR, Credits, Flow, Packets, Scenario, chain, simulate
     >>> links = chain(3, rate=1e5, delay=4e-5, buffer=100, discipline=Credits(buffer=5))
@@ -293,7 +295,7 @@ class Credits(LinkLaw):
         packet_size: float = 1500.0,  # noqa: ARG002
         buffer: float | ByteBuffer = 0.0,  # noqa: ARG002
     ) -> Any:
-        """Return the packets of a class that come over one link for which there is room; numbers or arrays.
+        """Return the room for a class's packets from one link, in packets; numbers or arrays.
 
         Examples
         --------

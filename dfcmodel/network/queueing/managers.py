@@ -24,18 +24,18 @@ class RED(QueueManager):
     low, high
         Thresholds of the average queue in packets, 0 < low < high.
     weight
-        Of one arrival in the average queue, 0 < weight <= 1.
+        Weight of an arrival in the average queue, 0 < weight <= 1.
     max_p
         Probability to drop at ``high``, 0 < max_p <= 1.
     gentle
-        Between ``high`` and twice that the probability rises from max_p to 1; else it is 1 there.
+        Between ``high`` and twice that the probability rises from max_p to 1; otherwise it is 1 above ``high``.
     mean_packet
-        None counts packets; a size in bytes counts bytes in units of it, so that the probability
-        is multiplied by packet size over ``mean_packet`` (ns-2's default is 500). Thresholds in bytes are in these units too.
+        None counts packets; a size in bytes counts bytes in units of it, so that the probability is multiplied by
+        packet size over ``mean_packet`` (ns-2's default is 500). Thresholds in bytes are in these units too.
     ecn
-        Mark packets of window-controlled flows instead of dropping them, up to ``high``. Above it packets are dropped, as in
-        ns-2 and ns-3. Linux's ``red`` marks there too unless it has ``harddrop``, which is not available: `StepMarking` is
-        nearest, which marks all packets above a threshold of the queue.
+        Mark packets of window-controlled flows instead of dropping them, up to ``high``. Above it packets are dropped,
+        as in ns-2 and ns-3. Linux's ``red`` marks above it too unless it has ``harddrop``, which is not available:
+        `StepMarking` is nearest, which marks all packets above a threshold of the queue.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class RED(QueueManager):
     ecn: bool = False
 
     class State(NamedTuple):
-        """Dropped, marked; the average queue; packets times p up to the next one, 0: not drawn yet."""
+        """Dropped, marked; the average queue; packets times p up to the next drop, 0 before a draw."""
 
         drop: float = 0.0
         mark: float = 0.0
@@ -65,9 +65,9 @@ class RED(QueueManager):
         if self.mean_packet is not None:
             unit = one_number("mean_packet", self.mean_packet, above=0.0, hint="in bytes")
             for name in ("low", "high"):
-                given = getattr(self, name)
-                if isinstance(given, PacketUnits):  # no longer a number of packets
-                    object.__setattr__(self, name, float(given.in_packets_of(unit)))
+                threshold = getattr(self, name)
+                if isinstance(threshold, PacketUnits):  # no longer a number of packets
+                    object.__setattr__(self, name, float(threshold.in_packets_of(unit)))
         one_number("low", self.low, above=0.0)
         one_number("high", self.high, above=self.low, hint="low < high")
         one_number("weight", self.weight, above=0.0, at_most=1.0)
@@ -76,10 +76,10 @@ class RED(QueueManager):
         flag("ecn", self.ecn)
 
     def numbers(self, packet_size: float) -> dict[str, float]:
-        """Return the parameters; ``unit`` is what a packet counts in the unit of the thresholds."""
+        """Return the parameters; ``unit`` is the size of a packet in the unit of the thresholds."""
         unit = 1.0 if self.mean_packet is None else packet_size / self.mean_packet
-        own = {k: v for k, v in super().numbers(packet_size).items() if k != "mean_packet"}
-        return {**own, "unit": unit}
+        numbers = {k: v for k, v in super().numbers(packet_size).items() if k != "mean_packet"}
+        return {**numbers, "unit": unit}
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
@@ -115,16 +115,16 @@ class RED(QueueManager):
 @quantities(target="time", interval="time")
 @dataclass(frozen=True)
 class CoDel(QueueManager):
-    """Controlled delay (RFC 8289): drop ever faster while packets have waited too long.
+    """Controlled delay (RFC 8289): drop at an increasing rate while packets wait too long.
 
-    At packet level it drops at the head of the queue, as the RFC has it. A fluid drops what comes.
+    At packet level it drops at the head of the queue, as in the RFC. A fluid drops arrivals.
 
     Parameters
     ----------
     target
         Acceptable delay in s.
     interval
-        For how long a longer delay is put up with, s.
+        Time for which a longer delay is tolerated, s.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class CoDel(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Drop a packet interval / sqrt(count) after the last one (RFC 8289, 5.4 and 5.5)."""
+        """Drop a packet interval / sqrt(count) after the last drop (RFC 8289, 5.4 and 5.5)."""
         long = e.delay >= q.target and e.backlog > 1.0
         deadline = 0.0
         if long:
@@ -191,14 +191,14 @@ class PIE(QueueManager):
     Parameters
     ----------
     target
-        Delay to keep, s.
+        Target delay, s.
     update
         Time between two updates of the probability, s.
     alpha, beta
         Gains of the delay's distance from the target and of its change, 1/s.
     burst
-        For how long nothing is dropped when a queue builds up after the probability and the delay
-        were small, s (4.4, MAX_BURST); 0: no allowance.
+        Time without drops when a queue builds up after small probabilities and delays, s (4.4, MAX_BURST); 0: no
+        allowance.
 
     Examples
     --------
@@ -218,7 +218,7 @@ class PIE(QueueManager):
     class State(NamedTuple):
         """Dropped, marked; probability; time of its next update, s; delay at the last one, s.
 
-        spent: how much of the burst allowance is used, s.
+        spent: used part of the burst allowance, s.
         """
 
         spent: float = 0.0
@@ -230,7 +230,7 @@ class PIE(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Update the probability (RFC 8033, 4.2), and drop that part of what comes (4.1)."""
+        """Update the probability (RFC 8033, 4.2), and drop that fraction of the arrivals (4.1)."""
         delay = e.backlog / e.capacity if e.capacity > 0.0 else s.delay
         p, old, at, spent = s.p, s.delay, s.next, s.spent
         if e.time >= at:

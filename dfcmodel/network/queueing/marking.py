@@ -14,27 +14,28 @@ from hopflow.units import PacketUnits, WithUnit, quantities
 __all__ = ["RampMarking", "StepMarking"]
 
 
-PLACES = ("arrival", "departure")
+SAMPLING_POINTS = ("arrival", "departure")
 
 
 K_MIN = PacketUnits(5000.0 / 1500.0, 1500.0, 5000.0)
 K_MAX = PacketUnits(200_000.0 / 1500.0, 1500.0, 200_000.0)
-"""5 kB and 200 kB, Zhu et al. 2015."""
+"""Default thresholds of `RampMarking`, 5 kB and 200 kB (Zhu et al. 2015)."""
 THRESHOLD_HINT = "in packets, or in bytes: '97.5 kB'"
 
 
 @quantities(threshold="amount")
 @dataclass(frozen=True)
 class StepMarking(QueueManager):
-    """Mark all that comes while more than a threshold waits: DCTCP's switch (RFC 8257, 3.1).
+    """Mark all arrivals while the queue exceeds a threshold: DCTCP's switch (RFC 8257, 3.1).
 
     Parameters
     ----------
     threshold
-        K > 0 in packets, ``65`` or ``"65pkt"``, or in bytes, ``"97.5 kB"``: as many packets of the scenario's size. What waits is
-        counted in bytes where the buffer is a `ByteBuffer`, otherwise in packets, ACKs among them.
+        K > 0 in packets, ``65`` or ``"65pkt"``, or in bytes, ``"97.5 kB"``, which are converted to packets of the
+        scenario's size. The queue is counted in bytes if the buffer is a `ByteBuffer`, otherwise in packets, including
+        ACKs.
     at
-        ``"arrival"``, as of RFC 8257, or ``"departure"``: marks what leaves while more waits behind it.
+        ``"arrival"``, as in RFC 8257, or ``"departure"``: marks departing packets while the queue behind exceeds it.
 
     Examples
     --------
@@ -49,10 +50,10 @@ class StepMarking(QueueManager):
 
     def __post_init__(self) -> None:
         one_number("threshold", self.threshold, above=0.0, hint=THRESHOLD_HINT)
-        choice("at", self.at, PLACES)
+        choice("at", self.at, SAMPLING_POINTS)
 
     def expected(self) -> QueueManager | None:
-        """Return this manager, which draws nothing; None of marks at arrival."""
+        """Return this manager, which draws no random numbers; None for marks at arrival."""
         return self if self.at == "departure" else None
 
     def numbers(self, packet_size: float) -> dict[str, float]:
@@ -65,7 +66,7 @@ class StepMarking(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark what comes above the threshold."""
+        """Mark all arrivals above the threshold."""
         return s._replace(mark=e.arrivals if e.backlog > q.threshold else 0.0)
 
 
@@ -74,20 +75,21 @@ class StepMarking(QueueManager):
 class RampMarking(QueueManager):
     """Mark with a probability that rises with the queue: DCQCN's switch (Zhu et al. 2015, Sect. 3.1).
 
-    The probability is 0 up to ``low``, rises linearly to ``max_p`` at ``high``, and is 1 above. It is that of the
-    queue at the moment, not of an average; steps mark independently of each other.
+    The probability is 0 up to ``low``, rises linearly to ``max_p`` at ``high``, and is 1 above. It depends on the
+    current queue, not on an average; steps mark independently of each other.
 
     Parameters
     ----------
     low, high
-        K_min and K_max, 0 < low < high, in packets or in bytes, as the threshold of `StepMarking`; 5 kB and 200 kB by default.
+        K_min and K_max, 0 < low < high, in packets or in bytes, as the threshold of `StepMarking`; 5 kB and 200 kB by
+        default.
     max_p
         P_max, 0 < max_p <= 1.
     at
-        ``"departure"``: marks what leaves, by what waits behind it, as the simulator of HPCC does (its function
-        SwitchNotifyDequeue); packets that cannot be marked pass. ``"arrival"``: marks what comes, and drops
-        what cannot be marked. With marks at arrival a sender learns of a queue later by the time that packets wait
-        in it, and many senders oscillate.
+        ``"departure"``: marks departing packets by the queue behind them, as the simulator of HPCC does (its function
+        SwitchNotifyDequeue); packets that cannot be marked pass. ``"arrival"``: marks arriving packets, and drops
+        packets that cannot be marked. With marks at arrival a sender learns of a queue later by the time that packets
+        wait in it, and many senders oscillate.
 
     Examples
     --------
@@ -102,13 +104,13 @@ class RampMarking(QueueManager):
     at: str = "departure"
 
     def __post_init__(self) -> None:
-        choice("at", self.at, PLACES)
+        choice("at", self.at, SAMPLING_POINTS)
         one_number("low", self.low, above=0.0, hint=THRESHOLD_HINT)
         one_number("high", self.high, above=self.low, hint="low < high")
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)
 
     def expected(self) -> QueueManager | None:
-        """Return the manager that marks the mean; None of marks at arrival."""
+        """Return the manager that marks the mean; None for marks at arrival."""
         if self.at == "arrival":
             return None
         return MeanRamp(self.low, self.high, self.max_p)
@@ -120,7 +122,7 @@ class RampMarking(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark all above ``high``, else a whole number of packets whose mean is the probability of those that came."""
+        """Mark all above ``high``, otherwise a random whole number with the mean of the ramp."""
         if e.backlog > q.high:
             return s._replace(mark=e.arrivals)
         p = q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low)
@@ -135,7 +137,7 @@ class MeanRamp(RampMarking):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark all above ``high``, else the probability of those that left."""
+        """Mark all above ``high``, otherwise the mean of the ramp, a fraction of the departures."""
         if e.backlog > q.high:
             return s._replace(mark=e.arrivals)
         return s._replace(mark=q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low) * e.arrivals)

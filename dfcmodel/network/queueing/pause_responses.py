@@ -1,4 +1,4 @@
-"""How long a paused peer goes on sending (IEEE 802.3, 31B.3.7), and the headroom that a link needs by default."""
+"""Response times of paused peers (IEEE 802.3, 31B.3.7), and the default headroom of a link."""
 
 from __future__ import annotations
 
@@ -31,45 +31,45 @@ RESPONSE_QUANTA = {
 """Largest response time of a peer in pause quanta by line rate (b/s), until it starts no frame:
 IEEE 802.3, 31B.3.7, as listed in SONiC's buffer_headroom_mellanox.lua."""
 LISTED, QUANTA = np.array(list(RESPONSE_QUANTA)), np.array(list(RESPONSE_QUANTA.values()))
-"""Its rates and its response times, (N,) each."""
+"""Rates and response times of `RESPONSE_QUANTA`, (N,) each."""
 BESIDE_FRAMES = 20.0 + 72.0
 """Bytes of preamble and gap of the frame that delays the pause frame, and of the pause frame with its preamble."""
 ACK_BYTES = (*(HEADER + BLOCK * n for n in range(MAX_SACK_BLOCKS)), SHORTEST_FRAME)
-"""Bytes of ACKs with fewer than three SACK blocks; with three they are as long as the shortest frame."""
+"""Bytes of ACKs with fewer than three SACK blocks, and of the shortest frame, with three."""
 ROUNDING = 1e-9
-"""Relative difference up to which a rate is a listed one: rates are given in packets/s."""
+"""Relative tolerance by which a rate equals a listed rate: rates are converted from packets/s."""
 
 
 def listed_rate(bits: Any) -> NDArray[np.float64]:
-    """Return the rate of `RESPONSE_QUANTA` whose response time a rate in b/s is taken to have.
+    """Return the rate of `RESPONSE_QUANTA` whose response time applies to a rate in b/s.
 
-    It is the rate itself, the next faster one where it is not listed, or the fastest one.
+    It is the rate itself if listed, otherwise the next faster rate, or the fastest listed rate.
 
     Examples
     --------
     >>> listed_rate([24e9, 25e9, 3.2e12]).tolist()
     [25000000000.0, 25000000000.0, 800000000000.0]
     """
-    return np.asarray(LISTED[_listed(bits)])
+    return np.asarray(LISTED[_rate_row(bits)])
 
 
-def _listed(bits: Any) -> NDArray[np.int64]:
-    """Return the place in `RESPONSE_QUANTA` of `listed_rate`."""
+def _rate_row(bits: Any) -> NDArray[np.int64]:
+    """Return the index in `RESPONSE_QUANTA` of `listed_rate`."""
     at = (LISTED * (1.0 + ROUNDING)).searchsorted(bits)
     return np.asarray(np.minimum(at, len(LISTED) - 1))
 
 
 def default_headroom(rate: Any, delay: Any, packet_size: float, signalling: float = 0.0) -> Any:
-    """Return the packets that may come over a paused link after a threshold is crossed; numbers or arrays.
+    """Return the packets that may arrive over a paused link after a threshold is crossed; numbers or arrays.
 
-    They are the components of `headroom` of a cable with the delay of the link, with ``signalling`` in place of its
+    They are the components of `headroom` of a cable with the delay of the link, with ``signalling`` instead of its
     pipeline. Preambles and gaps are not subtracted: packets of a simulation have none, or have them in their size. A
-    rate that the standard does not list takes the response time of the next faster one, of the fastest one beyond it.
+    rate that the standard does not list takes the response time of the next faster rate, or of the fastest listed rate.
 
     Parameters
     ----------
     rate, delay
-        Of the paused link, packets/s and s.
+        Rate and delay of the paused link, packets/s and s.
     packet_size
         Bytes per packet.
     signalling
@@ -86,15 +86,15 @@ def default_headroom(rate: Any, delay: Any, packet_size: float, signalling: floa
     40296
     """
     bits = 8.0 * packet_size * rate
-    listed = _listed(bits)
-    response = QUANTUM * QUANTA[listed] / LISTED[listed]
+    row = _rate_row(bits)
+    response = QUANTUM * QUANTA[row] / LISTED[row]
     sent = rate * (2.0 * delay + signalling + response)
-    found = 2.0 + BESIDE_FRAMES / packet_size + sent
-    return found if np.ndim(found) else float(found)
+    headroom = 2.0 + BESIDE_FRAMES / packet_size + sent
+    return headroom if np.ndim(headroom) else float(headroom)
 
 
 def small_packet_factor(buffer: float | ByteBuffer, packet_size: float) -> float:
-    """Return how many times the part of a buffer that full packets take their bytes take as ACKs: cells are whole.
+    """Return the ratio of buffer per byte between ACKs and full packets, due to complete cells.
 
     Examples
     --------
@@ -103,5 +103,5 @@ def small_packet_factor(buffer: float | ByteBuffer, packet_size: float) -> float
     """
     if not isinstance(buffer, ByteBuffer):
         return 1.0
-    least = buffer.taken(packet_size) / packet_size
-    return max(1.0, *(buffer.taken(size) / size / least for size in ACK_BYTES))
+    full_packet = buffer.taken(packet_size) / packet_size
+    return max(1.0, *(buffer.taken(size) / size / full_packet for size in ACK_BYTES))

@@ -16,63 +16,63 @@ from hopflow.checks import integer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_TELEMETRY", "QueuedPacket", "SwitchProgram", "flow_hash", "may_mark"]
+__all__ = ["MAX_TELEMETRY_FIELDS", "QueuedPacket", "SwitchProgram", "flow_hash", "may_mark"]
 
 MAX_QUEUES = 65536
-MOST_TELEMETRY = 4
-"""Numbers that a program may write into a packet."""
+MAX_TELEMETRY_FIELDS = 4
+"""Maximum number of telemetry fields that a program writes into a packet."""
 
 
 class QueuedPacket(NamedTuple):
-    """What a switch program sees of a packet that comes, or that is the next to leave.
+    """Inputs of a switch program for an arriving packet, or for the next packet to leave.
 
     Attributes
     ----------
     time
-        In s.
+        Time of the run, s.
     flow
         Index of its flow.
     priority
-        Of its flow.
+        Priority of its flow.
     is_ack
-        1.0 of an ACK, else 0.0.
+        1.0 for an ACK, otherwise 0.0.
     ect
-        1.0 where it can be marked (RFC 3168), else 0.0.
+        1.0 if it can be marked (RFC 3168), otherwise 0.0.
     size
-        In bytes.
+        Size, bytes.
     left
-        Packets of its flow from it on to the end of the transfer, it included; inf of endless ones, 1.0 of ACKs.
+        Remaining packets of its flow's transfer, including this packet; inf for endless transfers, 1.0 for ACKs.
     rank
-        The one that it was given; 0.0 where it comes.
+        Rank assigned on arrival; 0.0 before that.
     waited
-        For how long it has waited, s; 0.0 where it comes.
+        Waiting time, s; 0.0 on arrival.
     backlog
-        Packets that wait at the port besides it.
+        Other packets that wait at the port.
     own
-        How many of them are of its flow (of the same direction).
+        Number of these packets that belong to its flow (in the same direction).
     bytes
-        How many bytes they have.
+        Bytes of these packets.
     capacity
-        Of the link, bytes/s.
+        Rate of the link, bytes/s.
     random
         A number drawn evenly from 0 to 1.
     queue
-        Its queue; 0.0 where the program has none. `SwitchProgram.queue_of` sees 0.0 here and in the next two.
+        Its queue; 0.0 if the program has none. `SwitchProgram.queue_of` sees 0.0 in this and the next two fields.
     queue_backlog
-        Packets in its queue besides it.
+        Other packets in its queue.
     queue_bytes
-        How many bytes they have.
+        Bytes of these packets.
     hash
         A number from 0 to 1 that belongs to its flow at this port, drawn evenly from the seed of the run; the ACKs of
-        the flow have another one.
+        the flow have another number.
     trimmed
-        1.0 of a packet that was cut to its header, else 0.0.
+        1.0 for a packet that was cut to its header, otherwise 0.0.
 
     Examples
     --------
     >>> from dfcmodel import QueuedPacket, ShortestRemaining
-    >>> seen = QueuedPacket(**{**dict.fromkeys(QueuedPacket._fields, 0.0), "left": 12.0})
-    >>> ShortestRemaining.on_enqueue(ShortestRemaining.State(), None, seen).rank
+    >>> packet = QueuedPacket(**{**dict.fromkeys(QueuedPacket._fields, 0.0), "left": 12.0})
+    >>> ShortestRemaining.on_enqueue(ShortestRemaining.State(), None, packet).rank
     12.0
     """
 
@@ -101,53 +101,55 @@ class QueuedPacket(NamedTuple):
 class SwitchProgram(Discipline):
     """Base of switch programs: subclass it, name the parameters, write `on_enqueue`, `on_dequeue` or both.
 
-    The packets that wait leave in the order of the ranks that `on_enqueue` gives them, the lowest first and equal ones
-    in their order: a push-in first-out queue (Sivaraman et al. 2016), by which weighted, hierarchical and deadline
+    Waiting packets leave in the order of the ranks that `on_enqueue` assigns, the lowest first and equal ranks in order
+    of arrival: a push-in first-out queue (Sivaraman et al. 2016), by which weighted, hierarchical and deadline
     schedulers are written. The functions are plain Python that also compiles, as a window rule is. They return
     the state, updated with ``s._replace(...)``. At packet level; the fluid refuses it.
 
     With ``queues`` packets wait in first-in first-out queues, which `queue_of` chooses, and the ranks order the queues:
-    the one with the lowest rank sends, and equal ones take turns. A queue gets the rank that `on_enqueue` returns for
-    the packet that finds it empty. It keeps rank and turn until `on_dequeue` ends the turn with ``skip`` = 1.0: then its
-    packet stays, the queue goes behind those whose ranks are not higher than the one returned, and `on_dequeue` sees the
-    packet of the next queue. Equal ranks with ``skip`` are round robin, other ranks strict priorities between queues.
+    the queue with the lowest rank sends, and queues of equal rank take turns. A queue gets the rank that `on_enqueue`
+    returns for the first packet in the empty queue. It retains rank and turn until `on_dequeue` ends the turn with
+    ``skip`` = 1.0: then its packet stays, the queue moves behind the queues whose ranks are not above the returned
+    rank, and `on_dequeue` sees the packet of the next queue. Equal ranks with ``skip`` are round robin, other ranks
+    strict priorities between queues.
 
     Attributes
     ----------
     State
-        NamedTuple of numbers, at most 16. ``drop``, ``mark`` and ``rank`` come first: 1.0 drops the packet, 1.0 marks it
-        where it can be marked, and the rank that a packet gets as it comes. They are 0.0 at each call, as are fields
-        with these names: ``trim``, where 1.0 cuts a data packet to its header of 64 bytes, and ``skip``. What else comes
-        after them is remembered by the port.
+        NamedTuple of numbers, at most 16. ``drop``, ``mark`` and ``rank`` come first: 1.0 drops the packet, 1.0 marks
+        it if it can be marked, and the rank of a packet on arrival. They are 0.0 at each call, as are fields with these
+        names: ``trim``, where 1.0 cuts a data packet to its header of 64 bytes, and ``skip``. The port stores the
+        fields after them.
     of_flow
-        Names of the last fields of State, at most 8, which each flow has for itself.
+        Names of the last fields of State, at most 8, which are stored per flow.
     of_queue
-        Names of the fields before those, at most 8, which each queue has for itself.
+        Names of the fields before ``of_flow``, at most 8, which are stored per queue.
     queues
-        How many queues there are, 1 to 65536; 0: packets leave by their own ranks. A class attribute, or a field of the
+        Number of queues, 1 to 65536; 0: packets leave in the order of their ranks. A class attribute, or a field of the
         dataclass and so a parameter.
     overflow
-        What is dropped where the buffer is full: ``"arrival"``, the packet that comes, ``"last"``, that with the
-        highest rank, or, of queues, ``"longest"``, the first packet of the queue with most bytes.
+        Packet that is dropped when the buffer is full: ``"arrival"``, the arriving packet, ``"last"``, the packet with
+        the highest rank, or, with queues, ``"longest"``, the first packet of the queue with the most bytes.
     telemetry
-        Names of the fields before those, at most 4, which each packet of data has for itself: 0.0 where it comes, and what
-        `on_enqueue` has written where it leaves. It carries on what `on_dequeue` returns, and its ACK brings that to rate
-        rules that have `RateRule.on_telemetry`. Records take no bytes. Of ACKs the fields are 0.0, and are not carried.
+        Names of the fields before ``of_queue``, at most 4, which are stored per data packet: 0.0 on arrival, and the
+        values of `on_enqueue` on departure. The packet carries the values that `on_dequeue` returns, and its ACK
+        returns them to rate rules with `RateRule.on_telemetry`. Records take no bytes. For ACKs the fields are 0.0 and
+        are not carried.
 
-    A packet that was cut goes on as a header, by its rank and in its queue; `QueuedPacket.trimmed` says so to the
-    programs behind. The receiver does not have its data. A rate rule that repairs losses is asked for the packet at
-    once; for other senders it is lost as if the receiver had dropped it. `Trajectory.drops` lists it under the cause
+    A packet that was cut continues as a header, with its rank and in its queue; `QueuedPacket.trimmed` marks it for
+    later programs. The receiver does not have its data. A rate rule that repairs losses sends the packet again at once;
+    for other senders it is lost as if the receiver had dropped it. `Trajectory.drops` lists it under the cause
     ``"trimmed"``, at the link that cut it, once its header has come; a header that is dropped on its way has the cause
     of that drop.
 
     Raises
     ------
     TypeError
-        Where State, ``of_flow``, ``of_queue``, ``telemetry``, ``queues`` or ``overflow`` is not as said above.
+        For a State, ``of_flow``, ``of_queue``, ``telemetry``, ``queues`` or ``overflow`` that violates these rules.
 
     Examples
     --------
-    Shortest remaining transfer first; each packet carries how much is left of its transfer:
+    Shortest remaining transfer first; each packet carries the remaining packets of its transfer:
 
     >>> from dataclasses import dataclass
     >>> from dfcmodel import CBR, Flow, Link, Packets, Scenario, SwitchProgram, simulate
@@ -165,7 +167,7 @@ class SwitchProgram(Discipline):
     subclasses_run_at = PACKETS_ALONE
 
     class State(NamedTuple):
-        """What is done with a packet."""
+        """Decision on a packet."""
 
         drop: float = 0.0
         mark: float = 0.0
@@ -177,26 +179,27 @@ class SwitchProgram(Discipline):
     queues = 0
     overflow: ClassVar[str] = "arrival"
 
-    def __init_subclass__(cls, **given: Any) -> None:
+    def __init_subclass__(cls, **options: Any) -> None:
         """Check the form of the program."""
-        super().__init_subclass__(**given)
+        super().__init_subclass__(**options)
         names = cls.State._fields
         if names[:3] != ("drop", "mark", "rank") or len(names) > 16:
             msg = f"has the fields {', '.join(names)}, must begin with drop, mark, rank and have at most 16"
             raise TypeError(f"State of {cls.__name__} {msg}")
-        rest: tuple[str, ...] = names[3:]
-        for name, before, most in (
+        remaining: tuple[str, ...] = names[3:]
+        for name, before, limit in (
             ("of_flow", "", 8),
             ("of_queue", " before those of of_flow", 8),
-            ("telemetry", " before those of of_queue and of_flow", MOST_TELEMETRY),
+            ("telemetry", " before those of of_queue and of_flow", MAX_TELEMETRY_FIELDS),
         ):
-            told: Any = getattr(cls, name)
-            own = told if isinstance(told, tuple) else (told,)
-            place = max(0, len(rest) - len(own))
-            if len(own) > most or (own and rest[place:] != own) or {"skip", "trim"} & {*own}:
-                msg = f"must be the last fields of State ({', '.join(names[3:])}){before}, at most {most}, without skip and trim"
-                raise TypeError(f"{name} of {cls.__name__} = {told!r}: {msg}")
-            rest = rest[:place]
+            value: Any = getattr(cls, name)
+            group = value if isinstance(value, tuple) else (value,)
+            begin = max(0, len(remaining) - len(group))
+            if len(group) > limit or (group and remaining[begin:] != group) or {"skip", "trim"} & {*group}:
+                fields = f"last fields of State ({', '.join(names[3:])}){before}"
+                msg = f"must be the {fields}, at most {limit}, without skip and trim"
+                raise TypeError(f"{name} of {cls.__name__} = {value!r}: {msg}")
+            remaining = remaining[:begin]
         for name in cls.telemetry:
             if cls.State._field_defaults.get(name, 0.0) != 0.0:
                 msg = "must begin at 0.0, as a packet that comes carries nothing of this port"
@@ -212,17 +215,17 @@ class SwitchProgram(Discipline):
 
     @staticmethod
     def queue_of(s: Any, q: Any, e: Any) -> Any:
-        """Return the queue of a packet that comes, from 0.0 to below ``queues``, rounded down; fields of queues are 0.0."""
+        """Return an arriving packet's queue, from 0.0 to below ``queues``, rounded down; fields of queues are 0.0."""
         return 0.0
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after a packet has come: ``s`` the state, ``q`` the parameters, ``e`` `QueuedPacket`."""
+        """Return the state after a packet has arrived: ``s`` the state, ``q`` the parameters, ``e`` `QueuedPacket`."""
         return s
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """Return the state as a packet is to leave, which is sent unless it is dropped."""
+        """Return the state before a packet leaves; the packet is sent unless it is dropped."""
         return s
 
     def numbers(self) -> dict[str, float]:
@@ -230,9 +233,9 @@ class SwitchProgram(Discipline):
         return numeric_fields(self)
 
     def check_queues(self) -> int:
-        """Return how many queues there are; ValueError for a number of them that cannot be."""
-        least = 1 if type(self).queues else 0
-        return integer(f"queues of {type(self).__name__}", self.queues, least, MAX_QUEUES)
+        """Return the number of queues; ValueError for an invalid number."""
+        minimum = 1 if type(self).queues else 0
+        return integer(f"queues of {type(self).__name__}", self.queues, minimum, MAX_QUEUES)
 
 
 def flow_hash(seeds: Any, flows: Any, is_ack: Any) -> NDArray[np.float64]:
@@ -254,8 +257,8 @@ def flow_hash(seeds: Any, flows: Any, is_ack: Any) -> NDArray[np.float64]:
 def may_mark(discipline: Discipline) -> bool:
     """Return whether a discipline may mark packets of senders that answer each mark.
 
-    PI2 and DualPI2 always mark these (RFC 9332), a manager with ``ecn`` where that is set. Functions of this package mark
-    where they set ``mark``; those of users may do so in any way.
+    PI2 and DualPI2 always mark these (RFC 9332), a manager with ``ecn`` if that is set. Functions of this package mark
+    if they set ``mark``; functions of users are assumed to mark.
 
     >>> from dfcmodel import INT, RED, CoDel, DualPI2
     >>> [may_mark(rule) for rule in (DualPI2(), RED(ecn=True), RED(), CoDel(), INT())]
@@ -289,5 +292,5 @@ def _sets_mark(function: Any) -> bool:
         ):
             return True
         called = (function.__globals__.get(name) for c in codes for name in c.co_names)
-        remaining += [each for each in called if isinstance(each, FunctionType) and each not in visited]
+        remaining += [callee for callee in called if isinstance(callee, FunctionType) and callee not in visited]
     return False

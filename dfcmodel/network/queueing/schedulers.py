@@ -37,7 +37,7 @@ class Weighted(SwitchProgram):
 
 
 class HashedQueues(SwitchProgram):
-    """Base of programs that hash flows into queues, which take turns of a quantum; both are fields of theirs."""
+    """Base of programs that hash flows into queues, which take turns of a quantum; both are fields of the subclass."""
 
     quantum: WithUnit
     queues = 1024
@@ -45,7 +45,7 @@ class HashedQueues(SwitchProgram):
 
     @extends(SwitchProgram.State)
     class State(NamedTuple):
-        """As of a program, and whether a queue's turn ends."""
+        """State of a program, and whether a queue's turn ends."""
 
         skip: float = 0.0
 
@@ -68,7 +68,7 @@ class WeightedFair(Weighted):
     Parameters
     ----------
     weight_0, weight_1, weight_2, weight_3
-        Of the flows with priority 0, 1, 2, and 3 or more; > 0.
+        Weights of the flows with priority 0, 1, 2, and 3 or more; > 0.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class WeightedFair(Weighted):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Tag the packet with its virtual start, max(v, finish of the one before)."""
+        """Tag the packet with its virtual start, max(v, finish tag of the previous packet)."""
         start = max(s.virtual, s.finish)
         return s._replace(rank=start, finish=start + e.size / weight_of(q, e))
 
@@ -106,17 +106,17 @@ class WeightedFair(Weighted):
 class DeficitRoundRobin(HashedQueues, Weighted):
     """Deficit round robin with a weight per priority (Shreedhar and Varghese 1995), flows hashed into queues.
 
-    A queue sends up to ``quantum`` bytes times the weight of its packets' ``priority``, 0 to 3, in a turn, and keeps
-    what it could not use for the next one while it has packets. Flows that share a queue share its turns.
+    A queue sends up to ``quantum`` bytes times the weight of its packets' ``priority``, 0 to 3, in a turn. It
+    retains the unused part for the next turn while it has packets. Flows that share a queue share its turns.
 
     Parameters
     ----------
     weight_0, weight_1, weight_2, weight_3
-        Of the flows with priority 0, 1, 2, and 3 or more; > 0.
+        Weights of the flows with priority 0, 1, 2, and 3 or more; > 0.
     quantum
-        Bytes per turn and weight, >= 1. With one of at least a packet each turn sends something.
+        Bytes per turn and weight, >= 1. With at least the bytes of a packet every turn sends a packet.
     queues
-        How many there are.
+        Number of queues.
 
     Examples
     --------
@@ -146,12 +146,12 @@ class DeficitRoundRobin(HashedQueues, Weighted):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Give a queue that was empty its quantum."""
+        """Assign its quantum to a queue that was empty."""
         return s._replace(deficit=q.quantum * weight_of(q, e)) if e.queue_backlog == 0.0 else s
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """End the turn where the packet is too large for what is left of it."""
+        """End the turn if the packet exceeds the remaining deficit."""
         if e.size > s.deficit:
             return s._replace(skip=1.0, deficit=s.deficit + q.quantum * weight_of(q, e))
         return s._replace(deficit=s.deficit - e.size)
@@ -159,11 +159,11 @@ class DeficitRoundRobin(HashedQueues, Weighted):
 
 @dataclass(frozen=True)
 class ShortestRemaining(SwitchProgram):
-    """The packet with the least left of its transfer as it is sent first; where the buffer is full the last is dropped.
+    """The packet with the smallest remaining transfer is sent first; a full buffer drops the last packet.
 
     These are the priorities of pFabric's switch (Alizadeh et al. 2013, Sect. 4.1 and 4.2), without its search for the
     earliest packet of the chosen flow. The last packets of a long transfer have the ranks of a short one: senders that
-    fill the queue at once, as `CBR` does, gain less by it than those with windows.
+    fill the queue at once, as `CBR` does, gain less by it than senders with windows.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class ShortestRemaining(SwitchProgram):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Rank by what is left of the transfer."""
+        """Rank by the remaining packets of the transfer."""
         return s._replace(rank=e.left)
 
 
@@ -184,19 +184,21 @@ class ShortestRemaining(SwitchProgram):
 class FlowQueueCoDel(HashedQueues):
     """FQ-CoDel (RFC 8290): a queue per flow, each with CoDel, served by deficit round robin, new queues first.
 
-    Flows are hashed into ``queues`` queues. One that was empty is new and goes before the old ones until it has sent a quantum. A new
-    queue that becomes empty counts as old until the old queues that had packets then have had a turn each (RFC 8290, 4.2). If it gets a packet
-    before, it goes behind the old queues, where the RFC keeps the place that it took when it became empty. A full buffer drops the first packet of
-    the queue with most bytes. Packets that can be marked are marked.
+    Flows are hashed into ``queues`` queues. A queue that was empty is new and precedes the old queues until it has sent
+    a quantum. A new queue that becomes empty counts as old until each old queue that had packets then has had a turn
+    (RFC 8290, 4.2). If it gets a packet before, it goes behind the old queues, whereas in the RFC it retains the
+    position that it took when it became empty. A full buffer drops the first packet of the queue with the most bytes.
+    Packets that can be marked are marked.
 
     Parameters
     ----------
     target, interval
-        Of CoDel (RFC 8289, 4.3 and 4.4), s; 0 < target < interval.
+        Parameters of CoDel (RFC 8289, 4.3 and 4.4), s; 0 < target < interval.
     quantum
-        Bytes per turn, >= 1: one packet of 1500 bytes, which have no header of the link here (RFC 8290, 5.2.4, has 1514 with one).
+        Bytes per turn, >= 1: by default a packet of 1500 bytes, without the link header of RFC 8290, 5.2.4 (1514
+        bytes).
     queues
-        How many there are (RFC 8290, 5.2.5).
+        Number of queues (RFC 8290, 5.2.5).
 
     Examples
     --------
@@ -211,10 +213,10 @@ class FlowQueueCoDel(HashedQueues):
 
     @extends(HashedQueues.State)
     class State(NamedTuple):
-        """Turns of old queues that have ended, and the number of old queues with packets; then what a queue has.
+        """Completed turns of old queues, the number of old queues with packets, then the variables of a queue.
 
-        Its deficit (bytes), whether it is old, at how many turns it is new again, and the variables of RFC 8289, 5.3, with ``above``
-        for first_above_time and ``drops`` for count.
+        These are its deficit (bytes), whether it is old, the number of turns at which it is new again, and the
+        variables of RFC 8289, 5.3, with ``above`` for first_above_time and ``drops`` for count.
         """
 
         turns: float = 0.0
@@ -238,7 +240,7 @@ class FlowQueueCoDel(HashedQueues):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Make a queue that was empty a new one with rank 0, or an old one with rank 1 while it still counts as one."""
+        """Classify a queue that was empty as new with rank 0, or as old with rank 1 while it still counts as old."""
         if e.queue_backlog > 0.0:
             return s
         others = s.old_queues - s.old  # old: an overflow has emptied it
@@ -248,11 +250,11 @@ class FlowQueueCoDel(HashedQueues):
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """End a turn where the deficit is used up; else drop or mark by how long the packet has waited (RFC 8289, 5.6)."""
+        """End a turn if the deficit is used up; otherwise drop or mark by the packet's waiting time (RFC 8289, 5.6)."""
         if s.deficit <= 0.0:
             s = s._replace(turns=s.turns + s.old, old_queues=s.old_queues + 1.0 - s.old, old=1.0)
             return s._replace(skip=1.0, rank=1.0, deficit=s.deficit + q.quantum)
-        s = controlled(s, q, e)
+        s = codel_update(s, q, e)
         if s.mark == 1.0 and e.ect == 0.0:
             return s._replace(mark=0.0, drop=1.0)
         s = s._replace(deficit=s.deficit - e.size)
@@ -267,8 +269,8 @@ class FlowQueueCoDel(HashedQueues):
         )
 
 
-def controlled(s: Any, q: Any, e: Any) -> Any:
-    """Return the state of a queue after CoDel (RFC 8289, 5.6) has seen its first packet; ``mark`` is 1.0 if it drops or marks it."""
+def codel_update(s: Any, q: Any, e: Any) -> Any:
+    """Return a queue's state after CoDel (RFC 8289, 5.6) sees its first packet; ``mark`` is 1.0 to drop or mark it."""
     below = e.waited < q.target or e.queue_backlog == 0.0
     above = 0.0 if below else (s.above if s.above > 0.0 else e.time + q.interval)
     ok_to_drop = not below and s.above > 0.0 and e.time >= s.above

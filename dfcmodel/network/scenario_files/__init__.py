@@ -1,1 +1,1 @@
-"""Scenarios as TOML files: what they may contain, reading, writing, their schema."""
+"""Scenarios as TOML files: their keys, reader, writer and schema."""

@@ -1,4 +1,4 @@
-"""What scenario files may contain: fields with units, and the classes that tables name by their ``kind``."""
+"""Keys of scenario files: fields with units, and the classes that tables name by their ``kind``."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ __all__ = [
     "ARRIVALS",
     "DISCIPLINES",
     "ELEMENTS",
-    "OWN_KEYS",
+    "REQUIRED_KEYS",
     "RULES",
     "check_name",
     "parameter_names",
-    "required",
+    "required_fields",
     "sources_of",
 ]
 
-OWN_KEYS = {"link": ("source", "target"), "flow": ("name", "path")}
-"""What each link and flow says itself: there are no defaults for all."""
+REQUIRED_KEYS = {"link": ("source", "target"), "flow": ("name", "path")}
+"""Keys that each link and flow must have: they have no defaults."""
 
 BASES = (
     disciplines.Discipline,
@@ -92,28 +92,28 @@ RULES = (WindowRule, DeliveryRule, RateRule)
 
 
 @cache
-def _own_sources() -> dict[str, type[Any]]:
-    """Return the classes of hopflow that a source may name."""
-    known = (getattr(each, name) for each in (responsefn, linux) for name in each.__all__)
-    chosen = [rule for rule in known if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES]
-    return {kind.__name__: kind for kind in (*chosen, CBR, OnOff, *ARRIVALS.values())}
+def _builtin_sources() -> dict[str, type[Any]]:
+    """Return the built-in classes that a source may name, by name."""
+    exported = (getattr(package, name) for package in (responsefn, linux) for name in package.__all__)
+    rules = [rule for rule in exported if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES]
+    return {kind.__name__: kind for kind in (*rules, CBR, OnOff, *ARRIVALS.values())}
 
 
 def check_name(rule: type[Any]) -> None:
-    """Raise ValueError for a class of a user with the name of a source of hopflow, which a file would be read as."""
+    """Raise ValueError for a user-defined class with the name of a built-in source."""
     name = rule.__name__
-    if _own_sources().get(name, rule) is not rule:
-        msg = f"{name} of {rule.__module__}: hopflow has a source of this name, as which a file would be read: rename the class"
-        raise ValueError(msg)
+    if _builtin_sources().get(name, rule) is not rule:
+        msg = "hopflow has a source of this name, as which a file would be read: rename the class"
+        raise ValueError(f"{name} of {rule.__module__}: {msg}")
 
 
 def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
-    """Return the classes that a source may name: hopflow's, and those given, which take the place of others of the same name."""
+    """Return the classes that a source may name, by name: built-in classes, replaced or extended by ``rules``."""
     rules = tuple(rules)
     for rule in rules:
         if not issubclass(rule, RULES):
             raise TypeError(f"rules: {rule!r}: must be a class of rules, such as responsefn.Reno")
-    return {**_own_sources(), **{rule.__name__: rule for rule in rules}}
+    return {**_builtin_sources(), **{rule.__name__: rule for rule in rules}}
 
 
 def parameter_names(kind: type[Any]) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def parameter_names(kind: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind) if field.init)
 
 
-def required(kind: type[Any]) -> list[str]:
+def required_fields(kind: type[Any]) -> list[str]:
     """Return the names of the fields that have no default."""
     if issubclass(kind, RULES):
         return [name for name in kind.Params._fields if name not in kind.Params._field_defaults]

@@ -21,8 +21,7 @@ links and flows::
 
 Plain numbers are packets, packets/s and s, as everywhere; strings carry their unit. Bits and bytes
 are converted to packets of ``packet_size`` bytes. A buffer in bytes, ``"150 kB"`` or, in cells,
-``{size = "150 kB", cell = 80}``, is a `ByteBuffer`. Every key is used: one that its table does not have is refused, as is a key
-that is given twice.
+``{size = "150 kB", cell = 80}``, is a `ByteBuffer`. Every key is used: unknown and duplicate keys are refused.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ from dfcmodel.network.scenario_files.toml_keys import (
     ARRIVALS,
     DISCIPLINES,
     ELEMENTS,
-    OWN_KEYS,
+    REQUIRED_KEYS,
     parameter_names,
-    required,
+    required_fields,
     sources_of,
 )
 from hopflow.checks import file_path, format_choices, format_value, instances
@@ -57,12 +56,12 @@ __all__ = ["ScenarioFileError", "load_scenario", "read_scenario"]
 Key = tuple[str | int, ...]
 
 MAX_BYTES = 4 * 2**20
-"""Bytes of a scenario's file: some 40,000 links and flows. Python's parser of TOML reads about 2 MB/s."""
+"""Largest file in bytes: about 40,000 links and flows. Python's parser of TOML reads about 2 MB/s."""
 _STRINGS = (
     r'"{3}(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5})?|"(?:[^"\\\n]|\\.)*+"?'
     r"|'{3}(?:[^']|'(?!''))*+(?:'{3,5})?|'[^'\n]*+'?|#[^\n]*+"
 )
-"""A string that is not closed goes to the end, so that a search takes linear time."""
+"""Strings and comments; an unclosed string extends to the end, so that a search takes linear time."""
 TOKEN = re.compile(_STRINGS + r"|[][{}=,\n]|[^][{}=,\s#\"']++(?:[ ][0-9]{2}:[0-9:.]++)?", re.DOTALL)
 """Strings, comments, punctuation, ends of lines and words of TOML."""
 BRACKET = re.compile(_STRINGS + r"|[][{}]|[^][{}#\"']++", re.DOTALL)
@@ -78,7 +77,8 @@ class ScenarioFileError(ValueError):
     >>> read_scenario("links = 3")
     Traceback (most recent call last):
     ...
-    dfcmodel.network.scenario_files.toml_reading.ScenarioFileError: <text>, line 1, links: must be given, a list of links
+    dfcmodel.network.scenario_files.toml_reading.ScenarioFileError: <text>, line 1, links: must be given, a list of
+    links
     """
 
 
@@ -95,9 +95,9 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     Raises
     ------
     ScenarioFileError
-        A ValueError that names the file, the line and the key: for unknown or missing keys, values
-        out of range, wrong units, and everything that `Link`, `Flow` and `Scenario` refuse; for a file that is larger, cannot
-        be read, or is no TOML.
+        A ValueError that names the file, the line and the key: for unknown or missing keys, values out of range, wrong
+        units, and everything that `Link`, `Flow` and `Scenario` refuse; for a file that is larger, cannot be read, or
+        is no TOML.
 
     Examples
     --------
@@ -129,8 +129,8 @@ def read_scenario(text: str, rules: Iterable[type[WindowRule]] = (), *, file: st
     try:
         return _Reader(rules).scenario(document)
     except _BadKey as bad:
-        place = f"{file}, line {_line(text, bad.key)}"
-        raise ScenarioFileError(f"{place}, {_dotted(bad.key)}: {bad.why}") from None
+        position = f"{file}, line {_line(text, bad.key)}"
+        raise ScenarioFileError(f"{position}, {_key_text(bad.key)}: {bad.why}") from None
 
 
 class _BadKey(Exception):
@@ -141,7 +141,7 @@ class _BadKey(Exception):
 
 
 class _Reader:
-    """Conversion of nested dictionaries to objects; every error carries the key it concerns."""
+    """Conversion of nested dictionaries to objects; every error has the key that caused it."""
 
     def __init__(self, rules: Iterable[type[WindowRule]]) -> None:
         self.sources = sources_of(rules)
@@ -153,64 +153,66 @@ class _Reader:
             size = self.value(Scenario, "packet_size", fields["packet_size"], ("packet_size",))
             if isinstance(size, (int, float)) and 0 < size < 1e300:  # the scenario refuses others
                 self.packet_size = float(size)
-        link = self.defaults(Link, document, "link", OWN_KEYS["link"])
-        flow = self.defaults(Flow, document, "flow", OWN_KEYS["flow"])
+        link = self.defaults(Link, document, "link", REQUIRED_KEYS["link"])
+        flow = self.defaults(Flow, document, "flow", REQUIRED_KEYS["flow"])
         for key in ("links", "flows"):
             if not isinstance(fields.get(key), list):
                 raise _BadKey((key,), f"must be given, a list of {key}")
         for kind, key in ((Link, "links"), (Flow, "flows")):  # before the objects, which take longer
             parameters = parameter_names(kind)
-            for n, each in enumerate(fields[key]):
-                _known(self.table(each, (key, n)), parameters, (key, n))
-        links = [self.make(Link, {**link, **each}, ("links", n)) for n, each in enumerate(fields.pop("links"))]
-        flows = [self.make(Flow, {**flow, **each}, ("flows", n)) for n, each in enumerate(fields.pop("flows"))]
-        names = [each.name for each in (*links, *flows)]
+            for n, entry in enumerate(fields[key]):
+                _check_keys(self.table(entry, (key, n)), parameters, (key, n))
+        links = [self.make(Link, {**link, **entry}, ("links", n)) for n, entry in enumerate(fields.pop("links"))]
+        flows = [self.make(Flow, {**flow, **entry}, ("flows", n)) for n, entry in enumerate(fields.pop("flows"))]
+        names = [entry.name for entry in (*links, *flows)]
         try:
-            made: Scenario = self.make(
+            scenario: Scenario = self.make(
                 Scenario, {"name": "scenario", **fields}, (), links=tuple(links), flows=tuple(flows)
             )
-            return made
+            return scenario
         except _BadKey as bad:  # the name of a link or flow in the message identifies its table
             about = [n for n, name in enumerate(names) if f"{name!r}" in bad.why]
             if bad.key or not about:
                 raise
             n = about[-1]
             where: Key = ("links", n) if n < len(links) else ("flows", n - len(links))
-            raise _BadKey((*where, *_about(bad.why, vars((*links, *flows)[n]))), bad.why) from None
+            raise _BadKey((*where, *_find_field(bad.why, vars((*links, *flows)[n]))), bad.why) from None
 
-    def defaults(self, kind: type[Any], document: Mapping[str, Any], key: str, own: tuple[str, ...]) -> dict[str, Any]:
-        """Return a table of defaults, without the keys that each object must define itself."""
-        found = self.table(document.get(key, {}), (key,))
-        allowed = [field.name for field in dataclasses.fields(kind) if field.name not in own]
-        _known(found, allowed, (key,))
-        for name, value in found.items():  # checked even if no object inherits it
+    def defaults(
+        self, kind: type[Any], document: Mapping[str, Any], key: str, excluded: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """Return a table of defaults by key; the keys of ``excluded`` are refused."""
+        table = self.table(document.get(key, {}), (key,))
+        allowed = [field.name for field in dataclasses.fields(kind) if field.name not in excluded]
+        _check_keys(table, allowed, (key,))
+        for name, value in table.items():  # checked even if no object inherits it
             self.value(kind, name, value, (key, name))
-        return {name: _Inherited(value, (key, name)) for name, value in found.items()}
+        return {name: _Inherited(value, (key, name)) for name, value in table.items()}
 
     def table(self, value: Any, key: Key) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise _BadKey(key, f"{format_value(value)}: must be a table of keys and values")
         return value
 
-    def make(self, kind: type[Any], given: Mapping[str, Any], key: Key, **made: Any) -> Any:
-        """Return ``kind(**given, **made)``; errors name the key they concern."""
+    def make(self, kind: type[Any], entries: Mapping[str, Any], key: Key, **objects: Any) -> Any:
+        """Return ``kind(**entries, **objects)``; errors name the key that caused them."""
         names = parameter_names(kind)
-        _known(given, [name for name in names if name not in made] if made else names, key)
-        for name in required(kind):
-            if name not in given and name not in made:
+        _check_keys(entries, [name for name in names if name not in objects] if objects else names, key)
+        for name in required_fields(kind):
+            if name not in entries and name not in objects:
                 raise _BadKey(key, f"{name} is missing: must be given")
-        places = {name: (*key, name) for name in given}
+        keys = {name: (*key, name) for name in entries}
         fields = {}
-        for name, value in given.items():
+        for name, value in entries.items():
             if isinstance(value, _Inherited):
-                places[name], value = value.key, value.value
-            fields[name] = self.value(kind, name, value, places[name])
+                keys[name], value = value.key, value.value
+            fields[name] = self.value(kind, name, value, keys[name])
         try:
-            return kind(**fields, **made)
+            return kind(**fields, **objects)
         except (ValueError, TypeError, OverflowError) as error:
-            about = _about(str(error), fields)
-            place = (*places[about[0]], *about[1:]) if about else key
-            raise _BadKey(place, str(error)) from None
+            about = _find_field(str(error), fields)
+            error_key = (*keys[about[0]], *about[1:]) if about else key
+            raise _BadKey(error_key, str(error)) from None
 
     def value(self, kind: type[Any], name: str, value: Any, key: Key) -> Any:
         """Return a field's value: nested objects built, units converted, lists as tuples."""
@@ -222,8 +224,8 @@ class _Reader:
             return tuple(self.one_of(ELEMENTS, one, (*key, n)) for n, one in enumerate(value))
         if kind is Flow and name == "arrivals":
             return self.one_of(ARRIVALS, value, key)
-        if kind is Link and name == "buffer" and (found := self.byte_buffer(value, key)):
-            return found
+        if kind is Link and name == "buffer" and (buffer := self.byte_buffer(value, key)):
+            return buffer
         if isinstance(value, str) and name in quantities_of(kind):
             try:
                 return quantity(name, value, quantities_of(kind)[name], self.packet_size)
@@ -238,69 +240,69 @@ class _Reader:
         if not isinstance(value, str):
             return None
         try:
-            found = buffer_of("buffer", value)
+            buffer = buffer_of("buffer", value)
         except ValueError as error:
             raise _BadKey(key, str(error)) from None
-        return found if isinstance(found, ByteBuffer) else None
+        return buffer if isinstance(buffer, ByteBuffer) else None
 
     def one_of(self, kinds: Mapping[str, type[Any]], value: Any, key: Key) -> Any:
-        """Return the object that a table with ``kind`` and parameters, or a kind alone, describes."""
-        given = dict(self.table({"kind": value} if isinstance(value, str) else value, key))
-        kind = given.pop("kind", None)
+        """Return the object of a table with ``kind`` and parameters, or of the name of a kind."""
+        entries = dict(self.table({"kind": value} if isinstance(value, str) else value, key))
+        kind = entries.pop("kind", None)
         if not isinstance(kind, str) or kind not in kinds:
-            own = "; classes of your own: load_scenario(path, rules=[...])"
-            listed = format_choices(kind, sorted(kinds)) + (own if kinds is self.sources else "")
+            hint = "; classes of your own: load_scenario(path, rules=[...])"
+            listed = format_choices(kind, sorted(kinds)) + (hint if kinds is self.sources else "")
             raise _BadKey((*key, "kind"), f"{format_value(kind)}: must be one of {listed}")
-        return self.make(kinds[kind], given, key)
+        return self.make(kinds[kind], entries, key)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Inherited:
-    """A value from a table of defaults, and its key there."""
+    """A value from a table of defaults, and its key in the document."""
 
     value: Any
     key: Key
 
 
-def _known(given: Iterable[str], allowed: Sequence[str], key: Key) -> None:
-    for name in given:
+def _check_keys(names: Iterable[str], allowed: Sequence[str], key: Key) -> None:
+    for name in names:
         if name not in allowed:
             listed = format_choices(name, allowed) or "none"
             raise _BadKey((*key, name), f"unknown key, must be one of {listed}")
 
 
-def _about(why: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the field that a message names first, possibly a nested one; () if it names none.
+def _find_field(why: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the key of the first field that a message names, possibly nested; () if it names none.
 
     "path of flow 'one': ..." gives path, "high of link 'a->b' = 9: ..." gives discipline.high.
     """
-    known: dict[str, tuple[str, ...]] = {name: (name,) for name in fields}
+    keys: dict[str, tuple[str, ...]] = {name: (name,) for name in fields}
     for name, value in fields.items():
-        for own in dataclasses.fields(value) if dataclasses.is_dataclass(value) else ():
-            known.setdefault(own.name, (name, own.name))
+        for field in dataclasses.fields(value) if dataclasses.is_dataclass(value) else ():
+            keys.setdefault(field.name, (name, field.name))
     words = re.findall(r"\w+", why.partition(":")[0])
-    return next((known[word] for word in words if word in known), ())
+    return next((keys[word] for word in words if word in keys), ())
 
 
 def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def _dotted(key: Key) -> str:
+def _key_text(key: Key) -> str:
     """Return a key in dotted notation, list entries counted from 1."""
     text = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in key)
     return text.lstrip(".") or "the scenario"
 
 
 def _line(text: str, key: Key) -> int:
-    r"""Return the line of a valid text where a key is given, or the nearest key above it.
+    r"""Return the line of a key in a valid text, or of its nearest ancestor.
 
     >>> _line("links = [\n {rate = 1},\n {rate = 2}]\n[flow]\nsource.kind = 3", ("links", 1, "rate"))
     3
     """
     line, length = 1, 0
-    for place, number in _Places(text, key).pairs():
-        common = len(place) if place == key[: len(place)] else 0
+    for candidate, number in _KeyLines(text, key).pairs():
+        common = len(candidate) if candidate == key[: len(candidate)] else 0
         if common > length:
             line, length = number, common
             if length == len(key):
@@ -308,8 +310,8 @@ def _line(text: str, key: Key) -> int:
     return line
 
 
-class _Places:
-    """The keys of a valid TOML text, each with its line, without those in tables and values that cannot hold ``key``."""
+class _KeyLines:
+    """The keys of a valid TOML text with their lines; tables and values that cannot hold ``key`` are skipped."""
 
     def __init__(self, text: str, key: Key) -> None:
         self.text, self.sought = text, key
@@ -328,9 +330,9 @@ class _Places:
                 return token
         return ""
 
-    def may_hold(self, place: Key) -> bool:
-        """Return whether the key, or one above it, may stand in the table or value of a place."""
-        return place == self.sought[: len(place)]
+    def may_hold(self, key: Key) -> bool:
+        """Return whether the table or value at ``key`` may contain the sought key."""
+        return key == self.sought[: len(key)]
 
     def skip(self, depth: int) -> None:
         """Move behind the bracket that closes a value; with a depth of 0 to the next header of a table."""
@@ -357,7 +359,7 @@ class _Places:
             if token == "[":
                 token = self.next()
                 array = token == "["
-                table = self.resolved(self.key(self.next() if array else token))
+                table = self.resolve(self.key(self.next() if array else token))
                 if array:
                     self.next()
                     self.tables[table] = self.tables.get(table, -1) + 1
@@ -368,14 +370,14 @@ class _Places:
             elif token not in ("\n", "]"):
                 yield from self.pair(table, token)
 
-    def resolved(self, names: Key) -> Key:
-        """Return the place of a header's table, with the numbers of the last tables in arrays."""
-        place: Key = ()
+    def resolve(self, names: Key) -> Key:
+        """Return the key of a header's table, with the numbers of the last tables in arrays."""
+        key: Key = ()
         for name in names:
-            if place in self.tables:
-                place = (*place, self.tables[place])
-            place = (*place, name)
-        return place
+            if key in self.tables:
+                key = (*key, self.tables[key])
+            key = (*key, name)
+        return key
 
     def key(self, token: str) -> Key:
         """Return the parts of a dotted key up to ``=`` or ``]``."""
@@ -391,15 +393,15 @@ class _Places:
     def pair(self, table: Key, token: str) -> Iterator[tuple[Key, int]]:
         """Yield the keys of a pair whose key begins with a token."""
         line = self.line
-        place = (*table, *self.key(token))
-        yield from ((place[:n], line) for n in range(len(table) + 1, len(place) + 1))
-        yield from self.value(place, self.next())
+        key = (*table, *self.key(token))
+        yield from ((key[:n], line) for n in range(len(table) + 1, len(key) + 1))
+        yield from self.value(key, self.next())
 
-    def value(self, place: Key, token: str) -> Iterator[tuple[Key, int]]:
+    def value(self, key: Key, token: str) -> Iterator[tuple[Key, int]]:
         """Yield the keys in a value that begins with a token."""
         if token not in ("[", "{"):
             return
-        if not self.may_hold(place):
+        if not self.may_hold(key):
             self.skip(1)
             return
         number, closed = 0, {"[": "]", "{": "}"}[token]
@@ -409,7 +411,7 @@ class _Places:
                 number += 1
             elif token != "\n":
                 if is_list:
-                    yield (*place, number), self.line
-                    yield from self.value((*place, number), token)
+                    yield (*key, number), self.line
+                    yield from self.value((*key, number), token)
                 else:
-                    yield from self.pair(place, token)
+                    yield from self.pair(key, token)

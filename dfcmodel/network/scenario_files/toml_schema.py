@@ -1,7 +1,7 @@
-"""JSON Schema of scenario files, generated from what the reader knows.
+"""JSON Schema of scenario files, generated from the tables of the reader.
 
 Editors complete and check TOML files by it (for VS Code the extension Even Better TOML: ``#:schema
-scenario.schema.json`` in the first line of a file). The reader checks more: ranges, and what belongs together.
+scenario.schema.json`` in the first line of a file). The reader also checks ranges and combinations.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dfcmodel.network.scenario_files.toml_keys import (
     ARRIVALS,
     DISCIPLINES,
     ELEMENTS,
-    OWN_KEYS,
+    REQUIRED_KEYS,
     RULES,
     parameter_names,
-    required,
+    required_fields,
     sources_of,
 )
 from hopflow.checks import instances
@@ -48,7 +48,7 @@ def scenario_schema(rules: Iterable[type[WindowRule]] = ()) -> dict[str, Any]:
     Raises
     ------
     TypeError
-        For what is no class of rules.
+        For a rule that is not a class.
 
     Examples
     --------
@@ -60,10 +60,10 @@ def scenario_schema(rules: Iterable[type[WindowRule]] = ()) -> dict[str, Any]:
     sources = sources_of(instances("rules", rules, type, "a class of rules"))
     tables: dict[str, Any] = {}
     for name, kind in (("link", Link), ("flow", Flow)):
-        own = {key: _field(kind, key) for key in _names(kind)}
-        row = {"type": "object", "properties": own, "additionalProperties": False}
-        common = {key: value for key, value in own.items() if key not in OWN_KEYS[name]}
-        tables[f"{name}s"] = {"type": "array", "items": {**row, "required": list(OWN_KEYS[name])}}
+        properties = {key: _field(kind, key) for key in _names(kind)}
+        row = {"type": "object", "properties": properties, "additionalProperties": False}
+        common = {key: value for key, value in properties.items() if key not in REQUIRED_KEYS[name]}
+        tables[f"{name}s"] = {"type": "array", "items": {**row, "required": list(REQUIRED_KEYS[name])}}
         tables[name] = {**row, "properties": common, "description": f"Defaults of all {name}s."}
     plain = {key: _field(Scenario, key) for key in _names(Scenario) if key not in tables}
     return {
@@ -85,7 +85,7 @@ def _names(kind: type[Any]) -> list[str]:
 
 
 def _one_of(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
-    """Return the schema of a name alone, or of a table with ``kind`` and the parameters of that class."""
+    """Return the schema of a class name, or of a table with ``kind`` and the parameters of the class."""
     return {"anyOf": [{"enum": sorted(kinds)}, *(_table(kinds[name]) for name in sorted(kinds))]}
 
 
@@ -97,7 +97,7 @@ def _table(kind: type[Any]) -> dict[str, Any]:
             "kind": {"const": kind.__name__},
             **{name: _of_rule(kind, name) if rule else _field(kind, name) for name in _names(kind)},
         },
-        "required": ["kind", *required(kind)],
+        "required": ["kind", *required_fields(kind)],
         "additionalProperties": False,
     }
 
@@ -108,7 +108,7 @@ def _of_rule(kind: type[Any], name: str) -> dict[str, Any]:
 
 
 def _field(kind: type[Any], name: str) -> dict[str, Any]:
-    """Return the schema of a field: of what it is made from, or by its type and what it counts."""
+    """Return the schema of a field, by its class, its unit or its type."""
     if kind is Flow and name == "source":
         return {"$ref": "#/$defs/source"}
     if kind is Scenario and name == "elements":
@@ -118,28 +118,28 @@ def _field(kind: type[Any], name: str) -> dict[str, Any]:
     if name in ("discipline", "manager"):
         return {"$ref": "#/$defs/discipline"}
     if kind is Link and name == "buffer":
-        own = {"size": _field(ByteBuffer, "size"), "cell": _field(ByteBuffer, "cell")}
+        parts = {"size": _field(ByteBuffer, "size"), "cell": _field(ByteBuffer, "cell")}
         cells = {
             "type": "object",
-            "properties": own,
+            "properties": parts,
             "required": ["size"],
             "additionalProperties": False,
         }
-        said = "In packets, a text with a unit, or size and cell in bytes."
-        return {"anyOf": [NUMBER, TEXT, cells], "description": said}
+        text = "In packets, a text with a unit, or size and cell in bytes."
+        return {"anyOf": [NUMBER, TEXT, cells], "description": text}
     if kind is ByteBuffer:
         return {"anyOf": [NUMBER, TEXT], "description": "In bytes, or a text with a unit."}
     if name in quantities_of(kind):
         dimension = quantities_of(kind)[name]
-        said = f"In {BARE[dimension]}, or a text with a unit."
+        text = f"In {BARE[dimension]}, or a text with a unit."
         if dimension == "share":
-            said = "A fraction of 1, or a percentage as a text."
-        return {"anyOf": [NUMBER, TEXT], "description": said}
-    return _typed(typing.get_type_hints(kind)[name])
+            text = "A fraction of 1, or a percentage as a text."
+        return {"anyOf": [NUMBER, TEXT], "description": text}
+    return _type_schema(typing.get_type_hints(kind)[name])
 
 
-def _typed(hint: Any) -> dict[str, Any]:
-    options = [each for each in typing.get_args(hint) if each is not type(None)]
+def _type_schema(hint: Any) -> dict[str, Any]:
+    options = [option for option in typing.get_args(hint) if option is not type(None)]
     origin = typing.get_origin(hint) or hint
     simple = {bool: {"type": "boolean"}, int: NUMBER, float: NUMBER, str: TEXT}
     if origin in simple:
@@ -149,5 +149,5 @@ def _typed(hint: Any) -> dict[str, Any]:
     if origin in (tuple, list):
         return LIST
     if len(options) > 1 and set(options) <= set(simple):
-        return {"anyOf": [_typed(each) for each in options]}
+        return {"anyOf": [_type_schema(option) for option in options]}
     return {}

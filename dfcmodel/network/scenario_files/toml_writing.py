@@ -45,8 +45,8 @@ def save_scenario(scenario: Scenario, path: str | Path) -> Path:
     Raises
     ------
     ValueError
-        For a node that is not a string, an integer or a tuple of these, and for a discipline or an arrival process of
-        one's own, which a file cannot name.
+        For a node that is not a string, an integer or a tuple of these, and for a user-defined discipline or arrival
+        process, which a file cannot name.
 
     Examples
     --------
@@ -76,8 +76,8 @@ def write_scenario(scenario: Scenario) -> str:
     """
     links, common_link = _rows(scenario.links, ("source", "target"))
     flows, common_flow = _rows(scenario.flows, ("name", "path"))
-    own = {key: value for key, value in _changed(scenario).items() if key not in ("links", "flows")}
-    text = [f"{key} = {_toml(value)}" for key, value in own.items()]
+    fields = {key: value for key, value in _non_defaults(scenario).items() if key not in ("links", "flows")}
+    text = [f"{key} = {_toml(value)}" for key, value in fields.items()]
     for name, rows in (("links", links), ("flows", flows)):
         text += ["", f"{name} = [", *(f"    {_toml(row)}," for row in rows), "]"]
     for name, common in (("link", common_link), ("flow", common_flow)):
@@ -86,33 +86,33 @@ def write_scenario(scenario: Scenario) -> str:
     return "\n".join(text) + "\n"
 
 
-def _rows(objects: Iterable[Any], own: tuple[str, ...]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _rows(objects: Iterable[Any], excluded: tuple[str, ...]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return the individual fields of each object, and the fields common to all of them."""
-    tables = [_changed(each) for each in objects]
+    tables = [_non_defaults(item) for item in objects]
     shared = tables[0] if len(tables) > 1 else {}
     common = {
         key: value
         for key, value in shared.items()
-        if key not in own and all(key in table and table[key] == value for table in tables)
+        if key not in excluded and all(key in table and table[key] == value for table in tables)
     }
     rows = [{k: v for k, v in table.items() if k not in common} for table in tables]
     return rows, common
 
 
-def _changed(each: Any) -> dict[str, Any]:
+def _non_defaults(item: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that differ from their defaults."""
     fields: dict[str, Any] = {}
-    for field in dataclasses.fields(each):
-        value = getattr(each, field.name)
+    for field in dataclasses.fields(item):
+        value = getattr(item, field.name)
         make = field.default_factory
         default = make() if callable(make) else field.default
         if value != default or type(value) is bool is not type(default):
-            fields[field.name] = _with_unit(each, field.name, value)
+            fields[field.name] = _with_unit(item, field.name, value)
     return fields
 
 
 def _with_unit(of: Any, name: str, value: Any) -> Any:
-    """Return what was given in bits or bytes as a string that is read as the same number, and anything else as it is."""
+    """Return a value in bits or bytes as a string that reads as the same number; other values unchanged."""
     if type(value) is tuple and any(isinstance(part, PacketUnits) for part in value):
         return tuple(_with_unit(of, name, part) for part in value)
     if not isinstance(value, PacketUnits) or math.isnan(value.in_bytes) or value.framing:
@@ -131,24 +131,24 @@ def _toml(value: Any) -> str:
     """Return a value as TOML on one line."""
     writers: tuple[tuple[Any, Callable[[Any], str]], ...] = (
         (bool, lambda v: "true" if v else "false"),
-        (str, _quoted),
+        (str, _quote),
         (numbers.Integral, lambda v: repr(int(v))),
         (numbers.Real, lambda v: repr(float(v))),  # inf, nan and every digit
         ((tuple, list), lambda v: f"[{', '.join(map(_toml, v))}]"),
         (dict, lambda v: f"{{{', '.join(f'{_key(k)} = {_toml(x)}' for k, x in v.items())}}}"),
-        (ByteBuffer, lambda v: _quoted(f"{v.size} B") if v.cell == 1 else _toml(_changed(v))),
+        (ByteBuffer, lambda v: _quote(f"{v.size} B") if v.cell == 1 else _toml(_non_defaults(v))),
         ((WindowRule, RateRule), lambda v: _object(v, _rule_parameters(v))),
         (
             (Discipline, CBR, OnOff, Poisson, HeavyTailed, Replay, PathElement),
-            lambda v: _object(v, _changed(v)),
+            lambda v: _object(v, _non_defaults(v)),
         ),
     )
-    own = isinstance(value, Discipline) and DISCIPLINES.get(type(value).__name__) is not type(value)
+    is_custom = isinstance(value, Discipline) and DISCIPLINES.get(type(value).__name__) is not type(value)
     arrivals = isinstance(value, ArrivalProcess) and type(value) not in (Poisson, HeavyTailed)
     if isinstance(value, ReceiverAgent):
         raise ValueError(f"receiver = {value!r}: must be None to be written as TOML")  # noqa: TRY004
-    if own or arrivals:
-        name = "discipline" if own else "source or arrivals"
+    if is_custom or arrivals:
+        name = "discipline" if is_custom else "source or arrivals"
         raise ValueError(f"{name} = {value!r}: must be of a class of dfcmodel to be written as TOML")
     for kind, write in writers:
         if isinstance(value, kind):
@@ -171,20 +171,20 @@ def _rule_parameters(rule: WindowRule | RateRule) -> dict[str, Any]:
 
 
 def in_bytes(value: PacketUnits, dimension: str) -> str:
-    """Return a rate or an amount that was given in bits or bytes as a string with its unit.
+    """Return a rate or an amount in bits or bytes as a string with its unit.
 
     >>> in_bytes(PacketUnits(100.0, 1500.0), "amount"), in_bytes(PacketUnits(100.0, 1500.0), "rate")
     ('150 kB', '1.2 Mb/s')
     """
-    given, unit = (8.0 * value.in_bytes, "bit/s") if dimension == "rate" else (value.in_bytes, "bytes")
-    scale, name = readable(unit, given)
-    return f"{given / scale:.12g} {name}"
+    amount, unit = (8.0 * value.in_bytes, "bit/s") if dimension == "rate" else (value.in_bytes, "bytes")
+    scale, name = readable(unit, amount)
+    return f"{amount / scale:.12g} {name}"
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quote(name)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m[0]):04x}", escaped) + '"'

@@ -14,7 +14,7 @@ from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.network.queueing.link_laws import LinkLaw
-from dfcmodel.network.queueing.programs import MOST_TELEMETRY, SwitchProgram
+from dfcmodel.network.queueing.programs import MAX_TELEMETRY_FIELDS, SwitchProgram
 from dfcmodel.packets.kernel.layout import (
     AGENT,
     BACKFLOW,
@@ -236,7 +236,7 @@ def _faults(plan: PacketPlan) -> NDArray[Any]:
 
 def _telemetry_records(flow: NDArray[Any]) -> NDArray[np.float64]:
     """Return the last records of telemetry of each flow, (F, K, 5); one record if no rule reads them."""
-    records, numbers = int(flow["reports"].max(initial=0)), 1 + MOST_TELEMETRY
+    records, numbers = int(flow["reports"].max(initial=0)), 1 + MAX_TELEMETRY_FIELDS
     return np.zeros((len(flow), records, numbers) if records else (1, 1, numbers))
 
 
@@ -273,7 +273,7 @@ def absent_rows() -> dict[str, Any]:
         "ranked": np.zeros(1, RANKED),
         "program_queue": np.zeros(1, QUEUE),
         "trimmed": np.zeros(1, dtype=np.int32),
-        "telemetry": np.zeros((1, 1, 1 + MOST_TELEMETRY)),
+        "telemetry": np.zeros((1, 1, 1 + MAX_TELEMETRY_FIELDS)),
         "agents": np.zeros((1, len(AGENT_EVENTS)), dtype=np.uint64),
         "agent": np.zeros(1, AGENT),
         "agent_state": np.zeros((1, MAX_OF_FLOW)),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import coded, distinct
+from dfcmodel.network.columns import distinct, encode_integers
 from dfcmodel.network.queueing.class_pauses import ALL, CONTROL, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.packets.kernel.codes import PAUSE, RESUME
@@ -69,7 +69,7 @@ def _lay_out_ingresses(
         if len(together) > 1:
             port_rows["asks"][p] = together[0]
             port_rows["mate"][p] = (*together, *together)[together.index(p) + 1]
-    classes, number = coded(plan.classes)
+    classes, number = encode_integers(plan.classes)
     flows, count = len(plan.scenario.flows), len(classes)
     by_class = plan.by_discipline(lambda rule: rule.queue_per == "class")
     span = flows + len(plan.ports)
@@ -107,7 +107,7 @@ def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict
     ports, ranks = plan.hops.port[chosen], plan.classes[chosen]
     lanes = hop["lane"][plan.hops.row[chosen]]
     lanes = np.where(of_host[chosen], lane["level"][lanes], lanes)
-    classes, rank = coded(ranks)
+    classes, rank = encode_integers(ranks)
     _, first = distinct(ports * len(classes) + rank, len(plan.ports) * len(classes))
     pairs = zip(ports[first].tolist(), ranks[first].tolist(), strict=True)
     return dict(zip(pairs, lanes[first].tolist(), strict=True))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import coded
+from dfcmodel.network.columns import encode_integers
 from dfcmodel.network.queueing.class_pauses import CONTROL
 from dfcmodel.packets.kernel.links.ports import INTERFACE
 from dfcmodel.packets.layouts.lanes import empty_lanes
@@ -28,13 +28,13 @@ def lay_out_interfaces(
     """
     hops = plan.hops
     at = np.flatnonzero(plan.at_senders[hops.port])
-    ports, interface = coded(hops.port[at])
+    ports, interface = encode_integers(hops.port[at])
     is_data = plan.classes[at] != CONTROL
     data = at[is_data]
     data = data[np.argsort(interface[is_data], kind="stable")]
     of_data = np.sort(interface[is_data])
-    classes, rank = coded(plan.classes[data])
-    pairs, which = coded(of_data * max(1, len(classes)) + rank)  # classes, port by port
+    classes, rank = encode_integers(plan.classes[data])
+    pairs, which = encode_integers(of_data * max(1, len(classes)) + rank)  # classes, port by port
     levels = np.bincount(pairs // max(1, len(classes)), minlength=len(ports))
     flows = np.bincount(of_data, minlength=len(ports))
     counts = 1 + levels + flows

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import coded
+from dfcmodel.network.columns import encode_integers
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import CONTROL, PFC
 from dfcmodel.network.queueing.coupled import DualPI2
@@ -64,7 +64,7 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
     by = _lanes_by(plan)
     chosen = np.flatnonzero(has[plan.hops.port])
     port, flow = plan.hops.port[chosen], plan.hops.flow[chosen]
-    ranks, classes = coded(plan.classes[chosen])
+    ranks, classes = encode_integers(plan.classes[chosen])
     is_scalable = plan.scalable[flow] & ~plan.hops.is_ack[chosen]
     kind_of_hop, number_of_hop = by[port], np.arange(len(chosen))
     lanes_of = {
@@ -87,7 +87,7 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
     first = np.flatnonzero(has)  # without flows
     others = np.concatenate([first, coupled, coupled]) * span
     others[len(first) + len(coupled) :] += 1
-    rows, at = coded(np.append(port * span + number, others))
+    rows, at = encode_integers(np.append(port * span + number, others))
     at = at[: len(chosen)]
     hop["lane"][plan.hops.row[chosen]] = at
     ports, begin, count = np.unique(rows // span, return_index=True, return_counts=True)
@@ -112,7 +112,7 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
 
 def _set_control_apart(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any], hops: NDArray[np.int64]) -> None:
     """Let the control class, the first lane of its ports, be sent before all others."""
-    control = coded(plan.hops.port[hops[plan.classes[hops] == CONTROL]])[0]
+    control = encode_integers(plan.hops.port[hops[plan.classes[hops] == CONTROL]])[0]
     for p in control[port_rows["lanes"][control] > 1].tolist():
         port_rows["levels"][p] = 2
         first = port_rows["lane"][p]

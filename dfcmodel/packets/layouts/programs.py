@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import Signature, signature_of
-from dfcmodel.network.queueing.programs import MOST_TELEMETRY, SwitchProgram, flow_hash
+from dfcmodel.network.queueing.programs import MAX_TELEMETRY_FIELDS, SwitchProgram, flow_hash
 from dfcmodel.packets.kernel.layout import OWN, PROGRAM, QUEUE, RANKED, SKIP_LEVELS
 from dfcmodel.packets.layouts.lanes import empty_lanes
 
@@ -112,5 +112,5 @@ def lay_out_programs(plan: PacketPlan, packets: int, hops: int) -> dict[str, Any
     positions, records = plan.telemetry
     states["place"][rows] = positions
     if records.any():
-        arrays["telemetry"] = np.zeros((packets, int(records.max()), 1 + MOST_TELEMETRY))
+        arrays["telemetry"] = np.zeros((packets, int(records.max()), 1 + MAX_TELEMETRY_FIELDS))
     return arrays

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.columns import Column, encoded
+from dfcmodel.network.columns import Column, encode
 from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import OnOff
 from dfcmodel.network.endpoints.stacks import COUNTED as STACK_COUNTS
@@ -126,7 +126,7 @@ def _rows_of_flows(
         rates = scenario.by_link(lambda link: link.rate)
         line_rates = np.where(table.of_kind(RateRule), rates[scenario.routes.first], 0.0)
     repairs = [
-        encoded(repairs_of).whole()
+        encode(repairs_of).whole()
         for repairs_of in (plan.recoveries, plan.repairs)
         if not isinstance(repairs_of, Column)  # which follows from the source
     ]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR
-from dfcmodel.network.columns import Routes, coded, distinct, encoded, places_of, present
-from dfcmodel.network.shortest_routes import hashed
+from dfcmodel.network.columns import Routes, distinct, encode, encode_integers, places_of, present
+from dfcmodel.network.shortest_routes import hash_pair
 from responsefn import NewReno
 
 
@@ -52,26 +52,26 @@ def test_distinct_keys_are_those_of_a_set_in_a_table_and_in_a_sort(span: int) ->
 @pytest.mark.parametrize("scale", [1, 10**9])
 def test_codes_give_the_values_back(scale: int) -> None:
     values = scale * np.random.default_rng(2).integers(-20, 20, 100)
-    known, place = coded(values)
+    known, place = encode_integers(values)
     assert (np.diff(known) > 0).all()
     np.testing.assert_array_equal(known[place], values)
-    assert [each.tolist() for each in coded(values[:0])] == [[], []]
+    assert [each.tolist() for each in encode_integers(values[:0])] == [[], []]
 
 
 def test_the_hash_differs_by_flow_and_by_node() -> None:
     flow, node = np.divmod(np.arange(4000), 40)
-    values = hashed(flow, node)
+    values = hash_pair(flow, node)
     assert len(set(values.tolist())) == 4000
     counts = np.bincount(values % 8, minlength=8)
     assert abs(counts - 500).max() < 5 * 21  # standard deviation 21
 
 
 def test_columns_keep_values_once() -> None:
-    column = encoded([NewReno(), NewReno(), CBR(2.0)])
+    column = encode([NewReno(), NewReno(), CBR(2.0)])
     assert len(column.values) == 2
     assert list(column) == [NewReno(), NewReno(), CBR(2.0)]
     assert column == (NewReno(), NewReno(), CBR(2.0))
     assert column.map(type)[2] is CBR
-    constant = encoded([1.0, 1.0])
+    constant = encode([1.0, 1.0])
     assert constant.which is None
     assert constant.array().tolist() == list(constant) == [1.0, 1.0]

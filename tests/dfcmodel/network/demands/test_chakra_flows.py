@@ -26,7 +26,7 @@ from dfcmodel import (
 )
 from dfcmodel.lossless import leaf_spine
 from dfcmodel.network.demands.chakra_traces import Attributes, Kind, nodes_of_trace
-from dfcmodel.network.demands.protobuf_wire import Field, fields, messages, signed, varints, zigzag
+from dfcmodel.network.demands.protobuf_wire import Field, fields, from_twos_complement, messages, varints, zigzag
 from responsefn import FixedRate
 from tests.dfcmodel.network.chakra_writer import (
     ALL_GATHER,
@@ -367,17 +367,17 @@ def test_versions(version: str) -> None:
 def test_attributes_that_are_no_numbers(value: int | str, message: str) -> None:
     attributes = nodes_of_trace(trace(node(0, COMP, n=value)))[0].attributes
     with pytest.raises(ValueError, match=message):
-        attributes.whole("n")
+        attributes.whole_number("n")
     with pytest.raises(ValueError, match="m: must be given"):
-        attributes.whole("m")
-    assert attributes.whole("m", 7) == 7
+        attributes.whole_number("m")
+    assert attributes.whole_number("m", 7) == 7
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 0.5, (True,)])
 def test_numbers_that_are_not_whole_are_refused(value: float | tuple[bool, ...]) -> None:
     with pytest.raises(ValueError, match=r"n: .*: must be a whole number of at least 0"):
-        Attributes(n=value).whole("n")
-    assert Attributes(n=3.0).whole("n") == 3
+        Attributes(n=value).whole_number("n")
+    assert Attributes(n=3.0).whole_number("n") == 3
 
 
 # Protocol Buffers: fields and messages, against what Google's library writes.
@@ -395,7 +395,7 @@ def test_integers_come_back() -> None:
 @pytest.mark.parametrize("number", [0, 1, -1, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63)])
 def test_signs(number: int) -> None:
     """A signed integer is its two's complement; zigzag has 0, -1, 1, -2, ... as 0, 1, 2, 3, ..."""
-    assert signed(next(varints(Field(1, 2, varint(number))))) == number
+    assert from_twos_complement(next(varints(Field(1, 2, varint(number))))) == number
     assert zigzag(2 * number if number >= 0 else -2 * number - 1) == number
 
 
