@@ -77,8 +77,7 @@ class ScenarioFileError(ValueError):
     >>> read_scenario("links = 3")
     Traceback (most recent call last):
     ...
-    dfcmodel.network.scenario_files.toml_reading.ScenarioFileError: <text>, line 1, links: must be given, a list of
-    links
+    dfcmodel.network.scenario_files.toml_reading.ScenarioFileError: <text>, line 1, links: must be given...
     """
 
 
