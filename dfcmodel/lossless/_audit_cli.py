@@ -22,7 +22,7 @@ EPILOG = cli.examples(
 
 
 def in_bytes(text: str | None) -> Any:
-    """Return a size with its unit; a plain number is in bytes, and None stays."""
+    """Return a size with its unit; a plain number is in bytes, and None is returned unchanged."""
     return f"{text} B" if text is not None and text.strip().isdigit() else text
 
 
@@ -60,14 +60,15 @@ def audit(
 ) -> None:
     """Print a verdict on each row of a table of headrooms, with the reason and the value to write.
 
-    The status is 1 if a row holds less than the bytes on its cable, or a class with PFC has no headroom; with --strict also if
-    a row does not cover the standard's response time, cannot be judged, or has a profile that is named for another port.
+    The status is 1 if a row holds less than the bytes on its cable, or a class with PFC has no headroom; with --strict
+    also if a row does not cover the standard's response time, cannot be judged, or has a profile that is named for
+    another port.
     """
     from dfcmodel.lossless import read_table
 
     cli.check_output("plot", plot)
-    found = audit_headroom(read_table(file, rate=rate, cable=cable), **vars(switch))
-    typer.echo(cli.as_json(found.to_dict()) if json else found.text())
+    result = audit_headroom(read_table(file, rate=rate, cable=cable), **vars(switch))
+    typer.echo(cli.as_json(result.to_dict()) if json else result.text())
     if plot is not None:
-        cli.save_figure(found.plot(), plot, quiet=json)
-    raise typer.Exit(1 if found.impossible or (strict and found.insufficient) else 0)
+        cli.save_figure(result.plot(), plot, quiet=json)
+    raise typer.Exit(1 if result.impossible or (strict and result.insufficient) else 0)

@@ -28,17 +28,17 @@ CHIP_OF_AUDIT = (
     "--chip belongs to `hopflow headroom audit FILE`. The headrooms of chips are printed with each headroom; "
     "--cell and --pipeline are a chip's buffer cell and delay"
 )
-"""Answer to an option that the group has for a better message only."""
+"""Error message of the hidden option ``--chip``."""
 
 
-def _ends(text: str) -> Any:
-    """Return the string itself, or both ends of a range such as ``100m..300m``."""
+def _read_range(text: str) -> Any:
+    """Return a string unchanged, or a range such as ``100m..300m`` as a pair."""
     low, dots, high = text.partition("..")
     return (low, high) if dots else text
 
 
-def _numbers(name: str, text: str) -> float | tuple[float, float]:
-    """Return a number, or both ends of a range such as ``0..0.5``."""
+def _read_numbers(name: str, text: str) -> float | tuple[float, float]:
+    """Return a number, or a range such as ``0..0.5`` as a pair."""
     low, dots, high = text.partition("..")
     try:
         return (float(low), float(high)) if dots else float(text)
@@ -49,8 +49,10 @@ def _numbers(name: str, text: str) -> float | tuple[float, float]:
 
 PORT = cli.Parameter(headrooms.headroom)
 SIZE = cli.Parameter(headrooms.headroom, lambda _, text: in_bytes(text), "192 or 9kB")
-DELAY = cli.Parameter(headrooms.headroom, lambda _, text: _ends(text), "1.2us, 905quanta, 820B, or a range 1us..2us")
-NUMBER = cli.Parameter(headrooms.headroom, _numbers, "a number, or a range 0..0.5")
+DELAY = cli.Parameter(
+    headrooms.headroom, lambda _, text: _read_range(text), "1.2us, 905quanta, 820B, or a range 1us..2us"
+)
+NUMBER = cli.Parameter(headrooms.headroom, _read_numbers, "a number, or a range 0..0.5")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,15 +113,15 @@ def headroom(
             msg = f"stands before {context.invoked_subcommand!r}, which does not see it: write it behind"
             raise typer.BadParameter(msg, ctx=context, param_hint=option)
         return
-    for name, given in (("rate", ports.rate), ("cable", ports.cable)):
-        if not given:
+    for name, values in (("rate", ports.rate), ("cable", ports.cable)):
+        if not values:
             raise typer.BadParameter(f"Missing option '--{name}'.", ctx=context)
     if ports.response is None and "response_measured" in cli.given_options(context):
         raise ValueError("response_measured = True: is of a --response, which is missing")
     from dfcmodel.lossless.audits.switch_chips import census_lines, chip_lines
     from dfcmodel.lossless.paused import headroom_tables
 
-    rates, cables = ports.rate or [], [_ends(each) for each in ports.cable or ()]
+    rates, cables = ports.rate or [], [_read_range(length) for length in ports.cable or ()]
     several = len(rates) * len(cables) > 1
     if several and plot is not None:
         raise ValueError(f"plot = '{plot}': takes one rate and one cable, not a table")
@@ -128,10 +130,10 @@ def headroom(
         table = headroom_tables.headroom_table(rates, cables, **ports.parameters())
         typer.echo(cli.as_json({"bytes": table.to_dict("index")}) if json else table)
         return
-    found = headrooms.headroom(rates[0], cables[0], **ports.parameters())
-    port = float(found.high.rate), found.metres[1]
+    result = headrooms.headroom(rates[0], cables[0], **ports.parameters())
+    port = float(result.high.rate), result.metres[1]
     tables, laws = census_lines(*port), chip_lines(*port)
-    typer.echo(cli.as_json({**found.to_dict(), "census": [*tables, *laws]}) if json else found)
+    typer.echo(cli.as_json({**result.to_dict(), "census": [*tables, *laws]}) if json else result)
     for heading, lines in (
         ("Public tables for this rate and cable:", tables),
         (
@@ -142,12 +144,12 @@ def headroom(
         if lines and not json:
             typer.echo("\n  ".join([heading, *lines]))
     if plot is not None:
-        cli.save_figure(found.plot(), plot, quiet=json)
+        cli.save_figure(result.plot(), plot, quiet=json)
 
 
 @dataclass(frozen=True)
 class _Pool:
-    """A headroom pool: what `headroom_pool` takes, as it is written on the command line."""
+    """A headroom pool: the parameters of `headroom_pool`, as strings of the command line."""
 
     headroom: Annotated[str, typer.Option(help="Of a class of a port: 225792 B, 220.5 KiB.")]
     rate: Annotated[str, typer.Option(help="Line rate of the ports: 400Gbps.")]
@@ -158,7 +160,7 @@ class _Pool:
     xoff: Annotated[str | None, typer.Option(help="Fixed thresholds: 100 kB.")] = None
     alpha: Annotated[float | None, typer.Option(help="Dynamic thresholds: alpha times the free shared buffer.")] = None
 
-    def checked(self) -> HeadroomPool:
+    def build(self) -> HeadroomPool:
         """Return the pool."""
         from dfcmodel.lossless import headroom_pool
         from dfcmodel.lossless.quantities import size_in_bytes
@@ -172,7 +174,7 @@ class _Pool:
 
 @dataclass(frozen=True)
 class _Traffic:
-    """Which classes send, and for how long outputs do not."""
+    """Active ports and classes, the time of blocked outputs, and the probability of a pause."""
 
     blocked: Annotated[str | None, typer.Option(help="How long outputs may serve nothing: 20us.")] = None
     active_ports: Annotated[int | None, typer.Option(help="Most ports active at once.")] = None
@@ -182,8 +184,10 @@ class _Traffic:
 
 @commands.command(
     epilog=cli.examples(
-        'hopflow pool --headroom "225792 B" --rate 400Gbps --ports 64 --classes 8 --size "40 MB" --shared "60 MB" --alpha 0.125',
-        'hopflow pool --headroom "80 kB" --rate 100Gbps --ports 32 --size "1 MB" --shared "16 MB" --xoff "50 kB" --blocked 20us --json',
+        'hopflow pool --headroom "225792 B" --rate 400Gbps --ports 64 --classes 8 --size "40 MB" '
+        '--shared "60 MB" --alpha 0.125',
+        'hopflow pool --headroom "80 kB" --rate 100Gbps --ports 32 --size "1 MB" '
+        '--shared "16 MB" --xoff "50 kB" --blocked 20us --json',
     )
 )
 @cli.expand_options
@@ -197,19 +201,19 @@ def pool(
     from dfcmodel.lossless import PausedGroups, longest_blocking, overflow, worst_demand
 
     cli.check_output("plot", plot)
-    given = shared_pool.checked()
+    headroom_pool = shared_pool.build()
     active: dict[str, Any] = {
         "active_ports": traffic.active_ports,
         "active_classes": traffic.active_classes,
     }
-    risk = overflow(given, PausedGroups(traffic.paused))
-    worst = worst_demand(given, blocked=traffic.blocked, **active)
-    times = longest_blocking(given, **active)
+    risk = overflow(headroom_pool, PausedGroups(traffic.paused))
+    worst = worst_demand(headroom_pool, blocked=traffic.blocked, **active)
+    times = longest_blocking(headroom_pool, **active)
     if json:
-        sizes = {f"{wanted:g}": risk.least_size(wanted) for wanted in (1e-6, 1e-9, 1e-12)}
+        sizes = {f"{limit:g}": risk.least_size(limit) for limit in (1e-6, 1e-9, 1e-12)}
         demand = {"reached": worst.lower, "at_most": worst.upper, "overflows": worst.overflows}
         chance = {"paused": traffic.paused, "overflow": risk.probability, "least_size": sizes}
-        rows = {"oversubscription": given.oversubscription, "demand": demand}
+        rows = {"oversubscription": headroom_pool.oversubscription, "demand": demand}
         blocks = {name: t if t < math.inf else None for name, t in times._asdict().items()}
         typer.echo(cli.as_json({**rows, "blocked": blocks, "probability": chance}))
     else:
@@ -235,13 +239,13 @@ def deadlock(
     from dfcmodel.lossless.topologies.topology_files import load_topology
 
     cli.check_output("plot", plot)
-    found = examine(*load_topology(topology))
-    cycles = list(itertools.islice(found.cycles(), most))
+    result = examine(*load_topology(topology))
+    cycles = list(itertools.islice(result.cycles(), most))
     if json:
-        typer.echo(cli.as_json({"free": found.is_free, "cycles": cycles}))
+        typer.echo(cli.as_json({"free": result.is_free, "cycles": cycles}))
     else:
-        typer.echo(found)
+        typer.echo(result)
         for cycle in cycles[1:]:
             typer.echo("  another  " + ", ".join(f"{a}->{b}" for a, b, *_ in cycle))
     if plot is not None:
-        cli.save_figure(found.plot(), plot, quiet=json)
+        cli.save_figure(result.plot(), plot, quiet=json)

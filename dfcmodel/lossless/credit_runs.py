@@ -1,4 +1,4 @@
-"""One link under credits, frame by frame, in bit times: the frames that need every credit.
+"""One link under credits, frame by frame, in bit times, for frames that need every credit.
 
 A sender transmits frames back to back as long as it has credits for all cells of the next frame. The receiver forwards
 them at line rate, and returns the credits of a frame when its last bit has left.
@@ -21,13 +21,13 @@ __all__ = ["CreditScenario", "CreditWitness", "preamble_of"]
 
 
 def preamble_of(overhead: int) -> int:
-    """Return the part of the overhead of a frame that comes before it, in bit times: at most that of Ethernet."""
+    """Return the part of the overhead before a frame, in bit times: at most the preamble of Ethernet."""
     return min(PREAMBLE, overhead)
 
 
 @dataclass(frozen=True, eq=False)
 class CreditScenario:
-    """Frames of a sender, its credits, and the delay of the receiver and of the credits' return.
+    """Frames of a sender, its credits, and the delays of the receiver and of the return of credits.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class CreditScenario:
     returning
         Bit times from the end of a frame at the receiver's output until the sender can use its credits; None: never.
     overhead
-        Bit times on the line beside each frame, of which `preamble_of` come before it.
+        Overhead of each frame on the line in bit times, of which `preamble_of` precede the frame.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class CreditScenario:
 
 @dataclass(frozen=True)
 class CreditWitness:
-    """Credits that are needed: ``fills`` never waits, ``waits`` has one credit fewer and does.
+    """Required credits: ``fills`` never waits, ``waits`` has one credit fewer and waits.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class CreditWitness:
 
     @property
     def holds(self) -> bool:
-        """Whether no frame waits with the credits, and one does with one credit fewer."""
+        """Whether no frame waits with the credits, and a frame waits with one credit fewer."""
         return self.fills.run() == 0 and self.waits.run() > 0
 
     @classmethod

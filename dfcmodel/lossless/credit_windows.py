@@ -1,8 +1,8 @@
-"""Credits: how many a link needs so that it loses nothing and its sender never waits, with the components.
+"""Credits that a link needs for zero loss and for a sender that never waits, with their components.
 
-With credits a sender transmits a frame only if the receiver has cells for it. Nothing can be lost with any number; the
-number decides the rate. The window, from the start of a frame until its credits can be used again, is that of the
-headroom without threshold and pause frame, so that the same knapsack gives the least number for full rate.
+With credits a sender transmits a frame only if the receiver has cells for it. Any number of credits prevents loss; the
+number determines the rate. The window, from the start of a frame until its credits can be used again, is the window of
+the headroom without threshold and pause frame, so that the same knapsack gives the minimum number for full rate.
 docs/headroom-credits.md proves it.
 """
 
@@ -54,16 +54,16 @@ DEFAULTS: CreditDatasheet = {
     "message": 72, "behind_frame": True, "update": 0.0, "cut_through": False,
     "overhead": OVERHEAD // 8,
 }  # fmt: skip
-"""Of the keywords of a datasheet."""
+"""Defaults of the keywords of a datasheet."""
 
 
 MAX_OVERHEAD = 1000
-"""Bytes on the line beside a frame, at most."""
+"""Maximum overhead of a frame on the line in bytes."""
 
 
 @dataclass(frozen=True)
 class CreditedLink(PausedLink):
-    """A link under credits, whose frames may have another overhead than that of Ethernet.
+    """A link under credits, with an overhead per frame that may differ from Ethernet.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class RequiredCredits(Result):
     Parameters
     ----------
     link
-        Frames, cells and delays; ``pipeline`` has what receiver and sender need to process a credit.
+        Frames, cells and delays; ``pipeline`` is the time of receiver and sender to process a credit.
     delays
         Bit times by cause, from the start of a frame until its credits are used again, without the frame's own bits.
     credit_given
@@ -92,8 +92,8 @@ class RequiredCredits(Result):
     Examples
     --------
     >>> from dfcmodel.lossless import credits
-    >>> found = credits("400Gbps", "300m", credit=192)
-    >>> found.bytes == sum(item.bytes[1] for item in found.items)
+    >>> required = credits("400Gbps", "300m", credit=192)
+    >>> required.bytes == sum(item.bytes[1] for item in required.items)
     True
     """
 
@@ -104,17 +104,17 @@ class RequiredCredits(Result):
 
     @cached_property
     def burst(self) -> Burst:
-        """The frames that are sent before the credits of a frame before them return."""
+        """The largest departures from a frame until its credits return."""
         return largest_drain(self.link, sum(self.delays.values()) - 8 * self.link.overhead)
 
     @property
     def credits(self) -> int:
-        """Least number of credits with which the sender never waits, for all frame sizes and phases."""
+        """Minimum number of credits with which the sender never waits, for all frame sizes and phases."""
         return self.burst.cells + self.link.cells_of(self.link.lossless_mtu)
 
     @property
     def least(self) -> int:
-        """Least number with which every frame can be sent at all; with any number nothing is lost."""
+        """Minimum number of credits with which every frame can be sent; any number prevents loss."""
         return self.link.cells_of(self.link.lossless_mtu)
 
     @property
@@ -144,16 +144,16 @@ class RequiredCredits(Result):
         )  # fmt: skip
 
     def witness(self) -> CreditWitness:
-        """Return two runs of one sequence of frames: with the credits none waits, with one fewer one does."""
+        """Return two runs of the same frames: with these credits no frame waits, with one fewer a frame waits."""
         sizes = [size for size, _ in self.burst.runs]
         frames = np.repeat(np.array(sizes), [count for _, count in self.burst.runs])
         frames = np.concatenate([[self.link.lossless_mtu], frames]).astype(np.int64)
-        way = self.link.cable + self.link.gearbox
+        one_way = self.link.cable + self.link.gearbox
         overhead = 8 * self.link.overhead
         preamble = preamble_of(overhead)
         stored = self.delays.get("frame received before it is forwarded", preamble)
-        forwarding = stored - 8 * self.link.lossless_mtu * self.stored + way
-        returning = sum(self.delays.values()) - stored - way - preamble
+        forwarding = stored - 8 * self.link.lossless_mtu * self.stored + one_way
+        returning = sum(self.delays.values()) - stored - one_way - preamble
         scenario = CreditScenario(frames, self.link.cell, self.credits, forwarding, self.stored, returning, overhead)
         return CreditWitness.of(scenario)
 
@@ -167,7 +167,7 @@ class RequiredCredits(Result):
         }  # fmt: skip
 
     def summary(self) -> dict[str, object]:
-        """Return the credits with their components."""
+        """Return the credits and their components as strings, by name."""
         count = f" ({self.credits:,} credits of {self.link.cell} B)" if self.credit_given else ""
         rows: dict[str, object] = {"zero loss and full rate": f"{self.bytes:,} B{count}"}
         for item in self.items:
@@ -199,12 +199,11 @@ def credits(
     small_packets: float = 0.0,
     **datasheet: Unpack[CreditDatasheet],
 ) -> RequiredCredits:
-    """Return the least credits with which a link loses nothing and a sender at line rate never waits.
+    """Return the minimum credits of a link for zero loss and a sender at line rate that never waits.
 
-    InfiniBand, Fibre Channel, CBFC of Ultra Ethernet and NVLink are of this kind. What differs between them is in the
-    parameters: the size of a credit, the message that returns it, whether it waits behind a frame, and the bytes beside
-    each frame on the line, which are those of Ethernet by default. ``rate`` is that of the bytes: 850 Mb/s for 1.0625 GBd of
-    an 8b/10b code.
+    InfiniBand, Fibre Channel, CBFC of Ultra Ethernet and NVLink are of this kind. They differ in the parameters: the
+    size of a credit, the message that returns it, whether it waits behind a frame, and the overhead of each frame on
+    the line, by default that of Ethernet. ``rate`` is the rate of the bytes: 850 Mb/s for 1.0625 GBd of an 8b/10b code.
 
     Parameters
     ----------
@@ -217,7 +216,7 @@ def credits(
     credit
         Bytes of a credit, a cell of the receiver's buffer; None counts bytes.
     small_packets
-        0: all frames have ``lossless_mtu`` bytes; 1: any size from ``smallest`` on; between: a cap per window.
+        0: all frames have ``lossless_mtu`` bytes; 1: any size of at least ``smallest``; between: a cap per window.
     **datasheet
         The following keywords, of the link.
     smallest
@@ -231,10 +230,11 @@ def credits(
     cut_through
         Whether the receiver forwards a frame before it is complete.
     overhead
-        Bytes on the line beside each frame, such as preamble and gap; 20 of Ethernet. Fewer need more credits, as more small
-        frames fit into the loop.
+        Overhead of each frame on the line in bytes, such as preamble and gap; 20 for Ethernet. A smaller overhead needs
+        more credits, as more small frames fit into the loop.
     interface, gearbox, pipeline
-        Delays as in `headroom`; ``pipeline`` is from the freed cell to the message, and from the message to its use.
+        Delays as in `headroom`; ``pipeline`` is the time from the freed cell to the message, and from the message to
+        its use.
     velocity
         m/s.
 
@@ -253,28 +253,28 @@ def credits(
     >>> credits("400Gbps", "300m", 9216, 4096, 192).bytes, pause.bytes + pause.xon_bytes
     (173184, 455232)
     """
-    given = check_keywords(credits, datasheet)
+    options = check_keywords(credits, datasheet)
     bits = bit_rate("rate", rate)
-    overhead = frame_size("overhead", given["overhead"], least=0)
+    overhead = frame_size("overhead", options["overhead"], minimum=0)
     if overhead > MAX_OVERHEAD:
-        raise ValueError(f"overhead = {given['overhead']!r}: must be at most {MAX_OVERHEAD} bytes")
+        raise ValueError(f"overhead = {options['overhead']!r}: must be at most {MAX_OVERHEAD} bytes")
     preamble = preamble_of(8 * overhead)
-    big, small, size = frames_and_cell(mtu, lossless_mtu, credit, "credit")
-    stored = not flag("cut_through", given["cut_through"])
-    speed = one_number("velocity", given["velocity"], at_least=1e8, at_most=3e8, hint="in m/s")
+    largest, largest_lossless, size = frames_and_cell(mtu, lossless_mtu, credit, "credit")
+    stored = not flag("cut_through", options["cut_through"])
+    speed = one_number("velocity", options["velocity"], at_least=1e8, at_most=3e8, hint="in m/s")
     small_share = one_number("small_packets", small_packets, at_least=0.0, at_most=1.0)
-    interface, gearbox, pipeline = (bit_times(name, given[name], bits) for name in DELAYS)
+    interface, gearbox, pipeline = (bit_times(name, options[name], bits) for name in DELAYS)
     link = CreditedLink(
-        bits, big, small, size, small_share, cable=bit_times("cable", metres("cable", cable) / speed, bits),
-        interface=interface, gearbox=gearbox, pipeline=pipeline, smallest=frame_size("smallest", given["smallest"]),
-        overhead=overhead,
+        bits, largest, largest_lossless, size, small_share,
+        cable=bit_times("cable", metres("cable", cable) / speed, bits), interface=interface, gearbox=gearbox,
+        pipeline=pipeline, smallest=frame_size("smallest", options["smallest"]), overhead=overhead,
     )  # fmt: skip
     delays = {
-        "frame received before it is forwarded": preamble + 8 * small * stored,
+        "frame received before it is forwarded": preamble + 8 * largest_lossless * stored,
         "forwarding": preamble,
-        "frame leaving the receiver": 8 * (big + overhead) * flag("behind_frame", given["behind_frame"]),
-        "credit message": 8 * frame_size("message", given["message"], least=1),
-        "waiting for the next message": bit_times("update", given["update"], bits),
+        "frame leaving the receiver": 8 * (largest + overhead) * flag("behind_frame", options["behind_frame"]),
+        "credit message": 8 * frame_size("message", options["message"], minimum=1),
+        "waiting for the next message": bit_times("update", options["update"], bits),
         "pipeline": link.pipeline, "interface": link.interface,
         "gearbox": 2 * link.gearbox, "cable": 2 * link.cable,
     }  # fmt: skip

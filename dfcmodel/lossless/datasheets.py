@@ -1,4 +1,4 @@
-"""What the datasheet of a port says beside rate, cable, frames and cell: keywords of `headroom` and `credits`."""
+"""Datasheet of a port beyond rate, cable, frames and cell: keywords of `headroom` and `credits`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = [
 DATASHEET_UNITS: dict[str, Dimension] = {
     "interface": "time", "gearbox": "time", "pipeline": "time", "smallest": "size",
 }  # fmt: skip
-"""Of the keywords of `Datasheet`."""
+"""Dimensions of the keywords of `Datasheet`."""
 HEADROOM_UNITS: dict[str, Dimension] = {
     **DATASHEET_UNITS, "response": "time", "mtu": "size", "lossless_mtu": "size", "cell": "size",
 }  # fmt: skip
-"""Of the parameters of `headroom` but rate and cable."""
+"""Dimensions of the parameters of `headroom`, without rate and cable."""
 
 
 class Datasheet(TypedDict, total=False):
@@ -39,7 +39,7 @@ class Datasheet(TypedDict, total=False):
 
 
 class CreditDatasheet(Datasheet, total=False):
-    """That of a port which returns credits."""
+    """Datasheet of a port that returns credits."""
 
     message: Given
     behind_frame: bool
@@ -49,7 +49,7 @@ class CreditDatasheet(Datasheet, total=False):
 
 
 class PauseDatasheet(Datasheet, total=False):
-    """That of a port which pauses its peer, and what is known of the peer."""
+    """Datasheet of a port that pauses its peer, and of the peer."""
 
     response: Range | None
     response_measured: bool
@@ -59,7 +59,7 @@ class PauseDatasheet(Datasheet, total=False):
 
 
 class HeadroomOptions(PauseDatasheet, total=False):
-    """All parameters of `headroom` but rate and cable."""
+    """All parameters of `headroom` except rate and cable."""
 
     mtu: Given
     lossless_mtu: Given | None

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 Given = str | float
-"""A string with a number and its unit, or a number in SI units where that is unambiguous."""
+"""A string with a number and its unit, or a number in SI units if that is unambiguous."""
 Range = Given | tuple[Given, Given]
 """One value, or the low and the high end of a range."""
 
@@ -44,11 +44,11 @@ _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
 _DATA = re.compile(_NUMBER + PREFIX + "(B|bits?)")
 
 
-def _within(name: str, given: Given, found: float, low: float, high: float, allowed: str) -> float:
-    """Return a value after checking its range; the message quotes it as it was given."""
-    if not low <= found <= high:
-        raise ValueError(f"{name} = {format_value(given)}: must be {allowed}")
-    return found
+def _check_range(name: str, value: Given, number: float, low: float, high: float, allowed: str) -> float:
+    """Return ``number`` after checking its range; the error message quotes the input ``value``."""
+    if not low <= number <= high:
+        raise ValueError(f"{name} = {format_value(value)}: must be {allowed}")
+    return number
 
 
 def bit_rate(name: str, value: Given) -> int:
@@ -58,8 +58,8 @@ def bit_rate(name: str, value: Given) -> int:
     (400000000000, 400000000000)
     """
     hint = "in b/s, or a string: '400Gbps'"
-    found = one_number(name, in_units(name, value, "bit_rate"), hint=hint)
-    return round(_within(name, value, found, 1e6, 1e13, "from 1 Mb/s to 10 Tb/s: '400Gbps'"))
+    number = one_number(name, in_units(name, value, "bit_rate"), hint=hint)
+    return round(_check_range(name, value, number, 1e6, 1e13, "from 1 Mb/s to 10 Tb/s: '400Gbps'"))
 
 
 def metres(name: str, value: Given) -> float:
@@ -68,43 +68,44 @@ def metres(name: str, value: Given) -> float:
     >>> metres("cable", "2km"), metres("cable", 300)
     (2000.0, 300.0)
     """
-    found = one_number(name, in_units(name, value, "length"), hint="in m, or a string: '300m'")
+    number = one_number(name, in_units(name, value, "length"), hint="in m, or a string: '300m'")
     allowed = f"from 0 m to {LONGEST_CABLE / 1e3:g} km; the headroom grows with the length"
-    return _within(name, value, found, 0.0, LONGEST_CABLE, allowed)
+    return _check_range(name, value, number, 0.0, LONGEST_CABLE, allowed)
 
 
 def size_in_bytes(name: str, value: Given) -> float:
     """Return a size in bytes, from a number or a string such as ``9216 B`` or ``19 KiB``."""
-    found = in_units(name, value, "size")
+    number = in_units(name, value, "size")
     if isinstance(value, str):
-        return _within(name, value, found, 0.0, sys.float_info.max, "finite and not negative")
-    return one_number(name, found, at_least=0.0, hint="in bytes, or a string: '9216 B'")
+        return _check_range(name, value, number, 0.0, sys.float_info.max, "finite and not negative")
+    return one_number(name, number, at_least=0.0, hint="in bytes, or a string: '9216 B'")
 
 
-def frame_size(name: str, value: Given, *, least: int = 64) -> int:
-    """Return the size of a frame in bytes, from destination address to check sequence."""
-    found = size_in_bytes(name, value)
-    what = "bytes, from the destination address to the frame check sequence"
-    _within(name, value, found, least, 65535, f"from {least} to 65535 {what}")
-    if found != int(found):
+def frame_size(name: str, value: Given, *, minimum: int = 64) -> int:
+    """Return the size of a frame in bytes, from destination address to check sequence, ``minimum`` to 65535."""
+    number = size_in_bytes(name, value)
+    unit = "bytes, from the destination address to the frame check sequence"
+    _check_range(name, value, number, minimum, 65535, f"from {minimum} to 65535 {unit}")
+    if number != int(number):
         raise ValueError(f"{name} = {value!r}: must be a whole number of bytes")
-    return int(found)
+    return int(number)
 
 
 def frames_and_cell(
     mtu: Given, lossless_mtu: Given | None, cell: Given | None, name: str = "cell"
 ) -> tuple[int, int, int]:
-    """Return the largest frame of any class and of the lossless class, and the cell (1: bytes are counted), in bytes.
+    """Return the largest frame of any class, that of the lossless class, and the cell (1: no cells), in bytes.
 
     >>> frames_and_cell(9216, None, "192 B")
     (9216, 9216, 192)
     """
-    big = frame_size("mtu", mtu)
-    small = big if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
-    size = 1 if cell is None else frame_size(name, cell, least=1)
-    if cell is not None and not 64 <= size <= small:
-        raise ValueError(f"{name} = {cell!r}: must be None to count bytes, or 64..{small}, the largest frame")
-    return big, small, size
+    largest = frame_size("mtu", mtu)
+    largest_lossless = largest if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
+    size = 1 if cell is None else frame_size(name, cell, minimum=1)
+    if cell is not None and not 64 <= size <= largest_lossless:
+        allowed = f"must be None to count bytes, or 64..{largest_lossless}, the largest frame"
+        raise ValueError(f"{name} = {cell!r}: {allowed}")
+    return largest, largest_lossless, size
 
 
 def bit_times(name: str, value: Given, rate: int) -> int:
@@ -132,13 +133,13 @@ def bit_times(name: str, value: Given, rate: int) -> int:
     elif match := _DATA.fullmatch(text):
         bits = float(match[1]) * (8.0 if match[3] == "B" else 1.0) * PREFIXES[match[2].lower()]
     if match:
-        return whole_bits(_within(name, value, bits, 0.0, rate, "from 0 to 1 s at line rate"))
+        return whole_bits(_check_range(name, value, bits, 0.0, rate, "from 0 to 1 s at line rate"))
     try:
         seconds = quantity(name, value, "time")
     except ValueError:
         allowed = "s, ms, us, ns, quanta, bits, B, kB, MB, KiB, MiB"
         raise ValueError(f"{name} = {value!r}: must be a number and one of {allowed}") from None
-    return whole_bits(_within(name, value, seconds, 0.0, 1.0, "from 0 to 1 s") * rate)
+    return whole_bits(_check_range(name, value, seconds, 0.0, 1.0, "from 0 to 1 s") * rate)
 
 
 def duration(name: str, value: Given) -> float:
@@ -149,38 +150,38 @@ def duration(name: str, value: Given) -> float:
     """
     if isinstance(value, str):
         seconds = quantity(name, value, "time")
-        return _within(name, value, seconds, sys.float_info.min, 1e9, "above 0, at most 1e9 s")
+        return _check_range(name, value, seconds, sys.float_info.min, 1e9, "above 0, at most 1e9 s")
     return one_number(name, value, above=0.0, at_most=1e9, hint="in s, or a string: '50 us'")
 
 
 def whole_bits(bits: float) -> int:
-    """Round up, with a tolerance for rounding errors of the product."""
+    """Return a number of bits rounded up, with a tolerance for rounding errors of the product."""
     return math.ceil(bits - 1e-9 * max(1.0, bits))
 
 
 def both_ends(
-    name: str, given: Given | tuple[Given, Given], read: Callable[[str, Given], float]
+    name: str, bounds: Given | tuple[Given, Given], read: Callable[[str, Given], float]
 ) -> tuple[float, float]:
-    """Return the low and the high end of an input; both are equal unless it is a pair."""
-    if not isinstance(given, tuple):
-        value = read(name, given)
+    """Return the low and high end of an input, each converted by ``read``; equal unless it is a pair."""
+    if not isinstance(bounds, tuple):
+        value = read(name, bounds)
         return value, value
-    if len(given) != 2:
-        raise ValueError(f"{name} = {given!r}: a range must be a pair (low, high)")
-    low, high = (read(name, end) for end in given)
+    if len(bounds) != 2:
+        raise ValueError(f"{name} = {bounds!r}: a range must be a pair (low, high)")
+    low, high = (read(name, end) for end in bounds)
     if low > high:
-        raise ValueError(f"{name} = {given!r}: the low end of a range must come first")
+        raise ValueError(f"{name} = {bounds!r}: the low end of a range must come first")
     return low, high
 
 
-def response_time(rate: int, given: Given | tuple[Given, Given] | None, *, measured: bool) -> tuple[float, float]:
-    """Return the peer's response time in bit times, low and high end: it then starts no frame.
+def response_time(rate: int, response: Given | tuple[Given, Given] | None, *, measured: bool) -> tuple[float, float]:
+    """Return the peer's response time in bit times, low and high end, after which it starts no frame.
 
     Parameters
     ----------
     rate
         Line rate in b/s.
-    given
+    response
         A duration (`bit_times`), a pair of durations, or None for the standard's maximum.
     measured
         Whether a value below the standard's maximum is guaranteed for this peer.
@@ -192,20 +193,20 @@ def response_time(rate: int, given: Given | tuple[Given, Given] | None, *, measu
         ``measured``.
     """
     quanta = RESPONSE_QUANTA.get(float(rate))
-    if given is None:
+    if response is None:
         if quanta is None:
-            known = ", ".join(f"{known / 1e9:g}" for known in RESPONSE_QUANTA)
-            hint = f"must be given; IEEE 802.3 31B.3.7 has values for a rate of {known} Gb/s"
+            rates = ", ".join(f"{speed / 1e9:g}" for speed in RESPONSE_QUANTA)
+            hint = f"must be given; IEEE 802.3 31B.3.7 has values for a rate of {rates} Gb/s"
             if rate > max(RESPONSE_QUANTA):
                 fastest = max(RESPONSE_QUANTA)
                 time = QUANTUM * RESPONSE_QUANTA[fastest] / fastest * 1e9
                 hint += f"; '{time:.1f} ns' is the time of {fastest / 1e9:g} Gb/s, the fastest of them"
             raise ValueError(f"response at {rate / 1e9:g} Gb/s: {hint}")
         return QUANTUM * quanta, QUANTUM * quanta
-    low, high = both_ends("response", given, lambda name, value: bit_times(name, value, rate))
+    low, high = both_ends("response", response, lambda name, value: bit_times(name, value, rate))
     if quanta is not None and not measured and high < QUANTUM * quanta:
         standard = f"{quanta} quanta, {QUANTUM * quanta / rate * 1e9:.4g} ns"
         hint = "pass response_measured=True if a data sheet or a measurement guarantees it"
         msg = f"a peer at {rate / 1e9:g} Gb/s may take {standard} (IEEE 802.3 31B.3.7)"
-        raise ValueError(f"response = {given!r}: {msg}; {hint}")
+        raise ValueError(f"response = {response!r}: {msg}; {hint}")
     return low, high

@@ -1,1 +1,1 @@
-"""Audits of real buffer tables: readers, verdicts per row, laws of tables, chips, and what tables identify."""
+"""Audits of real buffer tables: readers, verdicts per row, laws of tables, chips, and identification from tables."""

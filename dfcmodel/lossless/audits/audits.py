@@ -19,7 +19,7 @@ from dfcmodel.lossless.audits.orders import (
     flat_rates,
     grain_of,
 )
-from dfcmodel.lossless.audits.profiles import named_port
+from dfcmodel.lossless.audits.profiles import port_from_name
 from dfcmodel.lossless.audits.row_audits import RowAudit, law_lines, rows_text
 from dfcmodel.lossless.audits.row_needs import Assumptions, covering, needs_of
 from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
@@ -54,17 +54,17 @@ class TableAudit(Result):
     rows
         The verdict on each row, in the order of the table.
     law
-        The law that the table follows; None where it follows none that is known.
+        The law of the table; None if it follows no known law.
     assumed
-        What was assumed of port and peer.
+        Assumptions about port and peer.
     cell_source
-        Where the cell is from: ``given``, ``law``, ``divisor`` (all values are multiples of it), or empty: not known.
+        Source of the cell: ``given``, ``law``, ``divisor`` (all values are multiples of it), or empty: unknown.
 
     Examples
     --------
     >>> from dfcmodel.lossless import BufferRow, audit_headroom
-    >>> found = audit_headroom([BufferRow(400e9, 2000.0, 555_008), BufferRow(400e9, 5.0, 73_728)])
-    >>> [row.verdict.value for row in found.rows]
+    >>> result = audit_headroom([BufferRow(400e9, 2000.0, 555_008), BufferRow(400e9, 5.0, 73_728)])
+    >>> [row.verdict.value for row in result.rows]
     ['impossible', 'needs a faster peer']
     """
 
@@ -76,27 +76,27 @@ class TableAudit(Result):
 
     @property
     def cell(self) -> int | None:
-        """Bytes of a cell, given or found; None where neither."""
+        """Bytes of a cell, from the caller or from the table; None if unknown."""
         return self.assumed.cell if self.assumed.cell > 1 else None
 
     @property
     def impossible(self) -> list[RowAudit]:
         """The rows that hold less than the bytes on the cable, and classes with PFC that have no headroom."""
-        return [each for each in self.rows if each.verdict is RowVerdict.IMPOSSIBLE]
+        return [audit for audit in self.rows if audit.verdict is RowVerdict.IMPOSSIBLE]
 
     @property
     def insufficient(self) -> list[RowAudit]:
-        """The rows that are not shown to cover the standard's response time, or whose profile is named for another port."""
+        """The rows that may not cover the standard's response time, or whose profile is named for another port."""
         others = (RowVerdict.NAME_DISAGREES, RowVerdict.SHARED_POOL, RowVerdict.NOT_JUDGED)
-        return [each for each in self.rows if each.verdict in (*INSUFFICIENT, *others)]
+        return [audit for audit in self.rows if audit.verdict in (*INSUFFICIENT, *others)]
 
     @property
     def wasted(self) -> dict[str, int]:
         """Bytes beyond the proved headroom for any frame size by port; empty without ports or a cell."""
         ports: dict[str, int] = {}
-        for each in self.rows:
-            if each.row.port and each.wasted is not None:
-                ports[each.row.port] = ports.get(each.row.port, 0) + each.wasted
+        for audit in self.rows:
+            if audit.row.port and audit.wasted is not None:
+                ports[audit.row.port] = ports.get(audit.row.port, 0) + audit.wasted
         return ports
 
     def to_xarray(self) -> xr.Dataset:
@@ -121,14 +121,14 @@ class TableAudit(Result):
         return {
             "table": self.table.source, "cell": self.cell, "cell_source": self.cell_source, "law": law,
             "assumed": dataclasses.asdict(self.assumed),
-            "rows": [{**dataclasses.asdict(each), "verdict": each.verdict.value} for each in self.rows],
+            "rows": [{**dataclasses.asdict(audit), "verdict": audit.verdict.value} for audit in self.rows],
             "wasted": {"ports": self.wasted, "switch": sum(self.wasted.values())} if self.wasted else None,
-            "skipped": [list(each) for each in self.table.skipped],
+            "skipped": [list(pair) for pair in self.table.skipped],
         }  # fmt: skip
 
     def text(self) -> str:
         """Return the counts of verdicts, the law of the table, and a line per row, in columns for a terminal."""
-        counts = Counter(each.verdict for each in self.rows)
+        counts = Counter(audit.verdict for audit in self.rows)
         verdicts = ", ".join(f"{counts[v]} {v.value}" for v in RowVerdict if counts[v])
         rows = f"{len(self.rows)} row{'s' * (len(self.rows) != 1)}"
         lines = [f"{self.table.source}: {rows}: {verdicts}", f"cell: {self._cell_text()}"]
@@ -142,52 +142,52 @@ class TableAudit(Result):
                 by_amount.setdefault(amount, []).append(port)
             lines += [f"wasted per port: {n:,} B at {', '.join(ports)}" for n, ports in by_amount.items() if n]
             lines.append(f"wasted by the switch: {sum(self.wasted.values()):,} B")
-        return "\n".join((*lines, *(f"skipped {name}: {why}" for name, why in self.table.skipped)))
+        return "\n".join((*lines, *(f"skipped {name}: {reason}" for name, reason in self.table.skipped)))
 
     def _cell_text(self) -> str:
-        """Return the cell and where it is from."""
+        """Return the cell and its source as a string."""
         if self.cell_source == "divisor":
             return f"{self.cell} B, proposed: every xoff is a multiple (give another, or the chip)"
         if self.cell:
             return f"{self.cell} B"
         divisor = divisor_of(BufferTable(_distinct(self.table))) if _distinct(self.table) else None
-        more = f"; every xoff is a multiple of {divisor} B" if divisor and divisor >= 64 else ""
-        return f"not known, bytes are counted (give it, or the chip){more}"
+        hint = f"; every xoff is a multiple of {divisor} B" if divisor and divisor >= 64 else ""
+        return f"not known, bytes are counted (give it, or the chip){hint}"
 
     def summary(self) -> dict[str, object]:
         """Return the counts of verdicts, the law, and a line per row."""
-        counts = Counter(each.verdict for each in self.rows)
+        counts = Counter(audit.verdict for audit in self.rows)
         rows: dict[str, object] = {"table": self.table.source, "rows": len(self.rows)}
         rows |= {verdict.value: counts[verdict] for verdict in RowVerdict if counts[verdict]}
         rows["cell"] = self._cell_text()
         if self.law is not None:
             rows["constants"] = "; ".join(law_lines(self.law))
         for n, audit in enumerate(self.rows):
-            rate, cable, xoff, _, verdict, why = audit.columns
+            rate, cable, xoff, _, verdict, reason = audit.columns
             name = " ".join((*audit.where, rate, cable)).strip()
-            rows[f"{name} ({n})" if name in rows else name] = f"{xoff} B, {verdict}: {why}"
+            rows[f"{name} ({n})" if name in rows else name] = f"{xoff} B, {verdict}: {reason}"
         if self.wasted:
             rows["wasted by the switch"] = f"{sum(self.wasted.values()):,} B"
-        return rows | {name: f"skipped: {why}" for name, why in self.table.skipped}
+        return rows | {name: f"skipped: {reason}" for name, reason in self.table.skipped}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw xoff over the bytes on the cable, by verdict, the worst on top; return the Axes.
 
-        The axes are logarithmic and cover whole decades. Rows without xoff are triangles at the lower edge.
+        The axes are logarithmic and cover full decades. Rows without xoff are triangles at the lower edge.
         """
         from matplotlib.ticker import NullFormatter
 
         axes = figure()[1] if ax is None else ax
-        wires = [max(each.needs.cable, 1.0) / 1e3 for each in self.rows]
-        amounts = [each.row.xoff / 1e3 for each in self.rows]
+        wires = [max(audit.needs.cable, 1.0) / 1e3 for audit in self.rows]
+        amounts = [audit.row.xoff / 1e3 for audit in self.rows]
         left, right = _decades(wires)
         bottom, top = _decades([*wires, *(amount for amount in amounts if amount)])
         for n, verdict in enumerate(RowVerdict):
             for empty, marker in ((False, "o"), (True, "v")):
                 points = [
                     (wire, bottom if empty else amount)
-                    for each, wire, amount in zip(self.rows, wires, amounts, strict=True)
-                    if each.verdict is verdict and (amount == 0.0) is empty
+                    for audit, wire, amount in zip(self.rows, wires, amounts, strict=True)
+                    if audit.verdict is verdict and (amount == 0.0) is empty
                 ]
                 if points:
                     axes.plot(
@@ -215,7 +215,7 @@ def audit_headroom(
     lossless_mtu: Given | None = None,
     response: Given | None = None,
 ) -> TableAudit:
-    """Return a verdict on each row of a table of headrooms, with reason and value to write, and the table's law.
+    """Return verdicts on the rows of a table of headrooms, with reasons and recommended values, and the table's law.
 
     Parameters
     ----------
@@ -224,9 +224,9 @@ def audit_headroom(
     chip
         Name of a chip (`chips`): its cell and its constants are used, and rows that differ from them are named.
     cell
-        Bytes of a buffer cell, no other than the chip's if there is one. None: the chip's, or the one that the values show by their law, or the one of which all
-        values are multiples (a chip's, or 64 to 1024 bytes that are no power of two and no multiple of ten, which may
-        be units of a calculator); otherwise bytes are counted.
+        Bytes of a buffer cell, equal to the chip's if ``chip`` is given. None: the cell of the chip, or of the law of
+        the values, or the common divisor of all values (the cell of a chip, or 64 to 1024 bytes that are no power of
+        two and no multiple of ten, which may be units of a calculator); otherwise bytes are counted.
     mtu
         Bytes of the largest frame of any class.
     lossless_mtu
@@ -237,83 +237,85 @@ def audit_headroom(
     Raises
     ------
     ValueError
-        Naming the parameter or the place in the file, the value, and what is allowed.
+        Naming the parameter or the position in the file, the value, and the allowed values.
 
     Examples
     --------
     >>> from dfcmodel.lossless import BufferRow, audit_headroom
     >>> rows = [BufferRow(400e9, cable, xoff) for cable, xoff in ((5.0, 393_192), (300.0, 839_216))]
-    >>> found = audit_headroom(rows)
-    >>> found.cell, found.rows[1].reason
+    >>> result = audit_headroom(rows)
+    >>> result.cell, result.rows[1].reason
     (254, '1.26 times what arbitrary frame sizes need')
     """
     if isinstance(table, (str, Path)):
         table = read_table(table)
     elif not isinstance(table, BufferTable):
         table = BufferTable(_rows(table))
-    known = _chip(chip)
-    own = known.cell if cell is None and known is not None else cell
-    big, lossless, size = frames_and_cell(mtu, lossless_mtu, own)
-    if known is not None and size != known.cell:
+    chip_data = _chip(chip)
+    chosen_cell = chip_data.cell if cell is None and chip_data is not None else cell
+    mtu_bytes, lossless, size = frames_and_cell(mtu, lossless_mtu, chosen_cell)
+    if chip_data is not None and size != chip_data.cell:
         raise ValueError(
-            f"cell = {format_value(cell)}: {known.name} has cells of {known.cell} B: leave out one of cell and chip"
+            f"cell = {format_value(cell)}: {chip_data.name} has cells of {chip_data.cell} B: "
+            "leave out one of cell and chip"
         )
-    given = size if size > 1 else None
+    cell_size = size if size > 1 else None
     seconds = None if response is None else duration("response", response)
-    assumed = Assumptions(big, lossless, given or 1, response=seconds)
+    assumed = Assumptions(mtu_bytes, lossless, cell_size or 1, response=seconds)
     distinct = _distinct(table)
-    law = law_of(BufferTable(distinct), Assumptions(cell=1), given) if distinct else None
-    source = "given" if given else ""
-    if given is None and distinct:
-        shown_cell = law.cell if law is not None else _proposed_cell(BufferTable(distinct))
-        if shown_cell is not None and shown_cell <= lossless:
-            assumed = dataclasses.replace(assumed, cell=shown_cell)
+    law = law_of(BufferTable(distinct), Assumptions(cell=1), cell_size) if distinct else None
+    source = "given" if cell_size else ""
+    if cell_size is None and distinct:
+        table_cell = law.cell if law is not None else _propose_cell(BufferTable(distinct))
+        if table_cell is not None and table_cell <= lossless:
+            assumed = dataclasses.replace(assumed, cell=table_cell)
             source = "divisor" if law is None else "law"
-    remarks = _remarks(BufferTable(distinct), law, known, assumed) if distinct else {}
-    judged: dict[Key, RowAudit] = {}
+    remarks = _remarks(BufferTable(distinct), law, chip_data, assumed) if distinct else {}
+    by_key: dict[Key, RowAudit] = {}
     rows = []
     for row in table:
-        if row.no_headroom or _key(row) not in judged:
-            judged[_key(row)] = _judge(row, assumed)
-        rows.append(_audit(row, judged[_key(row)], remarks.get(_key(row), ())))
+        if row.no_headroom or _key(row) not in by_key:
+            by_key[_key(row)] = _judge(row, assumed)
+        rows.append(_audit(row, by_key[_key(row)], remarks.get(_key(row), ())))
     return TableAudit(table, tuple(_in_pools(rows, assumed)), law, assumed, source)
 
 
 def _in_pools(rows: list[RowAudit], assumed: Assumptions) -> list[RowAudit]:
     """Return the audits with the verdicts on rows that share a pool of headroom.
 
-    A row has at most the bytes of the pool and those that its own size reserves. The classes of ports that share it are
-    covered at the same time if the sum of what they need of it is no larger: each needs its proved headroom, for any frame
-    size where the cell is known, and at most its xoff, without what its size reserves. Ports that are down need nothing. A
-    profile may be used by any number of classes.
+    A row has at most the bytes of the pool and the bytes that its size reserves. The classes of ports that share the
+    pool are covered at the same time if the sum of their demands on it fits. The demand of a class is its proved
+    headroom, for any frame size where the cell is known, and at most its xoff, less the bytes that its size reserves.
+    Ports that are down have no demand. A profile may be used by any number of classes.
     """
-    needed: dict[tuple[str, int], list[int]] = {}
+    demands: dict[tuple[str, int], list[int]] = {}
     for audit in rows:
         row = audit.row
         if row.pool_size is not None and row.port and row.active and row.drawn and not row.no_headroom:
-            in_any_case = audit.needs.any_sizes if assumed.cell > 1 else audit.needs.equal_frames
-            need = row.xoff if in_any_case is None else min(row.xoff, in_any_case)
-            needed.setdefault((row.pool, row.pool_size), []).append(max(0, need - (row.xoff - row.drawn)))
+            proved = audit.needs.any_sizes if assumed.cell > 1 else audit.needs.equal_frames
+            need = row.xoff if proved is None else min(row.xoff, proved)
+            demands.setdefault((row.pool, row.pool_size), []).append(max(0, need - (row.xoff - row.drawn)))
     result = []
     for audit in rows:
         row, pool_size = audit.row, audit.row.pool_size
         if pool_size is None or not row.drawn or row.no_headroom:
             result.append(audit)
             continue
-        together = needed.get((row.pool, pool_size), []) if row.port and row.active else []
+        pool_demands = demands.get((row.pool, pool_size), []) if row.port and row.active else []
         if row.drawn > pool_size:
             reserved = row.xoff - row.drawn
-            alone = _audit(row, _judge(dataclasses.replace(row, xoff=reserved + pool_size), assumed), audit.remarks)
-            beside = f", its size reserves {reserved:,} B" if reserved else ""
-            reason = f"{row.pool} has {pool_size:,} B in all{beside}: {alone.reason}"
-            audit = dataclasses.replace(alone, reason=reason, remarks=audit.remarks)
+            limited = dataclasses.replace(row, xoff=reserved + pool_size)
+            pool_audit = _audit(row, _judge(limited, assumed), audit.remarks)
+            reserved_text = f", its size reserves {reserved:,} B" if reserved else ""
+            reason = f"{row.pool} has {pool_size:,} B in all{reserved_text}: {pool_audit.reason}"
+            audit = dataclasses.replace(pool_audit, reason=reason, remarks=audit.remarks)
         if not row.port:
             remark = f"every class that uses it shares {pool_size:,} B of {row.pool}"
             audit = dataclasses.replace(audit, remarks=(*audit.remarks, remark))
-        if sum(together) > pool_size and audit.verdict not in (*INSUFFICIENT, RowVerdict.NOT_JUDGED):
+        if sum(pool_demands) > pool_size and audit.verdict not in (*INSUFFICIENT, RowVerdict.NOT_JUDGED):
             reason = (
-                f"{row.pool} has {pool_size:,} B for {len(together)} rows that need {sum(together):,} B at the same time; "
-                f"{audit.verdict.value}: {audit.reason}"
+                f"{row.pool} has {pool_size:,} B for {len(pool_demands)} rows that need {sum(pool_demands):,} B "
+                f"at the same time; {audit.verdict.value}: {audit.reason}"
             )
             audit = dataclasses.replace(audit, verdict=RowVerdict.SHARED_POOL, reason=reason)
         result.append(audit)
@@ -321,23 +323,23 @@ def _in_pools(rows: list[RowAudit], assumed: Assumptions) -> list[RowAudit]:
 
 
 def _key(row: BufferRow) -> Key:
-    """Return what other rows, the cell and the chip are compared with."""
+    """Return the key of a row by which it is compared with other rows, the cell and the chip."""
     return row.rate, row.cable, -1 if row.no_headroom else row.xoff
 
 
 def _distinct(table: BufferTable) -> tuple[BufferRow, ...]:
-    """Return a row for each rate, cable and xoff, without those of classes without headroom."""
+    """Return one row for each rate, cable and xoff, without classes without headroom."""
     return tuple({_key(row): row for row in table if not row.no_headroom}.values())
 
 
-def _proposed_cell(table: BufferTable) -> int | None:
-    """Return the cell that all values allow: one of a chip that divides them, or their largest divisor if it is no unit."""
+def _propose_cell(table: BufferTable) -> int | None:
+    """Return a cell in bytes that divides all values: a chip's, or their divisor unless it is a unit; else None."""
     divisor = divisor_of(table)
     if divisor is None:
         return None
-    of_chips = [each.cell for each in chips() if divisor % each.cell == 0]
-    if of_chips:
-        return max(of_chips)
+    chip_cells = [model.cell for model in chips() if divisor % model.cell == 0]
+    if chip_cells:
+        return max(chip_cells)
     is_unit = divisor % 10 == 0 or divisor & (divisor - 1) == 0
     return divisor if 64 <= divisor <= 1024 and not is_unit else None
 
@@ -348,15 +350,17 @@ def _decades(values: list[float]) -> tuple[float, float]:
     return 10.0**low, 10.0 ** max(high, low + 1)
 
 
-def _rows(given: Any) -> tuple[BufferRow, ...]:
-    rows = tuple(given) if isinstance(given, Iterable) else ()
+def _rows(value: Any) -> tuple[BufferRow, ...]:
+    """Return an iterable of rows as a tuple, after checks."""
+    rows = tuple(value) if isinstance(value, Iterable) else ()
     if not rows or any(not isinstance(row, BufferRow) for row in rows):
-        raise TypeError(f"table = {format_value(given)}: must be a BufferTable, rows, or a file")
+        raise TypeError(f"table = {format_value(value)}: must be a BufferTable, rows, or a file")
     return rows
 
 
-def _chip(given: str | Chip | None) -> Chip | None:
-    return given if given is None or isinstance(given, Chip) else chip(given)
+def _chip(name_or_chip: str | Chip | None) -> Chip | None:
+    """Return the chip of a name; a `Chip` and None are returned unchanged."""
+    return name_or_chip if name_or_chip is None or isinstance(name_or_chip, Chip) else chip(name_or_chip)
 
 
 def _judge(row: BufferRow, assumed: Assumptions) -> RowAudit:
@@ -374,29 +378,29 @@ def _judge(row: BufferRow, assumed: Assumptions) -> RowAudit:
 def _audit(row: BufferRow, judged: RowAudit, remarks: Iterable[str]) -> RowAudit:
     """Return the audit of a row with its remarks, and with the verdict on the name of its profile."""
     verdict, reason = judged.verdict, judged.reason
-    own = list(row.remarks)
-    named = named_port(row.profile)
-    if named is not None and named != (row.rate, row.cable):
-        port = f"{row.port or row.place} has {row.rate / 1e9:g}G {row.cable:g}m"
-        disagreement = f"the name is for {named[0] / 1e9:g}G {named[1]:g}m, {port}"
+    row_remarks = list(row.remarks)
+    name_port = port_from_name(row.profile)
+    if name_port is not None and name_port != (row.rate, row.cable):
+        port_text = f"{row.port or row.place} has {row.rate / 1e9:g}G {row.cable:g}m"
+        disagreement = f"the name is for {name_port[0] / 1e9:g}G {name_port[1]:g}m, {port_text}"
         if verdict in INSUFFICIENT:
-            own.append(f"{RowVerdict.NAME_DISAGREES.value}: {disagreement}")
+            row_remarks.append(f"{RowVerdict.NAME_DISAGREES.value}: {disagreement}")
         else:
             verdict, reason = (
                 RowVerdict.NAME_DISAGREES,
                 f"{disagreement}; {verdict.value}: {reason}",
             )
-    return dataclasses.replace(judged, row=row, verdict=verdict, reason=reason, remarks=(*own, *remarks))
+    return dataclasses.replace(judged, row=row, verdict=verdict, reason=reason, remarks=(*row_remarks, *remarks))
 
 
 def _remarks(
-    table: BufferTable, law: TableLaw | None, known: Chip | None, assumed: Assumptions
+    table: BufferTable, law: TableLaw | None, chip_data: Chip | None, assumed: Assumptions
 ) -> dict[Key, list[str]]:
-    """Return what other rows, the cell and the chip say of rows."""
-    found: dict[Key, list[str]] = {}
+    """Return remarks on rows by key, from comparisons with other rows, the cell and the chip."""
+    by_key: dict[Key, list[str]] = {}
 
     def add(row: BufferRow, remark: str) -> None:
-        remarks = found.setdefault(_key(row), [])
+        remarks = by_key.setdefault(_key(row), [])
         if remark not in remarks:
             remarks.append(remark)
 
@@ -409,27 +413,27 @@ def _remarks(
     for rate in flat_rates(table):
         for row in table.of_rate(rate):
             add(row, "the same at every cable")
-    for row, why in (law.broken if law else {}).items():
-        add(row, why)
+    for row, reason in (law.broken if law else {}).items():
+        add(row, reason)
     unit = assumed.cell if assumed.cell > 1 else grain_of(table)
     for row in table if unit else ():
         if unit and (over := row.xoff % unit):
-            what = "whole cells" if assumed.cell > 1 else "a multiple, as most values are,"
-            add(row, f"not {what} of {unit} B: {over} B over")
-    if known is not None:
+            kind = "whole cells" if assumed.cell > 1 else "a multiple, as most values are,"
+            add(row, f"not {kind} of {unit} B: {over} B over")
+    if chip_data is not None:
         for row in table:
-            if (said := _differs(row, known)) is not None:
-                add(row, said)
-    return found
+            if (difference := _chip_difference(row, chip_data)) is not None:
+                add(row, difference)
+    return by_key
 
 
-def _differs(row: BufferRow, known: Chip) -> str | None:
-    """Return how a row differs from its chip's constant by more than one cell; None if it does not."""
-    rate = known.at(row.rate)
-    link = Assumptions(cell=known.cell).link(row.rate, row.cable)
+def _chip_difference(row: BufferRow, chip_data: Chip) -> str | None:
+    """Return the difference of a row from its chip's constant as a string; None within one cell."""
+    rate = chip_data.at(row.rate)
+    link = Assumptions(cell=chip_data.cell).link(row.rate, row.cable)
     if rate is None or link is None:
         return None
-    extra = (row.xoff - covering(link, SMALLEST_FRAME)) / known.cell
+    extra = (row.xoff - covering(link, SMALLEST_FRAME)) / chip_data.cell
     if rate.cells[0] - 1.0 <= extra <= rate.cells[1] + 1.0:
         return None
-    return f"{extra - rate.cells[0]:+,.0f} cells from {known.name}"
+    return f"{extra - rate.cells[0]:+,.0f} cells from {chip_data.name}"

@@ -10,7 +10,7 @@ from hopflow.checks import flag, instance, instances, integer, one_number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BufferRow", "BufferTable", "Watermark", "drawn_from_pool"]
+__all__ = ["BufferRow", "BufferTable", "Watermark", "bytes_from_pool"]
 
 
 @dataclass(frozen=True)
@@ -28,23 +28,23 @@ class BufferRow:
     xon, size
         Resume threshold and reserved size in bytes; None where the table has none.
     place
-        Where the row stands: a line, the name of a profile, or a port and its class.
+        Position of the row in its file: a line, the name of a profile, or a port and its class.
     profile, port, priority
-        The profile that gives the values, the port that uses it, and its class; empty and None where not known.
+        The profile with the values, the port that uses it, and its class; empty and None if unknown.
     no_headroom
-        Why a class with PFC has no headroom; empty where it has.
+        Reason why a class with PFC has no headroom; empty for a class with headroom.
     pool, pool_size
-        The pool of headroom that the row shares with others, and its bytes; empty and None: the row has its own. What
-        ``size`` reserves above ``xon`` is not taken from the pool (`drawn`).
+        The pool of headroom that the row shares with others, and its bytes; empty and None: the row shares none. The
+        bytes that ``size`` reserves above ``xon`` are not taken from the pool (`drawn`).
     remarks
-        What else its file says of the row.
+        Further statements of the file about the row.
     active
-        Whether its port is up. Others take nothing from the pool.
+        Whether the port is up. Ports that are down take nothing from the pool.
 
     Raises
     ------
     ValueError
-        Naming the field, its value and what is allowed.
+        Naming the field, its value and the allowed values.
 
     Examples
     --------
@@ -82,17 +82,18 @@ class BufferRow:
 
     @property
     def drawn(self) -> int:
-        """Bytes of xoff that its pool must hold, see `drawn_from_pool`; all of them where the row has its own headroom."""
-        return drawn_from_pool(self.xoff, self.xon, self.size)
+        """Bytes of xoff taken from the pool, see `bytes_from_pool`; also computed for a row without a pool."""
+        return bytes_from_pool(self.xoff, self.xon, self.size)
 
 
-def drawn_from_pool(xoff: int, xon: int | None, size: int | None) -> int:
-    """Return the bytes that a class takes from the headroom of its pool: xoff without what its size reserves above xon.
+def bytes_from_pool(xoff: int, xon: int | None, size: int | None) -> int:
+    """Return the bytes that a class takes from the headroom of its pool: xoff less the bytes reserved above xon.
 
-    A profile reserves all of its headroom with a size of xon + xoff, and none with a size of xon. Where xon is 0 or not
-    given, as for Broadcom's chips, a size below xoff is the guaranteed minimum, which is full before headroom is used.
+    A profile reserves all of its headroom with a size of xon + xoff, and none with a size of xon. If xon is 0 or
+    missing, as for Broadcom's chips, a size below xoff is the guaranteed minimum, which is full before headroom is
+    used.
 
-    >>> drawn_from_pool(34816, 19456, 19456), drawn_from_pool(34816, 19456, 54272), drawn_from_pool(393192, 0, 18796)
+    >>> bytes_from_pool(34816, 19456, 19456), bytes_from_pool(34816, 19456, 54272), bytes_from_pool(393192, 0, 18796)
     (34816, 0, 393192)
     """
     reserved = (size or 0) - (xon or 0)
@@ -112,12 +113,12 @@ class BufferTable:
     source
         Name of the file.
     skipped
-        Profiles that are no rows of headroom, each with the reason.
+        Pairs of a profile that is no row of headroom and the reason.
 
     Raises
     ------
     TypeError, ValueError
-        For a table without rows, or with something else among them.
+        For a table without rows, or with other objects among them.
 
     Examples
     --------
@@ -138,8 +139,8 @@ class BufferTable:
         object.__setattr__(self, "skipped", pairs)
         object.__setattr__(self, "rows", instances("rows", self.rows, BufferRow))
         if not self.rows:
-            more = "; ".join(f"{name}: {why}" for name, why in self.skipped[:3])
-            hint = f" ({more})" if more else ""
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in self.skipped[:3])
+            hint = f" ({reasons})" if reasons else ""
             raise ValueError(f"{self.source}: must have at least one row with an xoff{hint}")
 
     @property
@@ -200,7 +201,7 @@ class Watermark:
 
 
 def _check(row: BufferRow | Watermark, amount: str) -> None:
-    """Check the rate, the cable and the bytes above a threshold, and keep them as plain numbers."""
+    """Check the rate, the cable and the bytes above a threshold, and store them as plain numbers."""
     rate = one_number("rate", row.rate, at_least=1e6, at_most=1e13, hint="in b/s")
     cable = one_number("cable", row.cable, at_least=0.0, at_most=200e3, hint="in m")
     over = integer(amount, getattr(row, amount), 0, 10**12, why="bytes")

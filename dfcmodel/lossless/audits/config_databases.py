@@ -1,10 +1,11 @@
 """Ports, their lossless classes and their headroom, from SONiC's ``config_db.json``.
 
-A row is a class of a port: rate and cable are the port's (tables ``PORT`` and ``CABLE_LENGTH``), xoff is that of the profile
-of its priority group (``BUFFER_PG``, ``BUFFER_PROFILE``). A class with PFC (``PORT_QOS_MAP``) whose group has no xoff is a row without
-headroom. Where the pool of the profile has an xoff (``BUFFER_POOL``), this is the headroom that all groups of the pool share, each for
-what its size does not reserve. Without one, and in the dynamic buffer model, ``over_subscribe_ratio`` (``DEFAULT_LOSSLESS_BUFFER_PARAMETER``) divides the sum of their xoff. All
-other tables are skipped.
+A row is a class of a port: rate and cable are the port's (tables ``PORT`` and ``CABLE_LENGTH``), xoff belongs to the
+profile of its priority group (``BUFFER_PG``, ``BUFFER_PROFILE``). A class with PFC (``PORT_QOS_MAP``) whose group has
+no xoff is a row without headroom. The xoff of a pool (``BUFFER_POOL``) is the headroom that all groups of the pool
+share, beyond the bytes that their sizes reserve. For pools without xoff, in the dynamic buffer model,
+``over_subscribe_ratio`` (``DEFAULT_LOSSLESS_BUFFER_PARAMETER``) divides the sum of their xoff. All other tables are
+skipped.
 """
 
 from __future__ import annotations
@@ -13,21 +14,20 @@ import difflib
 import re
 from typing import Any
 
-from dfcmodel.lossless.audits.buffer_tables import drawn_from_pool
+from dfcmodel.lossless.audits.buffer_tables import bytes_from_pool
 from dfcmodel.lossless.audits.profiles import (
     EGRESS,
     NO_XOFF,
     PROFILE_FIELDS,
     DraftRow,
-    Found,
+    TableContent,
     bare_name,
     check_fields,
-    named_port,
     numbers_of,
     optional_number,
     pool_name,
+    port_from_name,
     rate_of,
-    shared_headroom,
 )
 from dfcmodel.lossless.quantities import metres
 from hopflow.checks import format_value
@@ -50,7 +50,7 @@ LOSSLESS_PARAMETERS = "DEFAULT_LOSSLESS_BUFFER_PARAMETER"
 """SONiC's table of the dynamic buffer model. Only over_subscribe_ratio is used."""
 RATIO = "over_subscribe_ratio"
 TRAFFIC = "LOSSLESS_TRAFFIC_PATTERN"
-"""SONiC's table of the dynamic buffer model with the largest lossless frame and the share of small packets. Not used, but named."""
+"""SONiC's table with the largest lossless frame and the share of small packets. It is reported, but not used."""
 FIELDS = {
     "BUFFER_POOL": (*POOL_FIELDS, "NULL"),
     LOSSLESS_PARAMETERS: ("default_dynamic_th", RATIO, "NULL"),
@@ -61,20 +61,20 @@ FIELDS = {
 """Fields of tables whose unknown fields are refused."""
 TABLES = ("PORT", "CABLE_LENGTH", "DEVICE_METADATA", *FIELDS, *PFC_MAPS, TRAFFIC)
 SIMILAR = 0.88
-"""Ratio of `difflib` from which on the name of a table is taken for a misspelt one of `TABLES`."""
+"""Minimum ratio of `difflib` for which an unknown table is reported as a misspelt name of `TABLES`."""
 FLAT = re.compile(rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])(?P<name>.+)", re.DOTALL)
 REDIS_FIELDS = {"expireat", "ttl", "type", "value"}
-"""Fields of an object in a dump by redis-dump, as in SONiC's ``show techsupport``; its own fields are those of ``value``."""
+"""Fields of an object in a dump by redis-dump, as in SONiC's ``show techsupport``; ``value`` has those of the table."""
 MAX_TABLES = 2000
-"""Tables of a configuration; SONiC has some hundreds."""
+"""Maximum number of tables of a configuration; SONiC has hundreds."""
 CLASSES = range(8)
 DOWN = "admin_status is down"
 
 
-def read_configuration(text: str) -> Found:
-    """Return a row for each lossless class of each port, and one for each profile with an xoff that no port uses."""
+def read_configuration(text: str) -> TableContent:
+    """Return a row for each lossless class of each port, and for each profile with an xoff that no port uses."""
     data = parse_json(text)
-    data = _nested(data) if isinstance(data, dict) else {}
+    data = _nest_tables(data) if isinstance(data, dict) else {}
     parts = [name for name, tables in data.items() if isinstance(tables, dict) and "BUFFER_PROFILE" in tables]
     if parts:
         raise ValueError(f"the file is of several chips ({', '.join(parts)}): give the tables of one")
@@ -85,12 +85,12 @@ def read_configuration(text: str) -> Found:
         raise ValueError(f"{len(others):,} tables: must be at most {MAX_TABLES:,}")
     for name in others:
         if close := difflib.get_close_matches(name.upper(), TABLES, 1, SIMILAR):
-            raise ValueError(f"{format_value(name)}: no table of this name is known; did you mean {close[0]!r}?")  # fmt: skip
+            raise ValueError(f"{format_value(name)}: no table of this name is known; did you mean {close[0]!r}?")
     return _Configuration({name: _table(data, name) for name in TABLES}).rows()
 
 
-def _nested(data: Fields) -> Fields:
-    """Return tables of objects from a dump of the database, whose keys are ``TABLE|object`` or ``TABLE_TABLE:object``."""
+def _nest_tables(data: Fields) -> Fields:
+    """Return tables of objects from a dump of the database with keys ``TABLE|object`` or ``TABLE_TABLE:object``."""
     tables: Fields = {}
     for key, entry in data.items():
         fields = (
@@ -126,7 +126,7 @@ def _table(data: Fields, name: str) -> dict[str, Fields]:
 
 
 class _Configuration:
-    """The tables of a configuration, and what they say of its ports."""
+    """The tables of a configuration, and the properties of its ports."""
 
     def __init__(self, tables: dict[str, dict[str, Fields]]) -> None:
         self.tables = tables
@@ -143,45 +143,46 @@ class _Configuration:
         self.cables = self._cables()
         self.groups = self._groups()
         self.unmapped: dict[tuple[str, int], str] = {}
-        self.paused = self._paused()
+        self.paused = self._pfc_groups()
         self.pools = {pool_name(name) for name in tables["BUFFER_POOL"]}
         self.shared: dict[str, int] = {}
         for name, fields in tables["BUFFER_POOL"].items():
-            if size := shared_headroom(f"BUFFER_POOL, {name}", fields.get("xoff")):
+            if size := optional_number(f"BUFFER_POOL, {name}", "xoff", fields.get("xoff")):
                 self.shared[pool_name(name)] = size
         localhost = tables["DEVICE_METADATA"].get("localhost", {})
-        # without a model in the file, a profile of dynamic headroom says that the switch computes what is NULL
+        # without a model in the file, a profile of dynamic headroom means that the switch computes NULL profiles
         computes = any(fields.get("headroom_type") == "dynamic" for fields in tables["BUFFER_PROFILE"].values())
         self.dynamic = localhost.get("buffer_model", "dynamic" if computes else None) == "dynamic"
         self.ratio = 0
         for name, fields in tables[LOSSLESS_PARAMETERS].items():
-            place = f"{LOSSLESS_PARAMETERS}, {name}"
-            ratio = optional_number(place, RATIO, fields.get(RATIO))
+            location = f"{LOSSLESS_PARAMETERS}, {name}"
+            ratio = optional_number(location, RATIO, fields.get(RATIO))
             if localhost.get("buffer_model", "dynamic") != "dynamic" or not ratio:  # other models do not read the table
                 continue
             if self.ratio not in (0, ratio):
-                raise ValueError(f"{place}: {RATIO} = {ratio}: another object has {self.ratio}")
+                raise ValueError(f"{location}: {RATIO} = {ratio}: another object has {self.ratio}")
             self.ratio = ratio
-        self.divided = self._divided_headroom()
+        self.divided = self._divide_headroom()
 
     def _cables(self) -> dict[str, float]:
-        """Return the length in m of each port's cable."""
+        """Return the length of the cable in m by port."""
         cables: dict[str, float] = {}
         for table, ports in self.tables["CABLE_LENGTH"].items():
             for port, length in ports.items():
-                place = f"CABLE_LENGTH, {table}, {port}"
+                location = f"CABLE_LENGTH, {table}, {port}"
                 if not isinstance(length, str):
-                    raise ValueError(f"{place} = {format_value(length)}: must be a string such as '300m'")  # noqa: TRY004
+                    msg = f"{location} = {format_value(length)}: must be a string such as '300m'"
+                    raise ValueError(msg)  # noqa: TRY004
                 try:
                     metre = metres("cable", length)
                 except ValueError as error:
-                    raise ValueError(f"{place}: {error}") from None
+                    raise ValueError(f"{location}: {error}") from None
                 if cables.setdefault(port, metre) != metre:
-                    raise ValueError(f"{place} = {format_value(length)}: another table has {cables[port]:g}m")  # fmt: skip
+                    raise ValueError(f"{location} = {format_value(length)}: another table has {cables[port]:g}m")
         return cables
 
     def _groups(self) -> dict[tuple[str, int], str]:
-        """Return the reference to a profile of each priority group."""
+        """Return the reference to a profile by port and priority group."""
         groups: dict[tuple[str, int], str] = {}
         for key, fields in self.tables["BUFFER_PG"].items():
             ports, bar, classes = key.partition("|")
@@ -189,7 +190,8 @@ class _Configuration:
                 raise ValueError(f"BUFFER_PG, {key}: must be port|classes, such as 'Ethernet0|3-4'")
             profile = fields.get("profile")
             if not isinstance(profile, str):
-                raise ValueError(f"BUFFER_PG, {key}: profile = {format_value(profile)}: must be the name of a profile")  # noqa: TRY004  # fmt: skip
+                msg = f"BUFFER_PG, {key}: profile = {format_value(profile)}: must be the name of a profile"
+                raise ValueError(msg)  # noqa: TRY004
             for port in ports.split(","):
                 for group in _classes(f"BUFFER_PG, {key}", classes):
                     if (port, group) in groups:
@@ -197,34 +199,34 @@ class _Configuration:
                     groups[port, group] = profile
         return groups
 
-    def _paused(self) -> dict[str, list[int]] | None:
-        """Return the priority groups with PFC of each port; None where the file has no PORT_QOS_MAP."""
-        paused: dict[str, list[int]] = {}
+    def _pfc_groups(self) -> dict[str, list[int]] | None:
+        """Return the priority groups with PFC by port; None if the file has no PORT_QOS_MAP."""
+        groups_by_port: dict[str, list[int]] = {}
         for key, fields in self.tables["PORT_QOS_MAP"].items():
-            place = f"PORT_QOS_MAP, {key}"
-            listed = str(fields.get("pfc_enable", "")).strip()
-            priorities = [n for part in listed.split(",") if listed for n in _classes(place, part)]
-            chosen = bare_name(str(fields.get("pfc_to_pg_map", ""))).rpartition("|")[2]
-            to_group = next((self.tables[t][chosen] for t in PFC_MAPS if chosen in self.tables[t]), {})  # fmt: skip
-            groups = {n: _classes(place, str(to_group.get(str(n), n)))[0] for n in dict.fromkeys(priorities)}
+            location = f"PORT_QOS_MAP, {key}"
+            enabled = str(fields.get("pfc_enable", "")).strip()
+            priorities = [n for part in enabled.split(",") if enabled for n in _classes(location, part)]
+            map_name = bare_name(str(fields.get("pfc_to_pg_map", ""))).rpartition("|")[2]
+            to_group = next((self.tables[t][map_name] for t in PFC_MAPS if map_name in self.tables[t]), {})
+            groups = {n: _classes(location, str(to_group.get(str(n), n)))[0] for n in dict.fromkeys(priorities)}
             for port in key.split(",") if key != "global" else ():
-                if port in paused:
-                    raise ValueError(f"{place}: {port} is given twice")
-                paused[port] = list(groups.values())
-                for priority, group in groups.items() if chosen else ():
+                if port in groups_by_port:
+                    raise ValueError(f"{location}: {port} is given twice")
+                groups_by_port[port] = list(groups.values())
+                for priority, group in groups.items() if map_name else ():
                     if str(priority) not in to_group:
-                        what = f"no priority {priority}" if to_group else "no objects of this name in the file"
+                        lacking = f"no priority {priority}" if to_group else "no objects of this name in the file"
                         self.unmapped[port, group] = (
-                            f"pfc_to_pg_map {chosen} has {what}: its group is taken to be {group}"
+                            f"pfc_to_pg_map {map_name} has {lacking}: its group is taken to be {group}"
                         )
-        return paused if self.tables["PORT_QOS_MAP"] else None
+        return groups_by_port if self.tables["PORT_QOS_MAP"] else None
 
-    def rows(self) -> Found:
-        """Return the rows and the profiles without one."""
+    def rows(self) -> TableContent:
+        """Return the rows, and the profiles without a row with the reason."""
         rows: list[DraftRow] = []
         skipped: list[tuple[str, str]] = []
         paused = {(port, group) for port, groups in (self.paused or {}).items() for group in groups}
-        ports = dict.fromkeys((*self.tables["PORT"], *(port for port, _ in (*self.groups, *sorted(paused)))))  # fmt: skip
+        ports = dict.fromkeys((*self.tables["PORT"], *(port for port, _ in (*self.groups, *sorted(paused)))))
         for port in ports:
             for group in CLASSES:
                 if (port, group) in self.groups or (port, group) in paused:
@@ -236,20 +238,20 @@ class _Configuration:
             elif bare not in used and bare_name(str(fields.get("pool", ""))).startswith("egress"):
                 skipped.append((name, EGRESS))
             elif bare not in used:
-                rate, cable = named_port(name) or (None, None)
+                rate, cable = port_from_name(name) or (None, None)
                 rows.append(self._with_pool(DraftRow(name, rate, cable, *numbers_of(name, fields), name), fields))
         for name, fields in self.tables[TRAFFIC].items():
-            listed = ", ".join(f"{key} = {value}" for key, value in fields.items())
+            fields_text = ", ".join(f"{key} = {value}" for key, value in fields.items())
             skipped.append(
-                (f"{TRAFFIC}, {name}", f"{listed}: not used; give the largest lossless frame as lossless_mtu")
+                (f"{TRAFFIC}, {name}", f"{fields_text}: not used; give the largest lossless frame as lossless_mtu")
             )
         return rows, skipped
 
-    def _divided_headroom(self) -> dict[str, int]:
-        """Return the bytes of headroom of the pools whose size the switch computes by the over-subscription ratio.
+    def _divide_headroom(self) -> dict[str, int]:
+        """Return the bytes of headroom by pool that the switch computes with the over-subscription ratio.
 
-        It divides the sum of what the classes of active ports take from the pool. Empty where a part of the sum is not in
-        the file.
+        The ratio divides the sum of the bytes that classes of active ports take from the pool. Empty if a part of the
+        sum is not in the file.
         """
         totals: dict[str, int] = {}
         for (port, _), reference in self.groups.items() if self.ratio else ():
@@ -259,7 +261,7 @@ class _Configuration:
             if name == "NULL" or profile.get("headroom_type") == "dynamic":
                 return {}
             pool = pool_name(str(profile.get("pool", "")))
-            totals[pool] = totals.get(pool, 0) + _drawn(name, profile)
+            totals[pool] = totals.get(pool, 0) + _bytes_from_pool(name, profile)
         return {pool: -(-total // self.ratio) for pool, total in totals.items() if total}
 
     def _is_down(self, port: str) -> bool:
@@ -267,9 +269,9 @@ class _Configuration:
         return self.tables["PORT"].get(port, {}).get("admin_status") == "down"
 
     def _with_pool(self, row: DraftRow, profile: Fields) -> DraftRow:
-        """Return a row with the pool of headroom of its profile, if that has one."""
+        """Return a row with the headroom pool of its profile, if that has a pool."""
         pool = pool_name(str(profile.get("pool", "")))
-        if not _drawn(row.profile, profile):
+        if not _bytes_from_pool(row.profile, profile):
             return row
         if pool in self.shared:
             return row._replace(pool=pool, pool_size=self.shared[pool])
@@ -278,26 +280,24 @@ class _Configuration:
         if not self.ratio:
             return row
         if pool in self.divided:
-            divided = f"{pool or 'the pool'} has the sum of its classes divided by {RATIO} = {self.ratio}"
-            return row._replace(pool=pool, pool_size=self.divided[pool], remarks=(*row.remarks, divided))
-        shared = (
+            remark = f"{pool or 'the pool'} has the sum of its classes divided by {RATIO} = {self.ratio}"
+            return row._replace(pool=pool, pool_size=self.divided[pool], remarks=(*row.remarks, remark))
+        remark = (
             f"{RATIO} = {self.ratio}: shares headroom whose size the switch computes, and may find less than its xoff"
         )
-        return row._replace(remarks=(*row.remarks, shared))
+        return row._replace(remarks=(*row.remarks, remark))
 
-    def _add(
-        self, port: str, group: int, has_pfc: bool, rows: list[DraftRow], skipped: list[tuple[str, str]]
-    ) -> None:  # fmt: skip
-        """Add the row of a class of a port, or the reason why it has none; a lossy class has neither."""
-        place = f"{port}|{group}"
+    def _add(self, port: str, group: int, has_pfc: bool, rows: list[DraftRow], skipped: list[tuple[str, str]]) -> None:
+        """Append the row of a class of a port, or the reason for its absence; a lossy class has neither."""
+        location = f"{port}|{group}"
         if self.cables.get(port) == 0.0:
-            skipped.append((place, "its CABLE_LENGTH is 0m, by which SONiC marks a port that is not used"))
+            skipped.append((location, "its CABLE_LENGTH is 0m, by which SONiC marks a port that is not used"))
             return
         reference = self.groups.get((port, group))
         bare = bare_name(reference or "")
         name, fields = self.profiles.get(bare, (bare, {}))
         row = DraftRow(
-            place, self.speeds.get(port), self.cables.get(port), 0, profile=name, port=port, priority=group,
+            location, self.speeds.get(port), self.cables.get(port), 0, profile=name, port=port, priority=group,
             active=not self._is_down(port),
             absent=tuple(table for table in ("PORT", "CABLE_LENGTH") if not self.tables[table]),
         )  # fmt: skip
@@ -315,32 +315,32 @@ class _Configuration:
             return
         null = bare == "NULL"
         if reference is None:
-            why = f"BUFFER_PG has no {place}"
+            reason = f"BUFFER_PG has no {location}"
         elif null:
-            why = "its profile is NULL"
+            reason = "its profile is NULL"
         elif bare not in self.profiles:
-            why = f"its profile {format_value(bare)} is not in BUFFER_PROFILE"
+            reason = f"its profile {format_value(bare)} is not in BUFFER_PROFILE"
         else:
-            why = f"its profile {name} has " + ("xoff 0" if "xoff" in fields else "no xoff")
-        lossless = has_pfc or (self.paused is None and (null or named_port(bare) is not None))
+            reason = f"its profile {name} has " + ("xoff 0" if "xoff" in fields else "no xoff")
+        lossless = has_pfc or (self.paused is None and (null or port_from_name(bare) is not None))
         if self.dynamic and (null or fields.get("headroom_type") == "dynamic"):
-            skipped.append((place, "the buffer model is dynamic: the switch computes its headroom"))
+            skipped.append((location, "the buffer model is dynamic: the switch computes its headroom"))
         elif lossless and not row.active:
-            skipped.append((place, f"{why}; {DOWN}"))
+            skipped.append((location, f"{reason}; {DOWN}"))
         elif lossless:
-            rows.append(row._replace(no_headroom=why))
+            rows.append(row._replace(no_headroom=reason))
         elif bare not in self.profiles:
-            skipped.append((place, why))
+            skipped.append((location, reason))
 
 
-def _drawn(name: str, profile: Fields) -> int:
-    """Return the bytes that a class takes from the headroom of its pool."""
-    return drawn_from_pool(*numbers_of(name, profile)) if "xoff" in profile else 0
+def _bytes_from_pool(name: str, profile: Fields) -> int:
+    """Return the bytes that a class with this profile takes from the headroom of its pool."""
+    return bytes_from_pool(*numbers_of(name, profile)) if "xoff" in profile else 0
 
 
-def _classes(place: str, text: str) -> list[int]:
-    """Return the classes of a number or a range."""
+def _classes(location: str, text: str) -> list[int]:
+    """Return the classes of a number or range such as ``3-4``; ``location`` is for the error message."""
     match = re.fullmatch(r"\s*([0-7])(?:\s*-\s*([0-7]))?\s*", text)
     if match is None or int(match[2] or 7) < int(match[1]):
-        raise ValueError(f"{place}: classes = {format_value(text)}: must be 0 to 7, or a range such as 3-4")  # fmt: skip
+        raise ValueError(f"{location}: classes = {format_value(text)}: must be 0 to 7, or a range such as 3-4")
     return list(range(int(match[1]), int(match[2] or match[1]) + 1))

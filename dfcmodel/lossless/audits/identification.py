@@ -1,8 +1,9 @@
-"""What a table or measured watermarks identify: delays, slope, cell and the smallest frames planned for, as intervals.
+"""Identification of delays, slope, cell and smallest frames from a table or measured watermarks, as intervals.
 
 For each rate the values over the cable are a line up to rounding: base plus slope times the bytes on the cable. All
-lines through the values, each up to its margin, are a convex polygon of base and slope, and every interval here is the
-range of a function over that polygon. Slope tells cell and smallest frame, base tells the delay of peer and pipeline.
+lines through the values, up to their margins, form a convex polygon of base and slope. Every interval of this module is
+the range of a function over that polygon. The slope determines cell and smallest frame, the base determines the delay
+of peer and pipeline.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ __all__ = ["Identification", "identify"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification(Result):
-    """What a table or watermarks identify, as `identify` returns it.
+    """Properties of a chip and its planned traffic, as `identify` returns them.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class Identification(Result):
     bent
         Rates in b/s whose values are on no line.
     cell
-        Bytes of a cell, given or found by divisibility and slope; None where not known.
+        Bytes of a cell, from the caller or by divisibility and slope; None if unknown.
     mtu, lossless_mtu
         Assumed, in bytes.
     margin
@@ -58,10 +59,10 @@ class Identification(Result):
     --------
     >>> from dfcmodel.lossless import BufferRow, identify
     >>> rows = [BufferRow(400e9, c, x) for c, x in ((5.0, 393_192), (40.0, 445_770), (300.0, 839_216))]
-    >>> found = identify(rows)
-    >>> [round(end, 2) for end in found.slope], found.smallest
+    >>> result = identify(rows)
+    >>> [round(end, 2) for end in result.slope], result.smallest
     ([3.02, 3.03], (64.0, 64.0))
-    >>> low, high = found.predict("400Gbps", "150m")
+    >>> low, high = result.predict("400Gbps", "150m")
     >>> round((high - low) / 254)  # cells
     2
     """
@@ -75,31 +76,31 @@ class Identification(Result):
 
     @property
     def slope(self) -> Pair | None:
-        """Bytes of buffer per byte on the cable that all rates allow; None where they differ."""
+        """Interval of the bytes of buffer per byte on the cable that all rates allow; None if it is empty."""
         low = max((line.slope[0] for line in self.lines), default=np.inf)
         high = min((line.slope[1] for line in self.lines), default=-np.inf)
         return (low, high) if low <= high else None
 
     @property
     def smallest(self) -> Pair | None:
-        """Interval of the smallest frames in bytes that the slope is planned for; None without cell or slope."""
+        """Interval of the smallest planned frames in bytes, by the slope; None without cell or slope."""
         if self.cell is None or self.slope is None:
             return None
         sizes = np.arange(64, self.lossless_mtu + 1)
         needed = density(sizes, self.cell)
         low, high = self.slope
-        found = sizes[(needed >= low - SLACK) & (needed <= high + SLACK)]
-        return (float(found[0]), float(found[-1])) if len(found) else None
+        matches = sizes[(needed >= low - SLACK) & (needed <= high + SLACK)]
+        return (float(matches[0]), float(matches[-1])) if len(matches) else None
 
     @property
     def cell_for_any_sizes(self) -> Pair | None:
-        """Interval of the cell in bytes if the slope is planned for frames of any size; None without a slope."""
+        """Interval of the cell in bytes for frames of any size, by the slope; None without a slope."""
         if self.slope is None:
             return None
         cells = np.arange(64, 1025)
         needed = cells * np.maximum(2.0 / (cells + 1 + WIRE), 1.0 / (64 + WIRE))
-        found = cells[(needed >= self.slope[0] - SLACK) & (needed <= self.slope[1] + SLACK)]
-        return (float(found[0]), float(found[-1])) if len(found) else None
+        matches = cells[(needed >= self.slope[0] - SLACK) & (needed <= self.slope[1] + SLACK)]
+        return (float(matches[0]), float(matches[-1])) if len(matches) else None
 
     @property
     def delays(self) -> dict[float, Pair]:
@@ -112,7 +113,7 @@ class Identification(Result):
 
     @property
     def pipelines(self) -> dict[float, Pair]:
-        """The same less the standard's response; below 0, a faster peer is assumed."""
+        """Interval of the delays less the standard's response in s, by rate; below 0, a faster peer is assumed."""
         return {
             rate: tuple(end - QUANTUM * RESPONSE_QUANTA[rate] / rate for end in pair)  # type: ignore[misc]
             for rate, pair in self.delays.items()
@@ -121,31 +122,31 @@ class Identification(Result):
 
     @property
     def coverage(self) -> tuple[int, int]:
-        """Rows whose value the other rows of their rate predict, and rows that were tried."""
-        return sum(e.coverage[0] for e in self.lines), sum(e.coverage[1] for e in self.lines)
+        """Number of rows whose value the other rows of their rate predict, and number of tested rows."""
+        return sum(line.coverage[0] for line in self.lines), sum(line.coverage[1] for line in self.lines)
 
     @property
     def rate_coverage(self) -> tuple[int, int]:
-        """Rows whose value the other rates predict, and rows that were tried."""
-        hits = tried = 0
+        """Number of rows whose value the other rates predict, and number of tested rows."""
+        hits = tested = 0
         for n, line in enumerate(self.lines):
-            rest = (*self.lines[:n], *self.lines[n + 1 :])
-            for wire, value in line.points if rest else ():
-                low, high = _between(rest, self, line.rate, wire)
+            others = (*self.lines[:n], *self.lines[n + 1 :])
+            for wire, value in line.points if others else ():
+                low, high = _between(others, self, line.rate, wire)
                 hits += int(low <= value <= high)
-                tried += 1
-        return hits, tried
+                tested += 1
+        return hits, tested
 
     def predict(self, rate: str, cable: str) -> Pair:
         """Return the interval of the value in bytes for a rate and a cable.
 
-        A rate of the table is predicted by its own lines. Another one takes slopes and delays of all rates: the
-        fraction of the rows for which that holds is `rate_coverage`.
+        A rate of the table is predicted by its lines. Other rates are predicted by slopes and delays of all rates;
+        `rate_coverage` is the fraction of the rows for which that holds.
 
         Raises
         ------
         ValueError
-            Without a line, or naming the parameter and what is allowed.
+            Without a line, or naming the parameter and the allowed values.
         """
         bits, length = bit_rate("rate", rate), metres("cable", cable)
         if not self.lines:
@@ -156,19 +157,19 @@ class Identification(Result):
         return _between(self.lines, self, float(bits), wire_bytes(float(bits), length))
 
     def summary(self) -> dict[str, object]:
-        """Return the intervals."""
+        """Return the intervals as strings, by name."""
         rows: dict[str, object] = {"cell": f"{self.cell} B" if self.cell else "not known"}
         if self.slope is not None:
-            rows["buffer per byte on the cable"] = _shown(self.slope, ".3f")
+            rows["buffer per byte on the cable"] = _format_interval(self.slope, ".3f")
         if self.smallest is not None:
-            rows["planned for frames of at least"] = _shown(self.smallest, ".0f") + " B"
+            rows["planned for frames of at least"] = _format_interval(self.smallest, ".0f") + " B"
         elif self.cell_for_any_sizes is not None:
-            rows["cell, if planned for any sizes"] = _shown(self.cell_for_any_sizes, ".0f") + " B"
+            rows["cell, if planned for any sizes"] = _format_interval(self.cell_for_any_sizes, ".0f") + " B"
         for rate, pair in self.delays.items():
-            text = _shown((1e9 * pair[0], 1e9 * pair[1]), ",.0f") + " ns"
+            text = _format_interval((1e9 * pair[0], 1e9 * pair[1]), ",.0f") + " ns"
             if rate in self.pipelines:
-                more = [1e9 * end for end in self.pipelines[rate]]
-                text += f"; beyond the standard's response {_shown((more[0], more[1]), ',.0f')} ns"
+                beyond = [1e9 * end for end in self.pipelines[rate]]
+                text += f"; beyond the standard's response {_format_interval((beyond[0], beyond[1]), ',.0f')} ns"
             rows[f"response and pipeline at {rate / 1e9:g}G"] = text
         rows["rows predicted by the others of their rate"] = "{} of {}".format(*self.coverage)
         if len(self.lines) > 1:
@@ -202,23 +203,23 @@ def identify(
     mtu: WholeWithUnit = 9216,
     lossless_mtu: WholeWithUnit | None = None,
 ) -> Identification:
-    """Return what a table or watermarks show of a chip and of the traffic that it is planned for, as intervals.
+    """Return properties of a chip and of its planned traffic from a table or watermarks, as intervals.
 
     Parameters
     ----------
     given
         A table, its rows, a file that `read_table` reads, or watermarks.
     cell
-        Bytes of a cell; None: the one of the table's law, if it has one.
+        Bytes of a cell; None: the cell of the table's law, if it follows a law.
     missed
-        For watermarks: bytes by which the worst case may exceed the peaks that were seen.
+        For watermarks: bytes by which the worst case may exceed the measured peaks.
     mtu, lossless_mtu
-        Bytes of the largest frames that were planned for; None: equal.
+        Bytes of the largest planned frames; None: equal.
 
     Notes
     -----
-    Left out are rates with the values of a faster one, rows that break the law of their table (`audit_headroom` names
-    them), and one row of a rate if the others are on a line without it.
+    Omitted are rates with the values of a faster rate, rows that break the law of their table (`audit_headroom` names
+    them), and one row of a rate if only the other rows are on a line.
 
     Raises
     ------
@@ -229,8 +230,8 @@ def identify(
     --------
     >>> from dfcmodel.lossless import BufferRow, identify
     >>> rows = [BufferRow(100e9, c, x) for c, x in ((5.0, 147_066), (40.0, 160_274), (300.0, 258_572))]
-    >>> found = identify(rows)
-    >>> found.cell, [round(1e9 * end) for end in found.pipelines[100e9]]  # ns beyond the standard's response
+    >>> result = identify(rows)
+    >>> result.cell, [round(1e9 * end) for end in result.pipelines[100e9]]  # ns beyond the standard's response
     (254, [798, 858])
     """
     mtu = frame_size("mtu", mtu)
@@ -250,8 +251,8 @@ def identify(
         size = cell if cell is not None else law.cell if law else None
         unit = float(size or grain_of(table) or 1)
         margin = (unit, unit)
-        kept = set(distinct_rates(table))
-        rows = tuple(r for r in rows if r.rate in kept and not (law and r in law.broken))
+        rates = set(distinct_rates(table))
+        rows = tuple(r for r in rows if r.rate in rates and not (law and r in law.broken))
     lines, bent = [], []
     for rate in sorted({row.rate for row in rows}):
         line = line_of(rate, [(row.cable, row.xoff) for row in rows if row.rate == rate], margin)
@@ -262,32 +263,33 @@ def identify(
     return Identification(tuple(lines), tuple(bent), size, mtu, lossless, margin)
 
 
-def _points(given: Any) -> tuple[tuple[BufferRow, ...], bool]:
-    """Return rows, and whether they are measured."""
-    if isinstance(given, (str, Path)):
-        given = read_table(file_path("given", given))
-    rows = tuple(given) if isinstance(given, Iterable) else ()
+def _points(source: Any) -> tuple[tuple[BufferRow, ...], bool]:
+    """Return the rows of the argument of `identify`, after checks, and whether they are measured."""
+    if isinstance(source, (str, Path)):
+        source = read_table(file_path("given", source))
+    rows = tuple(source) if isinstance(source, Iterable) else ()
     if rows and all(isinstance(row, Watermark) for row in rows):
         return tuple(BufferRow(row.rate, row.cable, row.peak) for row in rows), True
     if not rows or any(not isinstance(row, BufferRow) for row in rows):
-        raise TypeError(f"given = {format_value(given)}: must be a table, its rows, a file, or watermarks")
+        raise TypeError(f"given = {format_value(source)}: must be a table, its rows, a file, or watermarks")
     by_value = {(row.rate, row.cable, row.xoff): row for row in rows if not row.no_headroom}
     return tuple(by_value.values()), False
 
 
-def _shown(pair: Pair, form: str) -> str:
+def _format_interval(pair: Pair, form: str) -> str:
+    """Return an interval as a string, with a format specification for both ends."""
     return f"{pair[0]:{form}} to {pair[1]:{form}}"
 
 
-def _between(lines: tuple[RateLine, ...], found: Identification, rate: float, wire: float) -> Pair:
+def _between(lines: tuple[RateLine, ...], identification: Identification, rate: float, wire: float) -> Pair:
     """Return the interval of a value from the slopes and delays of all rates; ``wire``: bytes on the cable."""
-    spare = 2.0 * (found.cell or max(found.margin))
-    delays = [line.delay(found.mtu, found.lossless_mtu, spare) for line in lines]
+    spare = 2.0 * (identification.cell or max(identification.margin))
+    delays = [line.delay(identification.mtu, identification.lossless_mtu, spare) for line in lines]
     slopes = [line.slope for line in lines]
-    ends = []
-    for pick, more in ((min, 0.0), (max, spare)):
+    limits = []
+    for pick, extra in ((min, 0.0), (max, spare)):
         n = 0 if pick is min else 1
-        delay, slope = pick(each[n] for each in delays), pick(each[n] for each in slopes)
-        window = found.mtu + WIRE + PAUSE + delay * rate / 8.0 + wire
-        ends.append(found.lossless_mtu + slope * window + more)
-    return ends[0], ends[1]
+        delay, slope = pick(interval[n] for interval in delays), pick(interval[n] for interval in slopes)
+        window = identification.mtu + WIRE + PAUSE + delay * rate / 8.0 + wire
+        limits.append(identification.lossless_mtu + slope * window + extra)
+    return limits[0], limits[1]

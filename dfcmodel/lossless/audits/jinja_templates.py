@@ -1,8 +1,8 @@
-"""Profiles of headroom in Jinja templates, such as ``buffers.json.j2``, as far as their numbers are constants.
+"""Profiles of headroom with constant numbers in Jinja templates, such as ``buffers.json.j2``.
 
-Nothing is evaluated. A variable is a constant if a single statement sets it, to a number or a string, before its use and
-outside of branches and loops, and no other statement binds its name. Profiles within branches and loops, profiles with
-statements within them, and numbers that are computed are left out by name. Included files are not read.
+Nothing is evaluated. A variable is a constant if a single statement sets it, to a number or a string, before its use
+and outside of branches and loops, and no other statement binds its name. Profiles within branches and loops, profiles
+with statements within them, and computed numbers are skipped and reported by name. Included files are not read.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Iterable
 from dfcmodel.lossless.audits.profiles import (
     PROFILE_FIELDS,
     DraftRow,
-    Found,
+    TableContent,
     bare_name,
     check_fields,
-    named_port,
     numbers_of,
+    optional_number,
     pool_name,
-    shared_headroom,
+    port_from_name,
 )
 from hopflow.checks import format_value
 
@@ -30,10 +30,10 @@ __all__ = ["read_template"]
 
 CLOSING = {"{#": "#}", "{%": "%}", "{{": "}}"}
 STATEMENT, EXPRESSION = "\x00", "\x01"
-"""What stands in place of a statement, and on both sides of an expression, in the plain text of a template."""
+"""Marks in the plain text of a template: instead of a statement, and on both sides of an expression."""
 BRANCHES = ("if", "for")
 SCOPES = ("macro", "block", "call", "filter", "with")
-"""Statements at whose end the variables that were set within are gone."""
+"""Statements that end the scope of the variables set within them."""
 BINDING = ("for", *SCOPES, "import", "from")
 """Statements besides ``set`` that may bind names."""
 OPENING = re.compile(r"\{[#%{]")
@@ -42,7 +42,7 @@ KEY = re.compile(
     rf"""(pg_lossless_(?:[^\s"'{{}}:,\[\]|{EXPRESSION}]|{EXPRESSION}[^{EXPRESSION}]*{EXPRESSION})*)["']?\s*:\s*(\S?)""",
     re.IGNORECASE,
 )
-"""Name of a lossless profile that is a key, in any notation, and what its value begins with."""
+"""Name of a lossless profile that is a key, in any notation, and the first character of its value."""
 PROFILE = re.compile(r"pg_lossless_[\w.+-]+_profile", re.ASCII | re.IGNORECASE)
 LOSSLESS = re.compile("pg_lossless_", re.IGNORECASE)
 FIELD = re.compile(r'"([^"]*)"\s*:\s*(?:"([^"]*)"|([^\s",]+))')
@@ -50,8 +50,8 @@ LITERAL = re.compile(r"\s*(?:'([^'\\]*)'|\"([^\"\\]*)\"|([0-9]+))\s*")
 WORD = re.compile(r"[^\W\d]\w*")
 
 
-def read_template(text: str) -> Found:
-    """Return the profiles with constant numbers, and the others with the reason.
+def read_template(text: str) -> TableContent:
+    """Return the profiles with constant numbers, and the skipped profiles with the reason.
 
     >>> rows, skipped = read_template('{% set a = 51200 %} "pg_lossless_100G_40m_profile": {"xoff": "{{ a }}"}')
     >>> [(row.rate, row.cable, row.xoff) for row in rows]
@@ -73,7 +73,7 @@ def read_template(text: str) -> Found:
                 xoff = plain.value(fields["xoff"], match.start())
                 if "{" in xoff or plain.branch_at(match.start()) or STATEMENT in body:
                     skipped.append((name, "the headroom that its classes share depends on statements"))
-                elif size := shared_headroom(name, xoff):
+                elif size := optional_number(name, "xoff", xoff):
                     pool = pool_name(name)
                     if pools.setdefault(pool, size) != size:
                         raise ValueError(f"{name}: xoff = {size}: the pool is also given with {pools[pool]}")
@@ -85,8 +85,8 @@ def read_template(text: str) -> Found:
         elif STATEMENT in body or EXPRESSION in match[1]:
             skipped.append((name, "its name or its fields depend on statements"))
         elif FIELD.sub("", body).strip(", \t\r\n"):
-            rest = FIELD.sub("", body).strip(", \t\r\n")
-            skipped.append((name, f"it is not JSON: {format_value(rest)} is no field"))
+            remainder = FIELD.sub("", body).strip(", \t\r\n")
+            skipped.append((name, f"it is not JSON: {format_value(remainder)} is no field"))
         elif "xoff" not in fields:
             skipped.append((name, f"no xoff among its fields: {', '.join(fields) or 'none'}"))
         elif bare_name(name) in names:
@@ -98,24 +98,24 @@ def read_template(text: str) -> Found:
             if "{" in values["xoff"]:
                 skipped.append((name, f"its xoff is computed: {values['xoff']}"))
                 continue
-            known = {key: value for key, value in values.items() if "{" not in value}
-            rate, cable = named_port(name) or (None, None)
-            row = DraftRow(name, rate, cable, *numbers_of(name, known), name)
-            rows.append(row._replace(pool=pool_name(known.get("pool", ""))))
+            constants = {key: value for key, value in values.items() if "{" not in value}
+            rate, cable = port_from_name(name) or (None, None)
+            row = DraftRow(name, rate, cable, *numbers_of(name, constants), name)
+            rows.append(row._replace(pool=pool_name(constants.get("pool", ""))))
     for match in KEY.finditer(plain.text):
         start = plain.text.rfind('"', 0, match.start())
         if start not in visited:
-            what = "its value is no object" if match[2] not in ("{", STATEMENT) else "it is not JSON"
-            skipped.append((_readable(match[1]), f'{what}: must be as in "name": {{"xoff": "44032"}}'))
+            problem = "its value is no object" if match[2] not in ("{", STATEMENT) else "it is not JSON"
+            skipped.append((_readable(match[1]), f'{problem}: must be as in "name": {{"xoff": "44032"}}'))
     listed = {bare_name(name) for name, _ in skipped} | names
-    for name in _unused_names(plain.text):
+    for name in _find_unused_names(plain.text):
         if name not in listed:
             listed.add(name)
             skipped.append((name, "it is neither the key of an object nor a reference"))
     return [row._replace(pool_size=pools[row.pool]) if row.pool in pools else row for row in rows], skipped
 
 
-def _unused_names(text: str) -> Iterable[str]:
+def _find_unused_names(text: str) -> Iterable[str]:
     """Yield names of lossless profiles in the text that are neither in expressions nor a value."""
     for match in PROFILE.finditer(text):
         before = text[max(0, match.start() - 100) : match.start()]
@@ -125,13 +125,13 @@ def _unused_names(text: str) -> Iterable[str]:
 
 
 def _check_closed(plain: _PlainTemplate) -> None:
-    """Raise ValueError for an object that does not end; alternatives of branches may begin it twice."""
+    """Raise ValueError for an incomplete object; alternatives of branches may begin it twice."""
     last = plain.text.rfind("{")
     unequal = plain.text.count("{") - plain.text.count("}")
     if last > plain.text.rfind("}") or (unequal > 0 and not plain.has_branches):
         name = re.findall(r"""["']([^"'{}]*)["']\s*:\s*$""", plain.text[:last])
-        of = f" of {_readable(name[0])}" if name and last > plain.text.rfind("}") else ""
-        raise ValueError(f"an object{of} does not end: the file is cut or lacks a '}}'")
+        owner = f" of {_readable(name[0])}" if name and last > plain.text.rfind("}") else ""
+        raise ValueError(f"an object{owner} does not end: the file is cut or lacks a '}}'")
 
 
 class _PlainTemplate:
@@ -142,7 +142,7 @@ class _PlainTemplate:
     text
         The plain text.
     skipped
-        Statements that include files, with the reason why these are not read.
+        Statements that include files, with the reason for skipping them.
     """
 
     def __init__(self, source: str) -> None:
@@ -159,7 +159,7 @@ class _PlainTemplate:
                 if end < 0:
                     raise ValueError(f"{match[0]} has no {CLOSING[match[0]]}")
                 code = " ".join(source[match.end() : end].strip("+-").split())
-                mark = {"{#": "", "{%": STATEMENT, "{{": f"{EXPRESSION}{code}{EXPRESSION}"}[match[0]]  # fmt: skip
+                mark = {"{#": "", "{%": STATEMENT, "{{": f"{EXPRESSION}{code}{EXPRESSION}"}[match[0]]
                 parts += [source[start : match.start()], mark]
                 length += len(parts[-2]) + len(mark)
                 if match[0] == "{%":
@@ -173,8 +173,8 @@ class _PlainTemplate:
         self.text = "".join((*parts, source[start:]))
 
     def _read_statement(self, code: str, position: int) -> None:
-        """Keep the branches, scopes and bindings of a statement that ends at a position of the plain text."""
-        word, _, rest = code.partition(" ")
+        """Record the branches, scopes and bindings of a statement that ends at a position of the plain text."""
+        word, _, arguments = code.partition(" ")
         opened = word.removeprefix("end")
         statement = f"{{% {code} %}}"
         if word == "raw":
@@ -193,8 +193,8 @@ class _PlainTemplate:
         if opened in BRANCHES:
             self._branches.append((position, self._open[-1][2] if self._open else ""))
         if word == "set":
-            name, equals, value = rest.partition("=")
-            names = WORD.findall(name if equals else rest)
+            name, equals, value = arguments.partition("=")
+            names = WORD.findall(name if equals else arguments)
             literal = LITERAL.fullmatch(value)
             if literal is None or len(names) != 1:
                 names *= 2  # bound twice: no constant
@@ -205,7 +205,7 @@ class _PlainTemplate:
                     self._open[-1][3].append(names[0])
             self._bound.update(names)
         elif word in BINDING:
-            self._bound.update(WORD.findall(rest) * 2)
+            self._bound.update(WORD.findall(arguments) * 2)
 
     @property
     def has_branches(self) -> bool:
@@ -213,11 +213,11 @@ class _PlainTemplate:
         return len(self._branches) > 1
 
     def branch_at(self, position: int) -> str:
-        """Return the statement of the innermost branch or loop at a position of the text; empty outside of all."""
+        """Return the statement of the innermost branch or loop at a position of the text; empty outside of branches."""
         return self._branches[bisect_right(self._branches, (position, "\uffff")) - 1][1]
 
     def value(self, text: str, position: int) -> str:
-        """Return a value with a constant in place of its name, and other expressions as in the template."""
+        """Return a value, with a constant for its name, and other expressions as in the template."""
         code = text.strip()
         if code.count(EXPRESSION) == 2 and code[0] == code[-1] == EXPRESSION:
             name = code[1:-1].strip()
@@ -228,7 +228,7 @@ class _PlainTemplate:
 
 
 def _fields(name: str, body: str) -> dict[str, str]:
-    """Return the fields of an object; a field that is given twice is refused, unless statements choose between them."""
+    """Return the fields of an object by name; a duplicate field is refused, unless statements choose between them."""
     fields: dict[str, str] = {}
     for key, quoted, bare in FIELD.findall(body):
         if key in fields and STATEMENT not in body:

@@ -1,4 +1,4 @@
-"""Rows that contradict others of their table: values that fall where rate or cable grow, and copies; divisors."""
+"""Rows that contradict others of their table: values that fall with rate or cable, and copies; divisors."""
 
 from __future__ import annotations
 
@@ -12,45 +12,47 @@ if TYPE_CHECKING:
 __all__ = ["copies", "divisor_of", "equal_cables", "falling_pairs", "flat_rates", "grain_of"]
 
 GRAINS = range(1024, 63, -1)
-LEAST_WHOLE, LEAST_VALUES = 0.8, 5
-"""Fraction of the different values that are multiples of a grain, and number of them, for it to be one."""
+MIN_MULTIPLE_FRACTION = 0.8
+"""Minimum fraction of the values that are multiples of a grain or cell."""
+MIN_GRAIN_VALUES = 5
+"""Minimum number of distinct values for a grain."""
 MIN_DIVIDED_VALUES = 3
-"""Different values of which a common divisor of at least 64 says something: the chance of one is 1 in 8,000."""
+"""Minimum number of distinct values for a divisor: by chance a divisor of at least 64 occurs in 1 of 8,000 cases."""
 
 
 def grain_of(table: BufferTable) -> int | None:
-    """Return the largest number of bytes, 64 to 1024, of which nearly all values are multiples; None: there is none.
+    """Return the largest divisor in bytes, 64 to 1024, of nearly all values; None: there is none.
 
-    It is a cell, a multiple of one, or a unit of the vendor's calculator: divisibility alone does not say which.
+    It is a cell, a multiple of a cell, or a unit of the vendor's calculator; divisibility does not determine which.
     """
     values = {row.xoff for row in table if row.xoff}
-    if len(values) < LEAST_VALUES:
+    if len(values) < MIN_GRAIN_VALUES:
         return None
     for grain in GRAINS:
-        if sum(value % grain == 0 for value in values) >= LEAST_WHOLE * len(values):
+        if sum(value % grain == 0 for value in values) >= MIN_MULTIPLE_FRACTION * len(values):
             return grain
     return None
 
 
 def divisor_of(table: BufferTable) -> int | None:
-    """Return the largest number of bytes of which all values are multiples; None for fewer than three different values."""
+    """Return the greatest common divisor of all values in bytes; None for fewer than three distinct values."""
     values = {row.xoff for row in table if row.xoff}
     return math.gcd(*values) if len(values) >= MIN_DIVIDED_VALUES else None
 
 
 def falling_pairs(table: BufferTable) -> list[tuple[BufferRow, BufferRow]]:
-    """Return neighbours of a rate or of a cable of which the one that needs more has less, the smaller need first."""
-    found = []
+    """Return neighbouring rows (a, b) of a rate or cable where b needs more than a and has less."""
+    pairs = []
     for rate in table.rates:
-        found += [(a, b) for a, b in pairwise(table.of_rate(rate)) if b.xoff < a.xoff]
+        pairs += [(a, b) for a, b in pairwise(table.of_rate(rate)) if b.xoff < a.xoff]
     for cable in sorted({row.cable for row in table}):
         rows = sorted((row for row in table if row.cable == cable), key=lambda row: row.rate)
-        found += [(a, b) for a, b in pairwise(rows) if b.xoff < a.xoff]
-    return found
+        pairs += [(a, b) for a, b in pairwise(rows) if b.xoff < a.xoff]
+    return pairs
 
 
 def flat_rates(table: BufferTable) -> list[float]:
-    """Return the rates in b/s whose rows are equal at several cables."""
+    """Return the rates in b/s with one value at several cables."""
     return [
         rate
         for rate in table.rates
@@ -59,28 +61,28 @@ def flat_rates(table: BufferTable) -> list[float]:
 
 
 def copies(table: BufferTable) -> dict[BufferRow, float]:
-    """Return rows with the value of a slower rate at the same cable, unless all cables of both rates are equal.
+    """Return rows with the value of a slower rate at the same cable, and that rate in b/s.
 
-    The value of the dictionary is the slower rate in b/s.
+    Rates whose values agree at all cables, of which there are at least two, are omitted.
     """
-    found: dict[BufferRow, float] = {}
+    slower_rates: dict[BufferRow, float] = {}
     for slow, fast in pairwise(table.rates):
         values = {row.cable: row.xoff for row in table.of_rate(slow)}
         common = [row for row in table.of_rate(fast) if row.cable in values]
         equal = [row for row in common if values[row.cable] == row.xoff]
         if len(equal) < len(common) or len(common) == 1:
-            found |= dict.fromkeys(equal, slow)
-    return found
+            slower_rates |= dict.fromkeys(equal, slow)
+    return slower_rates
 
 
 def equal_cables(table: BufferTable) -> dict[BufferRow, list[float]]:
-    """Return rows with the value of other cables of their rate, and these cables in m; without rates of `flat_rates`."""
+    """Return rows with the value of other cables of their rate, and these cables in m; without `flat_rates`."""
     flat = set(flat_rates(table))
-    found: dict[BufferRow, list[float]] = {}
+    cables: dict[BufferRow, list[float]] = {}
     for rate in table.rates:
         rows = table.of_rate(rate)
         for row in rows if rate not in flat else ():
             others = sorted({o.cable for o in rows if o.xoff == row.xoff and o.cable != row.cable})
             if others:
-                found[row] = others
-    return found
+                cables[row] = others
+    return cables

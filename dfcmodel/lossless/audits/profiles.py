@@ -15,17 +15,16 @@ __all__ = [
     "NO_XOFF",
     "PROFILE_FIELDS",
     "DraftRow",
-    "Found",
-    "Given",
+    "PortDefaults",
+    "TableContent",
     "bare_name",
     "check_fields",
     "fill",
-    "named_port",
     "numbers_of",
     "optional_number",
     "pool_name",
+    "port_from_name",
     "rate_of",
-    "shared_headroom",
 ]
 
 NO_XOFF = "no xoff: not a profile of a lossless ingress"
@@ -36,7 +35,7 @@ PROFILE_FIELDS = (
     *("mode", "headroom_type", "packet_discard_action"),
 )
 """Fields of SONiC's table BUFFER_PROFILE. Only pool, size, xon, xoff and headroom_type are used."""
-REFERENCES = ("BUFFER_PROFILE_TABLE:", "BUFFER_PROFILE_TABLE|", "BUFFER_PROFILE|", "BUFFER_PROFILE:")  # fmt: skip
+REFERENCES = ("BUFFER_PROFILE_TABLE:", "BUFFER_PROFILE_TABLE|", "BUFFER_PROFILE|", "BUFFER_PROFILE:")
 NAME = re.compile(
     r"pg_lossless_(?P<speed>[0-9]{1,9}(?:\.[0-9]{1,3})?)(?P<unit>[GT]?)_(?P<cable>[0-9]{1,7}(?:\.[0-9]{1,3})?k?m)"
     r"(?:[_-][\w.+-]*)?",
@@ -44,12 +43,12 @@ NAME = re.compile(
 )
 UNITS = {"": 1e6, "G": 1e9, "T": 1e12}
 
-Given = tuple[float | None, float | None]
-"""Rate in b/s and cable in m for rows that lack them."""
+PortDefaults = tuple[float | None, float | None]
+"""Rate in b/s and cable in m for rows that lack them; None: no default."""
 
 
 class DraftRow(NamedTuple):
-    """A row as its file has it: rate in b/s and cable in m are None where the file has none."""
+    """A row of a file: rate in b/s and cable in m are None where the file has neither."""
 
     place: str
     rate: float | None
@@ -66,14 +65,14 @@ class DraftRow(NamedTuple):
     remarks: tuple[str, ...] = ()
     active: bool = True
     absent: tuple[str, ...] = ()
-    """Tables that the file does not have, in whose place the profile's name may stand."""
+    """Tables missing in the file; the profile's name may replace them."""
 
 
 MIN_SPEED, MAX_SPEED = 1000, 10_000_000
 """Speeds in Mb/s of rows that are judged."""
 MAX_DIGITS = 15
-"""Digits of the largest whole number of a file."""
-Found = tuple[list[DraftRow], list[tuple[str, str]]]
+"""Maximum number of digits of an integer in a file."""
+TableContent = tuple[list[DraftRow], list[tuple[str, str]]]
 """Rows, and profiles without a row with the reason."""
 
 
@@ -99,13 +98,13 @@ def pool_name(reference: str) -> str:
     return re.split(r"BUFFER_POOL(?:_TABLE)?[|:]", reference.strip().strip("[]"))[-1]
 
 
-def named_port(name: str) -> tuple[float, float] | None:
-    """Return the rate in b/s and the cable in m in the name of a profile; None where it has none.
+def port_from_name(name: str) -> tuple[float, float] | None:
+    """Return the rate in b/s and the cable in m in the name of a profile; None for other names.
 
-    The form is ``pg_lossless_<speed>_<cable>[_<more>]_profile``, the speed in Mb/s or as ``100G``. What may follow the
-    cable is skipped: an MTU (``mtu1500``), a threshold (``th-2``), a gearbox, a number of lanes.
+    The form is ``pg_lossless_<speed>_<cable>[_<suffix>]_profile``, the speed in Mb/s or as ``100G``. The suffix is
+    skipped: an MTU (``mtu1500``), a threshold (``th-2``), a gearbox, a number of lanes.
 
-    >>> named_port("pg_lossless_100000_300m_th-2_profile"), named_port("ingress_lossy_profile")
+    >>> port_from_name("pg_lossless_100000_300m_th-2_profile"), port_from_name("ingress_lossy_profile")
     ((100000000000.0, 300.0), None)
     """
     bare = bare_name(name)
@@ -116,37 +115,32 @@ def named_port(name: str) -> tuple[float, float] | None:
     return rate, metres("cable", match["cable"].lower())
 
 
-def whole_number(place: str, name: str, value: Any) -> int:
-    """Return a whole number from a file."""
+def whole_number(location: str, name: str, value: Any) -> int:
+    """Return a non-negative integer from a file; ``location`` and ``name`` are for the error message."""
     text = str(value).strip()
     if not re.fullmatch(r"[0-9]+", text, re.ASCII):
-        raise ValueError(f"{place}: {name} = {format_value(value)}: must be a whole number")
+        raise ValueError(f"{location}: {name} = {format_value(value)}: must be a whole number")
     if len(text.lstrip("0")) > MAX_DIGITS:
-        raise ValueError(f"{place}: {name} = {format_value(value)}: must be less than 1e{MAX_DIGITS}")
+        raise ValueError(f"{location}: {name} = {format_value(value)}: must be less than 1e{MAX_DIGITS}")
     return int(text)
 
 
-def shared_headroom(place: str, xoff: Any) -> int:
-    """Return the bytes of headroom that the classes of a pool share, by its xoff; 0: each has its own."""
-    return optional_number(place, "xoff", xoff)
+def optional_number(location: str, name: str, value: Any) -> int:
+    """Return a non-negative integer from a file, 0 where it is missing."""
+    return 0 if value in (None, "") else whole_number(location, name, value)
 
 
-def optional_number(place: str, name: str, value: Any) -> int:
-    """Return a whole number from a file, 0 where it has none."""
-    return 0 if value in (None, "") else whole_number(place, name, value)
-
-
-def rate_of(place: str, speed: Any) -> float:
+def rate_of(location: str, speed: Any) -> float:
     """Return the rate in b/s of a speed in Mb/s."""
-    return whole_number(place, "speed", speed) * 1e6
+    return whole_number(location, "speed", speed) * 1e6
 
 
-def unjudged_speed(rate: float) -> str:
-    """Return why a row with the rate of a file in b/s is not judged; empty for a row that is.
+def speed_error(rate: float) -> str:
+    """Return the reason why a rate in b/s is not judged, as a string; empty for a valid rate.
 
     No port below 1 Gb/s has priority flow control. A speed of 100 may stand for 100G.
 
-    >>> unjudged_speed(1e8), unjudged_speed(1e9)
+    >>> speed_error(1e8), speed_error(1e9)
     ('speed 100 is in Mb/s: judged are 1000 to 10000000; 100G is 100000', '')
     """
     speed = rate / 1e6
@@ -155,77 +149,85 @@ def unjudged_speed(rate: float) -> str:
     return f"speed {speed:.12g} is in Mb/s: judged are {MIN_SPEED} to {MAX_SPEED}; 100G is 100000"
 
 
-def numbers_of(place: str, fields: Any) -> tuple[int, int | None, int | None]:
-    """Return xoff, and xon and size or None where a row or profile has none."""
+def numbers_of(location: str, fields: Any) -> tuple[int, int | None, int | None]:
+    """Return xoff, xon and size in bytes of a row or profile; xon and size may be None."""
     xon, size = (
-        whole_number(place, name, fields[name]) if fields.get(name) not in (None, "") else None
+        whole_number(location, name, fields[name]) if fields.get(name) not in (None, "") else None
         for name in ("xon", "size")
     )
-    return whole_number(place, "xoff", fields["xoff"]), xon, size
+    return whole_number(location, "xoff", fields["xoff"]), xon, size
 
 
-def check_fields(place: str, fields: Iterable[str], allowed: Iterable[str]) -> None:
-    """Raise ValueError for the first field that is unknown."""
+def check_fields(location: str, fields: Iterable[str], allowed: Iterable[str]) -> None:
+    """Raise ValueError for the first unknown field; ``location`` is for the message."""
     allowed = list(allowed)
     for name in fields:
         if name not in allowed:
-            raise ValueError(f"{place}: {format_value(name)} is unknown: must be one of {', '.join(allowed)}")  # fmt: skip
+            raise ValueError(f"{location}: {format_value(name)} is unknown: must be one of {', '.join(allowed)}")
 
 
-def fill(drafts: Iterable[DraftRow], given: Given) -> tuple[list[BufferRow], list[tuple[str, str]]]:
-    """Return rows with the rate and cable given where they lack their own, and the others with the reason.
+def fill(drafts: Iterable[DraftRow], defaults: PortDefaults) -> tuple[list[BufferRow], list[tuple[str, str]]]:
+    """Return rows with default rate and cable where they lack them, and the skipped profiles with the reason.
 
-    The others are profiles that still lack a rate or cable, and rows whose speed is not judged.
+    Skipped are profiles that still lack a rate or cable, and rows whose speed is not judged.
 
     Raises
     ------
     ValueError
-        For a port that lacks one which is not given; for rows that get the same rate and cable and have another xoff;
-        for a rate or cable that no row lacks.
+        For a port without rate or cable and without a default; for rows that get the same rate and cable and have
+        different xoff; for a default that no row lacks.
     """
     rows: list[BufferRow] = []
     skipped: list[tuple[str, str]] = []
-    alike: dict[tuple[float, float], DraftRow] = {}
+    by_port: dict[tuple[float, float], DraftRow] = {}
     lacking = [False, False]
     for draft in drafts:
-        if draft.rate is not None and (reason := unjudged_speed(draft.rate)):
+        if draft.rate is not None and (reason := speed_error(draft.rate)):
             skipped.append((draft.place, reason))
             continue
         lacks = (draft.rate is None, draft.cable is None)
         lacking = [a or b for a, b in zip(lacking, lacks, strict=True)]
-        rate = given[0] if draft.rate is None else draft.rate
-        cable = given[1] if draft.cable is None else draft.cable
+        rate = defaults[0] if draft.rate is None else draft.rate
+        cable = defaults[1] if draft.cable is None else draft.cable
         remarks = list(draft.remarks)
-        named = named_port(draft.profile)
-        if rate is None and named is not None and "PORT" in draft.absent:
-            rate = named[0]
-            if reason := unjudged_speed(rate):
+        name_port = port_from_name(draft.profile)
+        if rate is None and name_port is not None and "PORT" in draft.absent:
+            rate = name_port[0]
+            if reason := speed_error(rate):
                 skipped.append((draft.place, reason))
                 continue
             remarks.append(f"no table PORT: {rate / 1e9:g}G as in the profile's name")
-        if cable is None and named is not None and "CABLE_LENGTH" in draft.absent:
-            cable = named[1]
+        if cable is None and name_port is not None and "CABLE_LENGTH" in draft.absent:
+            cable = name_port[1]
             remarks.append(f"no table CABLE_LENGTH: {cable:g}m as in the profile's name")
         if rate is None or cable is None:
             if draft.profile == draft.place:
                 skipped.append((draft.place, NO_NAME))
                 continue
             names = [name for name, value in (("rate", rate), ("cable", cable)) if value is None]
-            raise ValueError(f"{draft.place}: no {' and no '.join(names)} in the file: must be given, such as rate='400Gbps', cable='300m'")  # fmt: skip
+            missing = " and no ".join(names)
+            hint = "must be given, such as rate='400Gbps', cable='300m'"
+            raise ValueError(f"{draft.place}: no {missing} in the file: {hint}")
         if any(lacks) and not remarks[len(draft.remarks) :] and not draft.no_headroom:
-            other = alike.setdefault((rate, cable), draft)
+            other = by_port.setdefault((rate, cable), draft)
             if other.xoff != draft.xoff:
-                both = f"{other.place} (xoff {other.xoff:,}) and {draft.place} (xoff {draft.xoff:,})"
-                raise ValueError(f"rate, cable: {both} would both be {rate / 1e9:g}G {cable:g}m, and differ: give neither, and name rate and cable in the file")  # fmt: skip
+                rows_text = f"{other.place} (xoff {other.xoff:,}) and {draft.place} (xoff {draft.xoff:,})"
+                hint = "give neither, and name rate and cable in the file"
+                raise ValueError(
+                    f"rate, cable: {rows_text} would both be {rate / 1e9:g}G {cable:g}m, and differ: {hint}"
+                )
         try:
             fields = draft._replace(rate=rate, cable=cable, remarks=tuple(remarks))._asdict()
             del fields["absent"]
             rows.append(BufferRow(**fields))
         except ValueError as error:
             message = str(error)
-            raise ValueError(message if draft.place in message else f"{draft.place}: {message}") from None  # fmt: skip
-    texts = tuple("" if value is None else f"{value / scale:g}{unit}" for value, scale, unit in zip(given, (1e9, 1.0), ("Gbps", "m"), strict=True))  # fmt: skip
-    for name, text, needed in zip(("rate", "cable"), texts, lacking, strict=True):
-        if text and not needed:
+            raise ValueError(message if draft.place in message else f"{draft.place}: {message}") from None
+    texts = tuple(
+        "" if value is None else f"{value / scale:g}{unit}"
+        for value, scale, unit in zip(defaults, (1e9, 1.0), ("Gbps", "m"), strict=True)
+    )
+    for name, text, used in zip(("rate", "cable"), texts, lacking, strict=True):
+        if text and not used:
             raise ValueError(f"{name} = {text!r}: no row of the file lacks it: leave it out")
     return rows, skipped

@@ -30,16 +30,16 @@ class RowAudit:
     reason
         Why, with the numbers.
     needs
-        What the row needs under the assumptions, in bytes.
+        Bytes that the row needs under the assumptions.
     smallest
         Bytes of the smallest frames that are covered; None where equal frames are not.
     write
-        Bytes to write in place of xoff: the proved headroom for any frame size, in bytes where no cell is known;
-        None for rows that cover full-size frames without a known cell, and where no response time is known.
+        Recommended xoff in bytes: the proved headroom for any frame size, in bytes if the cell is unknown;
+        None for rows that cover full-size frames with an unknown cell, and if no response time is known.
     wasted
-        Bytes of xoff beyond the proved headroom for any frame size; None where the cell or a response time is not known.
+        Bytes of xoff beyond the proved headroom for any frame size; None if the cell or response time is unknown.
     remarks
-        What other rows, the cell or the chip say of this one.
+        Results of comparisons with other rows, the cell and the chip.
 
     Examples
     --------
@@ -59,36 +59,36 @@ class RowAudit:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Rate, cable, xoff, value to write, verdict, and why, as text."""
+        """Rate, cable, xoff, recommended xoff, verdict and reason, as strings."""
         row = self.row
         write = "" if self.write is None else f"{self.write:,}"
         per = "" if row.port else " per port and class"
         wasted = (f"{self.wasted:,} B wasted{per}",) if self.wasted else ()
-        why = "; ".join((self.reason, *wasted, *self.remarks))
+        reasons = "; ".join((self.reason, *wasted, *self.remarks))
         return (
             f"{row.rate / 1e9:g}G",
             f"{row.cable:g}m",
             f"{row.xoff:,}",
             write,
             self.verdict.value,
-            why,
+            reasons,
         )
 
     @property
     def where(self) -> tuple[str, str]:
-        """The place in the file, and the profile if the place is another one; empty where not known."""
+        """The position in the file, and the profile unless it is the position; empty if unknown."""
         return self.row.place, "" if self.row.profile == self.row.place else self.row.profile
 
 
 def rows_text(rows: tuple[RowAudit, ...]) -> str:
-    """Return a line per row in columns, below a heading; place and profile come first where any row has them."""
-    cells = [WHERE + HEADING, *(each.where + each.columns for each in rows)]
-    used = [n for n in range(len(cells[0]) - 1) if any(row[n] for row in cells[1:]) or n >= len(WHERE)]
-    widths = {n: max(len(row[n]) for row in cells) for n in used}
+    """Return a line per row in columns, below a heading; place and profile come first if any row has them."""
+    cells = [WHERE + HEADING, *(audit.where + audit.columns for audit in rows)]
+    columns = [n for n in range(len(cells[0]) - 1) if any(row[n] for row in cells[1:]) or n >= len(WHERE)]
+    widths = {n: max(len(row[n]) for row in cells) for n in columns}
     numbers = range(len(WHERE), len(WHERE) + 4)
     lines = []
     for row in cells:
-        texts = (row[n].rjust(widths[n]) if n in numbers else row[n].ljust(widths[n]) for n in used)
+        texts = (row[n].rjust(widths[n]) if n in numbers else row[n].ljust(widths[n]) for n in columns)
         lines.append("  ".join((*texts, row[-1])))
     return "\n".join(lines)
 
@@ -96,11 +96,11 @@ def rows_text(rows: tuple[RowAudit, ...]) -> str:
 def law_lines(law: TableLaw) -> list[str]:
     """Return a line per rate with the constant of the law."""
     lines = []
-    for each in law.rates:
-        shared = "".join(f", also {rate / 1e9:g}G" for rate in each.shared)
-        low, high = each.cells
+    for entry in law.rates:
+        shared = "".join(f", also {rate / 1e9:g}G" for rate in entry.shared)
+        low, high = entry.cells
         cells = f"{low:.0f}" if high - low < 0.5 else f"{low:.0f} to {high:.0f}"
-        first, last = (1e9 * end for end in each.allowance)
-        within = "" if each.exact else " (within one cell)"
-        lines.append(f"{each.rate / 1e9:g}G{shared}: {cells} cells, {first:.1f} to {last:.1f} ns{within}")
+        first, last = (1e9 * end for end in entry.allowance)
+        within = "" if entry.exact else " (within one cell)"
+        lines.append(f"{entry.rate / 1e9:g}G{shared}: {cells} cells, {first:.1f} to {last:.1f} ns{within}")
     return lines

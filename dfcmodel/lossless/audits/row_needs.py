@@ -1,10 +1,11 @@
-"""What a row of a table needs: the cable, the standard's response, equal frames, any sizes, and what it covers."""
+"""Bytes that a row of a table needs: for the cable, the standard's response, equal frames and any frame sizes."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
 
+from dfcmodel.lossless.audits.rate_lines import wire_bytes
 from dfcmodel.lossless.paused.headroom_items import FIBRE
 from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME, PausedLink
 from dfcmodel.lossless.paused.worst_cases import largest_burst
@@ -15,7 +16,7 @@ __all__ = ["Assumptions", "RowNeeds", "needs_of"]
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What an audit assumes of the port and its peer.
+    """Assumptions of an audit about the port and its peer.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class Assumptions:
     response: float | None = None
 
     def link(self, rate: float, cable: float) -> PausedLink | None:
-        """Return the link of a row with all frame sizes; None where no response time is known for the rate."""
+        """Return the link of a row with all frame sizes; None if no response time is known for the rate."""
         quanta = RESPONSE_QUANTA.get(rate)
         if self.response is None and quanta is None:
             return None
@@ -56,7 +57,7 @@ class RowNeeds:
     cable
         Bytes on the cable in both directions; nothing else is counted.
     standard
-        The same with the peer's response time; None where that is not known.
+        The same plus the arrivals of the peer's response time; None if that is unknown.
     equal_frames
         The proved headroom where all frames have ``lossless_mtu`` bytes.
     any_sizes
@@ -70,13 +71,13 @@ class RowNeeds:
 
 
 def needs_of(link: PausedLink | None, rate: float, cable: float) -> RowNeeds:
-    """Return what a row needs.
+    """Return the bytes that a row needs; ``link`` None: no response time is known.
 
     >>> link = Assumptions(cell=254).link(400e9, 300.0)
     >>> needs_of(link, 400e9, 300.0)
     RowNeeds(cable=150000.0, standard=207920.0, equal_frames=230378, any_sizes=666242)
     """
-    wire = 2.0 * cable / FIBRE * rate / 8.0
+    wire = wire_bytes(rate, cable)
     if link is None:
         return RowNeeds(wire, None, None, None)
     return RowNeeds(
@@ -90,7 +91,7 @@ def covering(link: PausedLink, smallest: int) -> int:
 
 
 def smallest_covered(link: PausedLink, xoff: int) -> int:
-    """Return the smallest frame size for which ``xoff`` bytes are enough; at least equal frames must be."""
+    """Return the smallest frame size in bytes for which ``xoff`` suffices; it must suffice for equal frames."""
     low, high = SMALLEST_FRAME - 1, link.lossless_mtu
     while high - low > 1:
         middle = (low + high) // 2
@@ -99,7 +100,7 @@ def smallest_covered(link: PausedLink, xoff: int) -> int:
 
 
 def longest_response(link: PausedLink, xoff: int) -> float | None:
-    """Return the longest response time in s for which ``xoff`` bytes suffice with equal frames; None: not even 0."""
+    """Return the longest response time in s for which ``xoff`` bytes suffice with equal frames; None: not for 0 s."""
     equal = dataclasses.replace(link, smallest=link.lossless_mtu)
     low, high = -1, link.response
     while high - low > 1:

@@ -1,4 +1,4 @@
-"""Switch chips: the cell and the constants that public tables show, with table, commit and date."""
+"""Switch chips: cells and constants from public tables, with table, commit and date."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class ChipRate:
     rate
         b/s.
     cells
-        Least and largest number of cells beyond the proved headroom for any sizes (mtu 9216, the standard's response).
+        Minimum and maximum cells beyond the proved headroom for any sizes (mtu 9216, the standard's response).
     allowance
-        Interval of the delay in s that explains them: pipeline, and what the peer needs beyond the standard.
+        Interval of the delay in s that explains them: pipeline, and response of the peer beyond the standard.
     """
 
     rate: float
@@ -45,7 +45,7 @@ class ChipRate:
 
 @dataclass(frozen=True)
 class Chip:
-    """A chip, as public tables show it.
+    """A chip, from public tables.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class Chip:
     sources
         Table, commit and date of each source.
     buffer, capacity
-        Bytes of its packet buffer, and b/s of all its ports together; None: no public source that we know.
+        Bytes of its packet buffer, and total b/s of its ports; None: no public source is known.
     buffer_source
-        Where these are from.
+        Source of these.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Chip:
     buffer_source: str = ""
 
     def at(self, rate: float) -> ChipRate | None:
-        """Return the constant of a rate in b/s; None where no table has it."""
+        """Return the constant of a rate in b/s; None if no table has it."""
         return next((each for each in self.rates if each.rate == rate), None)
 
 
@@ -90,30 +90,30 @@ class CensusRange:
     ----------
     tables
         Number of tables with such a row, at least 2.
-    least, median, most
+    minimum, median, maximum
         Bytes.
     """
 
     tables: int
-    least: int
+    minimum: int
     median: int
-    most: int
+    maximum: int
 
 
 @cache
 def chips() -> tuple[Chip, ...]:
-    """Return all chips whose tables follow a law.
+    """Return all chips whose tables follow a law, ordered by name.
 
     >>> from dfcmodel.lossless import chips
-    >>> "trident4" in [each.name for each in chips()]
+    >>> "trident4" in [model.name for model in chips()]
     True
     """
     folder = files("dfcmodel.lossless.audits") / "chips"
-    found = []
-    for path in sorted(folder.iterdir(), key=lambda each: each.name):
+    models = []
+    for path in sorted(folder.iterdir(), key=lambda file: file.name):
         if path.name.endswith(".toml"):
-            found.append(_read(path.name.removesuffix(".toml"), path.read_text(encoding="utf-8")))
-    return tuple(found)
+            models.append(_read(path.name.removesuffix(".toml"), path.read_text(encoding="utf-8")))
+    return tuple(models)
 
 
 def chip(name: str) -> Chip:
@@ -130,32 +130,34 @@ def chip(name: str) -> Chip:
     >>> chip("tomahawk4").cell
     254
     """
-    for each in chips():
-        if each.name == str(name).lower():
-            return each
-    known = ", ".join(each.name for each in chips())
-    raise ValueError(f"name of a chip = {format_value(name)}: must be one of {known}")
+    for model in chips():
+        if model.name == str(name).lower():
+            return model
+    names = ", ".join(model.name for model in chips())
+    raise ValueError(f"name of a chip = {format_value(name)}: must be one of {names}")
 
 
 def _read(name: str, text: str) -> Chip:
+    """Return the chip of a TOML file."""
     data = tomllib.loads(text)
     rates = tuple(
-        ChipRate(each["gigabits"] * 1e9, tuple(each["cells"]), tuple(ns * 1e-9 for ns in each["ns"]))
-        for each in data["rates"]
+        ChipRate(entry["gigabits"] * 1e9, tuple(entry["cells"]), tuple(ns * 1e-9 for ns in entry["ns"]))
+        for entry in data["rates"]
     )
     sources = tuple(
-        f"{each['table']} ({each['repository']}, commit {each['commit']}, {each['date']})" for each in data["sources"]
+        f"{entry['table']} ({entry['repository']}, commit {entry['commit']}, {entry['date']})"
+        for entry in data["sources"]
     )
-    found = data.get("buffer", {})
-    size = found["cells"] * data["cell"] if "cells" in found else found.get("bytes")
-    capacity = 1e9 * found["gigabits"] if found else None
-    return Chip(name, data["cell"], rates, sources, size, capacity, found.get("source", ""))
+    buffer = data.get("buffer", {})
+    size = buffer["cells"] * data["cell"] if "cells" in buffer else buffer.get("bytes")
+    capacity = 1e9 * buffer["gigabits"] if buffer else None
+    return Chip(name, data["cell"], rates, sources, size, capacity, buffer.get("source", ""))
 
 
 def census_range(rate: float, cable: float) -> CensusRange | None:
-    """Return the values of the public tables for a rate in b/s and a cable in m; None: at most one has such a row.
+    """Return the range of the public tables for a rate in b/s and a cable in m; None: at most one has such a row.
 
-    >>> census_range(400e9, 300.0).least < census_range(400e9, 300.0).most
+    >>> census_range(400e9, 300.0).minimum < census_range(400e9, 300.0).maximum
     True
     """
     return _ranges().get((rate, cable))
@@ -163,32 +165,33 @@ def census_range(rate: float, cable: float) -> CensusRange | None:
 
 @cache
 def _ranges() -> dict[tuple[float, float], CensusRange]:
+    """Return the ranges of the bundled census by rate in b/s and cable in m."""
     return {
-        (float(each["gigabits"]) * 1e9, float(each["metres"])): CensusRange(
-            *(int(each[name]) for name in ("tables", "least", "median", "most"))
+        (float(row["gigabits"]) * 1e9, float(row["metres"])): CensusRange(
+            *(int(row[name]) for name in ("tables", "least", "median", "most"))
         )
-        for each in read_rows("dfcmodel.lossless.audits", "census.csv")
+        for row in read_rows("dfcmodel.lossless.audits", "census.csv")
     }
 
 
 def census_lines(rate: float, cable: float) -> list[str]:
-    """Return the range of all public tables with a row for a port, a line or none."""
-    found = census_range(rate, cable)
-    if found is None:
+    """Return a line with the range of the public tables for a rate in b/s and a cable in m, or an empty list."""
+    census = census_range(rate, cable)
+    if census is None:
         return []
-    values = f"{found.least:,} to {found.most:,} B, median {found.median:,}"
-    return [f"{found.tables} public tables: {values}; most allow any frame size and include chip delays"]
+    values = f"{census.minimum:,} to {census.maximum:,} B, median {census.median:,}"
+    return [f"{census.tables} public tables: {values}; most allow any frame size and include chip delays"]
 
 
 def chip_lines(rate: float, cable: float) -> list[str]:
-    """Return the headroom of a port by the law of each chip that has one at its rate."""
+    """Return lines with the headroom for a rate in b/s and a cable in m by the law of each chip."""
     lines = []
-    for each in chips():
-        known = each.at(rate)
-        if known is not None:
-            links = (Assumptions(cell=each.cell, delay=d).link(rate, cable) for d in known.allowance)
-            ends = sorted({covering(link, SMALLEST_FRAME) for link in links if link is not None})
-            size = " to ".join(f"{end:,}" for end in ends)
-            delay = " to ".join(dict.fromkeys(f"{1e9 * end:.0f}" for end in known.allowance))
-            lines.append(f"{each.name}: {size} B (cells of {each.cell} B, a further delay of {delay} ns)")
+    for model in chips():
+        constant = model.at(rate)
+        if constant is not None:
+            links = (Assumptions(cell=model.cell, delay=delay_s).link(rate, cable) for delay_s in constant.allowance)
+            sizes = sorted({covering(link, SMALLEST_FRAME) for link in links if link is not None})
+            size = " to ".join(f"{value:,}" for value in sizes)
+            delay = " to ".join(dict.fromkeys(f"{1e9 * value:.0f}" for value in constant.allowance))
+            lines.append(f"{model.name}: {size} B (cells of {model.cell} B, a further delay of {delay} ns)")
     return lines

@@ -1,7 +1,7 @@
 """Readers of headroom tables: ``pg_profile_lookup.ini``, ``buffers.json.j2``, ``config_db.json`` and CSV.
 
-The first three are those of SONiC. A row needs a rate and a cable: in ``config_db.json`` those of the port that uses
-it, elsewhere those of its line, or those in the name of its profile (``pg_lossless_<speed>_<cable>_profile``).
+The first three are formats of SONiC. A row needs a rate and a cable. In ``config_db.json`` they are properties of the
+port, elsewhere of the line, or of the profile's name (``pg_lossless_<speed>_<cable>_profile``).
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from dfcmodel.lossless.audits.config_databases import read_configuration
 from dfcmodel.lossless.audits.jinja_templates import read_template
 from dfcmodel.lossless.audits.profiles import (
     DraftRow,
-    Found,
+    TableContent,
     check_fields,
     fill,
     numbers_of,
     rate_of,
 )
+from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
 from dfcmodel.lossless.quantities import bit_rate, metres
 from hopflow.checks import choice, count_of, format_value
 from hopflow.text_files import read_text
@@ -33,11 +34,9 @@ __all__ = ["FORMATS", "read_table"]
 LOOKUP = ("speed", "cable", "size", "xon", "xoff", "threshold", "xon_offset")
 """Columns of a lookup file without a heading; the last two may be missing."""
 COLUMNS = (*LOOKUP, "profile", "port")
-"""Columns of a lookup or CSV file. Threshold and xon_offset are numbers that are not used."""
+"""Columns of a lookup or CSV file. Threshold and xon_offset must be numbers and are ignored."""
 MAX_BYTES = 16 * 2**20
 """Size of a table's file; the largest configurations have about 1 MB."""
-MIN_FRAME = 64
-"""Bytes of the smallest frame of Ethernet; no headroom of a lookup file is smaller."""
 MAX_DYNAMIC_THRESHOLD = 8
 """Largest exponent of a dynamic threshold in SONiC; a static one is in bytes."""
 BLANK = "a number with a blank or a unit is two columns"
@@ -47,49 +46,51 @@ MAX_ROWS = 5_000
 
 def read_table(
     path: str | Path | TextIO, *, kind: str | None = None, rate: str | None = None, cable: str | None = None
-) -> BufferTable:  # fmt: skip
+) -> BufferTable:
     r"""Return the rows of a headroom table in a file.
 
     Parameters
     ----------
     path
-        The file, in UTF-8, of at most 16 MiB and 5,000 rows, or an open one, such as ``io.StringIO(text)``.
+        The file, in UTF-8, of at most 16 MiB and 5,000 rows, or an open file, such as ``io.StringIO(text)``.
     kind
         ``lookup`` (``pg_profile_lookup.ini``), ``template`` (``buffers.json.j2``), ``config`` (``config_db.json``) or
-        ``csv``; None: by the ending of the name, and by its content if an open file has no name.
+        ``csv``; None: by the suffix of the name, or by the content of an open file without a name.
     rate, cable
-        For rows without: profiles whose names have none, ports without a speed or length, CSV files without such a column.
-        ``400Gbps``, ``300m``.
+        Defaults for rows without them, such as ``400Gbps``, ``300m``: profiles whose names have neither, ports without
+        a speed or length, CSV files without such a column.
 
     Notes
     -----
-    *lookup*: the columns speed (Mb/s), cable, size, xon, xoff, threshold and xon_offset, or those of a comment that
-    names speed, cable and xoff. Numbers have neither blanks nor units. *csv*: a heading with xoff, speed (Mb/s) and cable, and
-    optionally size, xon, profile and port. In both threshold and xon_offset must be numbers and are not used. Other
-    columns are refused.
+    *lookup*: the columns speed (Mb/s), cable, size, xon, xoff, threshold and xon_offset, or the columns of
+    a comment that names speed, cable and xoff. Numbers have neither blanks nor units. *csv*: a heading with xoff, speed
+    (Mb/s) and cable, and optionally size, xon, profile and port. In both threshold and xon_offset must be numbers and
+    are not used. Other columns are refused.
 
     Rows with a speed below 1 Gb/s, where no port has priority flow control, or above 10 Tb/s are ``skipped`` with the
     reason, in all formats.
 
-    *config*: a row for each lossless class of each port, with the rate of ``PORT``, the length of
-    ``CABLE_LENGTH``, and the xoff of the profile that its group has in ``BUFFER_PG`` and ``BUFFER_PROFILE``. A class with
-    PFC (``pfc_enable`` in ``PORT_QOS_MAP``, groups by ``pfc_to_pg_map``) and without xoff is a row without headroom. A profile
-    that no port uses is a row by its name. In a file without the table ``PORT`` or ``CABLE_LENGTH`` the profile's name
-    stands in, with a remark; a port that is missing in the table is refused, unless ``rate`` or ``cable`` is given. ``DEVICE_METADATA`` says whether the switch computes headroom (``buffer_model``), and
-    ``DEFAULT_LOSSLESS_BUFFER_PARAMETER`` by which ratio it divides that of a pool. Other tables are skipped, as are
-    other fields of these, except in tables of buffers and ``PORT_QOS_MAP``, which refuse unknown fields. Dumps of the
-    database are read as well, with keys such as ``BUFFER_PG|Ethernet0|3-4`` or ``BUFFER_PG_TABLE:Ethernet0:3-4``.
+    *config*: a row for each lossless class of each port, with the rate of ``PORT``, the length of ``CABLE_LENGTH``, and
+    the xoff of the profile that its group has in ``BUFFER_PG`` and ``BUFFER_PROFILE``. A class with PFC (``pfc_enable``
+    in ``PORT_QOS_MAP``, groups by ``pfc_to_pg_map``) and without xoff is a row without headroom. A profile that no port
+    uses is a row by its name. In a file without the table ``PORT`` or ``CABLE_LENGTH`` the profile's name is used
+    instead, with a remark; a port that is missing in the table is refused, unless ``rate`` or ``cable`` is given.
+    ``DEVICE_METADATA`` states whether the switch computes headroom (``buffer_model``), and
+    ``DEFAULT_LOSSLESS_BUFFER_PARAMETER`` has the ratio by which it divides the headroom of a pool. Other tables and
+    fields are skipped, except that tables of buffers and ``PORT_QOS_MAP`` refuse unknown fields. Dumps of the database
+    are read as well, with keys such as ``BUFFER_PG|Ethernet0|3-4`` or ``BUFFER_PG_TABLE:Ethernet0:3-4``.
 
-    *template*: profiles whose numbers are constants of the file. Others are ``skipped``, with the reason: profiles within
-    ``if`` and ``for``, and numbers that are computed, such as a variable that is set twice or in a branch. Each
-    profile ``pg_lossless_...`` is a row or ``skipped``, also one without xoff or in another notation than JSON. An object
-    that does not end is refused.
+    *template*: profiles whose numbers are constants of the file. Others are ``skipped``, with the reason: profiles
+    within ``if`` and ``for``, and computed numbers, such as a variable that is set twice or in a branch. Every profile
+    ``pg_lossless_...`` is a row or ``skipped``, including profiles without xoff or in another notation than JSON. An
+    incomplete object is refused.
 
     Raises
     ------
     ValueError
-        Naming the file, the line or profile, and what is allowed: for unknown columns and fields, anything given twice, a
-        row with more or fewer cells than columns, ``rate`` and ``cable`` that no row lacks, or that rows with another xoff lack.
+        Naming the file, the line or profile, and the allowed values: for unknown columns and fields, duplicates, a
+        row with more or fewer cells than columns, and for ``rate`` and ``cable`` that no row lacks, or that rows with
+        different xoff lack.
     OSError
         If the file cannot be read.
 
@@ -114,21 +115,21 @@ def read_table(
         allowed = ", ".join(FORMATS)
         hint = f"must be one of {allowed}; by the ending of a name: {', '.join(ENDINGS)}"
         raise ValueError(f"kind = {format_value(kind)} for {source}: {hint}")
-    given = (
+    defaults = (
         None if rate is None else float(bit_rate("rate", rate)),
         None if cable is None else metres("cable", cable),
     )
     try:
         drafts, skipped = FORMATS[kind](text)
         _check_count(drafts)
-        rows, lacking = fill(drafts, given)
+        rows, lacking = fill(drafts, defaults)
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from None
     return BufferTable(tuple(rows), source, (*lacking, *skipped))
 
 
 def _kind_of(text: str) -> str:
-    """Return the kind of a text: a template has names to fill in, a database is JSON, CSV has commas."""
+    """Return the kind of a string: a template has names to fill in, a database is JSON, CSV has commas."""
     if re.search(r"\{[%{#]", text):
         return "template"
     first = next((line for line in text.splitlines() if line.strip()), "")
@@ -139,8 +140,8 @@ def _kind_of(text: str) -> str:
     return "csv" if "," in first else "lookup"
 
 
-def _lookup(text: str) -> Found:
-    """Return the rows of a lookup file: columns by its heading, the comment that names them."""
+def _lookup(text: str) -> TableContent:
+    """Return the rows of a lookup file; its heading, a comment, names the columns."""
     columns: tuple[str, ...] = LOOKUP
     rows: list[DraftRow] = []
     width, lines = 0, list[tuple[int, str]]()  # columns of the heading; columns and threshold of each row
@@ -154,8 +155,8 @@ def _lookup(text: str) -> Found:
         elif words:
             needed = columns.index("xoff") + 1
             if not needed <= len(words) <= min(len(columns), width or len(columns)):
-                named = columns[:width] if width else columns
-                raise ValueError(f"line {number}: {count_of(len(words), 'column')}, must be {' '.join(named)}")
+                expected = columns[:width] if width else columns
+                raise ValueError(f"line {number}: {count_of(len(words), 'column')}, must be {' '.join(expected)}")
             fields = dict(zip(columns, words, strict=False))
             rows.append(_row(number, fields))
             lines.append((len(words), fields.get("threshold", "0")))
@@ -164,21 +165,22 @@ def _lookup(text: str) -> Found:
     if len({count for count, _ in lines}) > 1:
         for row, (count, threshold) in zip(rows, lines, strict=True):
             if abs(float(threshold)) > MAX_DYNAMIC_THRESHOLD:
-                of = f"{row.place}: threshold = {threshold} in {count_of(count, 'column')}, other rows have more or fewer"
-                raise ValueError(f"{of}: must be -{MAX_DYNAMIC_THRESHOLD} to {MAX_DYNAMIC_THRESHOLD}; {BLANK}")
-    return _marked(rows), []
+                columns_text = f"{count_of(count, 'column')}, other rows have more or fewer"
+                subject = f"{row.place}: threshold = {threshold} in {columns_text}"
+                raise ValueError(f"{subject}: must be -{MAX_DYNAMIC_THRESHOLD} to {MAX_DYNAMIC_THRESHOLD}; {BLANK}")
+    return _mark_duplicates(rows), []
 
 
 def _check_sizes(row: DraftRow) -> None:
     """Raise ValueError for sizes below that of a frame: a number with a blank or a unit is two columns."""
     for name in ("size", "xon", "xoff"):
-        if 0 < (getattr(row, name) or 0) < MIN_FRAME:
+        if 0 < (getattr(row, name) or 0) < SMALLEST_FRAME:
             raise ValueError(
-                f"{row.place}: {name} = {getattr(row, name)}: must be 0 or at least {MIN_FRAME} bytes; {BLANK}"
+                f"{row.place}: {name} = {getattr(row, name)}: must be 0 or at least {SMALLEST_FRAME} bytes; {BLANK}"
             )
 
 
-def _csv(text: str) -> Found:
+def _csv(text: str) -> TableContent:
     """Return the rows of a CSV file."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     columns: list[str] = []
@@ -193,12 +195,13 @@ def _csv(text: str) -> Found:
                     _check_columns(f"line {reader.line_num}", columns)
             elif any(cell.strip() for cell in cells):
                 if len(cells) != len(columns):
-                    raise ValueError(f"line {reader.line_num}: {count_of(len(cells), 'cell')}, must be {','.join(columns)}")  # fmt: skip
+                    count = count_of(len(cells), "cell")
+                    raise ValueError(f"line {reader.line_num}: {count}, must be {','.join(columns)}")
                 rows.append(_row(reader.line_num, dict(zip(columns, cells, strict=True))))
                 _check_count(rows)
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num}: {error}") from None
-    return _marked(rows), []
+    return _mark_duplicates(rows), []
 
 
 def _check_count(rows: list[DraftRow]) -> None:
@@ -207,49 +210,49 @@ def _check_count(rows: list[DraftRow]) -> None:
         raise ValueError(f"more than {MAX_ROWS:,} rows")
 
 
-def _check_columns(place: str, columns: Sequence[str]) -> None:
-    """Raise ValueError for a column that is unknown or given twice, and where xoff is missing."""
-    check_fields(f"{place}: column", columns, COLUMNS)
+def _check_columns(location: str, columns: Sequence[str]) -> None:
+    """Raise ValueError for an unknown or duplicate column, and for a missing xoff; ``location`` is for the message."""
+    check_fields(f"{location}: column", columns, COLUMNS)
     for n, column in enumerate(columns[: len(COLUMNS) + 1]):
         if column in columns[:n]:
-            raise ValueError(f"{place}: column {format_value(column)} is given twice")
+            raise ValueError(f"{location}: column {format_value(column)} is given twice")
     if "xoff" not in columns:
-        raise ValueError(f"{place}: columns ['xoff'] are missing: must be speed, cable, xoff")
+        raise ValueError(f"{location}: columns ['xoff'] are missing: must be speed, cable, xoff")
 
 
 def _row(number: int, fields: Mapping[str, str]) -> DraftRow:
-    """Return a row from columns of strings; speed in Mb/s, cable with its unit."""
-    place = f"line {number}"
+    """Return a row from strings by column; speed in Mb/s, cable with its unit."""
+    location = f"line {number}"
     for name in ("threshold", "xon_offset"):
         text = fields.get(name, "").strip()
         if text and not re.fullmatch(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?", text, re.ASCII):
-            raise ValueError(f"{place}: {name} = {format_value(text)}: must be a number")
+            raise ValueError(f"{location}: {name} = {format_value(text)}: must be a number")
     speed, cable = (fields.get(name, "").strip() for name in ("speed", "cable"))
     try:
         return DraftRow(
-            place, rate_of(place, speed) if speed else None,
-            metres("cable", cable) if cable else None, *numbers_of(place, fields),
+            location, rate_of(location, speed) if speed else None,
+            metres("cable", cable) if cable else None, *numbers_of(location, fields),
             fields.get("profile", "").strip(), fields.get("port", "").strip(),
         )  # fmt: skip
     except ValueError as error:
-        raise ValueError(str(error) if place in str(error) else f"{place}: {error}") from None
+        raise ValueError(str(error) if location in str(error) else f"{location}: {error}") from None
 
 
-def _marked(rows: list[DraftRow]) -> list[DraftRow]:
-    """Return rows with a remark where another line has the same port, rate and cable."""
+def _mark_duplicates(rows: list[DraftRow]) -> list[DraftRow]:
+    """Return the rows, with a remark for each whose port, rate and cable an earlier line has."""
     first: dict[tuple[str, float | None, float | None], DraftRow] = {}
-    marked = []
+    result = []
     for row in rows:
         other = first.setdefault((row.port, row.rate, row.cable), row)
         if other is not row:
             remark = f"given twice: {other.place} has {other.xoff:,} B for the same speed and cable"
             row = row._replace(remarks=(remark,))
-        marked.append(row)
-    return marked
+        result.append(row)
+    return result
 
 
-FORMATS: dict[str, Callable[[str], Found]] = {
+FORMATS: dict[str, Callable[[str], TableContent]] = {
     "lookup": _lookup, "template": read_template, "config": read_configuration, "csv": _csv,
 }  # fmt: skip
-"""Readers by kind: rows that may lack a rate or a cable, and what has no row with the reason."""
+"""Readers by kind: they return rows that may lack a rate or a cable, and profiles without a row with the reason."""
 ENDINGS = {".ini": "lookup", ".j2": "template", ".json": "config", ".csv": "csv"}

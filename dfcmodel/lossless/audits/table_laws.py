@@ -1,8 +1,8 @@
-"""The law of a table: whole cells of 64-byte frames at line rate, and one constant per rate.
+"""The law of a table: full cells of 64-byte frames at line rate, and one constant per rate.
 
 Where a vendor plans for the smallest frames, xoff in cells is the proved headroom for any sizes plus a constant that
 depends on the rate alone: the delay of pipeline and peer that the vendor adds. A cell is accepted if the values are
-whole multiples of it and their slope over the bytes on the cable is that of the cell. Rows that differ from the
+multiples of it and their slope over the bytes on the cable is the slope of the cell. Rows that differ from the
 median constant of their rate by more than one cell do not follow the law.
 """
 
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfcmodel.lossless.audits.orders import MIN_MULTIPLE_FRACTION
+from dfcmodel.lossless.audits.rate_lines import wire_bytes
 from dfcmodel.lossless.audits.row_needs import Assumptions
 from dfcmodel.lossless.paused.worst_cases import WIRE, largest_burst
 
@@ -24,11 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["RateLaw", "TableLaw", "densest", "distinct_rates", "law_of"]
 
 CELLS = range(64, 1025)
-"""Bytes: cells that are tried."""
-LEAST_WHOLE = 0.8
-"""Fraction of the values that must be whole multiples of a cell."""
-LEAST_LAWFUL = 2.0 / 3.0
-"""Fraction of the rows at several cables that must follow a law."""
+"""Candidate cells in bytes."""
+MIN_LAWFUL_FRACTION = 2.0 / 3.0
+"""Minimum fraction of the rows at several cables that follow a law."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RateLaw:
     constants
         Cells beyond the proved headroom for any sizes, by cable as in the table.
     cells
-        Least and largest constant of the rows that follow the law, in cells.
+        Minimum and maximum constant of the rows that follow the law, in cells.
     allowance
         Interval of the delay in s, beyond the standard's response, that explains these rows.
     exact
@@ -79,7 +79,7 @@ class TableLaw:
 
 
 def densest(cell: int) -> float:
-    """Return the most bytes of cells per byte on the wire: frames of 64 B, or of one byte more than a cell.
+    """Return the maximum bytes of cells per byte on the wire: for frames of 64 B, or of one byte more than a cell.
 
     >>> round(densest(254), 3), round(densest(96), 3)
     (3.024, 1.641)
@@ -88,40 +88,40 @@ def densest(cell: int) -> float:
 
 
 def law_of(table: BufferTable, assumed: Assumptions, cell: int | None = None) -> TableLaw | None:
-    """Return the law of a table for the most rows, or None where no cell gives one.
+    """Return the law that most rows of a table follow, or None if no cell fits.
 
-    ``cell`` is that of the chip, if it is known; otherwise it is sought.
+    ``cell`` are the bytes of a cell of the chip; None: all candidates are tried.
     """
     values = np.array([row.xoff for row in table if row.xoff])
     groups = _groups(table)
     if not len(values) or not any(len(rows) > 1 for rows, _ in groups):
         return None
-    tried = [cell] if cell else [c for c in CELLS if np.mean(values % c == 0) >= LEAST_WHOLE]
-    laws = [_fit(groups, assumed, c) for c in tried if _slope_fits(groups, c)]
-    found = [(lawful, law) for lawful, law in laws if lawful >= LEAST_LAWFUL]
-    return max(found, key=lambda pair: (pair[0], pair[1].cell))[1] if found else None
+    cells = [cell] if cell else [c for c in CELLS if np.mean(values % c == 0) >= MIN_MULTIPLE_FRACTION]
+    laws = [_fit(groups, assumed, c) for c in cells if _slope_fits(groups, c)]
+    candidates = [(lawful, law) for lawful, law in laws if lawful >= MIN_LAWFUL_FRACTION]
+    return max(candidates, key=lambda pair: (pair[0], pair[1].cell))[1] if candidates else None
 
 
 Group = tuple[list["BufferRow"], tuple[float, ...]]
 
 
 def _groups(table: BufferTable) -> list[Group]:
-    """Return the rows of each rate by cable; a rate with the values of a faster one goes with that."""
-    found: list[Group] = []
+    """Return the rows of each rate by cable; a rate with the values of a faster rate is joined to that."""
+    groups: list[Group] = []
     for rate in reversed(table.rates):
         rows = table.of_rate(rate)
-        for n, (faster, shared) in enumerate(found):
+        for n, (faster, shared) in enumerate(groups):
             values = {row.cable: row.xoff for row in faster}
             if all(values.get(row.cable) == row.xoff for row in rows):
-                found[n] = (faster, (*shared, rate))
+                groups[n] = (faster, (*shared, rate))
                 break
         else:
-            found.append((rows, ()))
-    return found[::-1]
+            groups.append((rows, ()))
+    return groups[::-1]
 
 
 def distinct_rates(table: BufferTable) -> list[float]:
-    """Return the rates in b/s that have values of their own: not those of a faster rate."""
+    """Return the rates in b/s whose values differ from those of every faster rate."""
     return [rows[0].rate for rows, _ in _groups(table)]
 
 
@@ -130,7 +130,7 @@ def _slope_fits(groups: list[Group], cell: int) -> bool:
     fits = []
     for rows, _ in groups:
         first, last = rows[0], rows[-1]
-        wire = (last.cable - first.cable) * 2.0 / 2e8 * first.rate / 8.0
+        wire = wire_bytes(first.rate, last.cable - first.cable)
         if wire * densest(cell) > 4 * cell:
             fits.append(abs(last.xoff - first.xoff - wire * densest(cell)) <= 2 * cell)
     return bool(fits) and 2 * sum(fits) >= len(fits)
@@ -146,17 +146,17 @@ def _fit(groups: list[Group], assumed: Assumptions, cell: int) -> tuple[float, T
         links = [assumed.link(row.rate, row.cable) for row in rows]
         if len(rows) < 2 or links[0] is None:
             continue
-        known = [link for link in links if link is not None]
-        found = [row.xoff / cell - largest_burst(link).cells for row, link in zip(rows, known, strict=True)]  # fmt: skip
-        middle = float(np.median(found))
-        lawful = [n for n, constant in enumerate(found) if abs(constant - middle) <= 1.0]
+        row_links = [link for link in links if link is not None]
+        constants = [row.xoff / cell - largest_burst(link).cells for row, link in zip(rows, row_links, strict=True)]
+        middle = float(np.median(constants))
+        lawful = [n for n, constant in enumerate(constants) if abs(constant - middle) <= 1.0]
         tested += len(rows)
         for n, row in enumerate(rows):
             if n not in lawful:
-                differs = (found[n] - middle) * cell
-                broken[row] = f"{differs:+,.0f} B from its table's law: {found[n]:.2f} cells, others {middle:.0f}"
+                differs = (constants[n] - middle) * cell
+                broken[row] = f"{differs:+,.0f} B from its table's law: {constants[n]:.2f} cells, others {middle:.0f}"
         if len(lawful) > 1:
-            rates.append(_rate_law(rows, shared, tuple(found), lawful, known))
+            rates.append(_rate_law(rows, shared, tuple(constants), lawful, row_links))
     lawful_rows = tested - len(broken)
     return (lawful_rows / tested if tested else 0.0), TableLaw(cell, tuple(rates), broken)
 
@@ -166,18 +166,19 @@ def _rate_law(
     links: list[PausedLink],
 ) -> RateLaw:  # fmt: skip
     """Return the constant of a rate with the delays that explain the rows that follow the law."""
-    kept = [constants[n] for n in lawful]
+    lawful_constants = [constants[n] for n in lawful]
     for slack in (0, 1):
-        ends = [delays_of(links[n], rows[n].xoff // links[n].cell, slack) for n in lawful]
-        low, high = max(e[0] for e in ends), min(e[1] for e in ends)
+        delays = [delays_of(links[n], rows[n].xoff // links[n].cell, slack) for n in lawful]
+        low, high = max(delay[0] for delay in delays), min(delay[1] for delay in delays)
         if low <= high:
             break
     rate = rows[0].rate
-    return RateLaw(rate, shared, constants, (min(kept), max(kept)), (low / rate, high / rate), slack == 0)
+    cells = min(lawful_constants), max(lawful_constants)
+    return RateLaw(rate, shared, constants, cells, (low / rate, high / rate), slack == 0)
 
 
 def delays_of(link: PausedLink, cells: int, slack: int = 0) -> tuple[int, int]:
-    """Return the interval of bit times, beyond the link's response, that needs this many cells, within ``slack``.
+    """Return the interval of delays in bit times beyond the link's response that need ``cells``, within ``slack``.
 
     Negative: the peer is assumed to be faster. The interval is empty, low above high, if no delay does.
 
@@ -185,9 +186,9 @@ def delays_of(link: PausedLink, cells: int, slack: int = 0) -> tuple[int, int]:
     >>> [round(bits / 400e9 * 1e9, 2) for bits in delays_of(link, 839_216 // 254)]
     [1142.58, 1144.26]
     """
-    none = dataclasses.replace(link, response=0, pipeline=0)
-    least = _first_delay(none, cells - slack)
-    return least - link.response, _first_delay(none, cells + slack + 1) - 1 - link.response
+    undelayed = dataclasses.replace(link, response=0, pipeline=0)
+    shortest = _first_delay(undelayed, cells - slack)
+    return shortest - link.response, _first_delay(undelayed, cells + slack + 1) - 1 - link.response
 
 
 def _first_delay(link: PausedLink, cells: int) -> int:

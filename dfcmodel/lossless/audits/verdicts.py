@@ -1,4 +1,4 @@
-"""Verdicts on a row of a table of headrooms, from what it needs and what it holds."""
+"""Verdicts on a row of a table of headrooms: its xoff compared with the required bytes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["INSUFFICIENT", "RowVerdict", "verdict_of"]
 
 GENEROUS = 2.0
-"""Times the need of any sizes from which on a row is called generous."""
+"""Minimum ratio of xoff to the headroom for any sizes of a generous row."""
 
 
 class RowVerdict(Enum):
-    """What a row covers, from less to more.
+    """Verdicts on a row, ordered from insufficient to generous.
 
     Examples
     --------
@@ -46,7 +46,7 @@ INSUFFICIENT = (RowVerdict.IMPOSSIBLE, RowVerdict.BELOW_STANDARD, RowVerdict.FAS
 
 
 def verdict_of(row: BufferRow, needs: RowNeeds, link: PausedLink | None) -> tuple[RowVerdict, str, int | None]:
-    """Return verdict and reason, and the smallest frames that are covered, for a row."""
+    """Return the verdict on a row, the reason, and the smallest covered frames in bytes or None."""
     xoff = row.xoff
     if row.no_headroom:
         return RowVerdict.IMPOSSIBLE, f"PFC without headroom: {row.no_headroom}", None
@@ -59,14 +59,15 @@ def verdict_of(row: BufferRow, needs: RowNeeds, link: PausedLink | None) -> tupl
         return RowVerdict.NOT_JUDGED, reason, None
     if xoff < needs.equal_frames:
         time = longest_response(link, xoff)
-        most = "no response time at all" if time is None else f"a response of {1e9 * time:,.0f} ns"
+        reached = "no response time at all" if time is None else f"a response of {1e9 * time:,.0f} ns"
         allowed = f"{1e9 * link.response / link.rate:,.0f} ns"
-        reason = f"covers {most}, with frames of {link.lossless_mtu} B; a peer may take {allowed}"
+        reason = f"covers {reached}, with frames of {link.lossless_mtu} B; a peer may take {allowed}"
         if xoff < needs.standard:
             reason += f"; below {needs.standard:,.0f} B, cable and response alone"
             return RowVerdict.BELOW_STANDARD, reason, None
         if time is None:
-            reason = f"not enough for frames of {link.lossless_mtu} B, even from a peer that stops at once: needs smaller frames"
+            frames = f"frames of {link.lossless_mtu} B"
+            reason = f"not enough for {frames}, even from a peer that stops at once: needs smaller frames"
         return RowVerdict.FASTER_PEER, reason, None
     if link.cell == 1:
         times = xoff / needs.equal_frames

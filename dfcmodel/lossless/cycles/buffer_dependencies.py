@@ -1,8 +1,8 @@
-"""Which buffers wait for which: the dependencies that routes make between the links of a network.
+"""Dependencies between buffers: the waits that routes cause between the links of a network.
 
-A frame that came over link (u, v) and is to leave over (v, w) keeps its place in the buffer of (u, v) at v
-while w pauses v. So the buffer of (u, v) waits for that of (v, w): a *dependency*. Links with their class
-of traffic are the vertices, dependencies the arcs. Where no cycle exists, buffers can be emptied one
+A frame that arrived over link (u, v) and leaves over (v, w) stays in the buffer of (u, v) at v
+while w pauses v. The buffer of (u, v) then waits for the buffer of (v, w): a *dependency*. Links with their class
+of traffic are the vertices, dependencies the arcs. Without a cycle, buffers can be emptied one
 after the other, and no deadlock is possible; a deadlock needs a cycle (Dally and Seitz, IEEE Transactions
 on Computers 36(5), 1987, theorem 1).
 """
@@ -41,7 +41,7 @@ class Route(NamedTuple):
     nodes
         The switches from the first to the last.
     classes
-        One class for all links, or one for each of the ``len(nodes) - 1`` links.
+        A class for all links, or a class for each of the ``len(nodes) - 1`` links.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Route(NamedTuple):
     classes: int | Sequence[int] = 0
 
     def channels(self) -> list[tuple[Hashable, Hashable, int]]:
-        """Return its links with their classes, ``(from, to, class)``."""
+        """Return the links of the route with their classes, ``(from, to, class)``."""
         hops = list(zip(self.nodes, self.nodes[1:], strict=False))
         classes = [self.classes] * len(hops) if isinstance(self.classes, int) else self.classes
         if len(classes) != len(hops):
@@ -63,8 +63,8 @@ class Route(NamedTuple):
         return [(a, b, int(c)) for (a, b), c in zip(hops, classes, strict=True)]
 
 
-def directed_graph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
-    """Return a graph after checking that it is a networkx.DiGraph with a node at least."""
+def check_digraph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
+    """Return a graph after checking that it is a networkx.DiGraph with at least one node."""
     import networkx as nx
 
     msg = "must be a networkx.DiGraph; for cables that go both ways write graph.to_directed()"
@@ -77,30 +77,30 @@ def directed_graph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
     return graph
 
 
-def listed_routes(routes: Any, name: str = "routes") -> list[Route]:
-    """Return routes, given as lists of nodes or as `Route` objects, each with two nodes at least."""
+def parse_routes(routes: Any, name: str = "routes") -> list[Route]:
+    """Return lists of nodes or `Route` objects as routes, after checks; every route has at least two nodes."""
     if not isinstance(routes, Iterable) or isinstance(routes, (str, bytes)):
         raise TypeError(f"{name} = {format_value(routes)}: must be a list of lists of nodes")
-    if hasattr(routes, "__array__"):  # of a DataFrame its rows
+    if hasattr(routes, "__array__"):  # the rows of a DataFrame
         routes = np.atleast_1d(np.asarray(routes))
-    found = []
-    for n, given in enumerate(routes):
-        nodes = given.nodes if isinstance(given, Route) else given
+    parsed = []
+    for n, item in enumerate(routes):
+        nodes = item.nodes if isinstance(item, Route) else item
         if not isinstance(nodes, Iterable) or isinstance(nodes, (str, bytes)):
-            raise TypeError(f"{name}[{n}] = {format_value(given)}: must be a list of nodes")
-        route = given if isinstance(given, Route) else Route(list(nodes))
+            raise TypeError(f"{name}[{n}] = {format_value(item)}: must be a list of nodes")
+        route = item if isinstance(item, Route) else Route(list(nodes))
         if len(route.nodes) < 2:
             raise ValueError(f"{name}[{n}] = {route.nodes!r}: must have two nodes at least")
         for node in route.nodes:
             if not isinstance(node, Hashable):
-                raise TypeError(f"{name}[{n}] = {format_value(given)}: a node must be hashable")
-        found.append(route)
-    return found
+                raise TypeError(f"{name}[{n}] = {format_value(item)}: a node must be hashable")
+        parsed.append(route)
+    return parsed
 
 
 @dataclass(frozen=True, eq=False)
 class Dependencies:
-    """Buffers and which of them wait for which.
+    """Buffers of a network and the dependencies between them.
 
     Attributes
     ----------
@@ -109,13 +109,13 @@ class Dependencies:
     waits
         Sparse boolean matrix, shape (V, V): entry (i, j) where buffer i waits for buffer j.
     witnesses
-        For some dependency (i, j) a route that makes it; see `route_through`.
+        Function that returns a route for a dependency (i, j); see `route_through`.
 
     Examples
     --------
     >>> from dfcmodel.lossless import deadlock, torus
-    >>> found = deadlock(torus([3, 3])).dependencies
-    >>> len(found.channels), found.is_free
+    >>> dependencies = deadlock(torus([3, 3])).dependencies
+    >>> len(dependencies.channels), dependencies.is_free
     (36, False)
     """
 
@@ -136,7 +136,7 @@ class Dependencies:
         return np.flatnonzero(np.bincount(labels, minlength=1)[labels] > 1)
 
     def cycles(self) -> Iterator[list[int]]:
-        """Yield cycles of buffers by number, distinct, each without a shorter one within it (`minimal_cycles`)."""
+        """Yield distinct cycles of buffers by number; no cycle contains a shorter cycle (`minimal_cycles`)."""
         import scipy.sparse as sp
 
         cyclic = self.cyclic()
@@ -150,7 +150,7 @@ class Dependencies:
 
 
 def dependencies_of_routes(graph: nx.DiGraph[Any], routes: Iterable[Any]) -> Dependencies:
-    """Return the dependencies that given routes make.
+    """Return the dependencies that routes cause.
 
     Parameters
     ----------
@@ -166,32 +166,32 @@ def dependencies_of_routes(graph: nx.DiGraph[Any], routes: Iterable[Any]) -> Dep
     """
     numbers: dict[tuple[Any, Any, int], int] = {}
     arcs: dict[tuple[int, int], Route] = {}
-    for n, route in enumerate(listed_routes(routes)):
-        places = []
+    for n, route in enumerate(parse_routes(routes)):
+        indices = []
         for a, b, c in route.channels():
             if not graph.has_edge(a, b):
                 raise ValueError(f"routes[{n}]: the graph has no link {a!r} -> {b!r}")
-            places.append(numbers.setdefault((a, b, c), len(numbers)))
-        for arc in itertools.pairwise(places):
+            indices.append(numbers.setdefault((a, b, c), len(numbers)))
+        for arc in itertools.pairwise(indices):
             arcs.setdefault(arc, route)
     return Dependencies(list(numbers), _matrix(list(arcs), len(numbers)), lambda i, j: arcs[int(i), int(j)])
 
 
 def dependencies_of_shortest_paths(graph: nx.DiGraph[Any], ends: Sequence[Any] | None = None) -> Dependencies:
-    """Return the dependencies of all shortest paths between all ends, as ECMP may use them.
+    """Return the dependencies of all shortest paths between all endpoints, as ECMP may use them.
 
     Parameters
     ----------
     graph
         The links of the network; a path's length is its number of links.
     ends
-        Where traffic begins and ends; None: the nodes whose attribute ``hosts`` is positive, or all nodes
-        where none has that attribute.
+        Sources and targets of traffic; None: the nodes whose attribute ``hosts`` is positive, or all nodes
+        if none has that attribute.
 
     Raises
     ------
     ValueError
-        For an end that is not a node of the graph.
+        For an endpoint that is not a node of the graph.
     """
     nodes, paths = list(graph.nodes), ShortestPaths(graph, ends)
     channels = [(nodes[a], nodes[b], 0) for a, b in zip(paths.tail, paths.head, strict=True)]
@@ -200,11 +200,12 @@ def dependencies_of_shortest_paths(graph: nx.DiGraph[Any], ends: Sequence[Any] |
 
 
 def _route(nodes: list[Any], paths: ShortestPaths, i: int, j: int) -> Route:
-    """Return the route of a dependency; not within the function, so that results can be pickled."""
+    """Return the route of a dependency; a module-level function, so that results can be pickled."""
     return Route([nodes[v] for v in paths.path(int(i), int(j))])
 
 
 def _matrix(arcs: Sequence[tuple[int, int]], n: int) -> sp.csr_matrix:
+    """Return the adjacency matrix of distinct arcs, shape (n, n)."""
     import scipy.sparse as sp
 
     pairs = np.array(arcs, dtype=np.int64).reshape(-1, 2)

@@ -1,8 +1,8 @@
 """Minimal cycles of a directed graph: a shortest one through each vertex, by breadth-first search.
 
-All of them cannot be listed: their number grows exponentially with their length.
+The number of all cycles grows exponentially with their length.
 
-The search is not `scipy.sparse.csgraph.breadth_first_order`, which visits all vertices: this one ends at the first arc back
+The search is not `scipy.sparse.csgraph.breadth_first_order`, which visits all vertices: it stops at the first arc back
 to its vertex, and cycles of fabrics are short.
 """
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["close_cycle", "minimal_cycles"]
 
 INTERPRETED = 2_000
-"""Arcs up to which loops run as plain Python: compiled ones take longer to load."""
+"""Arcs up to which loops run as plain Python: compiled loops take longer to load."""
 
 
 def minimal_cycles(waits: sp.csr_matrix) -> Iterator[list[int]]:
-    """Yield distinct cycles without a shorter one within them: at most as many as there are vertices.
+    """Yield distinct chordless cycles, at most as many as there are vertices.
 
-    For every vertex a shortest cycle through it is sought; where that has a chord, a shortest cycle among its
-    vertices is taken instead.
+    For every vertex a shortest cycle through it is computed. If that has a chord, a shortest cycle among its
+    vertices replaces it.
 
     Parameters
     ----------
@@ -39,33 +39,33 @@ def minimal_cycles(waits: sp.csr_matrix) -> Iterator[list[int]]:
     close: Any = make_kernel(close_cycle) if waits.nnz > INTERPRETED else close_cycle
     count = waits.shape[0]
     before, queue, cycle = np.full(count, -1, dtype=np.int64), *np.empty((2, count), dtype=np.int64)
-    seen = set[frozenset[int]]()
+    visited = set[frozenset[int]]()
     for vertex in range(count):
         length = close(waits.indptr, waits.indices, vertex, before, queue, cycle)
-        found = _without_chords(waits, cycle[length - 1 :: -1].tolist())
-        if (key := frozenset(found)) not in seen:
-            seen.add(key)
-            first = found.index(min(found))
-            yield found[first:] + found[:first]
+        chordless = _without_chords(waits, cycle[length - 1 :: -1].tolist())
+        if (key := frozenset(chordless)) not in visited:
+            visited.add(key)
+            first = chordless.index(min(chordless))
+            yield chordless[first:] + chordless[:first]
 
 
 def _without_chords(waits: sp.csr_matrix, cycle: list[int]) -> list[int]:
-    """Return a shortest cycle among the vertices of a cycle: itself if it has no chord."""
-    place = {v: k for k, v in enumerate(cycle)}
+    """Return a shortest cycle among the vertices of a cycle; a chordless cycle is returned unchanged."""
+    position = {v: k for k, v in enumerate(cycle)}
     inside = [
-        [place[v] for v in waits.indices[waits.indptr[u] : waits.indptr[u + 1]].tolist() if v in place]
+        [position[v] for v in waits.indices[waits.indptr[u] : waits.indptr[u + 1]].tolist() if v in position]
         for u in cycle
     ]  # fmt: skip
     if all(len(following) == 1 for following in inside):
         return cycle
     indptr = np.cumsum([0, *map(len, inside)])
     indices = np.concatenate(inside)
-    found = []
+    candidates = []
     for k in range(len(cycle)):
-        before, queue, own = np.full((3, len(cycle)), -1)
-        length = close_cycle(indptr, indices, k, before, queue, own)  # type: ignore[no-untyped-call]
-        found.append(own[length - 1 :: -1].tolist())
-    return [cycle[k] for k in min(found, key=len)]
+        before, queue, shortest = np.full((3, len(cycle)), -1)
+        length = close_cycle(indptr, indices, k, before, queue, shortest)  # type: ignore[no-untyped-call]
+        candidates.append(shortest[length - 1 :: -1].tolist())
+    return [cycle[k] for k in min(candidates, key=len)]
 
 
 def close_cycle(indptr, indices, vertex, before, queue, cycle):  # type: ignore[no-untyped-def]

@@ -1,11 +1,12 @@
-"""How soon the buffers of a cycle deadlock where packets come at random: a Markov chain of their queues.
+"""Time until the buffers of a cycle deadlock under random arrivals: a Markov chain of their queues.
 
-Each buffer of the cycle has ``room`` packets. Packets that take two buffers of the cycle come to each of them as a Poisson process, and wait
-in their order; a buffer takes one packet time to send, exponential in the mean. A full buffer takes nothing, and the packet at the
-head of the buffer before it waits. All buffers full of packets that go on at their heads is the deadlock, which nothing leaves.
+Each buffer of the cycle has ``room`` packets. Packets that cross two buffers of the cycle arrive at each buffer as a
+Poisson process, and are served in order of arrival. A buffer takes an exponential time with mean 1 to send a packet. A
+full buffer accepts no packet, and the packet at the head of the buffer before it waits. The deadlock is the absorbing
+state in which all buffers are full and their heads go on to the next buffer.
 
-A queue is a whole number. Its binary digits behind the first one are the packets, the last digit that at the head: 1 goes on to the next buffer,
-0 leaves the cycle.
+A queue is an integer. Its binary digits after the leading 1 are the packets, the last digit is the head: 1 goes on to
+the next buffer, 0 leaves the cycle.
 """
 
 from __future__ import annotations
@@ -21,38 +22,39 @@ if TYPE_CHECKING:
 
     from markov.results import Passage
 
-__all__ = ["MOST_ROOM", "MOST_STATES", "cycle_passage"]
+__all__ = ["MAX_ROOM", "MAX_STATES", "cycle_passage"]
 
 EMPTY = 1
-MOST_ROOM = 12
-"""Packets per buffer, at the most."""
-MOST_STATES = 300_000
-"""States of a chain, at the most."""
+MAX_ROOM = 12
+"""Maximum number of packets per buffer."""
+MAX_STATES = 300_000
+"""Maximum number of states of a chain."""
 
 
-def _joined(queue: Any, packet: Any) -> Any:
-    """Return a queue with one more packet at its end."""
+def _enqueue(queue: Any, packet: Any) -> Any:
+    """Return a queue with a packet (1 or 0) appended."""
     top = 1
     while 2 * top <= queue:
         top *= 2
     return queue + top + top * packet
 
 
-def _changed(queues: Any, k: int, queue: Any) -> Any:
-    return tuple(queue if i == k else each for i, each in enumerate(queues))
+def _replace_queue(queues: Any, k: int, queue: Any) -> Any:
+    """Return the queues with queue ``k`` replaced."""
+    return tuple(queue if i == k else other for i, other in enumerate(queues))
 
 
 def _rules(s: Any, q: Any) -> Iterator[Any]:
-    """Yield arrivals to each buffer at half of the load, which cross two of them, and departures, by packet times."""
+    """Yield successors of a state with their rates per packet time: arrivals at half of the load, and departures."""
     for k in range(len(s.n)):
-        there = (k + 1) % len(s.n)
-        left = _changed(s.n, k, s.n[k] // 2)
+        after = (k + 1) % len(s.n)
+        departed = _replace_queue(s.n, k, s.n[k] // 2)
         if s.n[k] < q.full:
-            yield s._replace(n=_changed(s.n, k, _joined(s.n[k], 1))), q.load / 2
+            yield s._replace(n=_replace_queue(s.n, k, _enqueue(s.n[k], 1))), q.load / 2
         if s.n[k] > 1 and s.n[k] % 2 == 0:
-            yield s._replace(n=left), 1.0
-        elif s.n[k] > 1 and s.n[there] < q.full:
-            yield s._replace(n=_changed(left, there, _joined(left[there], 0))), 1.0
+            yield s._replace(n=departed), 1.0
+        elif s.n[k] > 1 and s.n[after] < q.full:
+            yield s._replace(n=_replace_queue(departed, after, _enqueue(departed[after], 0))), 1.0
 
 
 def cycle_passage(buffers: int, load: float, room: int) -> Passage:
@@ -61,27 +63,27 @@ def cycle_passage(buffers: int, load: float, room: int) -> Passage:
     Parameters
     ----------
     buffers
-        Of the cycle.
+        Number of buffers of the cycle.
     load
-        Of each of its links, over its rate, above 0.
+        Load of each link, relative to its rate, above 0.
     room
         Packets of each buffer, 1 to 12.
 
     Raises
     ------
     ValueError
-        For numbers outside their ranges, and for more than `MOST_STATES` combinations of queues.
+        For numbers outside their ranges, and for more than `MAX_STATES` combinations of queues.
     """
     from markov import explore, passage
 
     watch = Stopwatch()
     load = one_number("load", load, above=0.0, hint="over the rate of the links")
-    room = integer("room", room, 1, MOST_ROOM, why="packets per buffer")
+    room = integer("room", room, 1, MAX_ROOM, why="packets per buffer")
     combinations = (2 ** (room + 1) - 1) ** buffers
-    if combinations > MOST_STATES:
-        largest = max((r for r in range(1, room) if (2 ** (r + 1) - 1) ** buffers <= MOST_STATES), default=0)
+    if combinations > MAX_STATES:
+        largest = max((r for r in range(1, room) if (2 ** (r + 1) - 1) ** buffers <= MAX_STATES), default=0)
         allowed = f"at most {largest}" if largest else "none is small enough"
-        msg = f"a cycle of {buffers} buffers has up to {combinations} states then; {allowed} for {MOST_STATES}"
+        msg = f"a cycle of {buffers} buffers has up to {combinations} states then; {allowed} for {MAX_STATES}"
         raise ValueError(f"room = {room}: {msg}")
     full = 2**room
     chain = explore(_rules, start={"n": (EMPTY,) * buffers}, params={"load": load, "full": full})

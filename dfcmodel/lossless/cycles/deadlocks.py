@@ -1,8 +1,8 @@
-"""Deadlock of pause-controlled networks: which cycles of buffers exist, and scenarios that try them.
+"""Deadlock of pause-controlled networks: cycles of buffers, and scenarios that fill them.
 
 A cycle of dependencies is necessary for a deadlock, not sufficient: traffic has to fill all its buffers at
-the same time. So a network without cycles is free of deadlock, by proof; for one with cycles,
-`Deadlock.scenario` gives the network and the traffic that fills a cycle, for `dfcmodel.simulate`.
+the same time. A network without cycles is therefore free of deadlock, by proof. For a network with cycles,
+`Deadlock.scenario` returns traffic that fills a cycle, for `dfcmodel.simulate`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from dfcmodel.lossless.cycles.buffer_dependencies import (
     Dependencies,
     Route,
+    check_digraph,
     dependencies_of_routes,
     dependencies_of_shortest_paths,
-    directed_graph,
-    listed_routes,
+    parse_routes,
 )
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import Flow
@@ -55,15 +55,15 @@ def buffer_cycles(
         Lists of nodes, or `Route` objects with classes of traffic; None: all shortest paths between all
         ends, of one class.
     ends
-        For ``routes=None``, where traffic begins and ends; None: the nodes whose attribute ``hosts`` is
-        positive, or all nodes where none has that attribute.
+        For ``routes=None``, sources and targets of traffic; None: the nodes whose attribute ``hosts`` is
+        positive, or all nodes if none has that attribute.
 
     Yields
     ------
-    Lists of links ``(from, to)``, each waiting for the next and the last for the first; of
-    ``(from, to, class)`` where there are several classes. No cycle contains a shorter one, and through every buffer that is on a
-    cycle a shortest one was sought: at most as many as there are buffers. All cycles would be too many, for their
-    number grows exponentially with their length.
+    Lists of links ``(from, to)``, each waiting for the next and the last for the first; with several
+    classes, of ``(from, to, class)``. No cycle contains a shorter cycle. The search computes a shortest cycle through
+    every buffer on a cycle, so that there are at most as many cycles as buffers. The number of all cycles grows
+    exponentially with their length.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def deadlock(
     *,
     ends: Sequence[Any] | None = None,
 ) -> Deadlock:
-    """Return whether routes can deadlock, and the cycles of buffers if they can.
+    """Return whether routes can deadlock, with the cycles of buffers.
 
     Parameters and errors are those of `buffer_cycles`.
 
@@ -104,13 +104,13 @@ def deadlock(
     >>> deadlock(fat_tree(4)).is_free, deadlock(torus([4, 4])).is_free
     (True, False)
     """
-    directed_graph(graph)
+    check_digraph(graph)
     if routes is None:
         return Deadlock(graph, dependencies_of_shortest_paths(graph, ends), "all shortest paths")
     if ends is not None:
         raise ValueError("ends: only for routes=None, the routes given have ends of their own")
-    listed = listed_routes(routes)
-    return Deadlock(graph, dependencies_of_routes(graph, listed), count_of(len(listed), "route"))
+    parsed = parse_routes(routes)
+    return Deadlock(graph, dependencies_of_routes(graph, parsed), count_of(len(parsed), "route"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,15 +122,15 @@ class Deadlock(Result):
     graph
         The links of the network.
     dependencies
-        The buffers and which of them wait for which.
+        The buffers and their dependencies.
     routing
-        What was examined, in words.
+        Description of the routes.
 
     Examples
     --------
     >>> from dfcmodel.lossless import deadlock, torus
-    >>> found = deadlock(torus([3, 3]))
-    >>> found.is_free, len(next(found.cycles()))  # buffers of a cycle
+    >>> result = deadlock(torus([3, 3]))
+    >>> result.is_free, len(next(result.cycles()))  # buffers of a cycle
     (False, 4)
     """
 
@@ -146,18 +146,19 @@ class Deadlock(Result):
     def cycles(self) -> Iterator[list[tuple[Any, ...]]]:
         """Yield minimal cycles of buffers, as `buffer_cycles` does."""
         for cycle in self.dependencies.cycles():
-            yield [self._shown(v) for v in cycle]
+            yield [self._link_of(v) for v in cycle]
 
-    def _shown(self, buffer: int) -> tuple[Any, ...]:
-        """Return a buffer as a link, with its class where there are several."""
+    def _link_of(self, buffer: int) -> tuple[Any, ...]:
+        """Return the link of a buffer, with its class if there are several classes."""
         return self.dependencies.channels[buffer][: 3 if self._has_classes else 2]
 
     @cached_property
     def _has_classes(self) -> bool:
+        """Whether the buffers have several classes."""
         return len({channel[2] for channel in self.dependencies.channels}) > 1
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of the table."""
+        """Return the verdict, the sizes of the network and a cycle, by name."""
         waits, cyclic = self.dependencies.waits, self.dependencies.cyclic()
         rows: dict[str, object] = {
             "deadlock": "impossible: no cycle of buffers" if self.is_free else "possible",
@@ -182,50 +183,52 @@ class Deadlock(Result):
         buffer: WithUnit = 1000.0,
         duration: WithUnit = 0.1,
     ) -> Scenario:
-        """Return traffic that tries to fill a cycle: for each of its dependencies a flow at line rate.
+        """Return a scenario that tries to fill a cycle: for each of its dependencies a flow at line rate.
 
         Parameters
         ----------
         cycle
-            One of `cycles`; None: the first.
+            A cycle of `cycles`; None: the first.
         rate, delay
-            Of each link: packets/s, s.
+            Rate of each link in packets/s, and its delay in s.
         pause
             Thresholds of each queue; None: ``Pause(high=100, low=50)``.
         buffer
-            Of each link, packets.
+            Buffer of each link in packets.
         duration
-            s.
+            Simulated time in s.
 
         Raises
         ------
         ValueError
-            For links that do not wait for each other, or where no cycle exists.
+            For links that do not wait for each other, or without a cycle.
         """
         routes = [self.dependencies.route_through(i, j) for i, j in self._dependencies_of(cycle)]
         return line_rate_scenario(routes, rate=rate, delay=delay, pause=pause, buffer=buffer, duration=duration)
 
     @quantities(load="share")
     def passage(self, load: WithUnit, cycle: Sequence[tuple[Any, ...]] | None = None, *, room: int = 3) -> Passage:
-        """Return how soon a cycle deadlocks where packets come at random, as a passage of a Markov chain.
+        """Return the time until a cycle deadlocks under random arrivals, as a passage of a Markov chain.
 
-        Times are in packet times of a link, which are exponential; packets come to each buffer of the cycle as a Poisson process
-        and cross two of them. ``.mean`` is the mean time to the deadlock, and ``.distribution(times).cdf`` has the probabilities that it comes
-        before some times. `dfcmodel.lossless.cycles.deadlock_chains` has the rules.
+        Times are in packet times of a link, which are exponential. Packets arrive at each buffer of the cycle as a
+        Poisson process and cross two buffers. ``.mean`` is the mean time to the deadlock, and
+        ``.distribution(times).cdf`` has the probabilities of a deadlock before given times. The rules are in
+        `dfcmodel.lossless.cycles.deadlock_chains`.
 
         Parameters
         ----------
         load
-            Of each link of the cycle, over its rate, above 0.
+            Load of each link of the cycle, relative to its rate, above 0.
         cycle
-            One of `cycles`; None: the first.
+            A cycle of `cycles`; None: the first.
         room
-            Packets that the buffer of a link holds, 1 to 12. There are (2^(room + 1) - 1)^n states for n buffers, of which 300,000 are allowed.
+            Packets in the buffer of a link, 1 to 12. The chain has (2^(room + 1) - 1)^n states for n buffers, at most
+            300,000.
 
         Raises
         ------
         ValueError
-            For links that do not wait for each other, where no cycle exists, and for too many states.
+            For links that do not wait for each other, without a cycle, and for too many states.
 
         Examples
         --------
@@ -243,18 +246,18 @@ class Deadlock(Result):
         return cycle_passage(len(self._dependencies_of(cycle)), load, room)
 
     def _dependencies_of(self, cycle: Sequence[tuple[Any, ...]] | None) -> list[tuple[int, int]]:
-        """Return which buffer waits for which in a cycle, after checking it."""
-        number = {self._shown(k): k for k in range(len(self.dependencies.channels))}
-        chosen = next(self.cycles(), None) if cycle is None else list(cycle)
-        if not chosen:
+        """Return the dependencies of a cycle as pairs of buffers, after checking it."""
+        number = {self._link_of(k): k for k in range(len(self.dependencies.channels))}
+        links = next(self.cycles(), None) if cycle is None else list(cycle)
+        if not links:
             raise ValueError(f"cycle = {cycle!r}: there is no cycle")
-        found = []
-        for first, second in itertools.pairwise([*chosen, chosen[0]]):
+        pairs = []
+        for first, second in itertools.pairwise([*links, links[0]]):
             i, j = number.get(tuple(first), -1), number.get(tuple(second), -1)
             if i < 0 or j < 0 or not self.dependencies.waits[i, j]:
                 raise ValueError(f"cycle: {first} does not wait for {second}")
-            found.append((i, j))
-        return found
+            pairs.append((i, j))
+        return pairs
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the network and its first cycle; return the Axes."""
@@ -265,16 +268,16 @@ class Deadlock(Result):
         axes = figure(5.2, 5.2)[1] if ax is None else ax
         heights = dict(self.graph.nodes(data="level"))
         if None in heights.values() or len(set(heights.values())) == 1:
-            places = nx.kamada_kawai_layout(self.graph)
+            positions = nx.kamada_kawai_layout(self.graph)
         else:
-            places = nx.multipartite_layout(self.graph, subset_key="level", align="horizontal")
-        nx.draw_networkx_nodes(self.graph, places, ax=axes, node_size=40, node_color="#0072B2")
-        nx.draw_networkx_edges(self.graph, places, ax=axes, arrows=False, edge_color="#BBBBBB", width=0.6)
+            positions = nx.multipartite_layout(self.graph, subset_key="level", align="horizontal")
+        nx.draw_networkx_nodes(self.graph, positions, ax=axes, node_size=40, node_color="#0072B2")
+        nx.draw_networkx_edges(self.graph, positions, ax=axes, arrows=False, edge_color="#BBBBBB", width=0.6)
         if not self.is_free:
             cycle = [(a, b) for a, b, *_ in next(self.cycles())]
-            nx.draw_networkx_edges(self.graph, places, cycle, ax=axes, edge_color="#D55E00", width=2.0, arrowsize=14)
-        said = "no cycle" if self.is_free else "a cycle of buffers"
-        axes.set_title(f"{self.routing}: {said}")
+            nx.draw_networkx_edges(self.graph, positions, cycle, ax=axes, edge_color="#D55E00", width=2.0, arrowsize=14)
+        caption = "no cycle" if self.is_free else "a cycle of buffers"
+        axes.set_title(f"{self.routing}: {caption}")
         axes.set_axis_off()
         return axes
 
@@ -292,7 +295,7 @@ def line_rate_scenario(
 ) -> Scenario:
     """Return a scenario with a flow at line rate on each route, and links that pause.
 
-    All flows are of one class: classes of the routes are not looked at. Parameters as for
+    All flows are of one class: classes of the routes are ignored. The parameters are those of
     `Deadlock.scenario`.
 
     Examples
@@ -310,7 +313,7 @@ def line_rate_scenario(
     True
     """
     flows, links = [], dict[tuple[Any, Any], None]()
-    for n, route in enumerate(listed_routes(routes)):
+    for n, route in enumerate(parse_routes(routes)):
         path = tuple(map(_name, route.nodes))
         if len(set(path)) < len(path):
             raise ValueError(f"routes[{n}] = {route.nodes!r}: must not visit a node twice")
@@ -328,7 +331,7 @@ def line_rate_scenario(
 
 
 def _name(node: Any) -> int | str:
-    """Return a node as scenarios name it: a whole number or a text."""
+    """Return a node as a name of a scenario: an integer or a string."""
     if isinstance(node, int):
         return node
     return ".".join(map(str, node)) if isinstance(node, tuple) else str(node)

@@ -1,7 +1,6 @@
-"""Routings without deadlock: paths that first go up and then down, and classes that change on the way.
+"""Routings without deadlock: paths that first lead up and then down, and classes that change along a path.
 
-Both order the buffers: no route ever leads from a buffer to one that is earlier in the order, so that their
-dependencies have no cycle.
+Both order the buffers: every route visits its buffers in ascending order, so that their dependencies have no cycle.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.cycles.buffer_dependencies import Route, directed_graph, listed_routes
-from dfcmodel.lossless.topologies.shortest_paths import numbers_of_ends
+from dfcmodel.lossless.cycles.buffer_dependencies import Route, check_digraph, parse_routes
+from dfcmodel.lossless.topologies.shortest_paths import endpoint_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,10 +24,10 @@ __all__ = ["UpDown", "class_per_hop", "class_per_turn", "up_down"]
 
 
 def ranks(graph: nx.DiGraph[Any], root: Any = None) -> dict[Any, int]:
-    """Return a total order of the nodes: a link to a smaller rank leads up.
+    """Return the rank of each node in a total order: a link to a smaller rank leads up.
 
-    The highest level is first where all nodes have the attribute ``level`` and no root is given; otherwise
-    the order is by distance from the root, by default a node with the most links.
+    The highest level is first if all nodes have the attribute ``level`` and ``root`` is None. Otherwise
+    the order is by distance from the root, by default a node with the maximum number of links.
     """
     import networkx as nx
 
@@ -44,7 +43,7 @@ def ranks(graph: nx.DiGraph[Any], root: Any = None) -> dict[Any, int]:
         if missing := [node for node in nodes if node not in height]:
             raise ValueError(f"root = {root!r}: no path to {missing[0]!r}")
     order = sorted(range(len(nodes)), key=lambda k: (height[nodes[k]], k))
-    return {nodes[k]: place for place, k in enumerate(order)}
+    return {nodes[k]: rank for rank, k in enumerate(order)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +53,11 @@ class UpDown:
     Attributes
     ----------
     ends
-        Where traffic begins and ends.
+        Sources and targets of traffic.
     lengths
-        Links of the route between two ends, shape (ends, ends); inf: there is none.
+        Number of links of the route between two ends, shape (ends, ends); inf: there is no route.
     shortest
-        Links of a shortest path without that rule, same shape.
+        Number of links of an unrestricted shortest path, same shape.
 
     Examples
     --------
@@ -71,8 +70,8 @@ class UpDown:
     lengths: NDArray[np.float64]
     shortest: NDArray[np.float64]
     _nodes: list[Any]
-    _before: NDArray[np.int32]  # states before each state, from each end; negative: none
-    _only_up: NDArray[np.bool_]  # whether a route ends on its way up
+    _before: NDArray[np.int32]  # predecessor of each state, by source; negative: none
+    _only_up: NDArray[np.bool_]  # whether a route never leads down
 
     @property
     def stretch(self) -> float:
@@ -86,7 +85,7 @@ class UpDown:
         Raises
         ------
         ValueError
-            When there is none, or one of them is not an end.
+            If there is no route, or a node is not in ``ends``.
         """
         for name, node in (("source", source), ("target", target)):
             if node not in self.ends:
@@ -111,18 +110,18 @@ class UpDown:
 def up_down(graph: nx.DiGraph[Any], ends: Sequence[Any] | None = None, *, root: Any = None) -> UpDown:
     """Return shortest routes that first lead up and then down: they never deadlock.
 
-    Up is towards a higher ``level`` where all nodes have one, else towards the root; nodes of the same
-    height are ordered. Every route first takes links in falling rank, then in rising rank; a cycle of
-    buffers would have to turn from down to up somewhere.
+    Up is towards a higher ``level`` if all nodes have a level, otherwise towards the root; nodes of the same
+    height are ordered. Every route first takes links in falling rank, then in rising rank. A cycle of
+    buffers would need a turn from down to up.
 
     Parameters
     ----------
     graph
         The links of the network.
     ends
-        Where traffic begins and ends; None as for `buffer_cycles`.
+        Sources and targets of traffic; None as for `buffer_cycles`.
     root
-        The node that is highest; None: by level, or a node with the most links.
+        The highest node; None: by level, or a node with the maximum number of links.
 
     Raises
     ------
@@ -142,34 +141,34 @@ def up_down(graph: nx.DiGraph[Any], ends: Sequence[Any] | None = None, *, root: 
     import scipy.sparse as sp
     from scipy.sparse.csgraph import shortest_path
 
-    rank, nodes = ranks(directed_graph(graph), root), list(graph.nodes)
+    rank, nodes = ranks(check_digraph(graph), root), list(graph.nodes)
     number, n = {node: k for k, node in enumerate(nodes)}, len(nodes)
     edges = np.array([(number[a], number[b]) for a, b in graph.edges], dtype=np.int64)
-    place = np.array([rank[node] for node in nodes])
+    node_rank = np.array([rank[node] for node in nodes])
     tail, head = edges.reshape(-1, 2).T
-    up = place[head] < place[tail]
+    up = node_rank[head] < node_rank[tail]
     # states: a node on the way up (0 .. n - 1) or on the way down (n .. 2 n - 1)
     source = np.concatenate([tail[up], tail[~up], tail[~up] + n])
     target = np.concatenate([head[up], head[~up] + n, head[~up] + n])
     states = sp.csr_matrix((np.ones(len(source)), (source, target)), shape=(2 * n, 2 * n))
-    at = numbers_of_ends(graph, ends)
-    distance, before = shortest_path(states, unweighted=True, indices=at, return_predecessors=True)
+    endpoints = endpoint_numbers(graph, ends)
+    distance, before = shortest_path(states, unweighted=True, indices=endpoints, return_predecessors=True)
     plain = sp.csr_matrix((np.ones(len(tail)), (tail, head)), shape=(n, n))
     return UpDown(
-        [nodes[k] for k in at],
-        np.minimum(distance[:, at], distance[:, at + n]),
-        shortest_path(plain, unweighted=True, indices=at)[:, at],
+        [nodes[k] for k in endpoints],
+        np.minimum(distance[:, endpoints], distance[:, endpoints + n]),
+        shortest_path(plain, unweighted=True, indices=endpoints)[:, endpoints],
         nodes,
         before,
-        distance[:, at] <= distance[:, at + n],
+        distance[:, endpoints] <= distance[:, endpoints + n],
     )
 
 
 def class_per_hop(routes: Iterable[Any]) -> list[Route]:
     """Return routes whose class of traffic is the number of links so far (Gunther 1981).
 
-    A buffer of class c only waits for buffers of class c + 1. As many classes are needed as the longest
-    route has links.
+    A buffer of class c only waits for buffers of class c + 1. The number of classes is the number of links of the
+    longest route.
 
     Examples
     --------
@@ -177,15 +176,15 @@ def class_per_hop(routes: Iterable[Any]) -> list[Route]:
     >>> class_per_hop([["a", "b", "c"]])[0].classes
     (0, 1)
     """
-    return [Route(route.nodes, tuple(range(len(route.nodes) - 1))) for route in listed_routes(routes)]
+    return [Route(route.nodes, tuple(range(len(route.nodes) - 1))) for route in parse_routes(routes)]
 
 
 def class_per_turn(graph: nx.DiGraph[Any], routes: Iterable[Any], *, root: Any = None) -> list[Route]:
     """Return routes whose class of traffic rises by one wherever they turn from down to up.
 
-    Within a class, routes lead up and then down, as those of `up_down`; from one class they only lead
-    to the next. So the paths stay as they are, and as many classes are needed as a route has such turns,
-    plus one.
+    Within a class, routes lead up and then down, as the routes of `up_down`; from a class they only lead
+    to the next class. The paths do not change. The number of classes is the maximum number of such turns of a route,
+    plus 1.
 
     Examples
     --------
@@ -197,12 +196,12 @@ def class_per_turn(graph: nx.DiGraph[Any], routes: Iterable[Any], *, root: Any =
     >>> max(max(route.classes) for route in free) + 1  # classes
     3
     """
-    rank, found = ranks(directed_graph(graph), root), []
-    for n, route in enumerate(listed_routes(routes)):
+    rank, classified = ranks(check_digraph(graph), root), []
+    for n, route in enumerate(parse_routes(routes)):
         nodes = route.nodes
         if missing := [node for node in nodes if node not in rank]:
             raise ValueError(f"routes[{n}]: {missing[0]!r} is not a node of the graph")
         ups = [rank[b] < rank[a] for a, b in itertools.pairwise(nodes)]
         turns = [int(up and not before) for before, up in itertools.pairwise(ups)]
-        found.append(Route(nodes, (0, *np.cumsum(turns).tolist())))
-    return found
+        classified.append(Route(nodes, (0, *np.cumsum(turns).tolist())))
+    return classified

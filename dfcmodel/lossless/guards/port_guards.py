@@ -25,11 +25,11 @@ class WatchdogAlarm:
     link, priority
         The paused link that it polls, and the class of traffic; -1: all.
     declared, restored
-        When, s; nan: not over at the end of the run.
+        Times in s; nan: not restored at the end of the run.
     dropped
         Packets and ACKs dropped in between.
     false
-        Whether no fault paused the link in the intervals that were counted.
+        Whether no fault paused the link in the counted intervals.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class PortGuard:
     plan, q, priority, dog
         The plan of the run, port and class, and the settings.
     storms
-        Storms that it declared, in order: time of the declaration and of the restoration (nan: none), s, and
+        Declared storms, in order: time of the declaration and of the restoration (nan: none), s, and
         packets dropped.
     """
 
@@ -68,7 +68,7 @@ class PortGuard:
     storms: list[tuple[float, float, int]]
 
     def faults(self, pauses: Pauses) -> list[tuple[float, float]]:
-        """Return when faults pause it."""
+        """Return begin and end in s of the pauses by faults at this port and class."""
         return [
             (begin, end)
             for q, c, begin, end in pauses
@@ -76,7 +76,7 @@ class PortGuard:
         ]
 
     def alarms(self, pauses: Pauses) -> list[WatchdogAlarm]:
-        """Return the storms that it declared."""
+        """Return the declared storms as alarms; an alarm without a fault is false."""
         faults = self.faults(pauses)
         counted = self.dog.polls * self.dog.period
         name = self.plan.ports[self.q].name
@@ -88,12 +88,14 @@ class PortGuard:
             for declared, restored, dropped in self.storms
         ]  # fmt: skip
 
-    def missed(self, pauses: Pauses) -> list[tuple[str, int, float, float]]:
-        """Return the storms in which it was never dropping; those that the run's end cuts off are left out."""
-        name, late = self.plan.ports[self.q].name, self.dog.period
-        found = []
+    def find_missed(self, pauses: Pauses) -> list[tuple[str, int, float, float]]:
+        """Return the pauses by faults in which it never dropped, except for pauses cut off by the end of the run."""
+        name, poll_delay = self.plan.ports[self.q].name, self.dog.period
+        missed = []
         for begin, last in self.faults(pauses):
-            seen = any(declared <= last + late and not restored <= begin for declared, restored, _ in self.storms)
-            if last + late <= self.plan.end and not seen:
-                found.append((name, self.priority, begin, last))
-        return found
+            detected = any(
+                declared <= last + poll_delay and not restored <= begin for declared, restored, _ in self.storms
+            )
+            if last + poll_delay <= self.plan.end and not detected:
+                missed.append((name, self.priority, begin, last))
+        return missed

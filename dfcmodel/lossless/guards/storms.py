@@ -1,10 +1,10 @@
-"""How a pause storm spreads: links that stop one after the other, as the buffers before them fill.
+"""Spread of a pause storm: links stop one after the other as the buffers before them fill.
 
-A storm stops some links for ever, such as that to a host whose receiver pauses it. Packets that are to leave
-over a stopped link stay in a buffer of the switch before it; where it reaches its threshold the switch stops
-what feeds it, and so on. Assumptions: constant rates; nothing else is congested; buffers are empty at the
-beginning; within a switch packets wait only for their own next link (no head-of-line blocking); all flows are
-of one class. Under these rates fill times are exact, event by event.
+A storm permanently stops links, such as the link to a host that pauses it. Packets for
+a stopped link stay in a buffer of the switch before it. At its threshold the switch stops
+the links that feed the buffer, and so on. Assumptions: constant rates; no other congestion; buffers are empty at the
+beginning; within a switch packets wait only for their next link (no head-of-line blocking); all flows are
+of one class. The fill times are then exact, event by event.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.cycles.buffer_dependencies import listed_routes
+from dfcmodel.lossless.cycles.buffer_dependencies import parse_routes
 from hopflow.checks import choice, number, one_number
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
@@ -34,16 +34,16 @@ __all__ = ["StormSpread", "storm_spread"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StormSpread(Result):
-    """Which links a storm stops, and when, as `storm_spread` returns it.
+    """Links that a storm stops, with times and causes, as `storm_spread` returns them.
 
     Attributes
     ----------
     routes
         The routes of the flows.
     stopped
-        When each link stopped, s, in that order: the links of the storm at 0.
+        Time in s at which each link stopped, ascending; links of the storm stop at 0.
     cause
-        Of each link the stopped link on account of which it was stopped; None for those of the storm.
+        The stopped link that caused the stop of each link; None for links of the storm.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class StormSpread(Result):
 
     @property
     def victims(self) -> list[int]:
-        """Flows, by number, that cross a stopped link but none of the storm's own."""
+        """Flows, by number, that cross a stopped link but no link of the storm."""
         storm = {link for link, cause in self.cause.items() if cause is None}
         crossed = [set(itertools.pairwise(route)) for route in self.routes]
         return [n for n, links in enumerate(crossed) if links & set(self.stopped) and not links & storm]
@@ -77,7 +77,7 @@ class StormSpread(Result):
         return pd.DataFrame(rows)
 
     def to_xarray(self) -> xr.Dataset:
-        """Return when each link stopped, in s, over ``link``, and how many flows cross it."""
+        """Return the time in s at which each link stopped and the number of its flows, over ``link``."""
         import xarray as xr
 
         table = self.table()
@@ -91,7 +91,7 @@ class StormSpread(Result):
         )
 
     def summary(self) -> dict[str, object]:
-        """Return how many links and flows stand still, and when the last of them stopped."""
+        """Return the numbers of stopped links and victims, and the time of the last stop."""
         storm = sum(cause is None for cause in self.cause.values())
         return {
             "links stopped": f"{len(self.stopped) - storm}, and {storm} of the storm",
@@ -118,20 +118,20 @@ def storm_spread(
     delay: WithUnit = 0.0,
     buffers: str = "ingress",
 ) -> StormSpread:
-    """Return which links a pause storm stops, and when.
+    """Return the links that a pause storm stops, with times and causes.
 
     Parameters
     ----------
     routes
         Nodes of each of F flows, from its sender to its receiver. `Route` objects must have one class.
     rates
-        Of the flows, shape (F,) or one for all: bytes/s or packets/s.
+        Rates of the flows, shape (F,) or a scalar: bytes/s or packets/s.
     storm
-        Links that stand still from time 0 on.
+        Links that are stopped from time 0 on.
     threshold
-        Bytes or packets in a buffer at which a switch pauses; the unit is that of the rates.
+        Bytes or packets in a buffer at which a switch pauses, in the unit of the rates.
     delay
-        From crossing it until the paused link stands still, s.
+        Time in s from the crossing of the threshold until the paused link stops.
     buffers
         ``"ingress"``: a buffer per incoming link, which pauses that link, as switches account. ``"output"``:
         a queue per outgoing link, which pauses all links that feed it, as `Pause` in scenarios.
@@ -139,7 +139,8 @@ def storm_spread(
     Raises
     ------
     ValueError
-        For no routes, routes of several classes, rates of another shape, an unknown place of buffers, and a storm at a link that no route uses.
+        For no routes, routes of several classes, rates of another shape, an unknown value of ``buffers``, and a storm
+        at a link that no route uses.
 
     Examples
     --------
@@ -148,32 +149,32 @@ def storm_spread(
     >>> storm_spread(line, 1e9, [("c", "d")], threshold=1e5).stopped
     {('c', 'd'): 0.0, ('b', 'c'): 0.0001, ('a', 'b'): 0.0002}
     """
-    listed = listed_routes(routes)
-    classes = sorted({priority for route in listed for *_, priority in route.channels()})
+    parsed = parse_routes(routes)
+    classes = sorted({priority for route in parsed for *_, priority in route.channels()})
     if len(classes) > 1:
         raise ValueError(
             f"routes have the classes {', '.join(map(str, classes))}: must be one class, which the storm pauses"
         )
-    paths = [list(route.nodes) for route in listed]
+    paths = [list(route.nodes) for route in parsed]
     if not paths:
         raise ValueError("routes = []: must have a route at least")
-    given = number("rates", rates, above=0.0)
-    if given.shape not in ((), (len(paths),)):
-        raise ValueError(f"rates has shape {given.shape}: must be one, or one for each of the {len(paths)} routes")
+    flow_rates = number("rates", rates, above=0.0)
+    if flow_rates.shape not in ((), (len(paths),)):
+        raise ValueError(f"rates has shape {flow_rates.shape}: must be one, or one for each of the {len(paths)} routes")
     one_number("threshold", threshold, above=0.0)
     one_number("delay", delay, at_least=0.0, hint="in s")
     choice("buffers", buffers, ("ingress", "output"))
-    spread = _Spreading(paths, np.broadcast_to(given, len(paths)), buffers == "output")
-    began = [tuple(route.nodes) for route in listed_routes(storm, "storm")]
-    for link in began:
+    spread = _Spreading(paths, np.broadcast_to(flow_rates, len(paths)), buffers == "output")
+    initial = [tuple(route.nodes) for route in parse_routes(storm, "storm")]
+    for link in initial:
         if link not in spread.links:
             raise ValueError(f"storm: no route uses the link {link!r}")
-    stopped, cause = spread.run(began, float(threshold), float(delay))
+    stopped, cause = spread.run(initial, float(threshold), float(delay))
     return StormSpread(paths, stopped, cause)
 
 
 class _Spreading:
-    """Visits of flows to buffers: which link they came by and which they are to leave by."""
+    """Event-driven filling of buffers; a visit of a flow to a buffer has its previous and next link."""
 
     def __init__(self, paths: list[list[Any]], rates: Floats, output: bool) -> None:
         self.rates, self.hops = rates, [list(itertools.pairwise(path)) for path in paths]
@@ -189,18 +190,18 @@ class _Spreading:
             self.feeders.setdefault(buffer, set()).update({before} - {None})
 
     def _slopes(self, stopped: dict[Any, float]) -> dict[Any, tuple[float, Any]]:
-        """Return the rate at which each buffer fills, and the stopped link that its packets wait for."""
-        found: dict[Any, tuple[float, Any]] = {}
+        """Return the fill rate of each buffer, and the stopped link that its packets wait for."""
+        slopes: dict[Any, tuple[float, Any]] = {}
         for buffer, _, after, flow, k in self.visits:
             arrives = not any(link in stopped for link in self.hops[flow][: k + 1])
             if after in stopped and arrives:
-                found[buffer] = (found.get(buffer, (0.0,))[0] + float(self.rates[flow]), after)
-        return found
+                slopes[buffer] = (slopes.get(buffer, (0.0,))[0] + float(self.rates[flow]), after)
+        return slopes
 
-    def run(self, began: list[Any], threshold: float, delay: float) -> tuple[Any, Any]:
-        """Return when links stopped and why, until no buffer below its threshold fills any more."""
+    def run(self, initial: list[Any], threshold: float, delay: float) -> tuple[Any, Any]:
+        """Return times and causes of the stops by link, until no buffer below its threshold fills."""
         now, level = 0.0, dict.fromkeys(self.feeders, 0.0)
-        stopped, cause = dict.fromkeys(began, 0.0), dict.fromkeys(began)
+        stopped, cause = dict.fromkeys(initial, 0.0), dict.fromkeys(initial)
         due: dict[Any, tuple[float, Any]] = {}
         full: set[Any] = set()
         while True:

@@ -1,9 +1,9 @@
 """False alarms of watchdogs, by their settings.
 
 Pauses and the gaps between them are independent phase-type times, unaffected by the watchdog. Polled at
-regular instants they are a Markov chain: the time paused in an interval is found by uniformization (E. de
-Souza e Silva and H. R. Gail, IEEE Transactions on Computers 35(4), 1986), the declared storms by the stationary
-distribution of phases and counters.
+regular instants they are a Markov chain. Uniformization gives the time paused in an interval (E. de
+Souza e Silva and H. R. Gail, IEEE Transactions on Computers 35(4), 1986), the stationary
+distribution of phases and counters gives the rate of declared storms.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WatchdogRisk", "recommend_watchdog", "watchdog_risk"]
 
-MOST_EVENTS = 1000.0
-"""Expected events of an interval up to which the time paused in it is computed."""
+MAX_EVENTS = 1000.0
+"""Maximum expected events of an interval for which the time paused is computed."""
 YEAR = 365.25 * 86400.0
 
 
@@ -47,9 +47,9 @@ class WatchdogRisk(Result):
     watchdog
         The settings.
     alarms
-        Storms declared per second; None where an interval has too many pauses to compute it.
+        Storms declared per second; None if an interval has too many pauses to compute it.
     bound
-        An upper bound of it at any scale (Chernoff), per second.
+        Upper bound of ``alarms`` for any number of pauses (Chernoff), per second.
     dropping
         Fraction of time in which packets are dropped; None as above.
 
@@ -70,15 +70,15 @@ class WatchdogRisk(Result):
 
     @property
     def worst(self) -> float:
-        """The alarms per second, or their bound where they are not known."""
+        """The alarms per second, or their bound if they are not computed."""
         return self.bound if self.alarms is None else self.alarms
 
     def summary(self) -> dict[str, object]:
-        """Return alarms per year, their bound, and how soon storms are detected."""
+        """Return alarms per year, their bound, and the detection time of storms, by name."""
         low, high = self.watchdog.delay
-        known = "not computed" if self.alarms is None else f"{self.alarms * YEAR:.4g}"
+        alarms = "not computed" if self.alarms is None else f"{self.alarms * YEAR:.4g}"
         return {
-            "false alarms per year": f"{known}, at most {self.bound * YEAR:.4g}",
+            "false alarms per year": f"{alarms}, at most {self.bound * YEAR:.4g}",
             "dropping": "not computed" if self.dropping is None else f"{self.dropping:.3g} of the time",
             "storm detected after": f"{low:.4g} to {high:.4g} s",
         }
@@ -87,20 +87,20 @@ class WatchdogRisk(Result):
         """Draw the probability of missing a storm over its length; return the Axes."""
         axes = figure()[1] if ax is None else ax
         lengths = np.linspace(1e-3, 1.5, 200) * self.watchdog.delay[1]
-        axes.plot(lengths, [self.watchdog.miss(float(each)) for each in lengths])
+        axes.plot(lengths, [self.watchdog.miss(float(length)) for length in lengths])
         axes.set(xlabel="length of the storm, s", ylabel="P(not detected)")
         return axes
 
 
 def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> WatchdogRisk:
-    """Return how often a watchdog declares a storm where there are only ordinary pauses.
+    """Return the rate of false alarms of a watchdog under ordinary pauses.
 
     Parameters
     ----------
     watchdog
         Its settings.
     pauses, gaps
-        How long the queue is paused, and not paused between; s.
+        Durations of the pauses and of the gaps between them, s.
 
     Examples
     --------
@@ -129,9 +129,9 @@ def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> Wat
         onward, back = (bad, good) if k < n else (good, bad)
         after = k + 1 if k < n + r - 1 else 0
         first = 0 if k < n else n
-        here = slice(k * m, (k + 1) * m)
-        blocks[here, after * m : (after + 1) * m] += onward
-        blocks[here, first * m : (first + 1) * m] += back
+        rows = slice(k * m, (k + 1) * m)
+        blocks[rows, after * m : (after + 1) * m] += onward
+        blocks[rows, first * m : (first + 1) * m] += back
     generator = sp.csr_matrix(blocks)
     generator = generator - sp.diags(np.asarray(generator.sum(axis=1)).ravel())
     answer = stationary(MarkovChain(generator))
@@ -150,7 +150,7 @@ def recommend_watchdog(
     pollings: Sequence[Given] = ("10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "400 ms"),
     fraction: WithUnit = 1.0,
 ) -> WatchdogRisk:
-    """Return the settings with the rarest false alarms among those fast and rare enough.
+    """Return settings of a watchdog that meet a detection time and a limit on false alarms.
 
     Parameters
     ----------
@@ -159,16 +159,16 @@ def recommend_watchdog(
     within
         Every lasting storm is detected within this time, s.
     alarms_per_year
-        At most so many false alarms of one queue per year.
+        Maximum number of false alarms of one queue per year.
     pollings
-        Possible times between polls; the longest that suffices is taken, as polls cost time.
+        Possible times between polls; the longest sufficient time is chosen, as polls cost time.
     fraction
-        Of an interval that a queue must be paused.
+        Minimum paused fraction of a bad interval.
 
     Raises
     ------
     ValueError
-        Where no setting fulfils both.
+        If no setting meets both limits.
 
     Examples
     --------
@@ -181,37 +181,37 @@ def recommend_watchdog(
     """
     check_times(pauses, gaps)
     limit = duration("within", within)
-    wanted = one_number("alarms_per_year", alarms_per_year, above=0.0)
+    max_alarms = one_number("alarms_per_year", alarms_per_year, above=0.0)
     share = one_number("fraction", in_units("fraction", fraction, "share"), above=0.0, at_most=1.0)
     if isinstance(pollings, str) or not isinstance(pollings, Iterable):
         raise TypeError(f"pollings = {format_value(pollings)}: must be a list of times")
-    tried = []
-    for period in sorted((watchdog_time("pollings", each) for each in pollings), reverse=True):
+    rates = []
+    for period in sorted((watchdog_time("pollings", polling) for polling in pollings), reverse=True):
         count = math.floor(limit / period - share + 1e-9)
         if count >= 1:
             dog = Watchdog(period, count * period, 2 * count * period, share)
             risk = watchdog_risk(dog, pauses, gaps)
-            if risk.worst * YEAR <= wanted:
+            if risk.worst * YEAR <= max_alarms:
                 return risk
-            tried.append(risk.worst * YEAR)
-    least = f"; the rarest have {min(tried):.3g} per year" if tried else ": pollings are too long"
-    raise ValueError(f"within = {limit:g} s, alarms_per_year = {wanted:g}: no setting fulfils both{least}")
+            rates.append(risk.worst * YEAR)
+    rarest = f"; the rarest have {min(rates):.3g} per year" if rates else ": pollings are too long"
+    raise ValueError(f"within = {limit:g} s, alarms_per_year = {max_alarms:g}: no setting fulfils both{rarest}")
 
 
 def _alternating(pauses: PhaseType, gaps: PhaseType) -> tuple[Floats, NDArray[np.bool_], Floats]:
-    """Return the generator of pauses and gaps, which phases are pauses, and the stationary phases."""
+    """Return the generator of pauses and gaps, a mask of the pause phases, and the stationary distribution."""
     m = pauses.order + gaps.order
     Q, on = np.zeros((m, m)), np.arange(m) < pauses.order
     Q[: pauses.order, : pauses.order], Q[pauses.order :, pauses.order :] = pauses.T, gaps.T
     Q[: pauses.order, pauses.order :] = np.outer(pauses.exits, gaps.alpha)
     Q[pauses.order :, : pauses.order] = np.outer(gaps.exits, pauses.alpha)
-    spent = [np.linalg.solve(-each.T.T, each.alpha) for each in (pauses, gaps)]
-    start = np.concatenate(spent) / (pauses.mean + gaps.mean)
+    occupancy = [np.linalg.solve(-times.T.T, times.alpha) for times in (pauses, gaps)]
+    start = np.concatenate(occupancy) / (pauses.mean + gaps.mean)
     return Q, on, start
 
 
 def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats | None, Floats]:
-    """Return probabilities of a bad interval and of any, by the phases at its ends; None: too many events."""
+    """Return the probabilities of a bad and any interval by its first and last phase; None: too many events."""
     from scipy.linalg import expm
     from scipy.special import betaincc
     from scipy.stats import poisson
@@ -222,7 +222,7 @@ def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats 
         bad[np.ix_(on, on)] = expm(Q[np.ix_(on, on)] * dog.period)
         return bad, every
     rate = float(-Q.diagonal().min())
-    if rate * dog.period > MOST_EVENTS:
+    if rate * dog.period > MAX_EVENTS:
         return None, every
     step, m = np.eye(len(Q)) + Q / rate, len(Q)
     mean = rate * dog.period
@@ -236,11 +236,11 @@ def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats 
         inner = slice(1, events + 1)
         above[inner] = betaincc(k[inner], events + 1 - k[inner], dog.fraction)
         bad += weights[events] * np.tensordot(above, paths[: events + 2], axes=1)
-        moved = paths[: events + 2] @ step
-        paths[: events + 2, :, ~on] = moved[:, :, ~on]
+        stepped = paths[: events + 2] @ step
+        paths[: events + 2, :, ~on] = stepped[:, :, ~on]
         paths[0, :, on] = 0.0
         if events < last:
-            paths[1 : events + 3, :, on] = moved[:, :, on]
+            paths[1 : events + 3, :, on] = stepped[:, :, on]
     return bad, every
 
 
@@ -258,9 +258,9 @@ def _chernoff(dog: Watchdog, Q: Floats, on: NDArray[np.bool_], start: Floats) ->
         tilted = Q + theta * np.diag(on.astype(np.float64))
         shift = float(np.linalg.eigvals(tilted).real.max())  # neither overflow nor underflow
         block = np.asarray(expm((tilted - shift * np.eye(len(Q))) * dog.period))
-        reached = start @ np.linalg.matrix_power(block, dog.polls)
-        return math.log(float(reached.sum())) + (shift - theta * dog.fraction) * time
+        weights = start @ np.linalg.matrix_power(block, dog.polls)
+        return math.log(float(weights.sum())) + (shift - theta * dog.fraction) * time
 
     high = 50.0 * float(-Q.diagonal().min())
-    found = minimize_scalar(exponent, bounds=(0.0, high), method="bounded")
-    return min(1.0, math.exp(min(0.0, exponent(float(found.x))))) / dog.period
+    optimum = minimize_scalar(exponent, bounds=(0.0, high), method="bounded")
+    return min(1.0, math.exp(min(0.0, exponent(float(optimum.x))))) / dog.period

@@ -34,21 +34,21 @@ if TYPE_CHECKING:
 __all__ = ["WatchdogRun", "watch_packets"]
 
 PHASES = 802
-"""What tells the random phases of polls from all other random numbers."""
+"""Key of the random stream for the phases of polls."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WatchdogRun(Result):
-    """What watchdogs did in a packet run, as `watch_packets` returns it.
+    """Alarms and missed storms of watchdogs in a packet run, as `watch_packets` returns them.
 
     Attributes
     ----------
     watchdog
         The settings, the same at all links.
     alarms
-        Storms that were declared, in the order of their times.
+        Declared storms, in the order of their times.
     missed
-        Storms that were not: paused link, class, begin and end of the pause by a fault, s.
+        Missed storms: paused link, class, begin and end of the pause by a fault, s.
     run
         The records of the run.
 
@@ -58,8 +58,8 @@ class WatchdogRun(Result):
     >>> from dfcmodel.lossless import Watchdog, watch_packets
     >>> links = chain(3, rate=1e3, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
     >>> one = Scenario("storm", links, [Flow("a", (1, 2, 3), CBR(500.0), host="direct")], duration=1.5)
-    >>> seen = watch_packets(one, Watchdog(0.05, 0.1, 0.2), storms={"2->3": [(0.2, 0.7)]})
-    >>> [(alarm.link, alarm.false) for alarm in seen.alarms], len(seen.missed)
+    >>> result = watch_packets(one, Watchdog(0.05, 0.1, 0.2), storms={"2->3": [(0.2, 0.7)]})
+    >>> [(alarm.link, alarm.false) for alarm in result.alarms], len(result.missed)
     ([('1->2', False)], 0)
     """
 
@@ -83,7 +83,7 @@ class WatchdogRun(Result):
         return data
 
     def summary(self) -> dict[str, object]:
-        """Return the alarms, the false ones, storms that were missed, and what was dropped."""
+        """Return the numbers of alarms, false alarms, missed storms and dropped packets, by name."""
         return {
             "status": self.run.status,
             "scenario": self.run.scenario.name,
@@ -94,7 +94,7 @@ class WatchdogRun(Result):
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw when each link was declared stormy, and the storms that were missed; return the Axes."""
+        """Draw the declared storms of each link over time, and the missed storms; return the Axes."""
         ax = figure()[1] if ax is None else ax
         names = sorted({a.link for a in self.alarms} | {m[0] for m in self.missed})
         end = float(self.run.time[-1])
@@ -124,9 +124,8 @@ def watch_packets(
 ) -> WatchdogRun:
     """Simulate a scenario packet by packet with a watchdog at each link that others pause.
 
-    A watchdog polls its link, or each class of it that PFC pauses, from a random phase on. After a storm is
-    declared it drops what waits and what comes, until it is restored (`Watchdog`). ACKs in
-    PFC's control class pass.
+    A watchdog polls its link, or each class of it that PFC pauses, from a random phase on. After it declares a storm
+    it drops waiting and arriving packets until the restoration (`Watchdog`). ACKs in PFC's control class pass.
 
     Parameters
     ----------
@@ -135,10 +134,10 @@ def watch_packets(
     watchdog
         The settings, for all links.
     storms
-        Faults that end: for names of links with Pause or PFC, such as ``"2->3"``, the begin and end of each time, s,
-        in which the link asks for a pause of all that feeds it whatever its queue.
+        Faults that end: for names of links with Pause or PFC, such as ``"2->3"``, begin and end of each interval in s
+        in which the link pauses all links that feed it, whatever its queue.
     links
-        Names of the links that have a watchdog, one or several. None: all that can be paused.
+        Names of the links with a watchdog, a string or a list. None: all links that can be paused.
     method
         None: ``Packets(seed=1)``.
     duration
@@ -163,60 +162,60 @@ def watch_packets(
     instance("watchdog", watchdog, Watchdog)
     method = Packets(seed=1) if method is None else instance("method", method, Packets)
     end = run_end(scenario, duration)
-    faults = _checked_storms(scenario, {} if storms is None else storms)
+    faults = _parse_storms(scenario, {} if storms is None else storms)
     plan = plan_scenario(scenario, method, duration=end, sample=end / 100.0)
-    watched = _watched(plan, links)
-    phases = np.random.default_rng([method.seed or 0, PHASES]).random(len(watched))
+    ports = _ports_to_watch(plan, links)
+    phases = np.random.default_rng([method.seed or 0, PHASES]).random(len(ports))
     plan = replace(
         plan,
-        faults=tuple(Fault(p, *each) for p, times in faults.items() for each in times),
+        faults=tuple(Fault(p, *interval) for p, times in faults.items() for interval in times),
         watchdogs=tuple(
-            _port_watchdog(watchdog, q, c, float(phase)) for (q, c), phase in zip(watched, phases, strict=True)
+            _port_watchdog(watchdog, q, c, float(phase)) for (q, c), phase in zip(ports, phases, strict=True)
         ),
     )
     watch = Stopwatch()
-    records, found = watch_engine(plan)
+    records, declared = watch_engine(plan)
     run = trajectory(plan, records, watch.seconds())
     pauses = [
-        (q, c, begin + way, last + way)
+        (q, c, begin + delay, last + delay)
         for p, times in faults.items()
-        for q, c, way in plan.faulty_pauses(p)
+        for q, c, delay in plan.faulty_pauses(p)
         for begin, last in times
     ]
     endless = [(q, c, begin, math.inf) for _, q, c, begin in plan.storms()]
     storms_of: dict[int, list[tuple[float, float, int]]] = {}
-    for row in found:
-        told = float(row["declared"]), float(row["restored"]), int(row["dropped"])
-        storms_of.setdefault(int(row["watchdog"]), []).append(told)
-    guards = [PortGuard(plan, q, c, watchdog, storms_of.get(n, [])) for n, (q, c) in enumerate(watched)]
+    for row in declared:
+        storm = float(row["declared"]), float(row["restored"]), int(row["dropped"])
+        storms_of.setdefault(int(row["watchdog"]), []).append(storm)
+    guards = [PortGuard(plan, q, c, watchdog, storms_of.get(n, [])) for n, (q, c) in enumerate(ports)]
     alarms = [alarm for guard in guards for alarm in guard.alarms([*pauses, *endless])]
-    missed = [each for guard in guards for each in guard.missed(pauses)]
+    missed = [storm for guard in guards for storm in guard.find_missed(pauses)]
     return WatchdogRun(watchdog, tuple(sorted(alarms, key=lambda alarm: alarm.declared)), tuple(missed), run)
 
 
-def _checked_storms(
+def _parse_storms(
     scenario: Scenario, storms: Mapping[str, Iterable[tuple[float, float]]]
 ) -> dict[int, list[tuple[float, float]]]:
-    """Return the times of faults of each link, by its index."""
+    """Return the begins and ends of faults in s by index of the link, after checks."""
     names = [link.name for link in scenario.links]
-    found = {}
+    faults = {}
     instance("storms", storms, Mapping, "a mapping of links to pairs of times")
-    for name, given in storms.items():
+    for name, intervals in storms.items():
         p = names.index(choice("storms: link", name, names))
         if not any(scenario.links[p].discipline.thresholds):
             msg = f"it has {scenario.links[p].discipline!r}, must have Pause or PFC"
             raise ValueError(f"storms of {name}: {msg}")
-        times = np.asarray([number(f"storms of {name}", pair, at_least=0.0) for pair in given])
+        times = np.asarray([number(f"storms of {name}", pair, at_least=0.0) for pair in intervals])
         if times.size == 0 or times.ndim != 2 or times.shape[1] != 2:
-            raise ValueError(f"storms of {name} = {given!r}: must be pairs of begin and end, s")
+            raise ValueError(f"storms of {name} = {intervals!r}: must be pairs of begin and end, s")
         if (np.diff(times.ravel()) <= 0.0).any():
             raise ValueError(f"storms of {name}: each must begin before its end, after the last")
-        found[p] = [(float(begin), float(end)) for begin, end in times]
-    return found
+        faults[p] = [(float(begin), float(end)) for begin, end in times]
+    return faults
 
 
-def _watched(plan: PacketPlan, links: Iterable[str] | str | None) -> list[tuple[int, int]]:
-    """Return the ports of switches, and their classes, that have a watchdog."""
+def _ports_to_watch(plan: PacketPlan, links: Iterable[str] | str | None) -> list[tuple[int, int]]:
+    """Return pairs of a port of a switch and a class that have a watchdog; `ALL` for all classes."""
     scenario = plan.scenario
     classes: dict[int, set[int]] = {}
     for p in range(len(plan.ports)):
@@ -228,21 +227,21 @@ def _watched(plan: PacketPlan, links: Iterable[str] | str | None) -> list[tuple[
     if not paused:
         msg = "no link from a switch is paused by another; interfaces of hosts have no watchdog"
         raise ValueError(f"scenario {scenario.name!r}: {msg}")
-    given = [links] if isinstance(links, str) else links
-    chosen = paused if given is None else instances("links", given, str, "the name of a link")
+    requested = [links] if isinstance(links, str) else links
+    selected = paused if requested is None else instances("links", requested, str, "the name of a link")
     names = [link.name for link in scenario.links]
-    found = []
-    for name in chosen:
+    result = []
+    for name in selected:
         q = names.index(choice("links", name, paused))
         rule = scenario.links[q].discipline
         if type(rule) not in (FIFO, Pause, PFC):
             msg = "a watchdog drops from FIFO queues: must be FIFO, Pause or PFC"
             raise ValueError(f"discipline of link {name} = {rule!r}: {msg}")
-        found += [(q, c) for c in sorted(classes[q])]
-    return found
+        result += [(q, c) for c in sorted(classes[q])]
+    return result
 
 
 def _port_watchdog(dog: Watchdog, q: int, priority: int, phase: float) -> PortWatchdog:
     """Return a watchdog of a port; ``phase`` is the time of its first poll in polling times."""
-    least = dog.period * (dog.fraction - 1e-9)
-    return PortWatchdog(q, priority, phase * dog.period, dog.period, least, dog.polls, dog.good_polls)
+    min_paused = dog.period * (dog.fraction - 1e-9)
+    return PortWatchdog(q, priority, phase * dog.period, dog.period, min_paused, dog.polls, dog.good_polls)

@@ -1,10 +1,10 @@
 """Watchdogs against pause storms: their settings, and the storms they detect.
 
-A watchdog polls a queue. An interval between two polls is *bad* if the queue was paused for at least a given
-fraction of it; after ``detection / polling`` bad intervals in succession, rounded up, a storm is declared and
-packets are dropped, until so many intervals in succession were not bad as the restoration time holds. This is the rule of chips
-that count the time paused. Others take an interval for bad in which pause frames came and the queue sent nothing (SONiC,
-``pfc_detect_broadcom.lua``): they detect the same lasting storms, and also shorter ones where there was nothing to send before.
+A watchdog polls a queue. An interval between two polls is *bad* if the queue was paused for at least a fraction of it.
+After ``detection / polling`` bad intervals in succession, rounded up, a storm is declared and packets are dropped,
+until ``restoration / polling`` intervals in succession were not bad. This is the rule of chips that count the time
+paused. For other chips an interval is bad if pause frames arrived and the queue sent nothing (SONiC,
+``pfc_detect_broadcom.lua``). They detect the same lasting storms, and also shorter storms of queues without packets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Watchdog", "check_times", "simulate_watchdog", "watchdog_time"]
 
 
 MAX_BARE_TIME = 60.0
-"""Longest time in s that is taken from a number without a unit: the longest that SONiC allows, 60,000 ms."""
+"""Maximum time in s of a number without a unit: the maximum of SONiC, 60,000 ms."""
 
 
 def watchdog_time(name: str, value: Given) -> float:
@@ -40,8 +40,8 @@ def watchdog_time(name: str, value: Given) -> float:
     """
     time = duration(name, value)
     if not isinstance(value, str) and time > MAX_BARE_TIME:
-        hint = f"must be at most {MAX_BARE_TIME:g} s without a unit; files of switches have ms: write '{time:g} ms', or '{time:g} s'"
-        raise ValueError(f"{name} = {time:g}: {hint}")
+        hint = f"files of switches have ms: write '{time:g} ms', or '{time:g} s'"
+        raise ValueError(f"{name} = {time:g}: must be at most {MAX_BARE_TIME:g} s without a unit; {hint}")
     return time
 
 
@@ -55,11 +55,11 @@ class Watchdog:
     polling
         Time between polls, at most ``detection``: otherwise the setting has no effect.
     detection, restoration
-        How long a queue must be bad until a storm is declared, and not bad until it is over.
+        Time for which a queue must be bad until a storm is declared, and not bad until it ends.
     fraction
-        Of an interval that a queue must be paused to be bad, above 0, at most 1. SONiC's rule for chips without a counter of the
-        time paused, pause frames and nothing sent in the interval, is not this one: it can be met by a shorter pause of a
-        queue that had nothing to send before.
+        Minimum paused fraction of a bad interval, above 0, at most 1. SONiC's rule for chips without a counter of the
+        time paused is different: pause frames and nothing sent in the interval, which a shorter pause of a queue
+        without packets also meets.
 
     Raises
     ------
@@ -109,20 +109,20 @@ class Watchdog:
 
     @property
     def delay(self) -> tuple[float, float]:
-        """Least and largest time from the beginning of a lasting storm to its detection, s; uniform between.
+        """Minimum and maximum time in s from the beginning of a lasting storm to its detection; uniform between.
 
-        Polls are taken to be exact. Where they come earlier than ``period``, or a counter is a little short of the interval,
-        and ``detection`` is a multiple of the interval, a storm can need one poll more.
+        Polls are assumed to be exact. With polls earlier than ``period``, or a counter slightly below the interval,
+        and ``detection`` a multiple of the interval, a storm can need one poll more.
         """
         n, f = self.polls, self.fraction
         return (n - 1 + f) * self.period, (n + f) * self.period
 
     @declares(storm="time")
     def miss(self, storm: Given) -> float:
-        """Return the probability that a single pause of so long a time (s) is not detected.
+        """Return the probability that a single pause of length ``storm`` (s) is not detected.
 
-        Its beginning is independent of the polls. Of the u seconds to the next poll, uniform on the
-        interval, those decide that leave enough bad intervals.
+        Its beginning is independent of the polls. The time to the next poll is uniform on the interval; it determines
+        the number of bad intervals.
         """
         length = duration("storm", storm) / self.period  # in intervals
         n, f = self.polls, self.fraction
@@ -137,9 +137,9 @@ class Watchdog:
 def simulate_watchdog(
     watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType, *, polls: int, seed: Any = None
 ) -> tuple[int, float]:
-    """Return the storms declared in so many polls and the fraction of polls while dropping.
+    """Return the number of storms declared in ``polls`` polls, and the fraction of polls while dropping.
 
-    Event by event, with the rule of the watchdog at each poll: what `watchdog_risk` is checked by.
+    The simulation is event by event, with the rule of the watchdog at each poll; tests compare `watchdog_risk` with it.
 
     Examples
     --------
@@ -154,15 +154,15 @@ def simulate_watchdog(
     check_times(pauses, gaps)
     draw, count = random_generator("seed", seed), integer("polls", polls, 1, 10**8)
     end = count * watchdog.period
-    ends, last = [np.zeros(1)], 0.0
+    event_times, last = [np.zeros(1)], 0.0
     while last < end:
         pairs = np.column_stack([gaps.sample(10_000, seed=draw), pauses.sample(10_000, seed=draw)])
-        ends.append(last + np.cumsum(pairs.ravel()))
-        last = float(ends[-1][-1])
-    times = np.concatenate(ends)
+        event_times.append(last + np.cumsum(pairs.ravel()))
+        last = float(event_times[-1][-1])
+    times = np.concatenate(event_times)
     paused = np.concatenate([[0.0], np.cumsum(np.diff(times) * (np.arange(len(times) - 1) % 2))])
-    spent = np.diff(np.interp(watchdog.period * np.arange(count + 1), times, paused))
-    bad = spent >= watchdog.period * watchdog.fraction - 1e-9 * watchdog.period
+    paused_times = np.diff(np.interp(watchdog.period * np.arange(count + 1), times, paused))
+    bad = paused_times >= watchdog.period * watchdog.fraction - 1e-9 * watchdog.period
     alarms, dropped, run, dropping = 0, 0, 0, False
     for is_bad in progress_bar(bad.tolist(), desc="polls"):
         dropped += dropping

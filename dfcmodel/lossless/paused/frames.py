@@ -1,9 +1,8 @@
 """Frame-level simulation of one paused link, in bit times: witness and worst-case search.
 
-A sender transmits frames back to back. The receiver, whose own output is blocked, allocates a cell
+A sender transmits frames back to back. The receiver, whose output is blocked, allocates a cell
 at the first bit stored in it. When the allocated cells exceed the threshold it generates a pause
-frame, which is queued behind the frame being transmitted. A frame for which no cell is free is
-lost.
+frame, which is queued behind the frame being transmitted. A frame without a free cell is lost.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class FrameScenario:
     capacity
         Size of the receiver's buffer in cells.
     reverse_phase
-        Bit time at which one of the receiver's own frames begins; they are sent back to back.
+        Bit time at which a frame of the receiver begins; its frames are sent back to back.
 
     Examples
     --------
@@ -138,14 +137,14 @@ def witness(link: PausedLink) -> Witness:
     Parameters
     ----------
     link
-        Any link. Its largest burst determines the frame sizes; the receiver's own frame begins when
+        Any link. Its largest burst determines the frame sizes; a frame of the receiver begins when
         the pause frame is ready.
 
     Examples
     --------
     >>> from dfcmodel import PausedLink
-    >>> found = witness(PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304))
-    >>> found.holds, found.fills.run().peak - found.fills.threshold == found.headroom
+    >>> proof = witness(PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304))
+    >>> proof.holds, proof.fills.run().peak - proof.fills.threshold == proof.headroom
     (True, True)
     """
     instance("link", link, PausedLink)
@@ -157,8 +156,8 @@ def witness(link: PausedLink) -> Witness:
     first = burst.head + before * link.cell
     sizes = [size for size, _ in burst.runs]
     frames = np.repeat(np.array(sizes, dtype=np.int64), [count for _, count in burst.runs])
-    more = np.full(4, link.lossless_mtu, dtype=np.int64)  # sent only if the pause fails
-    frames = np.concatenate([[first], frames, more])
+    later = np.full(4, link.lossless_mtu, dtype=np.int64)  # sent only if the pause fails
+    frames = np.concatenate([[first], frames, later])
     threshold = before + 1
     crossing = PREAMBLE + 8 * before * link.cell + link.gearbox + link.cable
     phase = (crossing + link.pipeline) % (8 * link.mtu + OVERHEAD)
@@ -168,14 +167,14 @@ def witness(link: PausedLink) -> Witness:
 
 @accept_old_names(rng="seed")
 def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Generator = 0) -> int:
-    """Return the most cells above the threshold that a random search over sizes and phases finds.
+    """Return the maximum cells above the threshold of a random search over frame sizes and phases.
 
     Parameters
     ----------
     link
-        Frame sizes are those allowed in ``largest_burst`` for ``small_packets`` 0 or 1.
+        A link with ``small_packets`` 0 or 1; its frame sizes are those of ``largest_burst``.
     tries
-        Number of scenarios, 1 to 1e6: the first tenth at random, then variations of the best one.
+        Number of scenarios, 1 to 1e6: the first tenth at random, then variations of the best scenario.
     seed
         Seed.
 
@@ -197,13 +196,13 @@ def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Gener
     if link.small_packets not in (0.0, 1.0):
         raise ValueError(f"small_packets = {link.small_packets!r}: must be 0 or 1 for the search")
     random = random_generator("seed", seed)
-    best, found = _random_scenario(link, random), 0
+    best, best_excess = _random_scenario(link, random), 0
     for k in progress_bar(range(tries), desc="search_worst"):
-        new = _random_scenario(link, random) if k < tries // 10 else _changed(best, random)
-        excess = new.run().peak - new.threshold
-        if excess >= found:
-            best, found = new, excess
-    return found
+        candidate = _random_scenario(link, random) if k < tries // 10 else _vary(best, random)
+        excess = candidate.run().peak - candidate.threshold
+        if excess >= best_excess:
+            best, best_excess = candidate, excess
+    return best_excess
 
 
 def _random_scenario(link: PausedLink, random: np.random.Generator) -> FrameScenario:
@@ -213,13 +212,13 @@ def _random_scenario(link: PausedLink, random: np.random.Generator) -> FrameScen
     count = 4 + (link.window + 8 * link.lossless_mtu * 2) // (8 * int(kinds.min()) + OVERHEAD)
     sizes = random.choice(kinds, count)
     period = 8 * link.mtu + OVERHEAD
-    taken = int(random.integers(0, cells + 1))
+    occupied = int(random.integers(0, cells + 1))
     phase = int(random.integers(0, period))
-    return FrameScenario(link, sizes, taken, cells, 10**15, phase)
+    return FrameScenario(link, sizes, occupied, cells, 10**15, phase)
 
 
-def _changed(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
-    """Return a variation of the scenario: of the phase, the initial cells, or some frame sizes."""
+def _vary(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
+    """Return a variation of a scenario: of the phase, the initial cells, or part of the frame sizes."""
     link, cells = best.link, best.threshold
     variation = random.integers(0, 4)
     if variation == 0:
@@ -244,14 +243,14 @@ def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
     top, cell = link.lossless_mtu, link.cell
     if link.has_equal_frames:
         return np.full(count, top)
-    some = random.integers(link.smallest, top + 1, count)
+    uniform = random.integers(link.smallest, top + 1, count)
     edges = (link.cells_of(top) * random.random(count) ** 2).astype(np.int64) * cell + 1
-    sizes = np.where(random.random(count) < 0.5, some, edges)
+    sizes = np.where(random.random(count) < 0.5, uniform, edges)
     return np.asarray(np.clip(sizes, link.smallest, top), dtype=np.int64)
 
 
 class Buffer(NamedTuple):
-    """The receiver's buffer: bytes of a cell, cells taken, at the threshold, and in all."""
+    """The receiver's buffer: bytes of a cell, occupied cells, cells at the threshold, and all cells."""
 
     cell: int
     taken: int
@@ -260,10 +259,10 @@ class Buffer(NamedTuple):
 
 
 class Message(NamedTuple):
-    """The way of a pause frame, in bit times.
+    """Delays of a pause frame in bit times.
 
-    Until it is ready; the phase and the period of the frames before it; how long it and others of its kind take; what its
-    way and the response of the sender take.
+    Time until it is ready; phase and period of the frames before it; duration of the pause frames; propagation and
+    response of the sender.
     """
 
     ready: int
@@ -274,7 +273,7 @@ class Message(NamedTuple):
 
 
 class Wire(NamedTuple):
-    """The way of a frame to the receiver, and what is around each frame, in bit times."""
+    """Propagation of a frame to the receiver, and preamble and gap of each frame, in bit times."""
 
     downstream: int
     preamble: int

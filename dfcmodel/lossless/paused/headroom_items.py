@@ -1,4 +1,4 @@
-"""The components of a headroom and of the least xon, with formula and source; sensitivities."""
+"""The components of a headroom and of the minimum xon, with formula and source; sensitivities."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Item:
-    """A component of the headroom, or of the least xon.
+    """A component of the headroom, or of the minimum xon.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ class Item:
         Name, formula, and source of the formula.
     bytes
         Bytes of buffer at the low and at the high end of the inputs; the items add up to the
-        headroom (to the least xon).
+        headroom (to the minimum xon).
     cells
-        The same in cells of the buffer, not rounded; None where no cell was given.
+        The same in cells of the buffer, not rounded; None if bytes are counted.
     share
-        Fraction of the headroom (of the least xon) at the high end.
+        Fraction of the headroom (of the minimum xon) at the high end.
     """
 
     name: str
@@ -102,12 +102,12 @@ def items_of(links: tuple[PausedLink, PausedLink], bursts: tuple[Burst, Burst]) 
 
 
 def resume_items_of(links: tuple[PausedLink, PausedLink], drains: tuple[Burst, Burst]) -> tuple[Item, ...]:
-    """Return the components of the least xon, from the links at both ends of the inputs."""
+    """Return the components of the minimum xon, from the links at both ends of the inputs."""
     return _items(links, drains, _resume_parts)
 
 
 def resume_drain(link: PausedLink) -> Burst:
-    """Return what departs from a resume until the first frame after it has been received.
+    """Return the largest departures from a resume until the first frame after it is received.
 
     >>> from dfcmodel.lossless import PausedLink
     >>> resume_drain(PausedLink(10**10, 9216, 2300, response=512 * 67)).cells  # bytes, because cell=1
@@ -128,10 +128,10 @@ def sensitivities_of(low: PausedLink, high: PausedLink, metres: float) -> tuple[
         "pipeline": ("ns", per_bit * bit_time),
         "mtu": ("B", per_bit * 8.0),
     }
-    found = [Sensitivity(name, unit, slope, _swing(low, high, name)) for name, (unit, slope) in slopes.items()]
+    sensitivities = [Sensitivity(name, unit, slope, _swing(low, high, name)) for name, (unit, slope) in slopes.items()]
     swing = _swing(low, high, "small_packets")
     slope = swing / (high.small_packets - low.small_packets or 1.0)
-    return (*found, Sensitivity("small_packets", "1", slope, swing))
+    return (*sensitivities, Sensitivity("small_packets", "1", slope, swing))
 
 
 def _swing(low: PausedLink, high: PausedLink, name: str) -> int:
@@ -145,13 +145,13 @@ def _items(
     bursts: tuple[Burst, Burst],
     parts_of: Callable[[PausedLink], dict[str, float]],
 ) -> tuple[Item, ...]:
-    """Return the components by name, formula, source, bytes, cells and share."""
+    """Return the components of a burst; ``parts_of`` returns the bytes of a link by cause."""
     low, high = (_complete(parts_of(link), link, burst) for link, burst in zip(links, bursts, strict=True))
-    cell, whole = links[1].cell, bursts[1].cells * links[1].cell
+    cell, total = links[1].cell, bursts[1].cells * links[1].cell
     return tuple(
         Item(
             name, *SOURCES[name], (low[name], high[name]),
-            (low[name] / cell, high[name] / cell) if cell > 1 else None, high[name] / whole,
+            (low[name] / cell, high[name] / cell) if cell > 1 else None, high[name] / total,
         )
         for name in high
     )  # fmt: skip
@@ -171,7 +171,7 @@ def _resume_parts(link: PausedLink) -> dict[str, float]:
 
 
 def _complete(parts: dict[str, float], link: PausedLink, burst: Burst) -> dict[str, float]:
-    """Return the parts with what frames and cells change; they add up to the burst's cells."""
+    """Return the parts, completed by overheads and rounding; they add up to the burst's cells."""
     parts["preambles, gaps and phase"] = burst.frame_bytes - sum(parts.values())
     parts["rounding to cells"] = float(burst.cells * link.cell - burst.frame_bytes)
     return parts
@@ -180,8 +180,8 @@ def _complete(parts: dict[str, float], link: PausedLink, burst: Burst) -> dict[s
 def _per_bit(link: PausedLink) -> float:
     """Return the bytes of buffer per bit time of window, in the limit of long windows."""
     longer = dataclasses.replace(link, cable=link.cable + 40_000_000)
-    more = largest_burst(longer).cells - largest_burst(link).cells
-    return more * link.cell / (longer.window - link.window)
+    cells = largest_burst(longer).cells - largest_burst(link).cells
+    return cells * link.cell / (longer.window - link.window)
 
 
 def item_rows(items: tuple[Item, ...], prefix: str) -> dict[str, object]:
@@ -190,15 +190,15 @@ def item_rows(items: tuple[Item, ...], prefix: str) -> dict[str, object]:
     for item in items:
         if any(item.bytes):
             low, high = (f"{value:,.0f}" for value in item.bytes)
-            shown = high if low == high else f"{low} to {high}"
-            rows[prefix + item.name] = f"{shown} B, {item.share:.1%} ({item.source})"
+            amount = high if low == high else f"{low} to {high}"
+            rows[prefix + item.name] = f"{amount} B, {item.share:.1%} ({item.source})"
     return rows
 
 
-def size_text(found: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:
-    """Return bytes and cells as text for display."""
-    ends = found if isinstance(found, tuple) else (found,)
-    text = " to ".join(f"{value:,}" for value in ends) + " B"
+def size_text(size: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:
+    """Return bytes and cells, each a number or a range, as a string for display."""
+    values = size if isinstance(size, tuple) else (size,)
+    text = " to ".join(f"{value:,}" for value in values) + " B"
     if cells is not None:
         counts = cells if isinstance(cells, tuple) else (cells,)
         text += " (" + " to ".join(f"{value:,}" for value in counts) + " cells)"

@@ -29,7 +29,7 @@ def headroom_table(
     Parameters
     ----------
     rates, cables
-        At least one each, as `headroom` takes them; a cable may be a range.
+        Lists of at least one value of `headroom`; a cable may be a range.
     **parameters
         Other parameters of `headroom`.
 
@@ -38,7 +38,7 @@ def headroom_table(
     TypeError
         If rates or cables are not a list.
     ValueError
-        If a list is empty, or naming the parameter of `headroom`, its value and what is allowed.
+        If a list is empty, or naming the parameter of `headroom`, its value and the allowed values.
 
     Examples
     --------
@@ -51,16 +51,16 @@ def headroom_table(
     import pandas as pd
 
     lists: list[list[Any]] = []
-    for name, given in (("rates", rates), ("cables", cables)):
-        if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-            raise TypeError(f"{name} = {format_value(given)}: must be a list")
-        lists.append(list(given))
+    for name, values in (("rates", rates), ("cables", cables)):
+        if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+            raise TypeError(f"{name} = {format_value(values)}: must be a list")
+        lists.append(list(values))
         if not lists[-1]:
             raise ValueError(f"{name} = []: must have at least one")
     rows = {str(rate): [headroom(rate, cable, **parameters).bytes for cable in lists[1]] for rate in lists[0]}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=[_name(each) for each in lists[1]])
+    return pd.DataFrame.from_dict(rows, orient="index", columns=[_name(cable) for cable in lists[1]])
 
 
 def _name(cable: Any) -> str:
-    """Return the name of a column; that of a range is ``100m..300m``."""
+    """Return the name of the column of a cable; a range is ``100m..300m``."""
     return "..".join(map(str, cable)) if isinstance(cable, (tuple, list)) else str(cable)

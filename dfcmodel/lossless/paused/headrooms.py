@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 __all__ = ["Headroom", "headroom"]
 
 DELAYS = ("pipeline", "interface", "gearbox")
-"""Of a datasheet; what is not given counts nothing."""
+"""Delays of a datasheet; a missing delay is 0."""
 DEFAULTS: PauseDatasheet = {
     "interface": None, "gearbox": None, "pipeline": None, "velocity": FIBRE, "smallest": SMALLEST_FRAME,
     "response": None, "response_measured": False, "exceeded": 0.0, "merged": False, "resume_queued": False,
 }  # fmt: skip
 CELL = 254
-"""Bytes of a cell for which the headroom of any frame size is said where no cell was given: Tomahawk 4 and 5 have it."""
+"""Bytes of a cell (of Tomahawk 4 and 5) for the displayed headroom of any frame size, if no cell is given."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -69,9 +69,9 @@ class Headroom(Result):
     cells_given
         Whether the buffer is allocated in cells; otherwise in bytes.
     ranged
-        Names of the inputs given as ranges.
+        Names of the inputs that are ranges.
     missing
-        Names of the delays that were not given, and count nothing.
+        Names of the delays without a value, which are 0.
 
     Examples
     --------
@@ -101,27 +101,27 @@ class Headroom(Result):
     @property
     def bytes(self) -> int | tuple[int, int]:
         """Bytes above the pause threshold (xoff) for one class; a pair if inputs are ranges."""
-        return self._ends(*(burst.cells * self.high.cell for burst in self.bursts))
+        return self._range(*(burst.cells * self.high.cell for burst in self.bursts))
 
     @property
     def cells(self) -> int | tuple[int, int] | None:
-        """The same in cells; None where no cell was given."""
-        return self._ends(*(burst.cells for burst in self.bursts)) if self.cells_given else None
+        """Cells above the pause threshold for one class, as `bytes`; None if bytes are counted."""
+        return self._range(*(burst.cells for burst in self.bursts)) if self.cells_given else None
 
     @property
     def port_bytes(self) -> int | tuple[int, int]:
         """Bytes for all classes of the port, which may cross their thresholds in succession."""
-        return self._ends(*(burst.cells * self.high.cell * self.high.classes for burst in self.bursts))
+        return self._range(*(burst.cells * self.high.cell * self.high.classes for burst in self.bursts))
 
     @property
     def xon_bytes(self) -> int | tuple[int, int]:
         """Smallest resume threshold (xon) at which a port at line rate never idles."""
-        return self._ends(*(drain.cells * self.high.cell for drain in self.drains))
+        return self._range(*(drain.cells * self.high.cell for drain in self.drains))
 
     @property
     def xon_cells(self) -> int | tuple[int, int] | None:
-        """The same in cells; None where no cell was given."""
-        return self._ends(*(drain.cells for drain in self.drains)) if self.cells_given else None
+        """Smallest resume threshold in cells, as `xon_bytes`; None if bytes are counted."""
+        return self._range(*(drain.cells for drain in self.drains)) if self.cells_given else None
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
@@ -130,7 +130,7 @@ class Headroom(Result):
 
     @cached_property
     def xon_items(self) -> tuple[Item, ...]:
-        """The components of the least resume threshold; they add up to `xon_bytes`."""
+        """The components of the minimum resume threshold; they add up to `xon_bytes`."""
         return resume_items_of((self.low, self.high), self.drains)
 
     @cached_property
@@ -151,22 +151,22 @@ class Headroom(Result):
             "xon_bytes": self.xon_bytes, "xon_cells": self.xon_cells,
             "items": [dataclasses.asdict(item) for item in self.items],
             "xon_items": [dataclasses.asdict(item) for item in self.xon_items],
-            "sensitivities": [dataclasses.asdict(each) for each in self.sensitivities],
+            "sensitivities": [dataclasses.asdict(entry) for entry in self.sensitivities],
             "low": dataclasses.asdict(self.low), "high": dataclasses.asdict(self.high),
         }  # fmt: skip
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the thresholds: ``bytes``, ``port_bytes`` and ``xon_bytes``, and ``cells`` and ``xon_cells`` where cells are given.
+        """Return the thresholds: ``bytes``, ``port_bytes``, ``xon_bytes``, and with a cell ``cells``, ``xon_cells``.
 
-        Of a range both ends, over ``end``.
+        Ranges have both ends over the dimension ``end``.
         """
         import xarray as xr
 
         cells = ("cells", "xon_cells") if self.cells_given else ()
-        found = {name: getattr(self, name) for name in ("bytes", "port_bytes", "xon_bytes", *cells)}
-        ranged = any(isinstance(value, tuple) for value in found.values())
+        values = {name: getattr(self, name) for name in ("bytes", "port_bytes", "xon_bytes", *cells)}
+        ranged = any(isinstance(value, tuple) for value in values.values())
         pairs = {
-            name: value if isinstance(value, tuple) or not ranged else (value, value) for name, value in found.items()
+            name: value if isinstance(value, tuple) or not ranged else (value, value) for name, value in values.items()
         }
         dims = ("end",) if ranged else ()
         units = {name: {"units": "bytes" if "bytes" in name else "cells"} for name in pairs}
@@ -181,7 +181,7 @@ class Headroom(Result):
         }
         if self.high.classes > 1:
             rows[f"port, {count_of(self.high.classes, 'class', 'classes')}"] = size_text(self.port_bytes, None)
-        rows |= item_rows(self.items, "") | self._assumed()
+        rows |= item_rows(self.items, "") | self._assumptions()
         rows["least xon"] = size_text(self.xon_bytes, self.xon_cells)
         return rows | item_rows(self.xon_items, "xon: ")
 
@@ -199,8 +199,8 @@ class Headroom(Result):
         ax.margins(x=0.1)
         return ax
 
-    def _assumed(self) -> dict[str, object]:
-        """Return the inputs that were not given and count nothing, by name."""
+    def _assumptions(self) -> dict[str, object]:
+        """Return the assumptions for missing inputs as strings, by name."""
         rows: dict[str, object] = dict.fromkeys(self.missing, "0 (not given)")
         if not self.cells_given:
             rows["cells"] = "bytes are counted (no cell given)"
@@ -209,7 +209,7 @@ class Headroom(Result):
         return rows
 
     def _port(self) -> str:
-        """Return rate, cable and largest frame."""
+        """Return rate, cable and largest frame as a string."""
         low, high = self.metres
         cable = f"{high:g} m" if low == high else f"{low:g} to {high:g} m"
         frames = f"{self.high.lossless_mtu:,} B"
@@ -218,14 +218,15 @@ class Headroom(Result):
         return f"{readable_text(self.high.rate, 'bit/s')}, {cable}, largest frame {frames}"
 
     def _any_size(self) -> str:
-        """Return the headroom for frames of any size, in cells, and how it is asked for."""
+        """Return a string with the headroom for frames of any size, and the parameters that compute it."""
         cell = self.high.cell if self.cells_given else CELL
         links = (replace(link, cell=cell, small_packets=1.0) for link in (self.low, self.high))
-        size = self._ends(*(largest_burst(link).cells * cell for link in links))
-        given = "small_packets=1" if self.cells_given else f'cell="{cell} B", small_packets=1'
-        return f"of any size in cells of {cell} B: {size_text(size, None)} ({given})"
+        size = self._range(*(largest_burst(link).cells * cell for link in links))
+        arguments = "small_packets=1" if self.cells_given else f'cell="{cell} B", small_packets=1'
+        return f"of any size in cells of {cell} B: {size_text(size, None)} ({arguments})"
 
-    def _ends(self, low: int, high: int) -> int | tuple[int, int]:
+    def _range(self, low: int, high: int) -> int | tuple[int, int]:
+        """Return a pair if inputs are ranges, otherwise the high end."""
         return (low, high) if self.ranged else high
 
 
@@ -244,8 +245,8 @@ def headroom(
 ) -> Headroom:
     """Return the headroom: the bytes needed above a pause threshold for zero loss.
 
-    It is the worst case over all phases and, as far as ``small_packets`` permits, over all frame
-    sizes; the page "Headroom: proof" gives the proof and its assumptions.
+    It is the worst case over all phases and over the frame sizes that ``small_packets`` permits. The page
+    "Headroom: proof" has the proof and its assumptions.
 
     Parameters
     ----------
@@ -302,38 +303,38 @@ def headroom(
 
     Examples
     --------
-    >>> found = headroom("400Gbps", "300m", mtu=9216, cell=192)
-    >>> found.bytes
+    >>> port = headroom("400Gbps", "300m", mtu=9216, cell=192)
+    >>> port.bytes
     225792
-    >>> sum(item.bytes[1] for item in found.items) == found.bytes
+    >>> sum(item.bytes[1] for item in port.items) == port.bytes
     True
     """
-    given = check_keywords(headroom, datasheet)
-    measured = flag("response_measured", given["response_measured"])
+    options = check_keywords(headroom, datasheet)
+    measured = flag("response_measured", options["response_measured"])
     bits = bit_rate("rate", rate)
     lengths = both_ends("cable", cable, metres)
-    speeds = both_ends("velocity", given["velocity"], _velocity)
+    speeds = both_ends("velocity", options["velocity"], _velocity)
     trips = [bit_times("cable", m / v, bits) for m, v in zip(lengths, speeds[::-1], strict=True)]
-    ends: dict[str, tuple[float, float] | list[int]] = {
+    inputs: dict[str, tuple[float, float] | list[int]] = {
         "cable": trips,
-        "response": response_time(bits, given["response"], measured=measured),
+        "response": response_time(bits, options["response"], measured=measured),
         "small_packets": both_ends("small_packets", small_packets, _share),
     }
     for name in DELAYS:
-        found = 0.0 if given[name] is None else given[name]
-        ends[name] = both_ends(name, found, lambda name, value: bit_times(name, value, bits))
+        delay = 0.0 if options[name] is None else options[name]
+        inputs[name] = both_ends(name, delay, lambda name, value: bit_times(name, value, bits))
     fixed = {
-        "classes": classes, "smallest": frame_size("smallest", given["smallest"]),
-        "exceeded": given["exceeded"], "merged": given["merged"],
-        "resume_queued": given["resume_queued"],
+        "classes": classes, "smallest": frame_size("smallest", options["smallest"]),
+        "exceeded": options["exceeded"], "merged": options["merged"],
+        "resume_queued": options["resume_queued"],
     }  # fmt: skip
     sizes = (bits, *frames_and_cell(mtu, lossless_mtu, cell))
     low, high = (
-        PausedLink(*sizes, **fixed, **{k: v[n] for k, v in ends.items()})  # type: ignore[arg-type,misc]
+        PausedLink(*sizes, **fixed, **{k: v[n] for k, v in inputs.items()})  # type: ignore[arg-type,misc]
         for n in (0, 1)
     )
-    ranged = tuple(name for name, pair in ends.items() if pair[0] != pair[1])
-    missing = tuple(name for name in DELAYS if given[name] is None)
+    ranged = tuple(name for name, pair in inputs.items() if pair[0] != pair[1])
+    missing = tuple(name for name in DELAYS if options[name] is None)
     return Headroom(low, high, lengths, cell is not None, ranged, missing)
 
 

@@ -1,8 +1,8 @@
 """Link-level retry (LLR): the replay buffer, and the throughput under frame errors as a Markov chain.
 
-A sender keeps each frame until it is acknowledged. A receiver that finds a frame missing asks for it, and the sender
-sends it and all frames after it again (go-back-N). In slots of one frame the link is a discrete chain: frames are in
-order, or a frame is missing and not yet noticed, or the request is on its way.
+A sender stores each frame until it is acknowledged. A receiver that detects a missing frame requests it, and the sender
+repeats it and all frames after it (go-back-N). In slots of one frame the link is a discrete chain: frames are in
+order, or a frame is missing and not yet detected, or the request is in flight.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ErrorBursts", "LinkRetry", "link_retry"]
 
-MOST_SLOTS = 20_000
+MAX_SLOTS = 20_000
 
 
 @quantities(good="share", bad="share", begins="share", ends="share")
 @dataclass(frozen=True)
 class ErrorBursts:
-    """Frame errors that come in bursts (Gilbert and Elliott): a good and a bad state, changing after each frame.
+    """Bursts of frame errors (Gilbert and Elliott): a good and a bad state that may change after each frame.
 
     Parameters
     ----------
@@ -105,20 +105,21 @@ class LinkRetry(Result):
 
     @cached_property
     def replay_bytes(self) -> int:
-        """Least replay buffer with which a sender at line rate never waits for an acknowledgement, without errors."""
+        """Minimum replay buffer in bytes with which a sender at line rate never waits, without errors."""
         window = PREAMBLE + self.loop - OVERHEAD
-        return (largest_drain(self.link, window).cells + self.link.cells_of(self.link.lossless_mtu)) * self.link.cell  # fmt: skip
+        cells = largest_drain(self.link, window).cells + self.link.cells_of(self.link.lossless_mtu)
+        return cells * self.link.cell
 
     @property
     def slots(self) -> int:
-        """Frames of ``lossless_mtu`` bytes sent from the start of a frame until the sender acts on what it caused."""
+        """Frames of ``lossless_mtu`` bytes sent from the start of a frame until its acknowledgement is processed."""
         frame = 8 * self.link.lossless_mtu
         return max(1, math.ceil((PREAMBLE + frame + self.loop) / (frame + OVERHEAD)))
 
     def chain(self, errors: float | ErrorBursts) -> MarkovChain:
-        """Return the chain of slots, one per second: states are (0 good or 1 bad, what the link does).
+        """Return the Markov chain of slots, one per second: states are (0 good or 1 bad, phase of the link).
 
-        What the link does: 0, frames are in order; 1, one is missing and not noticed; k >= 2, the sender begins again
+        Phases: 0, frames are in order; 1, a frame is missing and not detected; k >= 2, the sender begins again
         in k - 1 slots.
 
         Raises
@@ -130,17 +131,17 @@ class LinkRetry(Result):
 
         from markov import MarkovChain
 
-        given = _errors(errors)
+        bursts = _errors(errors)
         integer(
             "slots",
             max(self.slots, self.timer),
             1,
-            MOST_SLOTS,
+            MAX_SLOTS,
             why="frames in the loop, or of the timer",
         )
         rows: list[list[Any]] = []
-        for state, p in enumerate((given.good, given.bad)):
-            leave = given.ends if state else given.begins
+        for state, p in enumerate((bursts.good, bursts.bad)):
+            leave = bursts.ends if state else bursts.begins
             stays, leaves = (1.0 - leave) * self._step(p), leave * self._step(p)
             rows.append([leaves, stays] if state else [stays, leaves])
         P: Any = sp.bmat(rows, format="csr")
@@ -161,15 +162,15 @@ class LinkRetry(Result):
         """
         from markov import stationary
 
-        given = _errors(errors)
-        if given.mean >= 1.0:
+        bursts = _errors(errors)
+        if bursts.mean >= 1.0:
             raise ValueError(f"errors = {errors!r}: must lose less than all frames")
-        pi = stationary(self.chain(given)).pi
+        pi = stationary(self.chain(bursts)).pi
         half = len(pi) // 2
-        return float(pi[0] * (1.0 - given.good) + pi[half] * (1.0 - given.bad))
+        return float(pi[0] * (1.0 - bursts.good) + pi[half] * (1.0 - bursts.bad))
 
     def _step(self, p: float) -> sp.csr_array:
-        """Return the probabilities from slot to slot if a frame is lost with probability ``p``."""
+        """Return the transition matrix of the phases per slot if a frame is lost with probability ``p``."""
         import scipy.sparse as sp
 
         n = max(self.slots, self.timer) + 1
@@ -223,7 +224,7 @@ def link_retry(
     timer: Given | None = None,
     request_loss: WithUnit = 0.0,
 ) -> LinkRetry:
-    """Return replay buffer and throughput of a link that repeats lost frames (LLR of Ultra Ethernet, and others).
+    """Return a link that repeats lost frames (such as LLR of Ultra Ethernet): replay buffer and throughput.
 
     Parameters
     ----------
@@ -257,22 +258,23 @@ def link_retry(
     bits = bit_rate("rate", rate)
     size = frame_size("mtu", mtu)
     trip = bit_times("cable", metres("cable", cable) / FIBRE, bits)
-    link = PausedLink(bits, size, size, cable=trip, pipeline=bit_times("pipeline", pipeline, bits), small_packets=1.0)  # fmt: skip
+    processing = bit_times("pipeline", pipeline, bits)
+    link = PausedLink(bits, size, size, cable=trip, pipeline=processing, small_packets=1.0)
     waiting = (8 * size + OVERHEAD) * flag("behind_frame", behind_frame)
-    loop = 2 * trip + link.pipeline + waiting + 8 * frame_size("message", message, least=1)
-    lost = one_number("request_loss", in_units("request_loss", request_loss, "share"), at_least=0.0, below=1.0)
+    loop = 2 * trip + link.pipeline + waiting + 8 * frame_size("message", message, minimum=1)
+    loss = one_number("request_loss", in_units("request_loss", request_loss, "share"), at_least=0.0, below=1.0)
     frame = 8 * size + OVERHEAD
-    own = 2 * (loop + frame) if timer is None else bit_times("timer", timer, bits)
-    found = LinkRetry(link, loop, math.ceil(own / frame), lost)
-    if found.timer < found.slots:
-        shortest = found.slots * frame / bits * 1e9
+    timer_bits = 2 * (loop + frame) if timer is None else bit_times("timer", timer, bits)
+    retry = LinkRetry(link, loop, math.ceil(timer_bits / frame), loss)
+    if retry.timer < retry.slots:
+        shortest = retry.slots * frame / bits * 1e9
         raise ValueError(f"timer = {timer!r}: must be at least the loop, {shortest:,.0f} ns")
-    return found
+    return retry
 
 
-def _errors(given: float | ErrorBursts) -> ErrorBursts:
-    """Return errors as bursts; independent ones have equal states."""
-    if isinstance(given, ErrorBursts):
-        return given
-    p = one_number("errors", given, at_least=0.0, at_most=1.0)
+def _errors(errors: float | ErrorBursts) -> ErrorBursts:
+    """Return a probability or bursts of errors as bursts; independent errors have equal states."""
+    if isinstance(errors, ErrorBursts):
+        return errors
+    p = one_number("errors", errors, at_least=0.0, at_most=1.0)
     return ErrorBursts(p, p, 0.5, 0.5)

@@ -51,8 +51,8 @@ class PausedLink:
     smallest
         Bytes of the smallest frame of the paused class, 64 to ``lossless_mtu``.
     merged
-        Whether one PFC frame carries the pauses of all classes (IEEE 802.1Q, clause 36), so that none
-        waits for those of other classes.
+        Whether one PFC frame carries the pauses of all classes (IEEE 802.1Q, clause 36), so that no pause
+        waits for other classes.
     resume_queued
         Whether the class's own resume frame may still be waiting when the threshold is crossed again.
     exceeded
@@ -97,8 +97,8 @@ class PausedLink:
         one_number("exceeded", self.exceeded, at_least=0.0, below=1.0)
         if self.exceeded and not 0.0 < self.small_packets < 1.0:
             raise ValueError(
-                f"exceeded = {format_value(self.exceeded)}: needs small_packets between 0 and 1, the share of the traffic "
-                f"that is small; it is {format_value(self.small_packets)}"
+                f"exceeded = {format_value(self.exceeded)}: needs small_packets between 0 and 1, the share of the "
+                f"traffic that is small; it is {format_value(self.small_packets)}"
             )
         flag("merged", self.merged)
         flag("resume_queued", self.resume_queued)

@@ -44,7 +44,7 @@ class Burst:
 
     @property
     def frames(self) -> int:
-        """Number of frames after the one that crosses the threshold."""
+        """Number of frames after the frame that crosses the threshold."""
         return sum(count for _, count in self.runs)
 
     @property
@@ -59,9 +59,9 @@ def largest_burst(link: PausedLink) -> Burst:
     Parameters
     ----------
     link
-        With ``small_packets`` 0 all frames have ``lossless_mtu`` bytes, with 1 any size from
-        ``smallest`` on; in between, at most that fraction of the frames has one smaller size, in
-        every window, or, with ``exceeded`` above 0, that fraction of the traffic has it.
+        With ``small_packets`` 0 all frames have ``lossless_mtu`` bytes, with 1 any size of at least
+        ``smallest``. In between, at most this fraction of the frames in every window has one smaller size, or,
+        with ``exceeded`` above 0, this fraction of the traffic.
 
     >>> link = PausedLink(10**10, mtu=9216, lossless_mtu=2300, response=512 * 67)
     >>> largest_burst(link).cells  # bytes, because cell=1
@@ -78,7 +78,7 @@ def largest_burst(link: PausedLink) -> Burst:
 
 
 def largest_drain(link: PausedLink, window: int) -> Burst:
-    """Return the departures at line rate within a time window that free most cells.
+    """Return the departures at line rate within a time window that free the maximum number of cells.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def largest_drain(link: PausedLink, window: int) -> Burst:
 
 
 def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst of frames of ``lossless_mtu`` bytes; a head fills the rest."""
+    """Return the largest burst of frames of ``lossless_mtu`` bytes; a head fills the remaining bytes."""
     size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
     if not head:
         frames = budget // (size + link.overhead) + 1
@@ -117,20 +117,20 @@ def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst of any frame sizes, counted in bytes: as few gaps as possible."""
+    """Return the largest burst of any frame sizes, counted in bytes, with the minimum number of gaps."""
     size = link.lossless_mtu
-    most = max(0, -(-(budget - size * head) // (size + link.overhead)))
-    found = []
-    for between in {most, max(0, most - 1)}:
+    max_between = max(0, -(-(budget - size * head) // (size + link.overhead)))
+    candidates = []
+    for between in {max_between, max(0, max_between - 1)}:
         total = min(budget - link.overhead * between, size * (between + head))
         if total >= link.smallest * between + head:
-            found.append((total, between))
-    total, between = max(found)
-    lacking = size * (between + head) - total
-    in_head = min(lacking, size - 1) if head else 0
-    small, rest = divmod(lacking - in_head, size - link.smallest) if lacking > in_head else (0, 0)
-    runs = [(link.smallest, small), (size - rest, int(rest > 0))]
-    runs.append((size, between - small - (rest > 0) + 1))
+            candidates.append((total, between))
+    total, between = max(candidates)
+    missing = size * (between + head) - total
+    in_head = min(missing, size - 1) if head else 0
+    small_count, remainder = divmod(missing - in_head, size - link.smallest) if missing > in_head else (0, 0)
+    runs = [(link.smallest, small_count), (size - remainder, int(remainder > 0))]
+    runs.append((size, between - small_count - (remainder > 0) + 1))
     first = (size - in_head) * head
     return Burst(first, first, tuple(run for run in runs if run[1]), total + size)
 
@@ -138,40 +138,40 @@ def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     """Return the largest burst of any allowed sizes in cells.
 
-    The smallest frames have ``v`` cells. Growing one to ``v + 1`` cells costs at most ``cell`` bytes, and
-    every further cell of a frame or of the head costs ``cell`` bytes. For a given number of frames the
+    The smallest frames have ``v`` cells. Growing a frame to ``v + 1`` cells costs at most ``cell`` bytes, and
+    every further cell of a frame or of the head costs ``cell`` bytes. For a fixed number of frames the
     cheapest cells are therefore taken first. The number of cells is then the integer part of a function
     that is linear on both sides of the number of frames at which all have grown, so that the maximum is
-    there or at the largest number of frames.
+    at this number or at the largest number of frames.
     """
     grown = link.cells_of(link.smallest) * link.cell + 1
-    least = _least_head(link) * head
-    spare = max(0, budget - least)
-    most = spare // (link.smallest + link.overhead)
-    turn = min(most, spare // (grown + link.overhead)) if grown <= link.lossless_mtu else most
-    found = (_grow_frames(link, spare, n, head=head) for n in {turn, min(turn + 1, most), most})
-    best = max(found, key=lambda burst: burst.cells)
-    first = least + (best.head_cells - 1) * link.cell if head else 0
+    minimum = _minimum_head(link) * head
+    spare = max(0, budget - minimum)
+    max_count = spare // (link.smallest + link.overhead)
+    turn = min(max_count, spare // (grown + link.overhead)) if grown <= link.lossless_mtu else max_count
+    bursts = (_grow_frames(link, spare, n, head=head) for n in {turn, min(turn + 1, max_count), max_count})
+    best = max(bursts, key=lambda burst: burst.cells)
+    first = minimum + (best.head_cells - 1) * link.cell if head else 0
     return Burst(first, best.head_cells, best.runs, best.cells)
 
 
 def _grow_frames(link: PausedLink, spare: int, count: int, *, head: bool) -> Burst:
-    """Return ``count`` smallest frames, grown by the bytes that they leave; the head is in cells only."""
+    """Return ``count`` smallest frames, grown by the remaining bytes; the head is in cells only."""
     size, cell, smallest = link.lossless_mtu, link.cell, link.smallest
-    fewest, most = link.cells_of(smallest), link.cells_of(size)
-    grown = fewest * cell + 1
-    left = spare - count * (smallest + link.overhead)
-    longer = min(count, left // (grown - smallest)) if fewest < most else 0
-    more = (left - longer * (grown - smallest)) // cell
-    in_head = min(more, most - 1) * head
-    each = most - fewest - 1
-    in_frames = min(more - in_head, longer * each) if longer == count else 0
-    full, rest = divmod(in_frames, each) if in_frames else (0, 0)
+    min_cells, max_cells = link.cells_of(smallest), link.cells_of(size)
+    grown = min_cells * cell + 1
+    remaining = spare - count * (smallest + link.overhead)
+    longer = min(count, remaining // (grown - smallest)) if min_cells < max_cells else 0
+    extra_cells = (remaining - longer * (grown - smallest)) // cell
+    in_head = min(extra_cells, max_cells - 1) * head
+    further = max_cells - min_cells - 1
+    in_frames = min(extra_cells - in_head, longer * further) if longer == count else 0
+    full, remainder = divmod(in_frames, further) if in_frames else (0, 0)
     runs = (
-        (smallest, count - longer), (grown, longer - full - (rest > 0)),
-        (grown + each * cell, full), (grown + rest * cell, int(rest > 0)), (size, 1),
+        (smallest, count - longer), (grown, longer - full - (remainder > 0)),
+        (grown + further * cell, full), (grown + remainder * cell, int(remainder > 0)), (size, 1),
     )  # fmt: skip
-    cells = head + in_head + fewest * count + longer + in_frames + most
+    cells = head + in_head + min_cells * count + longer + in_frames + max_cells
     return Burst(0, head + in_head, tuple(run for run in runs if run[1]), cells)
 
 
@@ -183,8 +183,8 @@ def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     gain = value * heavy / weight - cells  # cells lost per large frame beyond the fraction
     if gain <= 0.0:
         return _equal_frames(link, budget, head=head)
-    least = _least_head(link) * head
-    budget = max(0, budget - least)
+    minimum = _minimum_head(link) * head
+    budget = max(0, budget - minimum)
     per_large = share / (1.0 - share)
     meet = int((budget - per_large * weight) / (heavy + per_large * weight))
     last = min(budget // heavy, meet + int(value / gain) + 2)
@@ -195,36 +195,36 @@ def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     total = heads + value * count + cells * (large + 1)
     best = int(np.argmax(total))
     runs = ((small, int(count[best])), (size, int(large[best]) + 1))
-    first = least + (int(heads[best]) - 1) * link.cell if head else 0
-    found = Burst(first, int(heads[best]), tuple(run for run in runs if run[1]), int(total[best]))
-    equal = _equal_frames(link, budget + least, head=head)
-    return equal if equal.cells > found.cells else found
+    first = minimum + (int(heads[best]) - 1) * link.cell if head else 0
+    mixed = Burst(first, int(heads[best]), tuple(run for run in runs if run[1]), int(total[best]))
+    equal = _equal_frames(link, budget + minimum, head=head)
+    return equal if equal.cells > mixed.cells else mixed
 
 
 def _random_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     """Return a burst that independent frames exceed with probability ``exceeded``, at the worst phase."""
     small, best = _densest(link, link.small_packets), None
-    least = _least_head(link) * head
-    for more in range(link.cells_of(link.lossless_mtu) if head else 1):
-        left = budget - least - more * link.cell
-        if more and left < 0:
+    minimum = _minimum_head(link) * head
+    for extra_cells in range(link.cells_of(link.lossless_mtu) if head else 1):
+        remaining = budget - minimum - extra_cells * link.cell
+        if extra_cells and remaining < 0:
             break
-        counts = frame_counts(link, small, max(0, left))
+        counts = frame_counts(link, small, max(0, remaining))
         cells = counts.quantile(link.exceeded)
-        if best is None or cells + head + more > best.cells:
-            some, many = counts.likeliest(cells)
-            runs = ((small, some), (link.lossless_mtu, many))
-            first = least + more * link.cell if head else 0
-            shown = tuple(run for run in runs if run[1])
-            best = Burst(first, (1 + more) * head, shown, cells + (1 + more) * head)
+        if best is None or cells + head + extra_cells > best.cells:
+            small_count, large_count = counts.likeliest(cells)
+            runs = ((small, small_count), (link.lossless_mtu, large_count))
+            first = minimum + extra_cells * link.cell if head else 0
+            nonzero = tuple(run for run in runs if run[1])
+            best = Burst(first, (1 + extra_cells) * head, nonzero, cells + (1 + extra_cells) * head)
     assert best is not None
     return best
 
 
-def _least_head(link: PausedLink) -> int:
-    """Return the fewest bytes from the start of a new cell to the end of an allowed frame.
+def _minimum_head(link: PausedLink) -> int:
+    """Return the minimum bytes from the start of a new cell to the end of an allowed frame.
 
-    It is 1 where a frame can end one byte after the start of a cell; a frame of one cell counts in full.
+    It is 1 if a frame can end one byte after the start of a cell; a frame of one cell counts in full.
     """
     longest = (link.lossless_mtu - 1) // link.cell * link.cell + 1
     if longest >= max(link.smallest, link.cell + 1):
@@ -237,7 +237,7 @@ def _densest(link: PausedLink, share: float) -> int:
     size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
     if link.cell == 1:
         return size
-    each = np.arange(1, cells + 1)
-    smaller = np.maximum(link.smallest, (each - 1) * link.cell + 1)
+    counts = np.arange(1, cells + 1)
+    smaller = np.maximum(link.smallest, (counts - 1) * link.cell + 1)
     wire = share * (smaller + link.overhead) + (1.0 - share) * (size + link.overhead)
-    return int(smaller[np.argmax((share * each + (1.0 - share) * cells) / wire)])
+    return int(smaller[np.argmax((share * counts + (1.0 - share) * cells) / wire)])

@@ -1,1 +1,1 @@
-"""Headroom shared by the ports and classes of a switch: worst cases, risks, and how long outputs may be blocked."""
+"""Headroom shared by the ports and classes of a switch: worst cases, risks, and safe times of blocked outputs."""

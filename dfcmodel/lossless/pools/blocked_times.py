@@ -1,8 +1,8 @@
-"""How long outputs may be blocked until a shared headroom pool can overflow.
+"""Longest blocking of outputs for which a shared headroom pool cannot overflow.
 
-The longer outputs are blocked, the more can arrive: whatever overflows the pool in a time does so in a longer one.
-So the times are divided in three: no traffic overflows the pool (the bound of `worst_demand`), undecided,
-some traffic does (its witness). Both borders are bisected.
+Arrivals grow with the time of blocking, so that traffic which overflows the pool within a time also does so within a
+longer one. The times form three intervals: no traffic overflows the pool (the bound of `worst_demand`), undecided,
+and a known traffic overflows it (the witness). Both borders are bisected.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from hopflow.checks import instance, integer, one_number
 
 __all__ = ["BlockedTime", "longest_blocking"]
 
-MOST_DOUBLINGS = 60
+MAX_DOUBLINGS = 60
 
 
 class BlockedTime(NamedTuple):
-    """How long outputs may be blocked, as `longest_blocking` returns it.
+    """Blocking times of outputs that are safe or can overflow a pool, as `longest_blocking` returns them.
 
     Attributes
     ----------
     safe
-        Blocked up to this time in s, no traffic within the limits overflows the pool; infinite: never.
+        Longest blocking in s proved safe: no traffic within the limits overflows the pool. Infinite: never.
     overflows
-        Blocked for this time in s, some traffic does; infinite: no traffic was found that does.
+        Blocking in s for which a witness overflows the pool; infinite: no witness is known.
 
     Examples
     --------
@@ -48,16 +48,16 @@ def longest_blocking(
     active_classes: int | None = None,
     tolerance: float = 0.01,
 ) -> BlockedTime:
-    """Return how long outputs may serve nothing until a headroom pool can overflow.
+    """Return the blocking times of outputs that are safe for a headroom pool, and that can overflow it.
 
     Parameters
     ----------
     pool
         The pool and its thresholds; all buffers are empty when outputs are blocked.
     active_ports, active_classes
-        At most so many ports are active, and so many classes of each; None: all.
+        Maximum numbers of active ports, and of active classes per port; None: all.
     tolerance
-        Both times are found to this relative precision, from the safe side.
+        Relative precision of both times, 0.0001 to 1; they are rounded to the safe side.
 
     Raises
     ------
@@ -82,10 +82,10 @@ def longest_blocking(
     """
     instance("pool", pool, HeadroomPool, "what headroom_pool returns")
     tolerance = one_number("tolerance", tolerance, at_least=1e-4, at_most=1.0)
-    given = {"active_ports": active_ports, "active_classes": active_classes}
+    limits = {"active_ports": active_ports, "active_classes": active_classes}
     ports, classes = (
-        most if limit is None else integer(name, limit, 1, most)
-        for (name, limit), most in zip(given.items(), pool.headroom.shape, strict=True)
+        maximum if limit is None else integer(name, limit, 1, maximum)
+        for (name, limit), maximum in zip(limits.items(), pool.headroom.shape, strict=True)
     )
 
     def verdict(seconds: float) -> bool | None:
@@ -96,13 +96,13 @@ def longest_blocking(
     safe = 8.0 * pool.size / float(pool.rates.sum())  # the pool alone takes all that arrives
     overflows, undecided = math.inf, math.inf
     longer = safe
-    for _ in range(MOST_DOUBLINGS):
+    for _ in range(MAX_DOUBLINGS):
         longer *= 2.0
-        found = verdict(longer)
-        if found is True:
+        overflowing = verdict(longer)
+        if overflowing is True:
             overflows = longer
             break
-        if found is False:
+        if overflowing is False:
             safe = longer
         elif undecided == math.inf:
             undecided = longer
@@ -114,7 +114,7 @@ def longest_blocking(
 
 
 def _border(low: float, high: float, holds: Callable[[float], bool], tolerance: float) -> tuple[float, float]:
-    """Return where a property ends that holds at ``low``, as an interval, by bisection of ratios."""
+    """Return an interval (low, high) where ``holds`` changes from true to false, by bisection of ratios."""
     while high < math.inf and high > low * (1.0 + tolerance):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if holds(middle) else (low, middle)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HeadroomPool", "headroom_pool"]
 
-MOST_GROUPS = 65_536
+MAX_GROUPS = 65_536
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +28,7 @@ class HeadroomPool(Described):
     """A headroom pool shared by P ports of K lossless classes each, as `headroom_pool` returns it.
 
     A *priority group* is one class of one port. Its arrivals are charged to the shared buffer until it
-    reaches its threshold; it then pauses its sender, and what still arrives is charged to the pool.
+    reaches its threshold; it then pauses its sender, and later arrivals are charged to the pool.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class HeadroomPool(Described):
     rates
         Line rate of each port in b/s, shape (P,).
     headroom
-        Most bytes that arrive above the threshold of each group, shape (P, K).
+        Maximum arrivals above the threshold of each group in bytes, shape (P, K).
     xoff
         Fixed threshold of each group in bytes, shape (P, K), or None.
     alpha
@@ -49,7 +49,7 @@ class HeadroomPool(Described):
     Raises
     ------
     ValueError
-        For sizes that are not positive, shapes that do not agree, and ``xoff`` and ``alpha`` both or neither given.
+        For sizes that are not positive, shapes that do not agree, and for both or neither of ``xoff`` and ``alpha``.
 
     Examples
     --------
@@ -67,24 +67,24 @@ class HeadroomPool(Described):
     alpha: Floats | None = None
 
     def __post_init__(self) -> None:
-        """Check all parameters, and make thresholds arrays of the shape of ``headroom``."""
+        """Check all parameters, and broadcast thresholds to the shape of ``headroom``."""
         for name in ("size", "shared"):
             object.__setattr__(self, name, one_number(name, getattr(self, name), above=0.0, hint="in bytes"))
         rates = number("rates", self.rates, at_least=1e6, at_most=1e13, hint="in b/s")
-        held = number("headroom", self.headroom, above=0.0, hint="in bytes")
-        if held.ndim != 2 or held.shape[0] != rates.size or rates.ndim != 1:
-            raise ValueError(f"headroom has shape {held.shape}: must be (ports, classes), with one rate per port")
-        integer("groups", held.size, 1, MOST_GROUPS)
+        headroom = number("headroom", self.headroom, above=0.0, hint="in bytes")
+        if headroom.ndim != 2 or headroom.shape[0] != rates.size or rates.ndim != 1:
+            raise ValueError(f"headroom has shape {headroom.shape}: must be (ports, classes), with one rate per port")
+        integer("groups", headroom.size, 1, MAX_GROUPS)
         if (self.xoff is None) == (self.alpha is None):
             raise ValueError("xoff, alpha: exactly one of them must be given")
-        given = {"rates": rates, "headroom": held}
+        arrays = {"rates": rates, "headroom": headroom}
         for name, low in (("xoff", 0.0), ("alpha", None)):
             value = getattr(self, name)
             if value is not None:
                 above = 0.0 if low is None else None
                 array = number(name, value, above=above, at_least=low)
-                given[name] = spread_over_groups(name, array, held.shape)
-        for name, array in given.items():
+                arrays[name] = spread_over_groups(name, array, headroom.shape)
+        for name, array in arrays.items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)
 
@@ -95,12 +95,12 @@ class HeadroomPool(Described):
 
     @property
     def demand(self) -> float:
-        """Bytes that all groups need together if each fills its headroom."""
+        """Sum of all headrooms in bytes: the demand if every group fills its headroom."""
         return float(self.headroom.sum())
 
     @property
     def oversubscription(self) -> float:
-        """All headrooms over the size of the pool; above 1 the pool can be too small."""
+        """Sum of all headrooms over the size of the pool; above 1 the pool can be too small."""
         return self.demand / self.size
 
     def summary(self) -> dict[str, object]:
@@ -139,15 +139,15 @@ def headroom_pool(
     Parameters
     ----------
     headroom
-        Bytes above the threshold of a group, broadcast to shape (ports, classes), or one string; or what
-        `headroom` found, of a range the high end. Its rate is then that of the ports, and its number of classes the
-        default and the most.
+        Bytes above the threshold of a group, broadcast to shape (ports, classes), or one string; or a result of
+        `headroom`, of a range the high end. The latter determines the rate of the ports, and the default and maximum
+        number of classes.
     ports, classes
         Number of ports, and of lossless classes per port (1 to 8).
     size
-        Of the pool: bytes, or a string such as ``4 MiB``.
+        Size of the pool: bytes, or a string such as ``4 MiB``.
     shared
-        Of the buffer below the thresholds, which all groups share: bytes, or a string.
+        Size of the buffer below the thresholds, which all groups share: bytes, or a string.
     xoff
         Fixed thresholds in bytes, broadcast to shape (ports, classes), or one string.
     alpha
@@ -158,8 +158,8 @@ def headroom_pool(
     Raises
     ------
     ValueError
-        For a number of ports or classes, a rate or a headroom that is missing or outside its range, and for a rate or more
-        classes than those of a `Headroom`.
+        For a number of ports or classes, a rate or a headroom that is missing or outside its range, and for a rate or
+        more classes than those of a `Headroom`.
 
     Examples
     --------
@@ -170,45 +170,47 @@ def headroom_pool(
     >>> pool.groups, round(pool.oversubscription, 3)
     (128, 1.808)
     """
-    ports = integer("ports", ports, 1, MOST_GROUPS)
+    ports = integer("ports", ports, 1, MAX_GROUPS)
     if isinstance(headroom, Headroom):
-        found = headroom.bytes
-        held: ArrayLike = found[1] if isinstance(found, tuple) else found
+        size_or_range = headroom.bytes
+        group_bytes: ArrayLike = size_or_range[1] if isinstance(size_or_range, tuple) else size_or_range
         link = headroom.high
         classes = link.classes if classes is None else integer("classes", classes, 1, 8)
         if classes > link.classes and not link.merged:
-            msg = f"the headroom is that of {count_of(link.classes, 'class', 'classes')}, whose pause frames wait for each other"
+            count = count_of(link.classes, "class", "classes")
+            msg = f"the headroom is that of {count}, whose pause frames wait for each other"
             raise ValueError(f"classes = {classes}: {msg}: write headroom(..., classes={classes})")
         rate = f"{link.rate} bps" if rate is None else rate
-        if any(bit_rate("rate", each) != link.rate for each in (rate if isinstance(rate, list) else [rate])):
+        if any(bit_rate("rate", value) != link.rate for value in (rate if isinstance(rate, list) else [rate])):
             raise ValueError(
                 f"rate = {format_value(rate)}: the headroom is that of {link.rate / 1e9:g} Gb/s: leave rate out"
             )
     else:
-        held = size_in_bytes("headroom", headroom) if isinstance(headroom, str) else headroom
+        group_bytes = size_in_bytes("headroom", headroom) if isinstance(headroom, str) else headroom
     if classes is None:
         raise ValueError("classes = None: must be given, 1 to 8")
     classes = integer("classes", classes, 1, 8)
     if rate is None:
         raise ValueError("rate = None: must be given, such as '400Gbps'")
-    given = rate if isinstance(rate, list) else [rate] * ports
-    if len(given) != ports:
-        raise ValueError(f"rate has {count_of(len(given), 'entry', 'entries')}: must be one, or one per port ({ports})")
+    port_rates = rate if isinstance(rate, list) else [rate] * ports
+    if len(port_rates) != ports:
+        entries = count_of(len(port_rates), "entry", "entries")
+        raise ValueError(f"rate has {entries}: must be one, or one per port ({ports})")
     shape = (ports, classes)
     if isinstance(xoff, str):
         xoff = size_in_bytes("xoff", xoff)
     return HeadroomPool(
         size_in_bytes("size", size),
         size_in_bytes("shared", shared),
-        np.array([bit_rate("rate", each) for each in given], dtype=np.float64),
-        spread_over_groups("headroom", number("headroom", held, above=0.0, hint="in bytes"), shape),
+        np.array([bit_rate("rate", value) for value in port_rates], dtype=np.float64),
+        spread_over_groups("headroom", number("headroom", group_bytes, above=0.0, hint="in bytes"), shape),
         None if xoff is None else spread_over_groups("xoff", number("xoff", xoff, at_least=0.0), shape),
         None if alpha is None else spread_over_groups("alpha", number("alpha", alpha, above=0.0), shape),
     )
 
 
 def spread_over_groups(name: str, array: Floats, shape: tuple[int, ...]) -> Floats:
-    """Return an array in the shape (ports, classes) of a pool."""
+    """Return an array broadcast to the shape (ports, classes) of a pool; ``name`` is for the error message."""
     try:
         return np.array(np.broadcast_to(array, shape))
     except ValueError:
@@ -217,6 +219,6 @@ def spread_over_groups(name: str, array: Floats, shape: tuple[int, ...]) -> Floa
 
 
 def _span(values: Floats, unit: str) -> str:
-    """Return the range of some values as text; one number where they are equal."""
+    """Return the range of an array with its unit as a string; one number where all values are equal."""
     low, high = (f"{value:,.10g}" for value in (values.min(), values.max()))
     return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"

@@ -32,8 +32,8 @@ class Convolution:
     Parameters
     ----------
     grain
-        Bytes to which demands are rounded; None: the greatest common divisor of the headrooms, or what divides
-        their sum into 20,000 parts where that is larger.
+        Bytes to which demands are rounded; None: the greatest common divisor of the headrooms, or 1/20,000 of
+        their sum if that is larger.
 
     Examples
     --------
@@ -119,15 +119,21 @@ METHODS: dict[type, tuple[type, ...]] = {
 
 
 @overload
-def overflow(pool: HeadroomPool, traffic: PausedGroups, method: Convolution | None = None, *, seed: Any = None) -> PoolRisk: ...  # fmt: skip
+def overflow(
+    pool: HeadroomPool, traffic: PausedGroups, method: Convolution | None = None, *, seed: Any = None
+) -> PoolRisk: ...
 @overload
-def overflow(pool: HeadroomPool, traffic: Episodes, method: OverflowChain, *, seed: Any = None) -> OverflowTime: ...  # fmt: skip
+def overflow(pool: HeadroomPool, traffic: Episodes, method: OverflowChain, *, seed: Any = None) -> OverflowTime: ...
 @overload
-def overflow(pool: HeadroomPool, traffic: Episodes, method: Splitting, *, seed: Any = None) -> OverflowEstimate: ...  # fmt: skip
+def overflow(pool: HeadroomPool, traffic: Episodes, method: Splitting, *, seed: Any = None) -> OverflowEstimate: ...
 @overload
-def overflow(pool: HeadroomPool, traffic: Episodes, method: None = None, *, seed: Any = None) -> OverflowTime | OverflowEstimate: ...  # fmt: skip
+def overflow(
+    pool: HeadroomPool, traffic: Episodes, method: None = None, *, seed: Any = None
+) -> OverflowTime | OverflowEstimate: ...
 @overload
-def overflow(pool: float, traffic: PacketRuns, method: Recombination | None = None, *, seed: Any = None) -> RecombinedEstimate: ...  # fmt: skip
+def overflow(
+    pool: float, traffic: PacketRuns, method: Recombination | None = None, *, seed: Any = None
+) -> RecombinedEstimate: ...
 @accept_old_names(rng="seed")
 def overflow(pool: Any, traffic: Any, method: Any = None, *, seed: Any = None) -> Any:
     """Return the probability that a pool overflows.
@@ -137,12 +143,12 @@ def overflow(pool: Any, traffic: Any, method: Any = None, *, seed: Any = None) -
     Parameters
     ----------
     pool
-        What `headroom_pool` returns; for `PacketRuns` the packets that the pool can hold.
+        The pool, as `headroom_pool` returns it; for `PacketRuns` the packets that it can hold.
     traffic
         `PausedGroups` (fraction of time), `Episodes` (within a time) or `PacketRuns` (within a time, in packets).
     method
         `Convolution` for the first, `OverflowChain` or `Splitting` for the second, `Recombination` for the third.
-        None: that one; for `Episodes` the chain where headrooms are equal and durations exponential.
+        None: the first of these; for `Episodes` the chain where headrooms are equal and durations exponential.
     seed
         Seed or generator, for methods that draw.
 
@@ -154,7 +160,7 @@ def overflow(pool: Any, traffic: Any, method: Any = None, *, seed: Any = None) -
     Raises
     ------
     TypeError
-        For other traffic, or a method that is not one for it.
+        For other traffic, or a method for another kind of traffic.
     ValueError
         For a setting of the traffic or the method outside its range.
 
@@ -170,18 +176,18 @@ def overflow(pool: Any, traffic: Any, method: Any = None, *, seed: Any = None) -
     if type(traffic) not in METHODS:
         raise TypeError(f"traffic = {format_value(traffic)}: must be PausedGroups, Episodes or PacketRuns")
     allowed = METHODS[type(traffic)]
-    chosen: Any = allowed[0]() if method is None else method
+    selected: Any = allowed[0]() if method is None else method
     if method is not None and not isinstance(method, allowed):
-        names = " or ".join(each.__name__ for each in allowed)
+        names = " or ".join(kind.__name__ for kind in allowed)
         raise TypeError(f"method = {format_value(method)}: must be {names} for {type(traffic).__name__}")
     if isinstance(traffic, PacketRuns):
-        return recombine(pool, traffic, chosen.runs, seed)
+        return recombine(pool, traffic, selected.runs, seed)
     instance("pool", pool, HeadroomPool, "what headroom_pool returns")
     if isinstance(traffic, PausedGroups):
-        return convolve(pool, traffic, chosen.grain)
+        return convolve(pool, traffic, selected.grain)
     exponential = isinstance(traffic.held, (int, float))
     if method is None and not (exponential and len(np.unique(pool.headroom)) == 1):
-        chosen = Splitting()
-    if isinstance(chosen, OverflowChain):
+        selected = Splitting()
+    if isinstance(selected, OverflowChain):
         return chain_time(pool, traffic)
-    return split_episodes(pool, traffic, (chosen.paths, chosen.replications), seed)
+    return split_episodes(pool, traffic, (selected.paths, selected.replications), seed)

@@ -1,4 +1,4 @@
-"""What waits above the pause thresholds of a packet run."""
+"""Packets above the pause thresholds of a packet run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["PausedPackets"]
 
 
 class PausedPackets:
-    """What waits above the thresholds of some ports: one of a port with `Pause`, with `PFC` one per ingress and class.
+    """Packets above the thresholds of ports: one threshold per port with `Pause`, one per ingress and class with `PFC`.
 
     Parameters
     ----------
@@ -30,21 +30,21 @@ class PausedPackets:
         port_rows, feeder, hop = (arrays[name] for name in ("port", "feeder", "hop"))
         by_class = np.array([plan.ports[p].discipline.pauses == "class" for p in ports])
         counted = np.array(ports)
-        self.whole = counted[~by_class]
+        self.pause_ports = counted[~by_class]
         of_class = np.flatnonzero(np.isin(hop["port"], counted[by_class]))
-        rows, place = np.unique(hop["ingress"][of_class], return_index=True)
+        rows, first = np.unique(hop["ingress"][of_class], return_index=True)
         lossless = feeder["priority"][rows] >= 0
         self.rows: NDArray[np.int64] = rows[lossless]
-        self.port = np.concatenate([self.whole, hop["port"][of_class[place[lossless]]]])
+        self.port = np.concatenate([self.pause_ports, hop["port"][of_class[first[lossless]]]])
         self.unit = float(plan.sizes[0])  # of what PFC counts, bytes
         high: Any = port_rows["high"][self.port].astype(np.float64)
-        high[len(self.whole) :] /= self.unit
+        high[len(self.pause_ports) :] /= self.unit
         self.high: NDArray[np.float64] = high
 
     def above(self, run: PacketRun) -> NDArray[np.float64]:
-        """Return the packets above each threshold; those of a `Pause` first, in the order of the ports."""
+        """Return the packets above each threshold: ports with `Pause` first, in the order of the ports."""
         ports, feeders = (run.layout.arrays[name] for name in ("port", "feeder"))
-        waiting = ports["waiting"][self.whole] + ports["held"][self.whole]
+        waiting = ports["waiting"][self.pause_ports] + ports["held"][self.pause_ports]
         counted = feeders["count"][self.rows] / self.unit
-        found: NDArray[np.float64] = np.maximum(0.0, np.append(waiting, counted) - self.high)
-        return found
+        above: NDArray[np.float64] = np.maximum(0.0, np.append(waiting, counted) - self.high)
+        return above

@@ -1,11 +1,11 @@
-"""How soon a headroom pool overflows: exactly by a chain, and by importance splitting.
+"""Time until a headroom pool overflows: exactly by a chain, and by importance splitting.
 
-Each priority group starts an episode at the rate ``starts`` while it has none, and holds its whole headroom
+Each priority group starts an episode at the rate ``starts`` while it has none, and holds its full headroom
 for a phase-type time. For equal groups and exponential times the number of episodes is a birth-death chain.
 Otherwise fixed-effort splitting (M. J. J. Garvels, PhD thesis, Univ. of Twente, 2000, Ch. 2) estimates the
-probability of an overflow within a time, without bias: from each level of demand as many paths start
-as from the one before, from states drawn from those in which it was entered, and the product of the fractions
-that reach the next level is the estimate.
+probability of an overflow within a time, without bias. The same number of paths starts at each level of demand,
+from states drawn among the entrance states of the level. The estimate is the product of the fractions that reach
+the next level.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class OverflowTime(Result):
     --------
     >>> from dfcmodel.lossless import Episodes, headroom_pool, overflow
     >>> pool = headroom_pool(1e5, 10, 2, size="600 kB", shared="9 MB", alpha=1.0, rate="100Gbps")
-    >>> found = overflow(pool, Episodes(starts=50.0, held=1e-3, within=0.01))
-    >>> round(found.empty.mean, 3)  # s
+    >>> time = overflow(pool, Episodes(starts=50.0, held=1e-3, within=0.01))
+    >>> round(time.empty.mean, 3)  # s
     7.128
     """
 
@@ -66,10 +66,10 @@ class OverflowTime(Result):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The same with its proved error."""
-        found = self.passage.distribution(self.within)
-        error = float(found.error_bound[0])
-        return max(0.0, float(found.cdf[0]) - error), min(1.0, float(found.cdf[0]) + error)
+        """The probability less and plus its proved error."""
+        distribution = self.passage.distribution(self.within)
+        error = float(distribution.error_bound[0])
+        return max(0.0, float(distribution.cdf[0]) - error), min(1.0, float(distribution.cdf[0]) + error)
 
     def summary(self) -> dict[str, object]:
         """Return the probability and the mean times."""
@@ -107,22 +107,22 @@ def chain_time(pool: HeadroomPool, traffic: Episodes) -> OverflowTime:
     if not isinstance(traffic.held, (int, float)):
         hint = "must be a mean in s, of exponential durations; Splitting() takes any"
         raise ValueError(f"held = {traffic.held!r}: {hint}")  # noqa: TRY004
-    each = np.unique(pool.headroom)
-    if len(each) > 1:
+    sizes = np.unique(pool.headroom)
+    if len(sizes) > 1:
         raise ValueError("pool: all headrooms must be equal; Splitting() takes any")
     n = integer("groups", pool.groups, 1, 10_000)
-    most = int(np.floor(pool.size / each[0] * (1.0 + 1e-12))) + 1
-    if most > n:
+    overflow_count = int(np.floor(pool.size / sizes[0] * (1.0 + 1e-12))) + 1
+    if overflow_count > n:
         raise ValueError(f"pool: size {pool.size:,.0f} B holds all headrooms, it cannot overflow")
     up, down = float(traffic.starts), 1.0 / float(traffic.held)
     count = np.arange(n + 1)
     ups, downs = up * (n - count[:-1]), down * count[1:]
     diagonal = -(np.append(ups, 0.0) + np.append(0.0, downs))
     chain = MarkovChain(sp.diags([downs, diagonal, ups], [-1, 0, 1], format="csr"))
-    first = binom.pmf(count, n, up / (up + down))
-    target = count >= most
-    settled, empty = (passage(chain, to=target, start=each) for each in (first / first.sum(), 0))
-    return OverflowTime(settled, empty, float(traffic.within))
+    pmf = binom.pmf(count, n, up / (up + down))
+    target = count >= overflow_count
+    equilibrium, empty = (passage(chain, to=target, start=start) for start in (pmf / pmf.sum(), 0))
+    return OverflowTime(equilibrium, empty, float(traffic.within))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,8 +144,8 @@ class OverflowEstimate(Result):
     >>> from markov import PhaseType
     >>> pool = headroom_pool(1e5, 10, 2, size="500 kB", shared="9 MB", alpha=1.0, rate="100Gbps")
     >>> episodes = Episodes(50.0, PhaseType.erlang(2, mean=1e-3), within=0.01)
-    >>> found = overflow(pool, episodes, Splitting(paths=100))
-    >>> found.interval[0] < found.probability < found.interval[1]
+    >>> estimate = overflow(pool, episodes, Splitting(paths=100))
+    >>> estimate.interval[0] < estimate.probability < estimate.interval[1]
     True
     """
 
@@ -162,9 +162,9 @@ class OverflowEstimate(Result):
     def interval(self) -> tuple[float, float]:
         """95 % confidence interval of the probability, by Student's t over the replications for its logarithm.
 
-        Products of fractions are skewed, so that estimates that are too low have too small a spread; the interval of the
-        logarithm reaches further up. Its coverage is approximate (docs/intervals.md). More paths help; where some
-        replications are 0, or far below others, there are too few. If all are 0, they tell nothing: (0, 1).
+        Products of fractions are skewed, so that low estimates have a small spread; the interval of the
+        logarithm reaches further up. Its coverage is approximate (docs/intervals.md). Replications that are 0, or far
+        below others, indicate too few paths. If all are 0, the interval is (0, 1).
         """
         if not self.replications.any():
             return 0.0, 1.0
@@ -191,17 +191,17 @@ class OverflowEstimate(Result):
 
 
 def split_episodes(pool: HeadroomPool, traffic: Episodes, effort: tuple[int, int], seed: Any) -> OverflowEstimate:
-    """Return the probability that a pool overflows within a time, however rare; ``effort``: paths and replications.
+    """Return the estimated probability that a pool overflows within a time; ``effort``: paths and replications.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
     """
     from markov import PhaseType
 
-    given: Any = traffic.held
-    held = PhaseType.exponential(1.0 / given) if isinstance(given, (int, float)) else given
+    duration: Any = traffic.held
+    held = PhaseType.exponential(1.0 / duration) if isinstance(duration, (int, float)) else duration
     instance("held", held, PhaseType)
     starts, within = float(traffic.starts), float(traffic.within)
     paths, replications = effort
@@ -212,12 +212,12 @@ def split_episodes(pool: HeadroomPool, traffic: Episodes, effort: tuple[int, int
     step = float(pool.headroom.max())
     levels = np.append(np.arange(first, pool.size - 0.5 * step, step), pool.size)
     bar = progress_bar(range(replications), desc="replications")
-    found = [_one_estimate(episodes, levels, within, paths, draw) for _ in bar]
-    return OverflowEstimate(np.array(found), levels, within)
+    estimates = [_one_estimate(episodes, levels, within, paths, draw) for _ in bar]
+    return OverflowEstimate(np.array(estimates), levels, within)
 
 
 def _one_estimate(episodes: _Episodes, levels: Floats, within: float, paths: int, draw: np.random.Generator) -> float:
-    """Return the product over the levels of the fractions of paths that reach them."""
+    """Return one estimate of the overflow probability: the product of the fractions of paths that reach each level."""
     state, clock, product = episodes.equilibrium(paths, draw), np.zeros(paths), 1.0
     for level in levels:
         reached = episodes.run(state, clock, level, within, draw)
@@ -225,13 +225,13 @@ def _one_estimate(episodes: _Episodes, levels: Floats, within: float, paths: int
         product *= len(hits) / paths
         if not len(hits):
             return 0.0
-        chosen = draw.choice(hits, paths)
-        state, clock = state[chosen], clock[chosen]
+        starts = draw.choice(hits, paths)
+        state, clock = state[starts], clock[starts]
     return product
 
 
 class _Episodes:
-    """Numbers of episodes by headroom and phase, a Markov jump process: rates are linear in them."""
+    """Numbers of episodes by headroom and phase: a Markov jump process whose rates are linear in them."""
 
     def __init__(self, pool: HeadroomPool, starts: float, held: PhaseType) -> None:
         sizes, self.counts = np.unique(pool.headroom, return_counts=True)
@@ -260,19 +260,19 @@ class _Episodes:
         times = np.linalg.solve(-self.held.T.T, self.held.alpha)
         busy = [draw.binomial(count, self.p, paths) for count in self.counts]
         phases = times / times.sum()
-        return np.hstack([draw.multinomial(each, phases) for each in busy]).astype(np.float64)
+        return np.hstack([draw.multinomial(groups, phases) for groups in busy]).astype(np.float64)
 
     def run(
         self, state: Floats, clock: Floats, level: float, within: float, draw: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Move paths in place until their demand exceeds ``level``; return which do so in time."""
+        """Advance paths in place until their demand exceeds ``level``; return whether each one does so in time."""
         moving = np.flatnonzero(state @ self.demand <= level)
         while len(moving):
             rates = np.cumsum(np.maximum(state[moving] @ self.slopes + self.constants, 0.0), axis=1)
             total = rates[:, -1]
             clock[moving] += draw.exponential(1.0 / total)
             event = (draw.random(len(moving))[:, None] * total[:, None] >= rates).sum(axis=1)
-            moving, event = (each[clock[moving] <= within] for each in (moving, event))
+            moving, event = (indices[clock[moving] <= within] for indices in (moving, event))
             state[moving] += self.changes[event]
             moving = moving[state[moving] @ self.demand <= level]
         return (clock <= within) & (state @ self.demand > level)

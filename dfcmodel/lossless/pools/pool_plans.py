@@ -1,4 +1,4 @@
-"""What is asked about a pool in packet runs, checked: the plan of the runs and the ports whose packets count."""
+"""The plan of packet runs for a pool, after checks: the runs and the ports whose packets count."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class PoolPlan(NamedTuple):
 
 
 def plan_pool(size: float, traffic: PacketRuns) -> PoolPlan:
-    """Return what runs need; ``size`` is that of the pool in packets.
+    """Return the plan of the runs, the ports of the pool and its ``size`` in packets, after checks.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
     """
     scenario, within, sample = traffic.scenario, float(traffic.within), traffic.sample
     method = traffic.packets or Packets()
@@ -47,13 +47,13 @@ def plan_pool(size: float, traffic: PacketRuns) -> PoolPlan:
 
 
 def _ports(scenario: Scenario, links: Iterable[str] | str | None) -> list[int]:
-    """Return the indices of the links whose thresholds count, checked."""
+    """Return the indices of the links whose thresholds count, after checks."""
     pausing = [link.name for link in scenario.links if any(link.discipline.thresholds)]
     if not pausing:
         raise ValueError(f"scenario {scenario.name!r}: must have a link with Pause or PFC")
-    given = [links] if isinstance(links, str) else links
-    chosen = pausing if given is None else list(given)
-    if not chosen:
-        raise ValueError(f"links = {format_value(chosen)}: must name at least one of {', '.join(pausing)}")
+    requested = [links] if isinstance(links, str) else links
+    selected = pausing if requested is None else list(requested)
+    if not selected:
+        raise ValueError(f"links = {format_value(selected)}: must name at least one of {', '.join(pausing)}")
     names = [link.name for link in scenario.links]
-    return [names.index(choice("links", name, pausing)) for name in dict.fromkeys(chosen)]
+    return [names.index(choice("links", name, pausing)) for name in dict.fromkeys(selected)]

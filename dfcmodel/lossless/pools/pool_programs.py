@@ -12,7 +12,7 @@ program is an upper bound; rounded, it is a schedule.
 
 Dynamic thresholds take time to fall. After t seconds the shared buffer holds R t bytes at most, R the sum
 of all active rates r / 8, and the group itself r t: it is above its threshold only from the time on at
-which r t >= alpha (B - R t). What its port brings later is all that it can use of its headroom.
+which r t >= alpha (B - R t). Its use of headroom is at most the later arrivals of its port.
 """
 
 from __future__ import annotations
@@ -45,52 +45,52 @@ class PoolProgram:
         self.n = P * K
         self.unit = max(pool.shared, pool.demand)  # amounts are scaled to about 1
         self.brings = blocked * pool.rates / 8.0  # bytes of each port, shape (P,)
-        self.late = self._brought_late()
-        self.usable = np.minimum(pool.headroom, self.late).ravel()
+        self.after_pause = self._bytes_after_pause()
+        self.usable = np.minimum(pool.headroom, self.after_pause).ravel()
         self.of_port = sp.csr_matrix(
             (np.ones(self.n), (np.repeat(np.arange(P), K), np.arange(self.n))), shape=(P, self.n)
         )
 
-    def relaxed(self, low: float, high: float, *, full: bool) -> tuple[float, Floats | None]:
-        """Return the bound for sum s in [low, high], and x of shape (P, K); None: impossible."""
-        found = self._solved(low, high, None, full=full)
-        if found is None:
+    def relax(self, low: float, high: float, *, full: bool) -> tuple[float, Floats | None]:
+        """Return the bound in bytes for sum s in [low, high], and x of shape (P, K); None: infeasible."""
+        solution = self._solve(low, high, None, full=full)
+        if solution is None:
             return 0.0, None
-        x = found[2 * self.n : 3 * self.n].reshape(self.pool.headroom.shape)
-        return float(found[self.n : 2 * self.n].sum()) * self.unit * (1.0 + SOLVED), x
+        x = solution[2 * self.n : 3 * self.n].reshape(self.pool.headroom.shape)
+        return float(solution[self.n : 2 * self.n].sum()) * self.unit * (1.0 + SOLVED), x
 
     def schedule(self, above: NDArray[np.bool_], high: float, *, full: bool) -> tuple[Floats, Floats] | None:
-        """Return bytes in the shared buffer and in the pool, shape (P, K) each; None: impossible."""
+        """Return bytes in the shared buffer and in the pool, shape (P, K) each; None: infeasible."""
         exact = self.pool.alpha is not None or full
         low = high if exact else 0.0
-        found = self._solved(low, high, above, full=full)
-        if found is None:
+        solution = self._solve(low, high, above, full=full)
+        if solution is None:
             return None
         shape, n = self.pool.headroom.shape, self.n
-        shared = found[:n].reshape(shape) * self.unit
-        used = found[n : 2 * n].reshape(shape) * self.unit
+        shared = solution[:n].reshape(shape) * self.unit
+        used = solution[n : 2 * n].reshape(shape) * self.unit
         return shared, np.where(above, used, 0.0)
 
-    def _brought_late(self) -> Floats:
-        """Return what the port of each group brings after its first possible pause, shape (P, K)."""
+    def _bytes_after_pause(self) -> Floats:
+        """Return the bytes that arrive at the port of each group after its first possible pause, shape (P, K)."""
         pool = self.pool
         if pool.alpha is None or not np.isfinite(self.blocked):
             return np.repeat(self.brings[:, None], pool.headroom.shape[1], axis=1)
         rates = pool.rates[:, None] / 8.0
-        every = np.sort(pool.rates)[-self.ports :].sum() / 8.0
-        first = pool.alpha * pool.shared / (rates + pool.alpha * every)
-        late: Floats = rates * np.maximum(self.blocked - first, 0.0)
-        return late
+        total_rate = np.sort(pool.rates)[-self.ports :].sum() / 8.0
+        first = pool.alpha * pool.shared / (rates + pool.alpha * total_rate)
+        arrivals: Floats = rates * np.maximum(self.blocked - first, 0.0)
+        return arrivals
 
     def waits(self, *, full: bool) -> bool:
-        """Return whether a schedule has all ports fill the shared buffer before any group pauses.
+        """Return whether all ports of a schedule fill the shared buffer before any group pauses.
 
-        Fixed thresholds do not depend on it: each port takes its own time.
+        With fixed thresholds each port has a time of its own.
         """
         return full or self.pool.alpha is not None
 
     def _thresholds(self, high: float, *, full: bool) -> Floats:
-        """Return the least thresholds while the shared occupancy is at most ``high``, shape (n,)."""
+        """Return the minimum thresholds for a shared occupancy of at most ``high``, in bytes, shape (n,)."""
         if full:
             return np.zeros(self.n)
         if self.pool.alpha is not None:
@@ -98,25 +98,25 @@ class PoolProgram:
         assert self.pool.xoff is not None
         return self.pool.xoff.ravel()
 
-    def _most_shared(self) -> Floats:
-        """Return the most that one group can have in the shared buffer, shape (n,)."""
+    def _max_shared(self) -> Floats:
+        """Return the maximum bytes of one group in the shared buffer, shape (n,)."""
         pool = self.pool
         if pool.alpha is not None:
             return (pool.alpha / (1.0 + pool.alpha) * pool.shared).ravel()
         assert pool.xoff is not None
         return np.minimum(pool.xoff, pool.shared).ravel()
 
-    def _solved(self, low: float, high: float, above: NDArray[np.bool_] | None, *, full: bool) -> Floats | None:
-        """Return (s, g, x, y, end of filling), shape (3 n + P + 1,); with ``above`` x is given."""
+    def _solve(self, low: float, high: float, above: NDArray[np.bool_] | None, *, full: bool) -> Floats | None:
+        """Return the solution (s, g, x, y, end of filling), shape (3 n + P + 1,); ``above`` fixes x."""
         from scipy.optimize import linprog
 
         thresholds = self._thresholds(high, full=full)
-        cost, matrix, right, bounds = self._written(low, high, thresholds, above, full=full)
+        cost, matrix, right, bounds = self._build(low, high, thresholds, above, full=full)
         solve: Any = linprog
-        found = solve(cost, matrix, right, bounds=bounds, method="highs")
-        return np.asarray(found.x) if found.status == 0 else None
+        result = solve(cost, matrix, right, bounds=bounds, method="highs")
+        return np.asarray(result.x) if result.status == 0 else None
 
-    def _written(
+    def _build(
         self,
         low: float,
         high: float,
@@ -125,16 +125,16 @@ class PoolProgram:
         *,
         full: bool,
     ) -> tuple[Floats, Any, Floats, Floats]:
-        """Return cost, matrix, right side and bounds of the program that `_solved` solves."""
+        """Return cost, matrix, right side and bounds of the program that `_solve` solves."""
         import scipy.sparse as sp
 
         n, P, unit = self.n, len(self.pool.rates), self.unit
-        one, held = sp.identity(n), self.usable / unit
-        most = self._most_shared() / unit
+        one, usable = sp.identity(n), self.usable / unit
+        max_shared = self._max_shared() / unit
         brings = self.brings / unit
-        whole_ports, many, flat, slope = self._cuts(thresholds, high)
+        port_groups, all_groups, intercept, slope = self._cuts(thresholds, high)
         rows: list[list[Any]] = [
-            [None, one, -sp.diags(held), None, None],
+            [None, one, -sp.diags(usable), None, None],
             [-one, None, sp.diags(thresholds / unit), None, None],
             [-one * 0.0, None, one, -self.of_port.T, None],
             [None, None, self.of_port, -self.classes * sp.identity(P), None],
@@ -142,70 +142,70 @@ class PoolProgram:
             [np.ones((1, n)), None, None, None, None],
             [-np.ones((1, n)), None, None, None, None],
             [None, None, np.ones((1, n)), None, None],
-            [None, None, self.of_port, -sp.diags(whole_ports), None],
+            [None, None, self.of_port, -sp.diags(port_groups), None],
             [
                 None,
                 self.of_port,
                 -sp.diags(slope / unit) @ self.of_port,
-                -sp.diags(flat / unit),
+                -sp.diags(intercept / unit),
                 None,
             ],
         ]
         limits = [
             np.zeros(3 * n + P),
-            [self.ports, high / unit, -low / unit, many],
+            [self.ports, high / unit, -low / unit, all_groups],
             np.zeros(2 * P),
         ]
         scale = np.zeros((P, 1))
         if np.isfinite(self.blocked):
             limits.append(np.zeros(2 * P))
-            late = sp.diags(self.late.max(axis=1) / unit)
+            after_pause = sp.diags(self.after_pause.max(axis=1) / unit)
             rows.append([self.of_port, self.of_port, None, -sp.diags(brings), scale])
-            rows.append([None, self.of_port, None, -late, scale])
+            rows.append([None, self.of_port, None, -after_pause, scale])
             if above is not None and self.waits(full=full):
                 limits += [np.zeros(P), brings]
                 rows.append([self.of_port, None, None, None, -brings[:, None]])
                 rows.append([None, self.of_port, None, None, brings[:, None]])
         else:
             limits.append(np.zeros(P))
-            rows.append([self.of_port, None, None, -sp.diags(self.of_port @ most), scale])
+            rows.append([self.of_port, None, None, -sp.diags(self.of_port @ max_shared), scale])
         if above is None:
-            least, top = np.zeros(n), np.ones(n)
+            lower, upper = np.zeros(n), np.ones(n)
         else:
-            least = top = above.ravel().astype(np.float64)
-        ends: list[Any] = [(0.0, most), (0.0, held), (least, top), (np.zeros(P + 1), 1.0)]
-        bounds = np.vstack([np.column_stack(np.broadcast_arrays(*pair)) for pair in ends])
+            lower = upper = above.ravel().astype(np.float64)
+        ranges: list[Any] = [(0.0, max_shared), (0.0, usable), (lower, upper), (np.zeros(P + 1), 1.0)]
+        bounds = np.vstack([np.column_stack(np.broadcast_arrays(*pair)) for pair in ranges])
         cost = np.zeros(3 * n + P + 1)
         cost[n : 2 * n] = -1.0
         right = np.concatenate([np.asarray(limit, dtype=np.float64) for limit in limits])
         return cost, sp.bmat(rows, format="csr"), right, bounds
 
     def _cuts(self, thresholds: Floats, high: float) -> tuple[Floats, float, Floats, Floats]:
-        """Return what whole numbers of groups imply: inequalities that the relaxation lacks.
+        """Return cutting planes from integer numbers of groups, which the relaxation lacks.
 
         On a port that brings A bytes, k groups above their thresholds use at most f(k) = min(k h, A - k T),
-        with the port's largest h and least T, and k <= A / T. f is concave, so that the line through
-        its values at two consecutive whole numbers is above it at all others.
+        with the port's maximum h and minimum T, and k <= A / T. f is concave, so that the line through
+        its values at two consecutive integers is above it at all other integers.
 
         Returns
         -------
         tuple
-            Most groups of each port, shape (P,), and of all; the line: its value at no group and its slope,
-            shape (P,) each.
+            Maximum number of groups of each port, shape (P,), and of all ports; value of the line at 0 and its
+            slope, shape (P,) each.
         """
         shape, P = self.pool.headroom.shape, len(self.pool.rates)
-        least = thresholds.reshape(shape).min(axis=1)
-        held = self.usable.reshape(shape).max(axis=1)
+        minimum = thresholds.reshape(shape).min(axis=1)
+        usable = self.usable.reshape(shape).max(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(least > 0.0, np.floor(self.brings / least * (1.0 + SOLVED)), np.inf)
-            ratio = high / least.min() if least.min() > 0.0 else np.inf
-        most = np.minimum(each, float(self.classes))
-        many = float(min(np.floor(ratio * (1.0 + SOLVED)), self.n))
+            crossing = np.where(minimum > 0.0, np.floor(self.brings / minimum * (1.0 + SOLVED)), np.inf)
+            ratio = high / minimum.min() if minimum.min() > 0.0 else np.inf
+        port_groups = np.minimum(crossing, float(self.classes))
+        all_groups = float(min(np.floor(ratio * (1.0 + SOLVED)), self.n))
         if not np.isfinite(self.blocked):
-            return most, many, np.zeros(P), held
+            return port_groups, all_groups, np.zeros(P), usable
         with np.errstate(divide="ignore"):
-            fit = np.floor(self.brings / (held + least))
-        k = np.minimum(fit, np.maximum(most - 1.0, 0.0))
-        here, after = (np.minimum(j * held, self.brings - j * least) for j in (k, k + 1.0))
-        slope = np.maximum(after, 0.0) - here
-        return most, many, here - k * slope, slope
+            fit = np.floor(self.brings / (usable + minimum))
+        k = np.minimum(fit, np.maximum(port_groups - 1.0, 0.0))
+        value, next_value = (np.minimum(j * usable, self.brings - j * minimum) for j in (k, k + 1.0))
+        slope = np.maximum(next_value, 0.0) - value
+        return port_groups, all_groups, value - k * slope, slope

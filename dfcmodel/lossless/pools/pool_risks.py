@@ -1,11 +1,11 @@
-"""The probability that a shared headroom pool is too small, with bounds, and the size for a given one.
+"""The probability that a shared headroom pool is too small, with bounds, and the size for a given probability.
 
-Model: at a random instant each priority group holds its whole headroom with a probability ``paused``, else
+Model: at a random instant each priority group holds its full headroom with a probability ``paused``, otherwise
 nothing, independently of the others in the same state of the fabric (classes of a port on request together).
-Holding all of it is an upper bound of what it holds. The probability of being paused is all that counts:
-for independent groups that alternate between two conditions the distribution of their number does not depend
-on how long each lasts, beyond the means. Common causes are modelled by states of the fabric, over which is
-averaged: nothing is extrapolated.
+The full headroom is an upper bound of its occupancy. Only the probability of being paused matters:
+for independent groups that alternate between two conditions the distribution of their number depends on
+the mean durations alone. Common causes are states of the fabric, over which the distribution is
+averaged. Nothing is extrapolated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PoolRisk", "convolve"]
 
-MOST_GRAINS = 20_000
+MAX_GRAINS = 20_000
 EPS = float(np.finfo(float).eps)
 
 
@@ -70,7 +70,7 @@ class PoolRisk(Result):
 
     @property
     def probability(self) -> float:
-        """Fraction of time in which the demand exceeds the pool: an upper bound, to rounding upwards."""
+        """Fraction of time in which the demand exceeds the pool: an upper bound, rounded upwards."""
         return float(self.survival(self.pool.size))
 
     @property
@@ -80,19 +80,19 @@ class PoolRisk(Result):
 
     @property
     def lower(self) -> float:
-        """A lower bound of it: the difference is the gap, zero except for rounding if grains are exact."""
+        """Lower bound of the probability; equal to it up to rounding if grains are exact."""
         return float(self._survival(np.asarray(self.pool.size), self.below, -1.0))
 
     @quantities(probability="share")
     def least_size(self, probability: WithUnit) -> float:
-        """Return the least pool in bytes, of whole grains, that is exceeded with at most ``probability``."""
-        wanted = one_number("probability", probability, above=0.0, below=1.0)
+        """Return the minimum pool in bytes, in full grains, that is exceeded with at most ``probability``."""
+        limit = one_number("probability", probability, above=0.0, below=1.0)
         sizes = self.grain * np.arange(len(self.above))
-        return float(sizes[int(np.argmax(self.survival(sizes) <= wanted))])
+        return float(sizes[int(np.argmax(self.survival(sizes) <= limit))])
 
     @quantities(probability="share")
     def oversubscription(self, probability: WithUnit) -> float:
-        """Return all headrooms over the least size; infinite where no headroom is needed at all."""
+        """Return the sum of all headrooms over the minimum size; infinite where no headroom is needed."""
         size = self.least_size(probability)
         return self.pool.demand / size if size else np.inf
 
@@ -103,9 +103,9 @@ class PoolRisk(Result):
             "Chernoff's bound": f"{self.chernoff:.3g}",
             "grain": f"{self.grain:,.0f} B",
         }
-        for wanted in (1e-6, 1e-9, 1e-12):
-            size, factor = self.least_size(wanted), self.oversubscription(wanted)
-            rows[f"size for {wanted:g}"] = f"{size:,.0f} B, {factor:.3g} times oversubscribed"
+        for limit in (1e-6, 1e-9, 1e-12):
+            size, factor = self.least_size(limit), self.oversubscription(limit)
+            rows[f"size for {limit:g}"] = f"{size:,.0f} B, {factor:.3g} times oversubscribed"
         return rows
 
     def plot(self, ax: Any = None) -> Any:
@@ -113,10 +113,10 @@ class PoolRisk(Result):
         axes = figure()[1] if ax is None else ax
         sizes = self.grain * np.arange(len(self.above))
         survival = self.survival(sizes)
-        seen = survival > 1e-18
-        axes.step(sizes[seen] / 1e6, survival[seen], where="post")
+        visible = survival > 1e-18
+        axes.step(sizes[visible] / 1e6, survival[visible], where="post")
         axes.axvline(self.pool.size / 1e6, color="#000000", ls=":", label="pool")
-        scale = "log" if seen.any() else "linear"
+        scale = "log" if visible.any() else "linear"
         axes.set(yscale=scale, xlabel="MB of pool", ylabel="P(demand above it)")
         axes.legend()
         return axes
@@ -125,12 +125,14 @@ class PoolRisk(Result):
         tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
         first = np.floor(size / self.grain * (1.0 + 8 * EPS)).astype(np.int64) + 1
         slack = 1.0 + side * EPS * (len(weights) + 8 * self.pool.groups)
-        found: Floats = np.minimum(1.0, tail[np.minimum(first, len(weights))] * slack)
-        return found
+        bound: Floats = np.minimum(1.0, tail[np.minimum(first, len(weights))] * slack)
+        return bound
 
 
 def convolve(pool: HeadroomPool, traffic: PausedGroups, grain: float | None) -> PoolRisk:
-    """Return the distribution of the demand: by convolution of non-negative numbers, so that a small tail is accurate.
+    """Return the distribution of the demand on a pool by convolution.
+
+    All terms are non-negative, so that small tail probabilities have full relative accuracy.
 
     Raises
     ------
@@ -155,8 +157,8 @@ def convolve(pool: HeadroomPool, traffic: PausedGroups, grain: float | None) -> 
     weights.insert(0, 1.0 - sum(weights))
     chances = [spread_over_groups("paused", np.asarray(p, dtype=float), shape) for _, p in states]
     unit = _grain(pool) if grain is None else float(grain)
-    if pool.demand / unit > 50 * MOST_GRAINS:
-        raise ValueError(f"grain = {unit:g}: more than {50 * MOST_GRAINS} of them are in the headrooms")
+    if pool.demand / unit > 50 * MAX_GRAINS:
+        raise ValueError(f"grain = {unit:g}: more than {50 * MAX_GRAINS} of them are in the headrooms")
     ratio = pool.headroom / unit
     exact = np.abs(ratio - np.round(ratio)) < 1e-9
     ups = np.where(exact, np.round(ratio), np.ceil(ratio)).astype(np.int64)
@@ -170,37 +172,37 @@ def convolve(pool: HeadroomPool, traffic: PausedGroups, grain: float | None) -> 
 
 
 def _grain(pool: HeadroomPool) -> float:
-    """Return the greatest common divisor of whole headrooms, unless the sum has too many of it."""
-    held = np.unique(pool.headroom)
-    common = float(np.gcd.reduce(held.astype(np.int64))) if (held == np.floor(held)).all() else 0.0
-    return max(common, pool.demand / MOST_GRAINS)
+    """Return the greatest common divisor of integer headrooms in bytes, or a larger grain for too many of them."""
+    headrooms = np.unique(pool.headroom)
+    common = float(np.gcd.reduce(headrooms.astype(np.int64))) if (headrooms == np.floor(headrooms)).all() else 0.0
+    return max(common, pool.demand / MAX_GRAINS)
 
 
 def _distribution(grains: NDArray[np.int64], paused: Floats, *, together: bool) -> Floats:
-    """Return the probabilities of 0, 1 ... grains held by all groups."""
-    found = np.ones(1)
-    for held, chance in zip(grains, paused, strict=True):
-        pairs = [(int(held.sum()), chance[0])] if together else zip(held, chance, strict=True)
+    """Return the probabilities of 0, 1 ... grains in the pool, shape (n,), for paused probabilities by group."""
+    distribution = np.ones(1)
+    for row, chance in zip(grains, paused, strict=True):
+        pairs = [(int(row.sum()), chance[0])] if together else zip(row, chance, strict=True)
         for amount, p in pairs:
-            longer = np.zeros(len(found) + int(amount))
-            longer[: len(found)] = found * (1.0 - p)
-            longer[int(amount) :] += found * p
-            found = longer
-    return found
+            extended = np.zeros(len(distribution) + int(amount))
+            extended[: len(distribution)] = distribution * (1.0 - p)
+            extended[int(amount) :] += distribution * p
+            distribution = extended
+    return distribution
 
 
 def _chernoff(pool: HeadroomPool, paused: Floats, *, together: bool) -> float:
-    """Return min over t of E exp(t (D - size)); any t >= 0 gives a bound."""
+    """Return Chernoff's bound, the minimum over t of E exp(t (D - size)); every t >= 0 gives a bound."""
     from scipy.optimize import minimize_scalar
 
-    held = pool.headroom.sum(axis=1) if together else pool.headroom.ravel()
+    amounts = pool.headroom.sum(axis=1) if together else pool.headroom.ravel()
     p = paused[:, 0] if together else paused.ravel()
-    unit = float(held.max())
+    unit = float(amounts.max())
 
     def exponent(t: float) -> float:
         with np.errstate(divide="ignore"):
-            logs = np.logaddexp(np.log1p(-p), np.log(p) + t * held / unit)
+            logs = np.logaddexp(np.log1p(-p), np.log(p) + t * amounts / unit)
         return float(logs.sum() - t * pool.size / unit)
 
-    found = minimize_scalar(exponent, bounds=(0.0, 200.0), method="bounded")
-    return float(min(1.0, np.exp(exponent(float(found.x)))))
+    minimum = minimize_scalar(exponent, bounds=(0.0, 200.0), method="bounded")
+    return float(min(1.0, np.exp(exponent(float(minimum.x)))))

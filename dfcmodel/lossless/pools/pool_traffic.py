@@ -1,4 +1,4 @@
-"""What is known of the traffic that fills a headroom pool: three kinds, for `overflow`."""
+"""Three models of the traffic that fills a headroom pool, for `overflow`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Episodes", "PacketRuns", "PausedGroups"]
 @quantities(paused="share")
 @dataclass(frozen=True, eq=False)
 class PausedGroups:
-    """How much of the time priority groups hold their headroom: at a random instant, independently.
+    """Fractions of time in which priority groups hold their headroom, independently of each other.
 
     Parameters
     ----------
@@ -53,22 +53,22 @@ class PausedGroups:
 
     def __post_init__(self) -> None:
         flag("classes_together", self.classes_together)
-        given: Any = self.others
-        pairs = isinstance(given, Sequence) and all(dimensions(p) and len(p) == 2 for p in given)
+        others: Any = self.others
+        pairs = isinstance(others, Sequence) and all(dimensions(p) and len(p) == 2 for p in others)
         if not pairs:
-            raise TypeError(f"others = {format_value(given)}: must be a list of pairs (fraction, paused)")
-        times = [one_number("others", part, at_least=0.0, at_most=1.0) for part, _ in given]
+            raise TypeError(f"others = {format_value(others)}: must be a list of pairs (fraction, paused)")
+        times = [one_number("others", part, at_least=0.0, at_most=1.0) for part, _ in others]
         if sum(times) > 1.0:
             msg = f"fractions of time add up to {sum(times):g}, at most 1 is allowed"
             raise ValueError(f"others: {msg}")
-        for chances in (self.paused, *(then for _, then in given)):
+        for chances in (self.paused, *(then for _, then in others)):
             number("paused", chances, at_least=0.0, at_most=1.0)
 
 
 @quantities(held="time", within="time")
 @dataclass(frozen=True)
 class Episodes:
-    """Episodes in which a group holds its whole headroom, independently of the others; equilibrium at time 0.
+    """Episodes in which a group holds its full headroom, independently of the others; equilibrium at time 0.
 
     Parameters
     ----------
@@ -112,10 +112,10 @@ class PacketRuns:
     scenario
         With links under `Pause` or `PFC`, and something random in it. Nothing is dropped when the pool overflows.
     within
-        s.
+        Time in s within which the pool may overflow.
     sample
-        The pool is looked at every ``sample`` s, of which ``within`` must be a multiple; None: a hundredth.
-        Overflows between these times are not seen.
+        Interval in s at which the pool is sampled, of which ``within`` must be a multiple; None: a hundredth.
+        Overflows between two samples are missed.
     links
         Names of the links whose thresholds count; None: all with Pause or PFC.
     packets

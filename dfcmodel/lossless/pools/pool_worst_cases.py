@@ -1,9 +1,9 @@
-"""The largest demand on a shared headroom pool, as a linear program, and senders that make it.
+"""The largest demand on a shared headroom pool, as a linear program, and traffic that attains it.
 
 Assumptions: the outputs are blocked for a time ``blocked``, so that nothing leaves; senders transmit at
 line rate; a group is charged to the pool only above its threshold, and then at most its headroom;
 which groups become active, and when, is up to an adversary. Thresholds either are fixed, or fall with the
-free shared buffer; once the shared buffer is full every group pauses. The programs
+free shared buffer; once the shared buffer is full every group pauses. The linear programs
 are in ``pool_programs``.
 """
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 __all__ = ["PoolWitness", "PoolWorstCase", "can_overflow", "worst_demand"]
 
-MOST_PROGRAMS = 200
-MOST_TO_DECIDE = 50
-"""Linear programs of `can_overflow`, which asks for less than `worst_demand`."""
+MAX_PROGRAMS = 200
+MAX_DECISION_PROGRAMS = 50
+"""Limit on the linear programs of `can_overflow`, which only decides and computes no maximum."""
 
 
 @dataclass(frozen=True, eq=False)
 class PoolWitness:
-    """Traffic that makes a demand on the pool.
+    """Traffic that attains a demand on the pool.
 
     A port first fills its part of the shared buffer; from ``filled`` on, its groups cross their thresholds
-    one after the other, each when the one before has used its headroom. Where thresholds are dynamic or
-    the shared buffer is full, all ports wait for the last one to fill its part.
+    one after the other, each when the previous group has used its headroom. With dynamic thresholds or a full
+    shared buffer, all ports wait until the last port has filled its part.
 
     Attributes
     ----------
@@ -73,18 +73,18 @@ class PoolWitness:
 
     @property
     def paused_at(self) -> Floats:
-        """When each group pauses its sender in s, shape (P, K); NaN where it does not."""
+        """Time in s at which each group pauses its sender, shape (P, K); NaN for groups that do not pause."""
         before = np.cumsum(self.used, axis=1) - self.used
         times = self.filled[:, None] + 8.0 * before / self.pool.rates[:, None]
         return np.where(self.used > 0.0, times, np.nan)
 
     @property
     def ends(self) -> float:
-        """When the last byte has arrived, s."""
+        """Time of the last arrival, s."""
         return float((self.filled + 8.0 * self.used.sum(axis=1) / self.pool.rates).max())
 
     def table(self) -> pd.DataFrame:
-        """Return the groups that pause in the order in which they do: port, class, s, bytes."""
+        """Return the pausing groups as a table by time: port, class, time in s, and bytes."""
         import pandas as pd
 
         times = self.paused_at
@@ -102,18 +102,18 @@ class PoolWorstCase(Result):
     Attributes
     ----------
     upper
-        No traffic within the limits needs more, bytes: the bound of the linear programs.
+        Upper bound on the demand in bytes for all traffic within the limits, of the linear programs.
     witness
         Traffic that needs ``witness.demand`` bytes; the difference is the gap.
     blocked, active_ports, active_classes
-        The limits; infinite, P and K where none was given.
+        The limits; without a limit infinite, P and K.
 
     Examples
     --------
     >>> from dfcmodel.lossless import headroom_pool, worst_demand
     >>> pool = headroom_pool(50_000, 4, 2, size="300 kB", shared="1 MB", alpha=1.0, rate="100Gbps")
-    >>> found = worst_demand(pool, active_ports=3)
-    >>> found.overflows, round(found.upper)
+    >>> worst = worst_demand(pool, active_ports=3)
+    >>> worst.overflows, round(worst.upper)
     (False, 300000)
     """
 
@@ -131,7 +131,7 @@ class PoolWorstCase(Result):
 
     @property
     def overflows(self) -> bool | None:
-        """True: the witness overflows the pool. False: proved that nothing does. None: undecided.
+        """Whether the pool can overflow. True: the witness does. False: proved impossible. None: undecided.
 
         Sizes that differ by less than the tolerance of the programs, 3e-6 relative, count as equal.
         """
@@ -141,15 +141,15 @@ class PoolWorstCase(Result):
 
     @property
     def excess(self) -> tuple[float, float]:
-        """By how many bytes the pool overflows: reached by the witness, and at most."""
+        """Bytes beyond the size of the pool: those of the witness, and the upper bound."""
         return max(0.0, self.lower - self.pool.size), max(0.0, self.upper - self.pool.size)
 
     def summary(self) -> dict[str, object]:
-        """Return the limits, the bound, the witness and what follows."""
-        said = {True: "yes", False: "no, proved", None: "undecided within the gap"}
+        """Return the limits, the bound, the demand of the witness and the verdict, by name."""
+        verdicts = {True: "yes", False: "no, proved", None: "undecided within the gap"}
         times = self.witness.paused_at
         return {
-            "overflows": said[self.overflows],
+            "overflows": verdicts[self.overflows],
             "pool": f"{self.pool.size:,.0f} B, {self.pool.oversubscription:.2f} times oversubscribed",
             "largest demand": f"{self.lower:,.0f} B reached, at most {self.upper:,.0f} B",
             "outputs blocked": f"{self.blocked:g} s",
@@ -181,20 +181,20 @@ def worst_demand(
     active_classes: int | None = None,
     tolerance: float = 1e-3,
 ) -> PoolWorstCase:
-    """Return the largest number of bytes that senders can need from a headroom pool.
+    """Return the largest demand of any traffic on a headroom pool, in bytes, with bound and witness.
 
     Parameters
     ----------
     pool
         The pool and its thresholds.
     blocked
-        How long outputs may serve nothing, s or a string such as ``50 us``; None: without limit. All
+        Time for which outputs may serve nothing, s or a string such as ``50 us``; None: without limit. All
         buffers are empty before.
     active_ports, active_classes
-        At most so many ports are active, and so many classes of each; None: all.
+        Maximum numbers of active ports, and of active classes per port; None: all.
     tolerance
-        Intervals of the shared buffer's occupancy are bisected until bound and witness are so close,
-        relative to the bound, or 200 linear programs were solved; the gap is in the result.
+        Gap between bound and witness, relative to the bound, at which the bisection of the shared buffer's
+        occupancy stops. It also stops after 200 linear programs; the gap is in the result.
 
     Raises
     ------
@@ -214,37 +214,37 @@ def worst_demand(
     instance("pool", pool, HeadroomPool, "what headroom_pool returns")
     ports, classes = pool.headroom.shape
     time = np.inf if blocked is None else duration("blocked", blocked)
-    most = ports if active_ports is None else integer("active_ports", active_ports, 1, ports)
-    each = classes if active_classes is None else integer("active_classes", active_classes, 1, classes)
-    program = PoolProgram(pool, time, most, each)
-    upper, used = _branch_and_bound(program, one_number("tolerance", tolerance, at_least=SOLVED, below=1.0))
-    return PoolWorstCase(pool, min(upper, pool.demand), used, time, most, each)
+    max_ports = ports if active_ports is None else integer("active_ports", active_ports, 1, ports)
+    max_classes = classes if active_classes is None else integer("active_classes", active_classes, 1, classes)
+    program = PoolProgram(pool, time, max_ports, max_classes)
+    upper, witness = _branch_and_bound(program, one_number("tolerance", tolerance, at_least=SOLVED, below=1.0))
+    return PoolWorstCase(pool, min(upper, pool.demand), witness, time, max_ports, max_classes)
 
 
 def can_overflow(pool: HeadroomPool, blocked: float, ports: int, classes: int) -> bool | None:
-    """Return whether a pool can overflow at all: as `PoolWorstCase.overflows`, with fewer programs.
+    """Return whether a pool can overflow, as `PoolWorstCase.overflows`, with fewer programs.
 
     Parameters
     ----------
     pool
         The pool.
     blocked
-        How long outputs serve nothing, s.
+        Time for which outputs serve nothing, s.
     ports, classes
-        Most active ports, and active classes of each.
+        Maximum numbers of active ports, and of active classes per port.
     """
     program, enough = PoolProgram(pool, blocked, ports, classes), pool.size * (1.0 + SOLVED)
-    upper, witness = _branch_and_bound(program, SOLVED, most=MOST_TO_DECIDE, enough=enough)
+    upper, witness = _branch_and_bound(program, SOLVED, max_programs=MAX_DECISION_PROGRAMS, enough=enough)
     return PoolWorstCase(pool, upper, witness, blocked, ports, classes).overflows
 
 
 def _branch_and_bound(
-    program: PoolProgram, tolerance: float, *, most: int = MOST_PROGRAMS, enough: float = np.inf
+    program: PoolProgram, tolerance: float, *, max_programs: int = MAX_PROGRAMS, enough: float = np.inf
 ) -> tuple[float, PoolWitness]:
     """Return the largest bound over all intervals of the shared occupancy, and the best witness.
 
-    The search ends where a witness needs more than ``enough`` bytes (the bound is then not complete), or where
-    nothing can.
+    The search stops at a witness of more than ``enough`` bytes, whose bound is then incomplete, and where no interval
+    can exceed ``enough``.
     """
     pool, count = program.pool, itertools.count()
     nothing = np.zeros(pool.headroom.shape)
@@ -252,43 +252,43 @@ def _branch_and_bound(
     heap: list[tuple[float, int, float, float, bool]] = []
     # with fixed thresholds: either they count, or the shared buffer is full
     cases = [(0.0, pool.shared, False), (pool.shared, pool.shared, True)]
-    done, final = 0, 0.0
-    least = 0.0 if enough == np.inf else enough  # smaller bounds are not divided any further
+    solved, final = 0, 0.0
+    floor = 0.0 if enough == np.inf else enough  # smaller bounds are not divided any further
     while (cases or heap) and best.demand <= enough:
         if not cases:
             bound, _, low, high, full = heapq.heappop(heap)
             bound = -bound
-            final_one = pool.alpha is None or full
-            if bound * (1.0 - tolerance) <= max(best.demand, least) or done >= most or final_one:
+            is_final = pool.alpha is None or full
+            if bound * (1.0 - tolerance) <= max(best.demand, floor) or solved >= max_programs or is_final:
                 final = max(final, bound)
                 continue
             middle = 0.5 * (low + high)
             cases = [(low, middle, False), (middle, high, False)]
         low, high, full = cases.pop()
-        bound, above = program.relaxed(low, high, full=full)
-        done += 1
-        if above is None or bound * (1.0 - tolerance) <= max(best.demand, least):
+        bound, above = program.relax(low, high, full=full)
+        solved += 1
+        if above is None or bound * (1.0 - tolerance) <= max(best.demand, floor):
             final = max(final, bound)
             continue
         heapq.heappush(heap, (-bound, next(count), low, high, full))
-        for chosen in _roundings(above):
-            found = program.schedule(chosen, high, full=full)
-            if found is not None and found[1].sum() > best.demand:
-                filled = 8.0 * found[0].sum(axis=1) / pool.rates
+        for groups in _roundings(above):
+            amounts = program.schedule(groups, high, full=full)
+            if amounts is not None and amounts[1].sum() > best.demand:
+                filled = 8.0 * amounts[0].sum(axis=1) / pool.rates
                 if program.waits(full=full):
                     filled = np.full_like(filled, filled.max())
-                best = PoolWitness(pool, *found, filled)
+                best = PoolWitness(pool, *amounts, filled)
     return max(final, best.demand), best
 
 
 def _roundings(above: Floats) -> list[NDArray[np.bool_]]:
-    """Return sets of groups to be above their thresholds: those rounded down, and one more."""
+    """Return candidate sets of groups above their thresholds, shape (P, K): the relaxation rounded in three ways."""
     sure = above >= 1.0 - 1e-6
     part = np.where(sure, 0.0, above)
     if part.max(initial=0.0) <= 1e-6:
         return [sure]
-    more = sure.copy()
-    more.flat[int(part.argmax())] = True
+    with_next = sure.copy()
+    with_next.flat[int(part.argmax())] = True
     rank = np.argsort(np.argsort(-above, axis=1, kind="stable"), axis=1)
     per_port = rank < np.floor(above.sum(axis=1, keepdims=True) + 1e-6)
-    return [sure, more, per_port]
+    return [sure, with_next, per_port]

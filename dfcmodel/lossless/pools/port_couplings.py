@@ -1,8 +1,8 @@
-"""Which ports of a packet run share nothing: no flow, no acknowledgements, no pauses, no counters.
+"""Independent ports of a packet run: they share no flow, no acknowledgements, no pauses and no counters.
 
-Packets go over the ports of their flow, and their acknowledgements over those of the way back; a port with Pause or PFC
-pauses the ports that feed it; PFC may count the packets of an ingress at several ports together. Ports between
-which no chain of these leads are independent: their random numbers are streams of their own.
+Packets cross the ports of their flow, and acknowledgements the ports of the return path. A port with Pause or PFC
+pauses the ports that feed it. PFC may count the packets of an ingress at several ports together. Ports in different
+components of this graph are independent: each has a stream of random numbers.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ __all__ = ["independent_parts"]
 
 
 def independent_parts(plan: PacketPlan, ports: list[int]) -> list[list[int]]:
-    """Return ports in groups of those that are coupled, in their order."""
+    """Return the ports, by index, in groups of coupled ports, in the order of ``ports``."""
     import networkx as nx
 
     graph = _couplings(plan)
-    found: dict[int, list[int]] = {}
-    of = {p: n for n, part in enumerate(nx.connected_components(graph)) for p in part}
+    groups: dict[int, list[int]] = {}
+    part_of = {p: n for n, part in enumerate(nx.connected_components(graph)) for p in part}
     for p in ports:
-        found.setdefault(of[p], []).append(p)
-    return list(found.values())
+        groups.setdefault(part_of[p], []).append(p)
+    return list(groups.values())
 
 
 def _couplings(plan: PacketPlan) -> nx.Graph[int]:
-    """Return the graph of the ports of a plan: they share a flow, pauses, or what PFC counts together."""
+    """Return the graph of coupled ports of a plan: edges are shared flows, pauses, and shared counters of PFC."""
     import networkx as nx
 
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(len(plan.ports)))
-    for ways in zip(plan.forward, plan.backward, strict=True):
-        graph.add_edges_from(itertools.pairwise(p for way in ways for p in way))
+    for paths in zip(plan.forward, plan.backward, strict=True):
+        graph.add_edges_from(itertools.pairwise(p for path in paths for p in path))
     for p in range(len(plan.ports)):
         graph.add_edges_from((p, q) for q in (*plan.pausable(p), *plan.counting[p]))
     return graph

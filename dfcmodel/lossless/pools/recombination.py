@@ -1,11 +1,11 @@
-"""Histories of independent parts of a pool, put together at random: how probable it is that their sum exceeds a size.
+"""Recombined histories of independent parts of a pool: the probability that their sum exceeds a size.
 
-Parts that share nothing but the pool are independent. R histories of each of K parts are therefore R^K histories of
-the pool, and the fraction of these that exceed the size estimates the probability without bias. It is not counted
-but computed: for each sampling time the distribution of the sum is a convolution, and the probability of the union over the
-times follows from draws among the histories that exceed the size at one of them, each weighted with one over the
-number of times at which it does (R. M. Karp, M. Luby, N. Madras, Journal of Algorithms 10, 1989). The relative
-error of the draws does not depend on how rare the overflow is. What remains is that of R runs.
+Parts that share nothing but the pool are independent. R histories of each of K parts are therefore R^K histories of the
+pool, and the fraction of these that exceed the size estimates the probability without bias. It is not counted but
+computed: for each sampling time the distribution of the sum is a convolution, and the probability of the union over the
+times follows from draws among the histories that exceed the size at one of them, each weighted with one over the number
+of times at which it does (R. M. Karp, M. Luby, N. Madras, Journal of Algorithms 10, 1989). The relative error of the
+draws does not depend on the rarity of the overflow. The sampling error of R runs remains.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Histories", "Recombined"]
 
-MOST_STEPS = 4096
-"""Steps up to the size in which sums are convolved: finer ones make draws of fewer histories that do not exceed it."""
+MAX_STEPS = 4096
+"""Steps up to the size in which sums are convolved: more steps waste fewer draws on histories that do not exceed it."""
 
 
 class Recombined(NamedTuple):
@@ -35,7 +35,7 @@ class Recombined(NamedTuple):
     Attributes
     ----------
     probability
-        Of exceeding the size at some sampling time.
+        Probability of exceeding the size at a sampling time.
     effective
         Kish's effective number of the histories of each part that occur where the size is exceeded, (K,).
     """
@@ -46,7 +46,7 @@ class Recombined(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Histories:
-    """What K parts hold at S sampling times in R runs.
+    """Packets of K parts at S sampling times in R runs.
 
     Attributes
     ----------
@@ -61,51 +61,51 @@ class Histories:
 
     @cached_property
     def step(self) -> float:
-        """Packets that convolutions count in: one if that is exact, and not too many up to the size."""
-        exact = self.size <= MOST_STEPS and bool((self.held == np.floor(self.held)).all())
-        return 1.0 if exact else self.size / MOST_STEPS
+        """Packets per step of the convolutions: 1 if that is exact and `MAX_STEPS` suffice."""
+        exact = self.size <= MAX_STEPS and bool((self.held == np.floor(self.held)).all())
+        return 1.0 if exact else self.size / MAX_STEPS
 
     @cached_property
     def top(self) -> int:
-        """The least number of steps that stands for more than the size."""
+        """Minimum number of steps that exceeds the size."""
         return int(self.size / self.step * (1.0 - 1e-12)) + 1
 
     @cached_property
     def steps(self) -> NDArray[np.int32]:
-        """Histories in steps, rounded up, at most ``top``: whatever exceeds the size does so in steps, too."""
-        found: NDArray[np.int32] = np.ceil(self.held / self.step).clip(0, self.top).astype(np.int32)
-        return found
+        """Histories in steps, rounded up, at most ``top``: a history that exceeds the size also does so in steps."""
+        steps: NDArray[np.int32] = np.ceil(self.held / self.step).clip(0, self.top).astype(np.int32)
+        return steps
 
     @cached_property
     def order(self) -> NDArray[np.int32]:
-        """The runs of each time and part by what they hold."""
-        found: NDArray[np.int32] = np.argsort(self.steps, axis=2, kind="stable").astype(np.int32)
-        return found
+        """The runs of each time and part, sorted by their packets."""
+        order: NDArray[np.int32] = np.argsort(self.steps, axis=2, kind="stable").astype(np.int32)
+        return order
 
     def plain(self) -> int:
-        """Return how many of the runs themselves exceed the size."""
+        """Return the number of plain runs that exceed the size."""
         total = self.held.sum(axis=1, dtype=np.float64)
         return int((total > self.size).any(axis=0).sum())
 
     def recombine(self, weights: Integers, draws: int, rng: np.random.Generator) -> Recombined:
-        """Return the estimate from runs that count ``weights`` times, (K, R), by so many draws."""
+        """Return the estimate from ``draws`` draws; ``weights`` are multiplicities of the runs, shape (K, R)."""
         masses = self._masses(weights)
-        tails = [self._tails(each) for each in masses]
+        tails = [self._tails(mass) for mass in masses]
         at_time = np.array([tail[0][0] for tail in tails])
-        together = float(at_time.sum())
+        total = float(at_time.sum())
         parts = len(weights)
-        if together == 0.0:
+        if total == 0.0:
             return Recombined(0.0, np.zeros(parts))
-        places = (np.arange(draws) + rng.random()) / draws * together
-        times = np.minimum(np.searchsorted(np.cumsum(at_time), places), len(tails) - 1)
-        chosen = np.concatenate(
+        positions = (np.arange(draws) + rng.random()) / draws * total
+        times = np.minimum(np.searchsorted(np.cumsum(at_time), positions), len(tails) - 1)
+        drawn = np.concatenate(
             [
                 self._draw(int(t), int(n), masses[t], tails[t], weights, rng)
                 for t, n in zip(*np.unique(times, return_counts=True), strict=True)
             ]
         )
-        worth = self._worth(chosen)
-        return Recombined(together * float(worth.mean()), self._effective(chosen, worth))
+        worth = self._worth(drawn)
+        return Recombined(total * float(worth.mean()), self._effective(drawn, worth))
 
     def _masses(self, weights: Integers) -> Floats:
         """Return the probability of each number of steps, shape (S, K, top + 1)."""
@@ -114,20 +114,20 @@ class Histories:
         rows = np.arange(times * parts).reshape(times, parts, 1) * width
         repeated = np.broadcast_to(weights, self.steps.shape).reshape(-1)
         counts = np.bincount((rows + self.steps).reshape(-1), repeated, times * parts * width)
-        found: Floats = counts.reshape(times, parts, width) / runs
-        return found
+        masses: Floats = counts.reshape(times, parts, width) / runs
+        return masses
 
     def _tails(self, masses: Floats) -> list[Floats]:
-        """Return for each number of parts left out, and the steps that these hold, how probable it is to exceed the size.
+        """Return the probability of exceeding the size, by number of omitted parts and by their steps.
 
         All terms are positive: every probability is exact to rounding, however small.
         """
-        found = [np.append(np.zeros(self.top), 1.0)]
+        tails = [np.append(np.zeros(self.top), 1.0)]
         for mass in masses[::-1]:
-            some = mass[: np.flatnonzero(mass)[-1] + 1]
-            after = np.append(found[-1], np.ones(len(some) - 1))
-            found.append(np.correlate(after, some, "valid"))
-        return found[::-1]
+            support = mass[: np.flatnonzero(mass)[-1] + 1]
+            after = np.append(tails[-1], np.ones(len(support) - 1))
+            tails.append(np.correlate(after, support, "valid"))
+        return tails[::-1]
 
     def _draw(
         self,
@@ -138,38 +138,38 @@ class Histories:
         weights: Integers,
         rng: np.random.Generator,
     ) -> NDArray[np.int32]:
-        """Return histories that exceed the size at a time: the runs of all parts, (count, K)."""
-        held, chosen = np.zeros(count, dtype=np.int64), []
+        """Return drawn histories that exceed the size at time ``t``: runs of all parts, shape (count, K)."""
+        held, drawn = np.zeros(count, dtype=np.int64), []
         for k, mass in enumerate(masses):
             values = np.flatnonzero(mass)
             after = tails[k + 1][np.minimum(held[:, None] + values, self.top)]
             sums = np.cumsum(mass[values] * after, axis=1)
-            place = (sums <= rng.random((count, 1)) * sums[:, -1:]).sum(axis=1)
+            index = (sums <= rng.random((count, 1)) * sums[:, -1:]).sum(axis=1)
             order = self.order[t, k]
-            till = np.cumsum(weights[k, order])
-            ends = np.searchsorted(self.steps[t, k, order], values, side="right") - 1
-            upper = till[ends]
+            cumulative = np.cumsum(weights[k, order])
+            last = np.searchsorted(self.steps[t, k, order], values, side="right") - 1
+            upper = cumulative[last]
             lower = np.append(0, upper[:-1])
-            among = lower[place] + rng.random(count) * (upper - lower)[place]
-            chosen.append(order[np.searchsorted(till, among, side="right")])
-            held = np.minimum(held + values[place], self.top)
-        return np.array(chosen).T
+            rank = lower[index] + rng.random(count) * (upper - lower)[index]
+            drawn.append(order[np.searchsorted(cumulative, rank, side="right")])
+            held = np.minimum(held + values[index], self.top)
+        return np.array(drawn).T
 
-    def _worth(self, chosen: NDArray[np.int32]) -> Floats:
-        """Return one over the number of times at which drawn histories exceed the size, 0 if only their steps do."""
+    def _worth(self, drawn: NDArray[np.int32]) -> Floats:
+        """Return 1 / (number of times at which a history exceeds the size), shape (count,); 0 if only its steps do."""
         times, parts, _ = self.held.shape
-        steps = np.zeros((times, len(chosen)), dtype=np.int64)
-        held = np.zeros((times, len(chosen)))
+        steps = np.zeros((times, len(drawn)), dtype=np.int64)
+        held = np.zeros((times, len(drawn)))
         for k in range(parts):
-            steps += self.steps[:, k, chosen[:, k]]
-            held += self.held[:, k, chosen[:, k]]
+            steps += self.steps[:, k, drawn[:, k]]
+            held += self.held[:, k, drawn[:, k]]
         exceeding: Floats = (held > self.size).any(axis=0) / (steps >= self.top).sum(axis=0)
         return exceeding
 
-    def _effective(self, chosen: NDArray[np.int32], worth: Floats) -> Floats:
+    def _effective(self, drawn: NDArray[np.int32], worth: Floats) -> Floats:
         """Return Kish's effective number of runs among drawn histories, by part."""
         runs = self.held.shape[2]
-        shares = np.array([np.bincount(column, worth, runs) for column in chosen.T])
+        shares = np.array([np.bincount(column, worth, runs) for column in drawn.T])
         squares = (shares**2).sum(axis=1)
-        found: Floats = shares.sum(axis=1) ** 2 / np.where(squares > 0.0, squares, 1.0)
-        return found
+        effective: Floats = shares.sum(axis=1) ** 2 / np.where(squares > 0.0, squares, 1.0)
+        return effective

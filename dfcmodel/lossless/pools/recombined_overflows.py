@@ -1,8 +1,8 @@
-"""How probable it is that a headroom pool overflows in packet runs: plain runs, whose independent ports are recombined.
+"""The probability that a headroom pool overflows in packet runs, by recombination of independent ports.
 
-Ports that share nothing but the pool are independent of each other, so that what one of them held in one run may be
-added to what the others held in other runs: R runs of K such ports are R^K histories of the pool (`Histories`).
-Nothing is steered towards the overflow, and no state is copied.
+Ports that share nothing but the pool are independent of each other, so that the occupancy of one port in one run may be
+added to the occupancies of the others in other runs: R runs of K such ports are R^K histories of the pool
+(`Histories`). The runs are plain: no importance sampling, and no splitting.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["RecombinedEstimate", "recombine"]
 
 DRAWS, RESAMPLES, RESAMPLED_DRAWS = 10_000, 200, 500
-LEAST_EFFECTIVE = 30.0
-"""Runs behind the overflow, in each part, from which on the bootstrap interval is one: below, it was seen to be too
-short (docs/headroom-pools.md has the figures)."""
-MOST_VALUES = 10**8
+MIN_EFFECTIVE_RUNS = 30.0
+"""Effective runs of each part at which the bootstrap interval has its coverage; with fewer it is too short
+(docs/headroom-pools.md has the figures)."""
+MAX_VALUES = 10**8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,14 +46,14 @@ class RecombinedEstimate(Result):
     Attributes
     ----------
     histories
-        What the parts held in the runs, and the size of the pool: ``histories.held`` in packets, shape
+        Occupancies of the parts in the runs, and the size of the pool: ``histories.held`` in packets, shape
         (times, parts, runs).
     parts
         Names of the links of each independent part.
     within
         The time, s.
     seed
-        Of the draws.
+        Seed of the draws.
 
     Examples
     --------
@@ -63,10 +63,10 @@ class RecombinedEstimate(Result):
     >>> ports = [Link("s", f"h{n}", 1e4, 1e-3, 500, rule) for n in range(3)]
     >>> flows = [Flow(f"f{n}", ("s", f"h{n}"), bursts) for n in range(3)]
     >>> fabric = Scenario("ports", ports, flows, duration=0.1)
-    >>> found = overflow(40, PacketRuns(fabric, within=0.01), Recombination(runs=200), seed=1)
-    >>> found.interval[0] < found.probability < found.interval[1]
+    >>> estimate = overflow(40, PacketRuns(fabric, within=0.01), Recombination(runs=200), seed=1)
+    >>> estimate.interval[0] < estimate.probability < estimate.interval[1]
     True
-    >>> found.at(60).probability < found.probability
+    >>> estimate.at(60).probability < estimate.probability
     True
     """
 
@@ -87,55 +87,54 @@ class RecombinedEstimate(Result):
 
     @property
     def probability(self) -> float:
-        """The fraction of the recombined histories in which the pool overflows: unbiased; of the runs of a single part."""
+        """Fraction of the recombined histories that overflow the pool, unbiased; with a single part, of the runs."""
         if len(self.parts) == 1:
             return self.histories.plain() / self.runs
-        return self._found.probability
+        return self._estimate.probability
 
     @property
     def effective_runs(self) -> Floats:
-        """Kish's effective number of runs of each part that occur in overflows, shape (parts,)."""
-        return self._found.effective
+        """Kish's effective number of runs of each part in overflows, shape (parts,)."""
+        return self._estimate.effective
 
     @cached_property
     def resampled(self) -> Floats:
-        """The same estimate from runs drawn with replacement, for each part again: the bootstrap, shape (200,)."""
+        """Bootstrap estimates, from runs drawn with replacement for each part, shape (200,)."""
         draw = np.random.default_rng([self.seed, 1])
         shape = np.full(self.runs, 1.0 / self.runs)
-        found = [
-            self._recombined(draw.multinomial(self.runs, shape, len(self.parts)), RESAMPLED_DRAWS, draw)
+        estimates = [
+            self.histories.recombine(draw.multinomial(self.runs, shape, len(self.parts)), RESAMPLED_DRAWS, draw)
             for _ in progress_bar(range(RESAMPLES), desc="bootstrap")
-        ]  # fmt: skip
-        return np.array([each.probability for each in found])
+        ]
+        return np.array([estimate.probability for estimate in estimates])
 
     @property
     def plain_interval(self) -> tuple[float, float]:
-        """95 % confidence interval from the runs as they were, without recombination (Clopper and Pearson)."""
+        """95 % confidence interval from the plain runs, without recombination (Clopper and Pearson)."""
         from scipy.stats import binomtest
 
-        found = binomtest(self.histories.plain(), self.runs).proportion_ci(0.95)
-        return float(found.low), float(found.high)
+        limits = binomtest(self.histories.plain(), self.runs).proportion_ci(0.95)
+        return float(limits.low), float(limits.high)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % confidence interval by the bootstrap over the runs: the basic one, of the logarithm of the estimate.
+        """95 % confidence interval: the basic bootstrap over the runs, of the logarithm of the estimate.
 
-        (A. C. Davison, D. V. Hinkley, Bootstrap Methods and their Application, Cambridge, 1997, 5.2.) Where
-        fewer than 30 effective runs of a part are behind the overflows it would be too short. Then what is known
-        is given: its lower end, and the upper one of the runs as they were. More runs narrow it. Of a single part it is
-        that of the runs as they were.
+        (A. C. Davison, D. V. Hinkley, Bootstrap Methods and their Application, Cambridge, 1997, 5.2.) With
+        fewer than 30 effective runs of a part it would be too short. The upper end is then that of `plain_interval`.
+        More runs narrow it. With a single part it is `plain_interval`.
         """
         plain = self.plain_interval
         if len(self.parts) == 1 or not 0.0 < self.probability < 1.0:
             return plain
-        least, most = np.quantile(self.resampled, [0.025, 0.975]).tolist()
-        low = self.probability**2 / most
-        return low, min(1.0, self.probability**2 / least) if self.is_narrow else plain[1]
+        lower, upper = np.quantile(self.resampled, [0.025, 0.975]).tolist()
+        low = self.probability**2 / upper
+        return low, min(1.0, self.probability**2 / lower) if self.is_narrow else plain[1]
 
     @property
     def is_narrow(self) -> bool:
-        """Whether enough runs are behind the estimate for the bootstrap."""
-        return bool(self.effective_runs.min() >= LEAST_EFFECTIVE)
+        """Whether the effective runs suffice for the bootstrap."""
+        return bool(self.effective_runs.min() >= MIN_EFFECTIVE_RUNS)
 
     def at(self, size: float) -> RecombinedEstimate:
         """Return the estimate for a pool of another size in packets, from the same runs.
@@ -145,31 +144,31 @@ class RecombinedEstimate(Result):
         ValueError
             For a size that is not positive.
         """
-        wanted = one_number("size", size, above=0.0, hint="in packets")
-        return replace(self, histories=Histories(self.histories.held, wanted))
+        packets = one_number("size", size, above=0.0, hint="in packets")
+        return replace(self, histories=Histories(self.histories.held, packets))
 
     @quantities(probability="share")
     def least_size(self, probability: WithUnit) -> float:
-        """Return the least pool, in whole packets, whose estimate is at most ``probability``: see `at` for its interval.
+        """Return the minimum pool, in full packets, whose estimate is at most ``probability``; `at` has its interval.
 
         Raises
         ------
         ValueError
             For a probability that is not between 0 and 1.
         """
-        wanted = one_number("probability", probability, above=0.0, below=1.0)
-        held = self.histories.held.max(axis=2).sum(axis=1).max()
-        low, high = 0, max(1, int(np.ceil(held)))
+        limit = one_number("probability", probability, above=0.0, below=1.0)
+        peak = self.histories.held.max(axis=2).sum(axis=1).max()
+        low, high = 0, max(1, int(np.ceil(peak)))
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self.at(middle).probability <= wanted else (middle, high)
+            low, high = (low, middle) if self.at(middle).probability <= limit else (middle, high)
         return float(high)
 
     def summary(self) -> dict[str, object]:
-        """Return the estimate with its interval and what is behind it."""
+        """Return the estimate with its interval and its numbers of runs, by name."""
         low, high = self.interval
         fewest = self.effective_runs.min()
-        note = "" if self.is_narrow else f", fewer than {LEAST_EFFECTIVE:.0f}: give more runs"
+        note = "" if self.is_narrow else f", fewer than {MIN_EFFECTIVE_RUNS:.0f}: give more runs"
         return {
             f"overflow within {self.within:g} s": f"{self.probability:.4g}",
             "95 % interval": f"{low:.4g} to {high:.4g}",
@@ -179,66 +178,64 @@ class RecombinedEstimate(Result):
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the probability over the size of the pool, recombined and of the runs as they were; return the Axes."""
+        """Draw the probability over the size of the pool, recombined and of the plain runs; return the Axes."""
         axes = figure()[1] if ax is None else ax
         sizes = np.unique(np.ceil(np.linspace(0.1, 1.5, 15) * self.size))
-        found = [self.at(size) for size in sizes]
-        recombined = np.array([each.probability for each in found])
-        plain = np.array([each.histories.plain() for each in found]) / self.runs
-        seen, counted = recombined > 0.0, plain > 0.0
-        axes.plot(sizes[seen], recombined[seen], label="recombined")
+        estimates = [self.at(size) for size in sizes]
+        recombined = np.array([estimate.probability for estimate in estimates])
+        plain = np.array([estimate.histories.plain() for estimate in estimates]) / self.runs
+        positive, counted = recombined > 0.0, plain > 0.0
+        axes.plot(sizes[positive], recombined[positive], label="recombined")
         axes.plot(sizes[counted], plain[counted], ".", label="runs as they were")
         axes.axvline(self.size, color="#000000", ls=":", label="pool")
-        scale = "log" if seen.any() else "linear"
+        scale = "log" if positive.any() else "linear"
         axes.set(yscale=scale, xlabel="packets of pool", ylabel=f"P(overflow in {self.within:g} s)")
         axes.legend()
         return axes
 
     @cached_property
-    def _found(self) -> Recombined:
+    def _estimate(self) -> Recombined:
+        """The estimate with equal weights of the runs."""
         draw = np.random.default_rng([self.seed, 0])
-        return self._recombined(np.ones((len(self.parts), self.runs), dtype=np.int64), DRAWS, draw)
-
-    def _recombined(self, weights: Any, draws: int, draw: np.random.Generator) -> Recombined:
-        return self.histories.recombine(weights, draws, draw)
+        return self.histories.recombine(np.ones((len(self.parts), self.runs), dtype=np.int64), DRAWS, draw)
 
 
 def recombine(size: float, traffic: PacketRuns, runs: int, seed: Any) -> RecombinedEstimate:
     """Return the probability that the packets above pause thresholds exceed a pool of ``size`` packets.
 
-    Ports that share nothing but the pool, no flow, no link before them and no pauses, are recombined. Ports that are
-    coupled are kept together as one part: where all are, the runs count as they are.
+    Ports that share nothing but the pool, no flow, no link before them and no pauses, are recombined. Coupled ports
+    form one part; with a single part the estimate is that of the plain runs.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
     """
     draw = random_generator("seed", seed)
-    asked = plan_pool(size, traffic)
-    plan, ports, size = asked
+    pool_plan = plan_pool(size, traffic)
+    plan, ports, size = pool_plan
     parts = independent_parts(plan, ports)
     names = [link.name for link in traffic.scenario.links]
-    if (values := runs * len(parts) * (plan.samples + 1)) > MOST_VALUES:
-        most = MOST_VALUES // (len(parts) * (plan.samples + 1))
+    if (values := runs * len(parts) * (plan.samples + 1)) > MAX_VALUES:
+        max_runs = MAX_VALUES // (len(parts) * (plan.samples + 1))
         raise ValueError(
             f"runs = {runs}: {len(parts)} parts at {plan.samples + 1} times make {values:.1e} numbers, must be at most "
-            f"{most} runs; use fewer, or a longer sample"
+            f"{max_runs} runs; use fewer, or a longer sample"
         )
-    held = _held(asked, parts, runs, draw)
+    held = _held(pool_plan, parts, runs, draw)
     seed = int(draw.integers(2**63))
-    named = tuple(tuple(names[p] for p in part) for part in parts)
-    return RecombinedEstimate(Histories(held, size), named, float(traffic.within), seed)
+    part_names = tuple(tuple(names[p] for p in part) for part in parts)
+    return RecombinedEstimate(Histories(held, size), part_names, float(traffic.within), seed)
 
 
-def _held(asked: PoolPlan, parts: list[list[int]], runs: int, draw: np.random.Generator) -> NDArray[np.float32]:
-    """Return what each part holds at each time in each run, (S, K, R)."""
-    plan, spare = asked.plan, 1
+def _held(pool_plan: PoolPlan, parts: list[list[int]], runs: int, draw: np.random.Generator) -> NDArray[np.float32]:
+    """Return the packets of each part above its thresholds at each time of each run, shape (S, K, R)."""
+    plan, spare = pool_plan.plan, 1
     first = begin_run(plan)
     pools = [PausedPackets(first, part) for part in parts]
-    place = np.concatenate([np.full(len(pool.port), k) for k, pool in enumerate(pools)])
-    whole_pool = PausedPackets(first, [p for part in parts for p in part])
-    found = np.zeros((plan.samples + 1, len(parts), runs), dtype=np.float32)
+    part_of = np.concatenate([np.full(len(pool.port), k) for k, pool in enumerate(pools)])
+    packets = PausedPackets(first, [p for part in parts for p in part])
+    held = np.zeros((plan.samples + 1, len(parts), runs), dtype=np.float32)
     for n in progress_bar(range(runs), desc="runs"):
         seed = int(draw.integers(2**63))
         while True:
@@ -246,9 +243,9 @@ def _held(asked: PoolPlan, parts: list[list[int]], runs: int, draw: np.random.Ge
             for s in range(plan.samples + 1):
                 if run.done < s and not run.advance(s):
                     break
-                found[s, :, n] = np.bincount(place, whole_pool.above(run), len(parts))
+                held[s, :, n] = np.bincount(part_of, packets.above(run), len(parts))
             else:
                 break
             spare *= 4
             first = begin_run(plan, spare)
-    return found
+    return held

@@ -1,6 +1,6 @@
-"""What the functions of `dfcmodel.lossless` return.
+"""Classes of the results of `dfcmodel.lossless`, for `isinstance` and annotations.
 
-The classes are here for `isinstance` and annotations; their constructors may change in any release.
+Their constructors may change in any release.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
-from dfcmodel.lossless.cycles.buffer_dependencies import directed_graph
+from dfcmodel.lossless.cycles.buffer_dependencies import check_digraph
 from dfcmodel.lossless.datasheets import HEADROOM_UNITS, HeadroomOptions
 from dfcmodel.lossless.paused.headroom_items import FIBRE
 from dfcmodel.lossless.paused.headrooms import headroom
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Cable", "Fabric"]
 
 CABLE = "cable"
-"""Attribute of an edge of the graph of switches: its own cable."""
+"""Attribute of an edge of the graph of switches: the cable of this edge."""
 
 
 @dataclass(frozen=True)
@@ -80,44 +80,44 @@ class Cable:
 class Fabric:
     """A fabric of switches and hosts with rates, cables and buffers.
 
-    ``links`` are those of a scenario, ``graph`` is the argument of `deadlock`, and `headroom` returns the headroom of
-    each kind of port. The time that a switch takes to forward a packet is not modelled: a packet goes on when it has
-    come as a whole.
+    ``links`` are the links of a scenario, ``graph`` is the argument of `deadlock`, and `headroom` returns the headroom
+    of each kind of port. The forwarding delay of a switch is not modelled: a packet is forwarded when it is complete.
 
     Parameters
     ----------
     switches
-        A graph of `leaf_spine`, `fat_tree`, `rail_optimized`, `dragonfly` or `torus`, or one of your own with the
-        attribute ``hosts`` at each switch. An edge with the attribute ``cable``, a `Cable`, has that one, as has the edge of the
-        other direction.
+        A graph of `leaf_spine`, `fat_tree`, `rail_optimized`, `dragonfly` or `torus`, or another graph with the
+        attribute ``hosts`` at each switch. The attribute ``cable`` of an edge, a `Cable`, replaces the trunk; the edge
+        of the other direction must have the same.
     access
         The cable from a host to its switch.
     trunk
         The cable between two switches; None: as ``access``.
     buffer
-        Of each port of a switch: a size such as ``"2 MB"``, or the name of a chip of `chips` whose buffer is known, of
-        which a port has the part that its rate is of the chip's capacity. Counted in whole packets, each of whole
-        cells of the chip.
+        Buffer of each port of a switch: a size such as ``"2 MB"``, or the name of a chip of `chips` with a known
+        buffer, which its ports share in proportion to their rates. It is counted in full packets, and the packets in
+        full cells of the chip.
     packet_size
         Bytes per packet.
     discipline
-        Of all links, such as ``PFC(counts="switch")``.
+        Discipline of all links, such as ``PFC(counts="switch")``.
     seed
-        Of the hash by which switches choose among shortest paths, from 0 to 2^32 - 1. It hashes the two ends of a flow, its
-        number among the flows between these two, and the seed.
+        Seed of the hash by which switches choose among shortest paths, from 0 to 2^32 - 1. The hash covers source and
+        target of a flow, its number among the flows between them, and the seed.
 
     Raises
     ------
     ValueError
-        For a buffer that no chip or size describes, a cable of another kind, a packet size that is not positive, and edges with
-        attributes of links in place of a cable, such as ``rate``.
+        For a buffer that no chip or size describes, a cable of another kind, a packet size that is not positive, and
+        edges with attributes of links instead of a cable, such as ``rate``.
 
     Examples
     --------
     >>> from dfcmodel import PFC, Cable, Fabric, Packets, incast, simulate
     >>> from dfcmodel.lossless import deadlock, leaf_spine
     >>> from responsefn import FixedRate
-    >>> fabric = Fabric(leaf_spine(4, 2, hosts=4), Cable("100Gbps", "3m"), Cable("400Gbps", "50m"), discipline=PFC(counts="switch"))
+    >>> switches, access, trunk = leaf_spine(4, 2, hosts=4), Cable("100Gbps", "3m"), Cable("400Gbps", "50m")
+    >>> fabric = Fabric(switches, access, trunk, discipline=PFC(counts="switch"))
     >>> fabric.headroom(Cable("400Gbps", "50m")).bytes
     94920
     >>> deadlock(fabric.graph).is_free
@@ -137,7 +137,7 @@ class Fabric:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        directed_graph(self.switches, "switches")
+        check_digraph(self.switches, "switches")
         instance("access", self.access, Cable, "a Cable")
         if self.trunk is not None:
             instance("trunk", self.trunk, Cable, "a Cable, or None")
@@ -164,8 +164,8 @@ class Fabric:
         graph = with_hosts(self.switches)
         trunk = self.access if self.trunk is None else self.trunk
         for a, b, data in graph.edges(data=True):
-            given = trunk if {a, b} <= self.switches.nodes else self.access
-            data[CABLE] = data.get(CABLE, given)
+            default = trunk if {a, b} <= self.switches.nodes else self.access
+            data[CABLE] = data.get(CABLE, default)
         return graph
 
     @cached_property
@@ -175,11 +175,11 @@ class Fabric:
 
     @cached_property
     def links(self) -> Links:
-        """The links, in packets per second and packets of ``packet_size``, which they carry: readers of demands take it from there."""
+        """The links, in packets per second and packets of ``packet_size``, from which readers of demands take it."""
         size, bits = self.packet_size, 8.0 * self.packet_size
         buffers = {cable: PacketUnits(self.port_buffer(cable), size) for cable in self.cables}
-        sources, targets = zip(*(ends for ends, _ in self._cabled), strict=True)
-        cables = encode([cable for _, cable in self._cabled])
+        sources, targets = zip(*(pair for pair, _ in self._link_cables), strict=True)
+        cables = encode([cable for _, cable in self._link_cables])
         links = links_from(
             sources,
             targets,
@@ -193,36 +193,36 @@ class Fabric:
         return links
 
     @cached_property
-    def _cabled(self) -> list[tuple[tuple[Any, Any], Cable]]:
-        """The ends and the cable of each link."""
+    def _link_cables(self) -> list[tuple[tuple[Any, Any], Cable]]:
+        """Pairs of the two nodes and the cable of each link."""
         return [((a, b), data[CABLE]) for a, b, data in self.graph.edges(data=True)]
 
     @cached_property
     def cables(self) -> tuple[Cable, ...]:
         """The kinds of cables, in the order of the links."""
-        return tuple(dict.fromkeys(cable for _, cable in self._cabled))
+        return tuple(dict.fromkeys(cable for _, cable in self._link_cables))
 
     def port_buffer(self, cable: Cable) -> int:
-        """Return the packets for which a port with a cable has room.
+        """Return the buffer of a port with a cable, in packets.
 
         Raises
         ------
         ValueError
-            Where it has none.
+            For a buffer outside the range of links.
         """
-        known = self._port_chip()
-        if known is None:
-            found = size_in_bytes("buffer", self.buffer) / self.packet_size
+        chip_data = self._port_chip()
+        if chip_data is None:
+            packets = size_in_bytes("buffer", self.buffer) / self.packet_size
         else:
-            assert known.buffer is not None
-            assert known.capacity is not None
-            size = int(known.buffer * cable.bits / known.capacity)
-            found = ByteBuffer(size, known.cell).packets(self.packet_size)
-        if not MIN_BUFFER <= found <= MAX_BUFFER:
-            of = f"{found:.3g} packets of {self.packet_size:g} B at {cable.speed}"
+            assert chip_data.buffer is not None
+            assert chip_data.capacity is not None
+            size = int(chip_data.buffer * cable.bits / chip_data.capacity)
+            packets = ByteBuffer(size, chip_data.cell).packets(self.packet_size)
+        if not MIN_BUFFER <= packets <= MAX_BUFFER:
+            subject = f"{packets:.3g} packets of {self.packet_size:g} B at {cable.speed}"
             msg = f"must be from {MIN_BUFFER:g} to {MAX_BUFFER:g}"
-            raise ValueError(f"buffer = {format_value(self.buffer)}: {of}, {msg}")
-        return int(found)
+            raise ValueError(f"buffer = {format_value(self.buffer)}: {subject}, {msg}")
+        return int(packets)
 
     def _port_chip(self) -> Chip | None:
         """Return the chip of the switches, None for a size; ValueError for neither."""
@@ -230,9 +230,9 @@ class Fabric:
             size = size_in_bytes("buffer", self.buffer)
             one_number("buffer", size, at_least=1.0, at_most=1e15, hint="in bytes per port")
             return None
-        known = [each.name for each in chips() if each.buffer is not None]
-        if self.buffer not in known:
-            msg = f"must be a size such as '2 MB', or one of {', '.join(known)}"
+        names = [model.name for model in chips() if model.buffer is not None]
+        if self.buffer not in names:
+            msg = f"must be a size such as '2 MB', or one of {', '.join(names)}"
             raise ValueError(f"buffer = {self.buffer!r}: {msg}")
         return chip(self.buffer)
 
@@ -244,32 +244,32 @@ class Fabric:
         Parameters
         ----------
         cable
-            One of ``cables``; None: the one with the largest headroom.
+            A member of ``cables``; None: the cable with the largest headroom.
         **parameters
-            Further ones of `headroom`, such as ``pipeline``; ``mtu`` is ``packet_size`` otherwise.
+            Further parameters of `headroom`, such as ``pipeline``; ``mtu`` is ``packet_size`` otherwise.
         """
         if cable is None:
-            found = [self.headroom(each, **parameters) for each in self.cables]
-            return max(found, key=lambda each: each.bursts[1].cells)
+            headrooms = [self.headroom(item, **parameters) for item in self.cables]
+            return max(headrooms, key=lambda result: result.bursts[1].cells)
         if instance("cable", cable, Cable, "a Cable") not in self.cables:
             raise ValueError(f"cable = {cable!r}: must be one of {self.cables}")
-        known = self._port_chip()
-        given: HeadroomOptions = {
+        chip_data = self._port_chip()
+        defaults: HeadroomOptions = {
             "mtu": self.packet_size,
-            "cell": None if known is None else known.cell,
+            "cell": None if chip_data is None else chip_data.cell,
         }
-        return headroom(cable.speed, cable.length, **(given | parameters))
+        return headroom(cable.speed, cable.length, **(defaults | parameters))
 
     @quantities(duration="time")
-    def scenario(self, name: str, flows: Sequence[Flow], duration: WithUnit, **given: Any) -> Scenario:
+    def scenario(self, name: str, flows: Sequence[Flow], duration: WithUnit, **options: Any) -> Scenario:
         """Return a scenario of flows in the fabric, with its links and its size of packets.
 
         Parameters
         ----------
-        name, flows, duration, **given
-            As of `Scenario`.
+        name, flows, duration, **options
+            Parameters of `Scenario`.
         """
-        return Scenario(name, self.links, flows, duration, packet_size=self.packet_size, **given)
+        return Scenario(name, self.links, flows, duration, packet_size=self.packet_size, **options)
 
     def __repr__(self) -> str:
         """Return a table of its parts."""
@@ -278,7 +278,7 @@ class Fabric:
             "links": len(self.links),
         }
         for cable in self.cables:
-            count = sum(each == cable for _, each in self._cabled)
+            count = sum(other == cable for _, other in self._link_cables)
             size = self.port_buffer(cable) * self.packet_size
             rows[f"{cable.speed}, {cable.length}"] = f"{count}, {readable_text(size, 'bytes')} per port"
         rows["packets"] = f"{self.packet_size:g} B"

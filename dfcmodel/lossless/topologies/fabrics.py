@@ -1,6 +1,6 @@
 """Topologies of data-centre and interconnection networks, as directed graphs of networkx.
 
-Nodes are switches; the attribute ``hosts`` says how many hosts are attached to one, and ``level`` its
+Nodes are switches; the attribute ``hosts`` is the number of hosts attached to a switch, and ``level`` its
 height in a tree. Every cable is two links, one per direction. `dfcmodel.lossless.Fabric` adds hosts, rates and cables.
 """
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["dragonfly", "fat_tree", "host_counts", "leaf_spine", "rail_optimized", "torus", "with_hosts"]
 
 ATTACHED = "attached"
-"""Attribute of a graph: the switch of each host, where hosts are not numbered switch by switch."""
+"""Attribute of a graph: the switch of each host, for hosts that are not numbered switch by switch."""
 MAX_HOSTS = 10**6
 """Hosts of a switch."""
 SERVERS = "servers"
-"""Attribute of a graph: the server of each host, where several hosts are interfaces of one server."""
+"""Attribute of a graph: the server of each host, if several hosts are interfaces of one server."""
 
 
 def leaf_spine(leaves: int, spines: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
@@ -62,7 +62,7 @@ def leaf_spine(leaves: int, spines: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
 
 
 def fat_tree(ports: int, *, hosts: int | None = None) -> nx.DiGraph[Any]:
-    """Return a three-level fat tree of switches with so many ports each (Al-Fares et al. 2008).
+    """Return a three-level fat tree of switches with ``ports`` ports (Al-Fares et al. 2008).
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def fat_tree(ports: int, *, hosts: int | None = None) -> nx.DiGraph[Any]:
 
 
 def dragonfly(routers: int, global_links: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
-    """Return a dragonfly of full size (Kim et al. 2008): groups are complete graphs, and every two groups are connected.
+    """Return a dragonfly of full size (Kim et al. 2008): complete graphs, every two of which are connected.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def dragonfly(routers: int, global_links: int, *, hosts: int = 1) -> nx.DiGraph[
             _connect(graph, [((group, a), (group, b))])
     for low, high in itertools.combinations(range(groups), 2):
         # port k of a group leads to the k-th group after it
-        there, back = high - low - 1, groups - (high - low) - 1
-        _connect(graph, [((low, there // global_links), (high, back // global_links))])
+        low_port, high_port = high - low - 1, groups - (high - low) - 1
+        _connect(graph, [((low, low_port // global_links), (high, high_port // global_links))])
     return graph
 
 
@@ -164,8 +164,8 @@ def torus(sides: Sequence[int], *, hosts: int = 1) -> nx.DiGraph[Any]:
     >>> graph.number_of_nodes(), graph.number_of_edges()
     (16, 64)
     """
-    given: Any = sides
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or not getattr(given, "ndim", 1):
+    sizes: Any = sides
+    if isinstance(sizes, (str, bytes)) or not isinstance(sizes, Iterable) or not getattr(sizes, "ndim", 1):
         raise TypeError(f"sides = {format_value(sides)}: must be a list of whole numbers")
     why = "a ring of two would have two cables between the same switches"
     sides = [integer(f"sides[{k}]", side, 3, 100_000, why=why) for k, side in enumerate(sides)]
@@ -214,12 +214,12 @@ def rail_optimized(servers: int, rails: int, spines: int, *, groups: int = 1) ->
     spines = integer("spines", spines, 1, 100_000)
     groups = integer("groups", groups, 1, 10_000)
     graph = _graph()
-    leaves = [("rail", *each) for each in itertools.product(range(groups), range(rails))]
+    leaves = [("rail", *leaf) for leaf in itertools.product(range(groups), range(rails))]
     graph.add_nodes_from(leaves, level=0, hosts=servers)
     graph.add_nodes_from((("spine", j) for j in range(spines)), level=1, hosts=0)
     _connect(graph, itertools.product(leaves, [("spine", j) for j in range(spines)]))
-    own = itertools.product(range(groups), range(servers), range(rails))
-    graph.graph[ATTACHED] = [("rail", group, k) for group, _, k in own]
+    interfaces = itertools.product(range(groups), range(servers), range(rails))
+    graph.graph[ATTACHED] = [("rail", group, k) for group, _, k in interfaces]
     graph.graph[SERVERS] = [n // rails for n in range(groups * servers * rails)]
     return graph
 
@@ -227,17 +227,17 @@ def rail_optimized(servers: int, rails: int, spines: int, *, groups: int = 1) ->
 def with_hosts(graph: nx.DiGraph[Any]) -> nx.DiGraph[Any]:
     """Return a fabric with a node for each of its hosts, ``("host", n)``, connected to its switch in both directions.
 
-    Hosts are numbered switch by switch, those of `rail_optimized` server by server.
+    Hosts are numbered switch by switch, for `rail_optimized` server by server.
 
     Raises
     ------
     ValueError
-        For nodes whose ``hosts`` is missing or no whole number, and for a graph of `rail_optimized` whose switches or ``hosts``
-        were changed.
+        For nodes whose ``hosts`` is missing or no whole number, and for a graph of `rail_optimized` whose switches or
+        ``hosts`` were changed.
 
     Examples
     --------
-    Links of a 3-tier fat tree of 128 hosts, and the ways from one to another:
+    Number of links of a 3-tier fat tree of 128 hosts, and number of shortest paths between two hosts:
 
     >>> import networkx as nx
     >>> from dfcmodel import from_networkx
@@ -254,16 +254,16 @@ def with_hosts(graph: nx.DiGraph[Any]) -> nx.DiGraph[Any]:
     counts = host_counts(graph)
     if len(counts) < len(graph):
         raise ValueError("graph: each node must have the attribute 'hosts'")
-    found = graph.copy()
+    fabric = graph.copy()
     hosts = graph.graph.get(ATTACHED, [node for node, count in counts.items() for _ in range(count)])
     numbers = Counter(hosts)
     for node in (*counts, *numbers):
         if counts.get(node, 0) != numbers[node]:
-            given = f"{counts[node]} hosts" if node in counts else "is no node"
-            msg = f"{given}, rail_optimized attached {numbers[node]}; make the graph with other arguments"
+            mismatch = f"{counts[node]} hosts" if node in counts else "is no node"
+            msg = f"{mismatch}, rail_optimized attached {numbers[node]}; make the graph with other arguments"
             raise ValueError(f"graph, {format_value(node)}: {msg}")
-    _connect(found, [(("host", n), switch) for n, switch in enumerate(hosts)])
-    return found
+    _connect(fabric, [(("host", n), switch) for n, switch in enumerate(hosts)])
+    return fabric
 
 
 def host_counts(graph: nx.DiGraph[Any]) -> dict[Any, int]:
@@ -272,13 +272,14 @@ def host_counts(graph: nx.DiGraph[Any]) -> dict[Any, int]:
     Raises
     ------
     ValueError
-        Naming the node, for what is no whole number of at least 0.
+        For a value that is no whole number of at least 0, naming the node.
     """
-    given = {node: data["hosts"] for node, data in graph.nodes.items() if data.get("hosts") is not None}
-    return {node: integer(f"hosts of {format_value(node)}", count, 0, MAX_HOSTS) for node, count in given.items()}
+    counts = {node: data["hosts"] for node, data in graph.nodes.items() if data.get("hosts") is not None}
+    return {node: integer(f"hosts of {format_value(node)}", count, 0, MAX_HOSTS) for node, count in counts.items()}
 
 
 def _graph() -> nx.DiGraph[Any]:
+    """Return an empty directed graph."""
     import networkx as nx
 
     return nx.DiGraph()

@@ -1,4 +1,4 @@
-"""Which pairs of consecutive links lie on a shortest path: what ECMP may use, without listing the paths."""
+"""Pairs of consecutive links on shortest paths, which ECMP may use, without enumeration of the paths."""
 
 from __future__ import annotations
 
@@ -20,100 +20,101 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["ShortestPaths", "numbers_of_ends"]
+__all__ = ["ShortestPaths", "endpoint_numbers"]
 
 
 INTERPRETED = 100_000
-"""Links times ends up to which loops run as plain Python: compiled ones take longer to load."""
+"""Links times endpoints up to which loops run as plain Python: compiled loops take longer to load."""
 
 
 class ShortestPaths:
-    """Which pairs of consecutive links lie on a shortest path between two ends.
+    """Pairs of consecutive links on shortest paths between two endpoints.
 
-    From each end the distances to it are found by breadth-first search, then the nodes on shortest paths to
-    it; at each of them every link that comes nearer is a dependency of every link that goes on. Nodes are visited in the
-    order of the search, which `scipy.sparse.csgraph` does not return for many ends at once: with its distances, and arrays
-    of all links, a torus of 24 x 24 switches takes five times as long.
+    A breadth-first search from each endpoint determines the distances to it, and then the nodes on shortest paths to
+    it. At each of these nodes every incoming link depends on every outgoing link that reduces the distance. Nodes are
+    visited in the order of the search, which `scipy.sparse.csgraph` does not return for many endpoints at once: with
+    its distances, and arrays of all links, a torus of 24 x 24 switches takes five times as long.
 
     Attributes
     ----------
     tail, head
         The nodes of each of E links, by number, shape (E,).
     waits
-        Sparse matrix, shape (E, E): one where some shortest path goes over link i and then over link j.
+        Sparse matrix, shape (E, E): 1 where a shortest path crosses link i and then link j.
     """
 
-    def __init__(self, graph: nx.DiGraph[Any], ends: Sequence[Any] | None) -> None:
+    def __init__(self, graph: nx.DiGraph[Any], endpoints: Sequence[Any] | None) -> None:
         number = {node: k for k, node in enumerate(graph.nodes)}
         edges = np.array([(number[a], number[b]) for a, b in graph.edges], dtype=np.int64)
         self.tail, self.head = (np.ascontiguousarray(nodes) for nodes in edges.reshape(-1, 2).T)
-        self.ends, self._nodes = numbers_of_ends(graph, ends), len(number)
+        self.endpoints, self._nodes = endpoint_numbers(graph, endpoints), len(number)
         self._into, self._out = _by_node(self.head, len(number)), _by_node(self.tail, len(number))
         self.waits = self._dependencies()
 
     def _dependencies(self) -> sp.csr_matrix:
+        """Return the matrix `waits`."""
         import scipy.sparse as sp
 
         n, links = self._nodes, len(self.tail)
-        quick = links * len(self.ends) > INTERPRETED
-        follows = np.diff(self._out[0])[self.head]  # links that begin where each link ends
+        compiled = links * len(self.endpoints) > INTERPRETED
+        follows = np.diff(self._out[0])[self.head]  # number of links that leave the head of each link
         row = np.concatenate([[0], np.cumsum(follows)])
-        made = np.zeros(int(row[-1]), dtype=np.uint8)
+        marked = np.zeros(int(row[-1]), dtype=np.uint8)
         queue, nearer, distance = np.empty((3, n), dtype=np.int64)
         network = Directed(self.tail, self.head, *self._into, *self._out)
         scratch = Scratch(queue, nearer, distance, np.empty(n, dtype=np.uint8))
-        (make_kernel(mark_pairs) if quick else mark_pairs)(self.ends, network, row, scratch, made)
-        size = int(np.count_nonzero(made))
-        kind: Any = np.int32 if max(size, links) < 2**31 else np.int64
-        begin, indices = np.zeros(links + 1, dtype=kind), np.empty(size, dtype=kind)
-        (make_kernel(collect_pairs) if quick else collect_pairs)(network, row, made, begin, indices)
+        (make_kernel(mark_pairs) if compiled else mark_pairs)(self.endpoints, network, row, scratch, marked)
+        size = int(np.count_nonzero(marked))
+        dtype: Any = np.int32 if max(size, links) < 2**31 else np.int64
+        begin, indices = np.zeros(links + 1, dtype=dtype), np.empty(size, dtype=dtype)
+        (make_kernel(collect_pairs) if compiled else collect_pairs)(network, row, marked, begin, indices)
         return sp.csr_matrix((np.ones(size), indices, begin), shape=(links, links))
 
-    def _towards(self, end: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return which links lead nearer to an end, and which nodes lie on a path to it."""
+    def _links_towards(self, endpoint: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return whether each link leads nearer to an endpoint, and whether each node lies on a shortest path to it."""
         import scipy.sparse as sp
         from scipy.sparse.csgraph import shortest_path
 
         back = (np.ones(len(self.tail)), (self.head, self.tail))
         backwards = sp.csr_matrix(back, shape=(self._nodes, self._nodes))
-        distance = shortest_path(backwards, unweighted=True, indices=end)
+        distance = shortest_path(backwards, unweighted=True, indices=endpoint)
         with np.errstate(invalid="ignore"):
             shorter = distance[self.tail] - distance[self.head] == 1.0
         used = np.zeros(len(distance), dtype=bool)
-        used[self.ends] = np.isfinite(distance[self.ends])
+        used[self.endpoints] = np.isfinite(distance[self.endpoints])
         steps = np.flatnonzero(shorter)
         steps = steps[np.argsort(-distance[self.tail[steps]], kind="stable")]
         levels = distance[self.tail[steps]]
         for level in np.unique(levels)[::-1]:
-            here = steps[levels == level]
-            used[self.head[here[used[self.tail[here]]]]] = True
+            level_steps = steps[levels == level]
+            used[self.head[level_steps[used[self.tail[level_steps]]]]] = True
         return shorter, used
 
     def path(self, i: int, j: int) -> list[int]:
-        """Return the nodes of a shortest path between two ends over links i and j."""
+        """Return the nodes of a shortest path between two endpoints over links i and j, by number."""
         last = int(self.head[j])
-        for end in sorted(self.ends.tolist(), key=lambda end: end != last):  # nearest by
-            shorter, used = self._towards(end)
+        for endpoint in sorted(self.endpoints.tolist(), key=lambda endpoint: endpoint != last):  # the next node first
+            shorter, used = self._links_towards(endpoint)
             if shorter[i] and shorter[j] and used[self.tail[i]]:
                 break
         before, after = [int(self.tail[i])], [last]
-        while before[0] not in self.ends:
+        while before[0] not in self.endpoints:
             into = np.flatnonzero(shorter & (self.head == before[0]) & used[self.tail])
             before.insert(0, int(self.tail[into[0]]))
-        while after[-1] != end:
+        while after[-1] != endpoint:
             out = np.flatnonzero(shorter & (self.tail == after[-1]))
             after.append(int(self.head[out[0]]))
         return [*before, int(self.head[i]), *after]
 
 
 def _by_node(node_of: Ints, n: int) -> tuple[Ints, Ints]:
-    """Return where each node's links begin, shape (n + 1,), and the links in the order of their nodes."""
+    """Return the first position of each node's links, shape (n + 1,), and the links in the order of their nodes."""
     links = np.argsort(node_of, kind="stable")
     return np.searchsorted(node_of[links], np.arange(n + 1)), links
 
 
 class Directed(NamedTuple):
-    """A directed graph: the nodes of each link, and the links into and out of each node, where each node's begin."""
+    """A directed graph: nodes of each link; links into and out of each node, with the first position of each node."""
 
     tail: Any
     head: Any
@@ -124,7 +125,7 @@ class Directed(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one number per node."""
+    """Work arrays with one number per node."""
 
     queue: Any
     nearer: Any
@@ -188,24 +189,24 @@ def collect_pairs(network: Any, row: Any, made: Any, begin: Any, indices: Any) -
         begin[i + 1] = size
 
 
-def numbers_of_ends(graph: nx.DiGraph[Any], ends: Sequence[Any] | None) -> Ints:
-    """Return the numbers of the nodes where traffic begins and ends, ascending.
+def endpoint_numbers(graph: nx.DiGraph[Any], endpoints: Sequence[Any] | None) -> Ints:
+    """Return the numbers of the endpoints, ascending, shape (n,); ``endpoints`` None: nodes with hosts, or all nodes.
 
     Raises
     ------
     ValueError
-        For an end that is not a node of the graph, and for an attribute ``hosts`` that is no whole number.
+        For an endpoint that is not a node of the graph, and for an attribute ``hosts`` that is no whole number.
     """
     number = {node: k for k, node in enumerate(graph.nodes)}
-    if ends is None:
+    if endpoints is None:
         counts = host_counts(graph)
-        ends = [node for node, count in counts.items() if count]
-        ends = ends or [node for node in graph.nodes if node not in counts]
-    given: Any = ends
-    if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
-        raise TypeError(f"ends = {format_value(given)}: must be a list of nodes")
-    ends = list(given)
-    for n, end in enumerate(ends):
-        if not isinstance(end, Hashable) or end not in number:
-            raise ValueError(f"ends[{n}] = {end!r}: not a node of the graph")
-    return np.array(sorted({number[end] for end in ends}), dtype=np.int64)
+        endpoints = [node for node, count in counts.items() if count]
+        endpoints = endpoints or [node for node in graph.nodes if node not in counts]
+    nodes: Any = endpoints
+    if not isinstance(nodes, Iterable) or isinstance(nodes, (str, bytes)):
+        raise TypeError(f"ends = {format_value(nodes)}: must be a list of nodes")
+    endpoints = list(nodes)
+    for n, endpoint in enumerate(endpoints):
+        if not isinstance(endpoint, Hashable) or endpoint not in number:
+            raise ValueError(f"ends[{n}] = {endpoint!r}: not a node of the graph")
+    return np.array(sorted({number[endpoint] for endpoint in endpoints}), dtype=np.int64)

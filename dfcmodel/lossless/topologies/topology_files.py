@@ -1,19 +1,20 @@
 """Topologies and routes from TOML files, for `deadlock`.
 
-A file lists links as a scenario's file does, or cables, which are links in both directions. Routes are those
-of its flows; without flows, all shortest paths count, between the hosts where some are named::
+A file lists links, as the file of a scenario, or cables, which are links in both directions. Routes are the paths
+of the flows. Without flows all shortest paths count, between the named hosts or, without hosts, between all nodes::
 
     cables = [["leaf1", "spine1"], ["leaf2", "spine1"]]
     links = [{source = "leaf1", target = "leaf2"}]
     hosts = ["leaf1", "leaf2"]
     flows = [{path = ["leaf1", "spine1", "leaf2"], priority = 3}]
 
-So the file of a scenario is one of a topology. Its rates, delays and other keys are skipped; the further paths of a
-flow are routes too, and the priority may be a default of all flows. Keys that neither a topology nor a scenario has are refused.
+The file of a scenario is therefore valid. Its rates, delays and other keys are skipped; further paths of a flow are
+also routes, and the priority may be a default of all flows. Keys that neither a topology nor a scenario has are
+refused.
 
-A link without a discipline is taken to pause each class by itself. The discipline of a link says otherwise: `Pause` has one queue of
-all classes, `PFC` and `Credits` pause their lossless classes, `BFC` single flows, and others nothing. What comes before a link that
-does not pause never waits for it, so that a route is divided there.
+A link without a discipline pauses each class separately. With a discipline, `Pause` has one queue of all classes, `PFC`
+and `Credits` pause their lossless classes, `BFC` single flows, and others nothing. Buffers before a link that
+does not pause never wait for it, so that the route is divided at this link.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def load_topology(path: str | Path) -> tuple[nx.DiGraph[Any], list[Route] | None
 
 
 def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
-    """Return the links and the routes of a topology; None where the file has no flows.
+    """Return the graph of the links and the routes of a topology in TOML; None for the routes without flows.
 
     Examples
     --------
@@ -80,10 +81,10 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
         raise ValueError(f"must be TOML with cables or links, as `read_topology` says: {error}") from None
     for key in data:
         choice("key", key, (*KEYS, *OF_A_SCENARIO))
-    of_links = _table("link", data.get("link", {}), LINK_KEYS)
+    link_defaults = _table("link", data.get("link", {}), LINK_KEYS)
     defaults = _table("flow", data.get("flow", {}), FLOW_KEYS)
     graph: nx.DiGraph[Any] = nx.DiGraph()
-    default = _pausing("link", of_links)
+    default = _pausing("link", link_defaults)
     pausing: dict[tuple[Any, Any], _Pausing | None] = {}
     for n, cable in enumerate(_list("cables", data)):
         name = f"cables[{n}]"
@@ -94,12 +95,12 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
         _add_link(graph, name, b, a)
     for n, link in enumerate(_list("links", data)):
         name = f"links[{n}]"
-        ends = _table(name, link, LINK_KEYS)
-        if not {"source", "target"} <= set(ends):
+        fields = _table(name, link, LINK_KEYS)
+        if not {"source", "target"} <= set(fields):
             raise ValueError(f"{name} = {format_value(link)}: must have a source and a target")
-        source, target = _nodes(name, [ends["source"], ends["target"]])
+        source, target = _nodes(name, [fields["source"], fields["target"]])
         _add_link(graph, name, source, target)
-        pausing[source, target] = _pausing(name, of_links | ends)
+        pausing[source, target] = _pausing(name, link_defaults | fields)
     if not graph:
         raise ValueError("links, cables: must be given, at least one of them")
     for n, host in enumerate(_nodes("hosts", _list("hosts", data))):
@@ -107,56 +108,56 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
             raise ValueError(f"hosts[{n}] = {format_value(host)}: no link leads to it")
         graph.nodes[host]["hosts"] = 1
     flows = _list("flows", data)
-    whole = [(n, route) for n, flow in enumerate(flows) for route in _routes(n, flow, defaults)]
+    all_routes = [(n, route) for n, flow in enumerate(flows) for route in _routes(n, flow, defaults)]
     rules = {link: pausing.get(link, default) for link in graph.edges}
-    if not whole:
+    if not all_routes:
         for (a, b), rule in rules.items():
             if rule is not None and rule.by not in ("link", "class"):
                 msg = f"discipline of {a}->{b}: pauses no class of traffic: give the flows"
                 raise ValueError(msg)
-    routes = [part for n, route in whole for part in _parts(n, route, rules)]
+    routes = [part for n, route in all_routes for part in _parts(n, route, rules)]
     return graph, routes or None
 
 
 class _Pausing(NamedTuple):
-    """What the queue of a link pauses: by ``"link"``, ``"class"`` or ``"flow"``, or nothing; and the lossless classes."""
+    """Unit of the pauses of a link, ``"link"``, ``"class"``, ``"flow"`` or empty for none, and the lossless classes."""
 
     by: str
     classes: tuple[int, ...] = ()
 
     def pauses(self, priority: int) -> bool:
-        """Return whether it ever pauses what comes with a priority."""
+        """Return whether the link ever pauses packets of a priority."""
         return bool(self.by) and (self.by != "class" or priority in self.classes)
 
     def buffer(self, priority: int, flow: int) -> int:
-        """Return the number that tells apart the buffers of its link: packets with the same number share one."""
+        """Return the number of the buffer of the link that a packet uses; packets with equal numbers share it."""
         if self.by == "flow":
             return MAX_PRIORITY + 1 + flow
         return priority if self.by == "class" else ALL
 
 
 def _pausing(name: str, link: dict[str, Any]) -> _Pausing | None:
-    """Return what the discipline of a link pauses; None where it has none."""
-    if (given := link.get("discipline")) is None:
+    """Return the pauses of the discipline of a link; None without a discipline."""
+    if (discipline := link.get("discipline")) is None:
         return None
-    # here, as it loads all sources of traffic, which few topologies need
+    # imported on use: it loads all sources of traffic, which few topologies need
     from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES
 
-    table = given if isinstance(given, dict) else {"kind": given}
-    where = f"discipline of {name}"
-    rule = DISCIPLINES[choice(where, str(table.get("kind")), tuple(DISCIPLINES))]
+    table = discipline if isinstance(discipline, dict) else {"kind": discipline}
+    subject = f"discipline of {name}"
+    rule = DISCIPLINES[choice(subject, str(table.get("kind")), tuple(DISCIPLINES))]
     if not issubclass(rule, ByClass):
         return _Pausing(rule.pauses)
     try:
         return _Pausing(rule.pauses, check_classes(table.get("classes", rule.classes)))
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+        raise ValueError(f"{subject}: {error}") from None
 
 
 def _parts(n: int, route: Route, rules: dict[tuple[Any, Any], _Pausing | None]) -> list[Route]:
     """Return the parts of a route of flow ``n`` whose buffers wait for each other, with the class of each link.
 
-    A link that is not in ``rules`` is that of a wrong route, which `deadlock` refuses.
+    A route with a link that is not in ``rules`` is invalid; `deadlock` refuses it.
     """
     assert isinstance(route.classes, int)
     priority, nodes = route.classes, list(route.nodes)
@@ -171,7 +172,7 @@ def _parts(n: int, route: Route, rules: dict[tuple[Any, Any], _Pausing | None]) 
 
 
 def _add_link(graph: nx.DiGraph[Any], name: str, source: Any, target: Any) -> None:
-    """Add a link to a graph; ValueError for one between a node and itself, and for one that is there."""
+    """Add a link to a graph; ValueError for a link from a node to itself, and for a duplicate."""
     if source == target:
         raise ValueError(f"{name}: {format_value(source)} to itself: must be two nodes")
     if graph.has_edge(source, target):
@@ -189,7 +190,7 @@ def _table(name: str, value: Any, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _list(name: str, table: dict[str, Any]) -> list[Any]:
-    """Return a list of a table, empty where it has none."""
+    """Return a list of a table by its key, empty if it is missing."""
     value = table.get(name, [])
     if not isinstance(value, list):
         raise ValueError(f"{name} = {format_value(value)}: must be a list")  # noqa: TRY004
@@ -205,7 +206,7 @@ def _nodes(name: str, values: list[Any]) -> list[Any]:
 
 
 def _routes(n: int, flow: Any, defaults: dict[str, Any]) -> list[Route]:
-    """Return the routes of a flow, all with its priority; that of a loop goes on to the link that it repeats first."""
+    """Return the routes of a flow with its priority; the route of a loop also contains its first repeated link."""
     name = f"flows[{n}]"
     if not isinstance(flow, dict) or not isinstance(flow.get("path"), list):
         raise ValueError(f"{name} = {format_value(flow)}: must have a path, a list of nodes")  # noqa: TRY004

@@ -203,9 +203,9 @@ def test_the_census_beside_a_headroom_has_the_law_of_each_chip() -> None:
     assert "pipeline                         0 (not given)" in shown
     assert "tomahawk5: 839,216 B (cells of 254 B" in shown
     found = census_range(400e9, 300.0)
-    assert f"{found.tables} public tables: {found.least:,} to {found.most:,} B" in shown
+    assert f"{found.tables} public tables: {found.minimum:,} to {found.maximum:,} B" in shown
     assert found.tables >= 2
-    assert found.least <= found.median <= found.most
+    assert found.minimum <= found.median <= found.maximum
     assert census_range(400e9, 301.0) is None
     assert census_lines(1.6e12, 300.0) == chip_lines(1.6e12, 300.0) == []
     larger = headroom("400Gbps", "300m", cell=254, small_packets=1.0).bytes

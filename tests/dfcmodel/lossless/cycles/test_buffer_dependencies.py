@@ -31,7 +31,7 @@ from dfcmodel.lossless.cycles.buffer_dependencies import (
 from dfcmodel.lossless.cycles.free_routings import ranks
 from dfcmodel.lossless.results import Dependencies
 from dfcmodel.lossless.topologies import shortest_paths
-from dfcmodel.lossless.topologies.shortest_paths import ShortestPaths, numbers_of_ends
+from dfcmodel.lossless.topologies.shortest_paths import ShortestPaths, endpoint_numbers
 
 # Dependencies of buffers beside those of paths that networkx lists one by one, and cycles beside all of them.
 
@@ -204,10 +204,10 @@ def test_only_ends_send() -> None:
 
 def test_ends_are_those_given_or_the_nodes_with_hosts_or_all() -> None:
     graph = nx.DiGraph([("a", "b"), ("b", "c")])
-    np.testing.assert_array_equal(numbers_of_ends(graph, None), [0, 1, 2])
-    np.testing.assert_array_equal(numbers_of_ends(graph, ["c", "a", "c"]), [0, 2])
+    np.testing.assert_array_equal(endpoint_numbers(graph, None), [0, 1, 2])
+    np.testing.assert_array_equal(endpoint_numbers(graph, ["c", "a", "c"]), [0, 2])
     nx.set_node_attributes(graph, {"b": 4, "c": 0}, "hosts")
-    np.testing.assert_array_equal(numbers_of_ends(graph, None), [1])
+    np.testing.assert_array_equal(endpoint_numbers(graph, None), [1])
 
 
 # Named cycles deadlock in simulation, at both levels; free routings of the same traffic do not.
