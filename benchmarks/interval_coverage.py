@@ -150,7 +150,7 @@ def explanations() -> Iterator[Coverage]:
 def evaluations() -> Iterator[Coverage]:
     """`Evaluation.table`: rows of a small path, NewReno beside CUBIC, up to eight seeds."""
     from dfcmodel.sharing.bottlenecks import Bottleneck
-    from dfcmodel.sharing.evaluations import _measured
+    from dfcmodel.sharing.evaluations import _measure_row
     from dfcmodel.sharing.rfc9743_measures import MEASURES
     from responsefn import CUBIC
 
@@ -158,7 +158,7 @@ def evaluations() -> Iterator[Coverage]:
     chosen = ("Jain's index of 2 flows", "losses of 8 flows", "rate that NewReno keeps", "RTT exponent, R and 2R")
     for section, measure, _, function in MEASURES:
         if measure in chosen:
-            yield from _of_measure(section, measure, function, link, rule, _measured)
+            yield from _of_measure(section, measure, function, link, rule, _measure_row)
 
 
 def _of_measure(section: str, measure: str, function: Any, link: Any, rule: Any, measured: Any) -> Iterator[Coverage]:
@@ -194,7 +194,7 @@ def _of_measure(section: str, measure: str, function: Any, link: Any, rule: Any,
 def worst_cases() -> Iterator[Coverage]:
     """`WorstCase`: 16 fresh seeds, with the delay that the search of each call found, and without any."""
     from dfcmodel import JitteredPath, worst_case
-    from dfcmodel.sharing.worst_paths import _measured
+    from dfcmodel.sharing.worst_paths import _run_measure
     from responsefn import NewReno, Vegas
 
     for rule, measure in ((Vegas(), "share"), (NewReno(), "share")):
@@ -206,7 +206,7 @@ def worst_cases() -> Iterator[Coverage]:
             (around(each.without, each.without_half_width), around(each.without, each.without_prediction_half_width))
             for each in found
         ]
-        truth = [_measured(rule, path, measure, None, s)[1] for s in more]
+        truth = [_run_measure(rule, path, measure, None, s)[1] for s in more]
         yield covered("WorstCase", f"without delay, {measure}, {rule!r}, 16 seeds", calls, truth, began)
         began = time.process_time()
         traces: dict[str, list[Any]] = {}
@@ -214,7 +214,7 @@ def worst_cases() -> Iterator[Coverage]:
             traces.setdefault(repr(each.trace), []).append(each)
         rows = []
         for same in traces.values():
-            truth = [_measured(rule, path, measure, same[0].trace, s)[1] for s in more]
+            truth = [_run_measure(rule, path, measure, same[0].trace, s)[1] for s in more]
             calls = [
                 (around(each.value, each.value_half_width), around(each.value, each.value_prediction_half_width))
                 for each in same
@@ -229,12 +229,12 @@ def worst_cases() -> Iterator[Coverage]:
 
 def conformances() -> Iterator[Coverage]:
     """`JudgedCase.interval`: a check that holds in about 70 % of all seeds, in five runs."""
-    from dfcmodel.sharing.bbr_cases import DISTANT, _slower
+    from dfcmodel.sharing.bbr_cases import DISTANT, _with_rate_drop
     from dfcmodel.sharing.bbr_checks import down_time
     from dfcmodel.sharing.conformances import JudgedCase
     from responsefn import BBR
 
-    began, run, rule = time.process_time(), _slower(DISTANT, "DOWN", 0.7), BBR()
+    began, run, rule = time.process_time(), _with_rate_drop(DISTANT, "DOWN", 0.7), BBR()
     trace: Any = None
 
     def holds(seed: int) -> bool:

@@ -28,7 +28,7 @@ __all__ = ["commands"]
 commands = cli.Commands()
 
 explained: dict[str, Callable[[], dict[str, Any]]] = {}
-"""Names that ``hopflow explain`` takes beside scenarios, with what return the arguments of `dfcmodel.explain`."""
+"""Further names for ``hopflow explain``, with functions that return the arguments of `dfcmodel.explain`."""
 
 
 def _names(incomplete: str) -> list[str]:
@@ -38,7 +38,7 @@ def _names(incomplete: str) -> list[str]:
     return [full for name in NAMES if (full := f"takano2006/{name}").startswith(incomplete)]
 
 
-def _explained(incomplete: str) -> list[str]:
+def _explainable(incomplete: str) -> list[str]:
     """Complete the name of a scenario, or the id of a claim."""
     return _names(incomplete) + cli.completions(incomplete, explained)
 
@@ -95,7 +95,7 @@ Duration = Annotated[str | None, typer.Option(help="Simulated time: 200ms, or a 
 
 @dataclass(frozen=True)
 class _Network:
-    """What differs from the paper's settings in a scenario of takano2006."""
+    """Deviations from the paper's settings in a scenario of takano2006."""
 
     dfc: Annotated[
         bool | None,
@@ -122,16 +122,16 @@ class _Network:
         if name.endswith(".toml"):
             for option, value in (("dfc", self.dfc), ("tcp", self.tcp), ("host", self.host)):
                 if value is not None:
-                    said = "--no-dfc" if value is False else f"--{option}"
-                    said += f" {value}" if isinstance(value, str) else ""
-                    raise ValueError(f"{said}: {name} defines it, omit the option")
+                    text = "--no-dfc" if value is False else f"--{option}"
+                    text += f" {value}" if isinstance(value, str) else ""
+                    raise ValueError(f"{text}: {name} defines it, omit the option")
             return load_scenario(name)
-        known = [f"takano2006/{each}" for each in NAMES]
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            said = f"; did you mean {near[0]!r}?" if near else ""
+        names = [f"takano2006/{variant}" for variant in NAMES]
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            text = f"; did you mean {close[0]!r}?" if close else ""
             allowed = "takano2006/1 to takano2006/6, takano2006/4S, ..., or a file ending in .toml"
-            raise ValueError(f"scenario = {name!r}: must be {allowed}{said}")
+            raise ValueError(f"scenario = {name!r}: must be {allowed}{text}")
         tcp: Any = self.tcp
         if tcp is not None and tcp not in TCP:
             tcp = _window_rules("tcp", [tcp])[0]
@@ -141,7 +141,7 @@ class _Network:
 
 @dataclass(frozen=True)
 class _Run:
-    """How long, at which level, and how many times."""
+    """Duration, level, seeds and number of runs."""
 
     duration: Duration = None
     level: Annotated[
@@ -168,7 +168,7 @@ class _Run:
     ] = None
 
     def method(self) -> tuple[Level, Fluid | None]:
-        """Return a level and its settings, None for its defaults; without a level steps are those of the fluid."""
+        """Return a level and its settings, None for its defaults; steps without a level imply the fluid."""
         from dfcmodel.methods import LEVELS, Fluid
         from hopflow.checks import choice
 
@@ -188,7 +188,7 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Files:
-    """What is written to files."""
+    """Output files."""
 
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None
     animation: Annotated[Path | None, typer.Option(help="Write an animation of the queues: .gif, .mp4 or .html.")] = (
@@ -201,7 +201,7 @@ class _Files:
     ] = None
 
     def check(self, runs: int) -> None:
-        """Refuse files that cannot be written, and those of a single run for several."""
+        """Raise for files that cannot be written, and for outputs of a single run if there are several runs."""
         from dfcmodel.results.animations import animation_format
 
         cli.check_output("plot", self.plot)
@@ -245,37 +245,37 @@ def simulate(
     at, method = run.method()
     integer("runs", run.runs, 1, 10**6)
     files.check(run.runs)
-    chosen = network.scenario(scenario)
+    network_scenario = network.scenario(scenario)
     if run.duration is not None:
         end = quantity("duration", run.duration, "time", bare=True)
-        chosen = replace(chosen, duration=end)
+        network_scenario = replace(network_scenario, duration=end)
     if files.save is not None:
-        typer.echo(f"scenario: {save_scenario(chosen, files.save)}", err=json)
+        typer.echo(f"scenario: {save_scenario(network_scenario, files.save)}", err=json)
     settings: dict[str, Any] = {"level": at, "method": method, "seed": run.seed}
     settings["packet_jitter"] = run.packet_jitter
     if max_cpu_time is not None:
         longest = quantity("max_cpu_time", max_cpu_time, "time", bare=True)
-        settings |= {"method": _limited(chosen, method_of(at, method), longest), "level": None}
+        settings |= {"method": _limit_cpu_time(network_scenario, method_of(at, method), longest), "level": None}
     if run.runs != 1:
-        many = ensemble(chosen, run.runs, **settings)
-        typer.echo(cli.as_json(_of_ensemble(many)) if json else many)
+        ensemble_result = ensemble(network_scenario, run.runs, **settings)
+        typer.echo(cli.as_json(_ensemble_data(ensemble_result)) if json else ensemble_result)
         if files.plot is not None:
-            cli.save_figure(many.plot(), files.plot, quiet=json)
+            cli.save_figure(ensemble_result.plot(), files.plot, quiet=json)
         return
-    found = run_once(chosen, **settings)
-    typer.echo(cli.as_json(_of_run(found)) if json else found)
+    result = run_once(network_scenario, **settings)
+    typer.echo(cli.as_json(_run_data(result)) if json else result)
     if files.plot is not None:
-        cli.save_figure(found.plot(), files.plot, quiet=json)
+        cli.save_figure(result.plot(), files.plot, quiet=json)
     if files.animation is not None:
-        typer.echo(f"animation: {found.animate().save(files.animation)}", err=json)
+        typer.echo(f"animation: {result.animate().save(files.animation)}", err=json)
     if files.netcdf is not None:
-        typer.echo(f"records: {found.to_netcdf(files.netcdf)}", err=json)
+        typer.echo(f"records: {result.to_netcdf(files.netcdf)}", err=json)
 
 
-def _limited(
+def _limit_cpu_time(
     scenario: Scenario, method: Fluid | Packets | LevelChoice | None, longest: float
 ) -> Fluid | Packets | LevelChoice:
-    """Return a level, the chosen one for None, with another limit of its predicted CPU time, in s."""
+    """Return the method, for None that of `choose_level`, with another limit of its predicted CPU time, s."""
     from dfcmodel.levels.choices import LevelChoice, choose_level
 
     chosen = choose_level(scenario) if method is None else method
@@ -284,8 +284,8 @@ def _limited(
     return replace(chosen, max_cpu_time=longest)
 
 
-def _of_run(run: Trajectory) -> dict[str, object]:
-    """Return what JSON has of a run: counts and measures by flow."""
+def _run_data(run: Trajectory) -> dict[str, object]:
+    """Return the JSON data of a run: counts and measures by flow."""
     flows = [flow.name for flow in run.scenario.flows]
     counts = {
         name: dict(zip(flows, getattr(run, name), strict=True))
@@ -293,27 +293,27 @@ def _of_run(run: Trajectory) -> dict[str, object]:
         if getattr(run, name) is not None
     }
     about = {"status": run.status, "step": run.step or None, "seconds": run.seconds}
-    said = {"scenario": run.scenario.name, **about, "simulated_seconds": run.time[-1]}
-    return {**said, **counts, "limits": run.limits, "measures": run.measures}
+    header = {"scenario": run.scenario.name, **about, "simulated_seconds": run.time[-1]}
+    return {**header, **counts, "limits": run.limits, "measures": run.measures}
 
 
-def _of_ensemble(many: Ensemble) -> dict[str, object]:
-    """Return what JSON has of many runs: a list of their values by flow."""
-    flows = [flow.name for flow in many.scenario.flows]
+def _ensemble_data(runs: Ensemble) -> dict[str, object]:
+    """Return the JSON data of an ensemble: lists of values of the runs by flow."""
+    flows = [flow.name for flow in runs.scenario.flows]
     values: dict[str, Any] = {
-        "goodput": many.goodput.to_numpy().T,
-        "mean_efficiency": many.mean_efficiency().T,
-        "lost": [[run.lost[n] for run in many.runs] for n in range(len(flows))],
+        "goodput": runs.goodput.to_numpy().T,
+        "mean_efficiency": runs.mean_efficiency().T,
+        "lost": [[run.lost[n] for run in runs.runs] for n in range(len(flows))],
     }
-    about = {name: getattr(many, name) for name in ("status", "seed", "seconds")}
-    said = {"scenario": many.scenario.name, **about, "simulated_seconds": many.time[-1]}
-    by_flow = {name: dict(zip(flows, each, strict=True)) for name, each in values.items()}
-    return {**said, "runs": len(many.runs), **by_flow}
+    about = {name: getattr(runs, name) for name in ("status", "seed", "seconds")}
+    header = {"scenario": runs.scenario.name, **about, "simulated_seconds": runs.time[-1]}
+    by_flow = {name: dict(zip(flows, by_run, strict=True)) for name, by_run in values.items()}
+    return {**header, "runs": len(runs.runs), **by_flow}
 
 
 @dataclass(frozen=True)
 class _Times:
-    """How long and how often is simulated."""
+    """Duration and number of simulations."""
 
     duration: Annotated[
         str | None,
@@ -326,7 +326,7 @@ class _Times:
 
 @dataclass(frozen=True)
 class _Senders:
-    """What senders do besides their rules, and the queue that they share."""
+    """Settings of senders beside their rules, and the shared queue."""
 
     recovery: Annotated[str, typer.Option(help="Loss recovery of all senders; own: that of each rule.")] = "sack"
     discipline: Annotated[str, typer.Option(help="Of the queue, with its defaults: FIFO, Fair, CoDel, PIE, ...")] = (
@@ -337,18 +337,18 @@ class _Senders:
 
     @property
     def bytes_per_packet(self) -> float:
-        """The size of a packet."""
+        """Size of a packet, bytes."""
         return quantity("packet_size", self.packet_size, "size", bare=True)
 
     def queue(self) -> Discipline:
-        """Return the discipline by its name, with its defaults."""
+        """Return the discipline of the queue with its defaults, from its name."""
         from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES
         from hopflow.checks import choice
 
-        spelled = {known.lower(): known for known in DISCIPLINES}
+        spelled = {key.lower(): key for key in DISCIPLINES}
         name = spelled.get(self.discipline.lower(), self.discipline)
-        found: Discipline = DISCIPLINES[choice("discipline", name, list(DISCIPLINES))]()
-        return found
+        queue: Discipline = DISCIPLINES[choice("discipline", name, list(DISCIPLINES))]()
+        return queue
 
 
 @dataclass(frozen=True)
@@ -375,7 +375,8 @@ class _Path:
             buffer if in_products else int(quantity("buffer", buffer, "amount", size, bare=True)),
             duration=60.0 if times.duration is None else quantity("duration", times.duration, "time", bare=True),
             warm_up=None if times.warm_up is None else quantity("warm_up", times.warm_up, "time", bare=True),
-            discipline=senders.queue(), loss=quantity("loss", self.loss, "share", bare=True), pacing=senders.pacing, packet_size=size,
+            discipline=senders.queue(), loss=quantity("loss", self.loss, "share", bare=True), pacing=senders.pacing,
+            packet_size=size,
             recovery=None if senders.recovery == "own" else senders.recovery,
         )  # fmt: skip
 
@@ -405,17 +406,17 @@ def compare(
     cli.check_output("plot", plot)
     cli.check_output("csv", csv, ())
     windows = _window_rules("rule", rules)
-    found = compare_rules(
+    comparison = compare_rules(
         windows, path.bottleneck(times, senders), runs=times.runs, seed=times.seed,
         prolong=times.duration is None,
     )  # fmt: skip
     if json:
-        data = found.to_xarray()
+        data = comparison.to_xarray()
         typer.echo(
             cli.as_json(
                 {
-                    "rules": list(map(repr, found.rules)),
-                    "ranking": list(map(repr, found.ranking)),
+                    "rules": list(map(repr, comparison.rules)),
+                    "ranking": list(map(repr, comparison.ranking)),
                     **data.attrs,
                     "results": data,
                 }
@@ -423,22 +424,23 @@ def compare(
         )
     else:
         typer.echo(f"{path.bandwidth}, {path.rtt}, {path.buffer} in packets of {senders.bytes_per_packet:g} bytes")
-        typer.echo(found)
+        typer.echo(comparison)
     if csv is not None:
-        frame = found.to_xarray().to_dataframe().reset_index()
+        frame = comparison.to_xarray().to_dataframe().reset_index()
         cli.save_table(frame.to_dict("records"), csv, quiet=json)
     if plot is not None:
-        cli.save_figure(found.plot(), plot, quiet=json)
+        cli.save_figure(comparison.plot(), plot, quiet=json)
 
 
 @dataclass(frozen=True)
 class _Explained:
-    """What is measured in which runs."""
+    """Measures and settings of the runs."""
 
     measures: Annotated[
         str | None,
         typer.Option(
-            help="Of share (goodput over the rate of the slowest link of the flow's path; default), losses, first_loss, completion, paused; by commas."
+            help="Of share (goodput over the rate of the slowest link of the flow's path; default), losses, "
+            "first_loss, completion, paused; by commas."
         ),
     ] = None
     tcp: PaperTcp = None
@@ -452,7 +454,8 @@ class _Explained:
     packet_jitter: Annotated[
         str | None,
         typer.Option(
-            help="Largest random delay of each packet at its sender, at both levels, against phase effects: 1pkt or 120us."
+            help="Largest random delay of each packet at its sender, at both levels, against phase effects: "
+            "1pkt or 120us."
         ),
     ] = None
     shared: Annotated[
@@ -461,7 +464,7 @@ class _Explained:
     ] = False
 
     def parameters(self, scenario: str) -> dict[str, Any]:
-        """Return the parameters of `dfcmodel.explain` for a scenario, or for a claim, which defines its own."""
+        """Return the arguments of `dfcmodel.explain` for a scenario, or for a claim, which defines them."""
         from dfcmodel.levels.refinements import default_refinements
 
         settings: dict[str, Any] = {
@@ -470,23 +473,23 @@ class _Explained:
             "packet_jitter": self.packet_jitter,
         }
         times = {
-            name: quantity(name, given, "time", bare=True)
-            for name, given in (("duration", self.duration), ("since", self.since))
-            if given is not None
+            name: quantity(name, text, "time", bare=True)
+            for name, text in (("duration", self.duration), ("since", self.since))
+            if text is not None
         }
         if scenario.upper() in explained:
             for option in ("measures", "tcp", "duration", "since"):
                 value = getattr(self, option)
                 if value is not None:
                     raise ValueError(f"{option} = {value!r}: {scenario} defines it, omit the option")
-            asked = explained[scenario.upper()]()
+            arguments = explained[scenario.upper()]()
         else:
             network = _Network(dfc=None if scenario.endswith(".toml") else False, tcp=self.tcp)
             measures = (self.measures or "share").split(",")
-            asked = {"scenario": network.scenario(scenario), "measures": measures, **times}
+            arguments = {"scenario": network.scenario(scenario), "measures": measures, **times}
         if self.shared:
-            settings["refinements"] = default_refinements(asked["scenario"], shared=True)
-        return {**asked, **settings}
+            settings["refinements"] = default_refinements(arguments["scenario"], shared=True)
+        return {**arguments, **settings}
 
 
 @commands.command(
@@ -502,10 +505,10 @@ def explain(
         str,
         typer.Argument(
             help="takano2006/4 (without DFC), my_network.toml, or a claim, such as D05",
-            autocompletion=_explained,
+            autocompletion=_explainable,
         ),
     ],
-    asked: _Explained,
+    options: _Explained,
     csv: cli.AsCsv = None,
     table: Annotated[Path | None, typer.Option(hidden=True)] = None,
     plot: Annotated[Path | None, typer.Option(help="Write the waterfall here.")] = None,
@@ -521,12 +524,12 @@ def explain(
         cli.warn_deprecated_option(f"--table {table}", f"--csv {table}")
         csv = table
     cli.check_output("csv", csv, ())
-    found = explain_gap(**asked.parameters(scenario))
-    typer.echo(cli.as_json(found.table().to_dict("records")) if json else found)
+    explanation = explain_gap(**options.parameters(scenario))
+    typer.echo(cli.as_json(explanation.table().to_dict("records")) if json else explanation)
     if csv is not None:
-        cli.save_table(found.table().to_dict("records"), csv, quiet=json)
+        cli.save_table(explanation.table().to_dict("records"), csv, quiet=json)
     if plot is not None:
-        cli.save_figure(found.plot(), plot, quiet=json)
+        cli.save_figure(explanation.plot(), plot, quiet=json)
 
 
 @commands.command(

@@ -1,4 +1,4 @@
-"""Comparison of runs, ensembles, answers of chains, or rules: which kind it is, and who compares it."""
+"""Comparison of runs, ensembles, answers of chains, or rules: dispatch by their kind."""
 
 from __future__ import annotations
 
@@ -62,18 +62,18 @@ def compare(
 ) -> Result:
     """Return two or more runs, ensembles, answers of chains, or window rules side by side.
 
-    Runs, ensembles and answers give a table with a column for each and one figure; of runs ``animate`` shows the
-    queues one above another, of ensembles the table has intervals and the figure bands. Rules are simulated packet by packet on a path: each alone,
-    two flows of it together, with equal and with unequal round-trip times, and one flow of it against
-    one of every other rule, over a drop-tail or a managed queue. Shares, rates and exponents are means over seeds and starts
-    with their 95 % interval and the range of single runs. The table is in the order of the mean shares, with the ranks that the
-    intervals allow; arrays are in the order of the call.
+    Runs, ensembles and answers give a table with a column for each and one figure; of runs ``animate`` shows the queues
+    one above another, of ensembles the table has intervals and the figure bands. Rules are simulated packet by packet
+    on a path: each alone, two flows of it together, with equal and with unequal round-trip times, and one flow of it
+    against one of every other rule, over a drop-tail or a managed queue. Shares, rates and exponents are means over
+    seeds and starts with their 95 % interval and the range of single runs. The table is in the order of the mean
+    shares, with the ranks that the intervals allow; arrays are in the order of the call.
 
     Parameters
     ----------
     compared
         Results of `simulate`, of `ensemble`, or of `markov.stationary`, at least two; or window rules, also one's
-        own and those of deliveries such as ``BBR()``, all different. One list of them may stand instead.
+        own and rules of deliveries such as ``BBR()``, all different. Also one list of them.
     labelled
         More results; the keyword is the label of the column. Of rules the keywords from ``loss`` on.
     rules
@@ -83,19 +83,20 @@ def compare(
     rtt
         Propagation there and back, without the time of transmission: s, or a string such as ``"40ms"``.
     buffer
-        Packets that wait in the queue, besides the one in transmission; also ``"80pkt"``, or ``"120kB"``:
+        Packets that wait in the queue, besides the packet in transmission; also ``"80pkt"``, or ``"120kB"``:
         as many packets of ``packet_size`` as fit (no others wait there, so that a `ByteBuffer` would hold the same).
     runs
-        Most seeds per setting (16): a setting gets from four on fewer where the interval of its share, or of the utilisation of
-        a rule alone, is at most five percentage points wide. The result says which are wider.
+        Most seeds per setting (16): a setting gets from four on fewer where the interval of its share, or of the
+        utilisation of a rule alone, is at most five percentage points wide. The result says which are wider.
     seed
-        Seed from which those of the runs are spawned (0), or a `numpy.random.Generator` that draws it. Other seeds share no run.
+        Seed from which the seeds of the runs are spawned (0), or a `numpy.random.Generator` that draws it. Other seeds
+        share no run.
     loss
         Probability that a packet is lost at random before the queue (0).
     duration, warm_up
         Simulated time and the part before the measurement (None: a fifth) in s. Without a duration 60 s are simulated.
-        Where the shares of the two halves of the measured time differ by more than chance, as while a flow still gains on
-        another, the setting is simulated for 120 s and then for 240 s. The result says which settings are drifting
+        Where the shares of the two halves of the measured time differ by more than chance, as while a flow still gains
+        on another, the setting is simulated for 120 s and then for 240 s. The result says which settings are drifting
         after that, or after the duration given, and which are settled: longer runs would not leave the interval.
     recovery
         Loss recovery of all senders (see `Packets`; ``"sack"``); None: that of each rule.
@@ -115,7 +116,7 @@ def compare(
     ------
     TypeError, ValueError
         For things of different kinds or of another kind, naming them; else naming the parameter, its value and
-        what is allowed.
+        the allowed values.
 
     Examples
     --------
@@ -125,55 +126,55 @@ def compare(
     {'without': '1.571e+04', 'dfc': '1.763e+04'}
 
     >>> from responsefn import CUBIC, NewReno
-    >>> found = compare(NewReno(), CUBIC(), bandwidth=2000.0, rtt=0.04, buffer=80, duration=30.0)
-    >>> found.ranking[0], found.rules[0]
+    >>> comparison = compare(NewReno(), CUBIC(), bandwidth=2000.0, rtt=0.04, buffer=80, duration=30.0)
+    >>> comparison.ranking[0], comparison.rules[0]
     (CUBIC(), NewReno())
     """
-    one = len(compared) == 1 and isinstance(compared[0], Iterable)
-    items = compared[0] if one and not isinstance(compared[0], str) else compared
-    listed = [(_kind_of(f"compared[{n}]", each), each) for n, each in enumerate(items)]
+    is_list = len(compared) == 1 and isinstance(compared[0], Iterable)
+    items = compared[0] if is_list and not isinstance(compared[0], str) else compared
+    listed = [(_kind_of(f"compared[{n}]", item), item) for n, item in enumerate(items)]
     path = {"bandwidth": bandwidth, "rtt": rtt, "buffer": buffer}
-    known = (*path, "runs", "seed", *QueueOptions.__annotations__)
-    given = path | {"runs": runs, "seed": seed}
-    given = {name: value for name, value in given.items() if value is not None} | labelled
-    options = {name: value for name, value in given.items() if name in known and not kind_for(value)}
-    labelled = {name: value for name, value in given.items() if name not in options}
-    for name, each in labelled.items():
-        if kind_for(each) is None and None in (kind for kind, _ in listed):
-            choice("name of an option", name, ("rules", *known))
-        if kind_for(each) is None:
-            raise TypeError(f"{name} = {format_value(each)}: must be a result, with {name} as its label")
+    option_names = (*path, "runs", "seed", *QueueOptions.__annotations__)
+    arguments = path | {"runs": runs, "seed": seed}
+    arguments = {name: value for name, value in arguments.items() if value is not None} | labelled
+    options = {name: value for name, value in arguments.items() if name in option_names and not kind_for(value)}
+    labelled = {name: value for name, value in arguments.items() if name not in options}
+    for name, item in labelled.items():
+        if kind_for(item) is None and None in (kind for kind, _ in listed):
+            choice("name of an option", name, ("rules", *option_names))
+        if kind_for(item) is None:
+            raise TypeError(f"{name} = {format_value(item)}: must be a result, with {name} as its label")
     kinds = dict.fromkeys([*(kind for kind, _ in listed), *map(kind_for, labelled.values())])
     if len(kinds) > 1:
-        kinds_given = " and ".join("rules" if kind is None else kind.CALLED for kind in kinds)
-        raise TypeError(f"compare: must be all {KINDS}; given: {kinds_given}")
+        names_of_kinds = " and ".join("rules" if kind is None else kind.CALLED for kind in kinds)
+        raise TypeError(f"compare: must be all {KINDS}; given: {names_of_kinds}")
     kind = next(iter(kinds), None)
-    found = [each for _, each in listed]
+    results = [item for _, item in listed]
     if kind is None:
-        if found and rules is not None:
+        if results and rules is not None:
             raise TypeError("rules: must stand once, one after another or as rules=[...]")
-        return _rules(found if rules is None else rules, options)
+        return _compare_rules(results if rules is None else rules, options)
     for name, value in options.items():
-        said = f"is for rules; {kind.CALLED} are compared without a path"
-        raise TypeError(f"{name} = {format_value(value)}: {said}")
-    return kind.of(found, labelled)
+        reason = f"is for rules; {kind.CALLED} are compared without a path"
+        raise TypeError(f"{name} = {format_value(value)}: {reason}")
+    return kind.of(results, labelled)
 
 
 def _kind_of(name: str, item: object) -> type[SideBySide[Any]] | None:
-    """Return what compares an item; None for a rule."""
+    """Return the class that compares an item with others; None for a rule."""
     kind = kind_for(item)
     if kind is None and not isinstance(item, WindowRule):
         raise TypeError(f"{name} = {format_value(item)}: must be one of {KINDS}")
     return kind
 
 
-def _rules(rules: Iterable[WindowRule], options: dict[str, Any]) -> Comparison:
-    """Compare rules on the path that options give."""
+def _compare_rules(rules: Iterable[WindowRule], options: dict[str, Any]) -> Comparison:
+    """Compare rules on the path of ``options``."""
     for name in ("bandwidth", "rtt", "buffer"):
         if name not in options:
             curves = "responsefn.curve([...]) has their rates over loss ratios, without a path"
             raise TypeError(f"{name}: is missing, rules are compared on a path such as {PATH}; {curves}")
     rules = instances("rules", rules, WindowRule)  # type: ignore[type-abstract]
-    often = {name: options.pop(name) for name in ("runs", "seed") if name in options}
+    sampling = {name: options.pop(name) for name in ("runs", "seed") if name in options}
     optional = {n: v for n, v in options.items() if n == "recovery" or v is not None}
-    return compare_rules(rules, bottleneck_of(**optional), prolong="duration" not in optional, **often)
+    return compare_rules(rules, bottleneck_of(**optional), prolong="duration" not in optional, **sampling)

@@ -33,7 +33,8 @@ DEFAULTS: RunSettings = {
 
 
 @refuse_options(
-    max_cpu_time="is a setting of the level: ensemble(scenario, method=Packets(max_cpu_time='10min')), or Fluid(max_cpu_time=...)"
+    max_cpu_time="is a setting of the level: ensemble(scenario, method=Packets(max_cpu_time='10min')), "
+    "or Fluid(max_cpu_time=...)"
 )
 @declares(packet_jitter="time")
 @quantities(duration="time", sample="time", jitter="time")
@@ -58,8 +59,8 @@ def ensemble(
     runs
         Number of runs, at least 2.
     jitter
-        Upper end of the uniform distribution by which each flow's start is delayed, in s. None: the shortest round-trip time
-        without queues, so that every phase of the flows to each other occurs, as in `explain`.
+        Upper end of the uniform distribution by which each flow's start is delayed, in s. None: the shortest round-trip
+        time without queues, so that every phase of the flows to each other occurs, as in `explain`.
     seed
         Integer >= 0 or a `numpy.random.Generator`.
     executor
@@ -67,9 +68,9 @@ def ensemble(
         ``client.get_executor()``. None: one thread per core (the kernel releases the GIL). Runs assigned to
         a worker that died are recomputed.
     **settings
-        ``duration``, ``sample``, ``packet_jitter``, ``method`` and ``level`` of each run, as for `simulate`; the default
-        sampling interval is 10 ms. Without ``packet_jitter`` the spread between runs is smaller than that of a packet
-        network.
+        ``duration``, ``sample``, ``packet_jitter``, ``method`` and ``level`` of each run, as for `simulate`; the
+        default sampling interval is 10 ms. Without ``packet_jitter`` the spread between runs is smaller than that of a
+        packet network.
 
     Raises
     ------
@@ -78,60 +79,61 @@ def ensemble(
     ValueError
         For a parameter out of range.
     hopflow.Interrupted
-        On Ctrl-C once two runs are complete: its ``result`` is the ensemble of those that are.
+        On Ctrl-C once two runs are complete: its ``result`` is the ensemble of the completed runs.
 
     Examples
     --------
     >>> from dfcmodel import ensemble, takano2006
-    >>> many = ensemble(takano2006("1", dfc=False), runs=8, duration=0.2, level="fluid")
-    >>> many.mean_efficiency().shape
+    >>> result = ensemble(takano2006("1", dfc=False), runs=8, duration=0.2, level="fluid")
+    >>> result.mean_efficiency().shape
     (8, 2)
     """
     instance("scenario", scenario, Scenario)
-    asked = check_keywords(ensemble, settings)
+    options = check_keywords(ensemble, settings)
     runs = integer("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     seed = seed_number("seed", seed)
-    end = run_end(scenario, asked["duration"])
+    end = run_end(scenario, options["duration"])
     jitter = start_spread(scenario, jitter, end)
     check_executor(executor)
-    chosen = method_of(asked["level"], asked["method"], "ensemble")
+    chosen = method_of(options["level"], options["method"], "ensemble")
     chosen = choose_level(scenario, duration=end) if chosen is None else chosen
-    waits, reason = asked["packet_jitter"], ""
+    waits, reason = options["packet_jitter"], ""
     if isinstance(chosen, LevelChoice):
         warn_of_doubt(scenario, chosen)
         waits = chosen.packet_jitter if waits is None else waits
         reason, chosen = chosen.reason, chosen.method
     waits = one_number("packet_jitter", packet_wait(scenario, waits))
-    given = {
-        "jitter": jitter, "duration": end, "sample": asked["sample"],
+    arguments = {
+        "jitter": jitter, "duration": end, "sample": options["sample"],
         "packet_jitter": waits, "method": chosen,
     }  # fmt: skip
     watch = Stopwatch()
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    some = functools.partial(_runs, scenario, given, reason)
-    done: dict[int, Trajectory] = {}
+    simulate_seeds = functools.partial(_simulate_seeds, scenario, arguments, reason)
+    completed: dict[int, Trajectory] = {}
 
-    def found() -> Ensemble:
+    def collect() -> Ensemble:
         seconds = watch.seconds()
-        complete = tuple(done[run] for run in sorted(done))
+        complete = tuple(completed[run] for run in sorted(completed))
         return Ensemble(scenario, complete, jitter, seed, seconds, waits, chosen)
 
     try:
-        for run, one in run_tasks(some, seeds, executor, threads=True, bar=Bar(scenario.name, "run")):
-            done[run] = one
+        for run, trajectory in run_tasks(simulate_seeds, seeds, executor, threads=True, bar=Bar(scenario.name, "run")):
+            completed[run] = trajectory
     except KeyboardInterrupt:
-        if len(done) < 2:
+        if len(completed) < 2:
             raise
-        raise Interrupted(found(), f"{len(done)} of {runs} runs") from None
-    return found()
+        raise Interrupted(collect(), f"{len(completed)} of {runs} runs") from None
+    return collect()
 
 
-def _runs(
+def _simulate_seeds(
     scenario: Scenario,
     settings: dict[str, Any],
     reason: str,
     seeds: Sequence[np.random.SeedSequence],
 ) -> Iterator[Trajectory]:
-    for each in seeds:
-        run = simulate(scenario, seed=np.random.default_rng(each), **settings)
+    """Simulate a scenario with each seed and yield the runs."""
+    for seed_sequence in seeds:
+        run = simulate(scenario, seed=np.random.default_rng(seed_sequence), **settings)
         yield with_fields(run, choice=reason) if reason else run

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RunSettings", "method_of", "simulate"]
 
-FEW_STEPS, FEW_PACKETS = 2e8, 5e7
-"""Steps times flows, and packets times links, which take less than a minute at all costs that `check_cost` goes by."""
-MOST_RECORDED = 1e9
-"""Samples times flows and links of a packet run: 8 GB for each quantity that is recorded."""
+SHORT_STEPS, SHORT_PACKETS = 2e8, 5e7
+"""Steps times flows, and packets times links, that take less than a minute at all costs of `check_cost`."""
+MAX_RECORDED = 1e9
+"""Largest product of samples and flows or links of a packet run: 8 GB for each recorded quantity."""
 ABOUT_LEVELS.append(about_levels)
 
 
@@ -59,7 +59,8 @@ class RunSettings(TypedDict, total=False):
 @declares(packet_jitter="time")
 @quantities(duration="time", sample="time", jitter="time")
 @refuse_options(
-    max_cpu_time="is a setting of the level: simulate(scenario, Packets(max_cpu_time='10min')), or Fluid(max_cpu_time=...)"
+    max_cpu_time="is a setting of the level: simulate(scenario, Packets(max_cpu_time='10min')), "
+    "or Fluid(max_cpu_time=...)"
 )
 def simulate(
     scenario: Scenario,
@@ -84,7 +85,7 @@ def simulate(
         The settings of a level, ``Fluid(...)`` or ``Packets(...)``, or the result of `choose_level`; None: the defaults
         of ``level``.
     level
-        ``"fluid"``, ``"packets"``, or ``"auto"``: the one that `choose_level` picks from measured errors and costs;
+        ``"fluid"``, ``"packets"``, or ``"auto"``: the choice of `choose_level` by measured errors and costs;
         ``choice`` of the result says which, and why, and a warning where it is known to be wrong or nothing is known.
         None: that of ``method``, or ``"auto"`` without one.
     duration
@@ -97,11 +98,12 @@ def simulate(
         Upper end of the uniform distribution by which each flow's start is delayed, in s; a fluid
         resolves it within a step. With the same seed both levels have the same starts.
     packet_jitter
-        Upper end of the uniform distribution by which a window-controlled sender delays each packet,
-        in s, or in times of a packet on the slowest link that a flow crosses: ``"1pkt"``. Packets that come during a wait are sent at its end, in order (``overhead_`` in ns-2). A
-        fluid resolves waits of many packets where its step is at most a third of ``packet_jitter``. With
-        ``Packets(convention="ns2")`` the waits are not those that ns-2 draws: runs agree in distribution. None: 0; with
-        ``level="auto"`` that of `choose_level`, one packet time where packets may have phase effects.
+        Upper end of the uniform distribution by which a window-controlled sender delays each packet, in s, or in times
+        of a packet on the slowest link that a flow crosses: ``"1pkt"``. Packets that come during a wait are sent at its
+        end, in order (``overhead_`` in ns-2). A fluid resolves waits of many packets where its step is at most a third
+        of ``packet_jitter``. With ``Packets(convention="ns2")`` the waits differ from those of ns-2: runs agree in
+        distribution. None: 0; with ``level="auto"`` that of `choose_level`, one packet time where packets may have
+        phase effects.
     seed
         Seed or generator of the feedback phases, the jitters, on/off times, RED, and the rounding of
         fractional losses to whole packets.
@@ -141,18 +143,18 @@ def simulate(
         )  # fmt: skip
         warn_of_doubt(scenario, chosen)
         return with_fields(run, choice=chosen.reason)
-    late = in_units("jitter", jitter, "time")
-    late = one_number("jitter", late, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
+    max_delay = in_units("jitter", jitter, "time")
+    max_delay = one_number("jitter", max_delay, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
     wait = 0.0 if packet_jitter is None else packet_wait(scenario, packet_jitter)
     wait = one_number("packet_jitter", wait, at_least=0.0, at_most=end, hint="in s")
-    every = None
+    interval = None
     if sample is not None:
-        every = one_number("sample", in_units("sample", sample, "time"), above=0.0)
-    given = _Times(end, every, late, wait)
+        interval = one_number("sample", in_units("sample", sample, "time"), above=0.0)
+    times = _Times(end, interval, max_delay, wait)
     if chosen.max_cpu_time is not None or not _is_short(scenario, chosen, end):
         check_cost(scenario, chosen, end)
     try:
-        return _simulate(scenario, chosen, given, seed)
+        return _simulate(scenario, chosen, times, seed)
     except ValueError as error:
         check_other_level(scenario, chosen, error)
         raise
@@ -163,21 +165,22 @@ def method_of(
     method: Fluid | Packets | LevelChoice | str | None,
     called: str = "simulate",
 ) -> Fluid | Packets | LevelChoice | None:
-    """Return the method for a level and the settings given with it; None where the level is to be chosen.
+    """Return the method of a level with its settings; None if `choose_level` has to choose the level.
 
     Parameters
     ----------
     level
         ``"fluid"``, ``"packets"`` or ``"auto"``; None: that of ``method``, or ``"auto"`` without one.
     method
-        Settings of a level, what `choose_level` chose, or None for the level's defaults. ``"auto"`` is the former spelling of ``level="auto"``.
+        Settings of a level, the result of `choose_level`, or None for the level's defaults. ``"auto"`` is the former
+        spelling of ``level="auto"``.
     called
         Name of the function for the messages.
 
     Raises
     ------
     TypeError, ValueError
-        For an unknown level, something else than a method, or a level and a method that differ.
+        For an unknown level, an object that is no method, or a level and a method that differ.
 
     Examples
     --------
@@ -218,60 +221,60 @@ class _Times(NamedTuple):
 
 
 def _is_short(scenario: Scenario, method: Fluid | Packets, duration: float) -> bool:
-    """Return whether a run is surely short: steps of flows are few, or packets, if all links are full of them.
+    """Return whether a run is certainly short: it has few steps of flows, or few packets even if all links are full.
 
-    What sources without feedback send beside that is taken to cross all links.
+    Packets of sources without feedback are assumed to cross all links.
     """
     if isinstance(method, Fluid):
-        return duration / method.step_of(scenario) * len(scenario.table) <= FEW_STEPS
+        return duration / method.step_of(scenario) * len(scenario.table) <= SHORT_STEPS
     rates = float(scenario.by_link(lambda link: link.rate).sum())
     if not scenario.table.of_kind(WindowRule, RateRule).all():
         rates += len(scenario.link_table) * float(np.nansum(scenario.table.each("source", source_rate)))
-    return rates * duration <= FEW_PACKETS
+    return rates * duration <= SHORT_PACKETS
 
 
 def _simulate(
     scenario: Scenario,
     method: Fluid | Packets,
-    given: _Times,
+    times: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Run a level."""
+    """Simulate a scenario with validated arguments at the level of ``method``."""
     if isinstance(method, Packets):
-        return _simulate_packets(scenario, method, given, seed)
+        return _simulate_packets(scenario, method, times, seed)
     if method.accuracy is not None:
-        return _to_accuracy(scenario, method, method.accuracy, given, seed)
-    return _simulate_fluid(scenario, method, given, seed)
+        return _refine_to_accuracy(scenario, method, method.accuracy, times, seed)
+    return _simulate_fluid(scenario, method, times, seed)
 
 
-def _to_accuracy(
+def _refine_to_accuracy(
     scenario: Scenario,
     method: Fluid,
     accuracy: float,
-    given: _Times,
+    times: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Run the fluid with finer and finer steps, on the same random numbers, until it is accurate enough."""
+    """Run the fluid with finer and finer steps and the same random numbers until its error is at most ``accuracy``."""
     random = np.random.default_rng(seed)
 
     def run(m: int) -> Trajectory:
         finer = replace(method, steps_per_delay=m, accuracy=None)
-        return _simulate_fluid(scenario, finer, given, copy.deepcopy(random))
+        return _simulate_fluid(scenario, finer, times, copy.deepcopy(random))
 
     def goodput(run: Trajectory) -> Floats:
-        found: Floats = run.mean_goodput() / scenario.slowest_rates
-        return found
+        shares: Floats = run.mean_goodput() / scenario.slowest_rates
+        return shares
 
-    found = double_steps(run, goodput, accuracy, method.steps_per_delay, method.most_steps_per_delay)
-    result: Trajectory = replace(found.run, step_error=found.error, accuracy=accuracy)
-    if found.error > accuracy:
+    refined = double_steps(run, goodput, accuracy, method.steps_per_delay, method.most_steps_per_delay)
+    result: Trajectory = replace(refined.run, step_error=refined.error, accuracy=accuracy)
+    if refined.error > accuracy:
         error = ConvergenceError(result)
-        said = f"{found.steps_per_delay} steps per delay leave an estimated error of {found.error:.2g}"
+        message = f"{refined.steps_per_delay} steps per delay leave an estimated error of {refined.error:.2g}"
         hint = (
-            "use a larger one or most_steps_per_delay. If check_step(scenario) says chaotic, a finer step loses other packets and "
-            "is no more accurate: compare the means of ensemble(scenario)"
+            "use a larger one or most_steps_per_delay. If check_step(scenario) says chaotic, a finer step loses other "
+            "packets and is no more accurate: compare the means of ensemble(scenario)"
         )
-        error.args = (f"accuracy = {accuracy:g} of {scenario.name!r}: {said} of the path's rate; {hint}",)
+        error.args = (f"accuracy = {accuracy:g} of {scenario.name!r}: {message} of the path's rate; {hint}",)
         raise error
     return result
 
@@ -279,18 +282,18 @@ def _to_accuracy(
 def _simulate_fluid(
     scenario: Scenario,
     method: Fluid,
-    given: _Times,
+    times: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Run the fluid."""
-    end, sample, jitter, packet_jitter = given
+    """Validate ``sample`` and run the fluid."""
+    end, sample, jitter, packet_jitter = times
     h = method.step_of(scenario)
     one_number("duration", end, at_least=h, hint=f"in s; the step is {h:g} s")
     if sample is None:
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
     disciplines = [link.discipline for link in scenario.link_table.kinds]
-    if not all(each.is_stable for each in map(dfc_of, disciplines) if each is not None):
+    if not all(dfc.is_stable for dfc in map(dfc_of, disciplines) if dfc is not None):
         warn_if_unstable(scenario)
     random = np.random.default_rng(seed)
     starts = random_starts(scenario.table, jitter, random)
@@ -305,23 +308,23 @@ def _simulate_fluid(
 def _simulate_packets(
     scenario: Scenario,
     method: Packets,
-    given: _Times,
+    times: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Check ``sample`` and run the packet-level simulation."""
+    """Validate ``sample`` and run the packet-level simulation."""
     from dfcmodel.packets.simulation import simulate_packets
 
-    end = given.end
-    sample = min(1e-3, end) if given.sample is None else given.sample
+    end = times.end
+    sample = min(1e-3, end) if times.sample is None else times.sample
     number("sample", sample, above=0.0, at_most=end, hint="in s, at most the duration")
     flows, links = len(scenario.table), len(scenario.link_table)
-    least = end * (flows + links) / MOST_RECORDED
-    if sample < least:
-        said = f"{end / sample:.2g} samples of {flows} flows and {links} links"
-        raise ValueError(f"sample = {sample:g}: must be at least {least:.2g}, in s; {said}")
+    smallest = end * (flows + links) / MAX_RECORDED
+    if sample < smallest:
+        amount = f"{end / sample:.2g} samples of {flows} flows and {links} links"
+        raise ValueError(f"sample = {sample:g}: must be at least {smallest:.2g}, in s; {amount}")
     random = np.random.default_rng(seed if method.seed is None else method.seed)
-    starts = random_starts(scenario.table, given.jitter, random) if given.jitter else None
+    starts = random_starts(scenario.table, times.jitter, random) if times.jitter else None
     return simulate_packets(
         scenario, method.with_seed(random), duration=end, sample=sample, starts=starts,
-        packet_jitter=given.packet_jitter,
+        packet_jitter=times.packet_jitter,
     )  # fmt: skip

@@ -30,10 +30,10 @@ __all__ = ["StepCheck", "check_step"]
 DISTURBANCE = 2.0**-8
 """Packets added to the initial windows, which are one packet.
 
-Since packets are lost whole, a much smaller disturbance decays, or decides about one packet at once.
+Losses are whole packets, so that a much smaller disturbance decays, or decides about one packet at once.
 """
-CHAOTIC = 25.0
-"""Growth above which a disturbance separates the windows by a tenth, and the run counts as chaotic."""
+CHAOTIC_GROWTH = 25.0
+"""Growth above which a run counts as chaotic: a disturbance separates the windows by a tenth."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -81,7 +81,7 @@ class StepCheck(Result):
     @property
     def chaotic(self) -> bool:
         """Whether the run is sensitive to small disturbances; use `ensemble` if so."""
-        return self.growth > CHAOTIC
+        return self.growth > CHAOTIC_GROWTH
 
     @property
     def status(self) -> Status:
@@ -158,24 +158,24 @@ def check_step(
     seed = seed_number("seed", seed)
     m = integer("steps_per_delay", steps_per_delay, 1, 5_000)
     step = Fluid(m).step_of(scenario)
-    asked = scenario.duration if duration is None else duration
-    end = one_number("duration", asked, at_least=step, hint=f"in s; the step is {step:g} s")
+    simulated_time = scenario.duration if duration is None else duration
+    end = one_number("duration", simulated_time, at_least=step, hint=f"in s; the step is {step:g} s")
     coarse, fine = (simulate(scenario, Fluid(n), duration=end, seed=seed) for n in (m, 2 * m))
-    difference = _disturbed(scenario, end, 2 * m, seed)
+    difference = _window_difference(scenario, end, 2 * m, seed)
     last = difference[-max(1, len(difference) // 10) :].mean()
     growth = max(1.0, float(last / DISTURBANCE))
     rate = math.log(growth) / end
     return StepCheck(coarse, fine, growth, rate)
 
 
-def _disturbed(scenario: Scenario, end: float, m: int, seed: int) -> Floats:
+def _window_difference(scenario: Scenario, end: float, m: int, seed: int) -> Floats:
     """Return the largest relative difference of the windows with and without disturbance, (T,)."""
     runs = []
     for disturbance in (0.0, DISTURBANCE):
         plan = compile_scenario(scenario, Fluid(steps_per_delay=m), np.random.default_rng(seed), duration=end)
-        every = max(1, round(min(max(1e-3, plan.step), end) / plan.step))
-        steps = max(1, round(end / plan.step) // every) * every
+        stride = max(1, round(min(max(1e-3, plan.step), end) / plan.step))
+        steps = max(1, round(end / plan.step) // stride) * stride
         plan.network.flows["cwnd"] += disturbance
-        runs.append(advance(plan, steps, every).flows[:, :, 2])
-    apart: Floats = (np.abs(runs[1] - runs[0]) / np.maximum(runs[0], runs[1])).max(axis=1)
-    return apart
+        runs.append(advance(plan, steps, stride).flows[:, :, 2])
+    difference: Floats = (np.abs(runs[1] - runs[0]) / np.maximum(runs[0], runs[1])).max(axis=1)
+    return difference

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "about", "remarks", "rows", "units", "validate", "variant"]
 
 SETTINGS: Mapping[str, str | None] = {
-    "level": None, "seed": None, "duration": "time", "jitter": "time", "packet_jitter": None, "since": "time", "source": None,
+    "level": None, "seed": None, "duration": "time", "jitter": "time", "packet_jitter": None, "since": "time",
+    "source": None,
 }  # fmt: skip
 LIMITS: Mapping[str, Any] = {
     "long_name": "known limits of the level that apply to the run, in full in `run.limits`",
@@ -35,28 +36,28 @@ LIMITS: Mapping[str, Any] = {
 }
 """Attributes of the flags of limits, by the CF conventions (3.5)."""
 ADVICE = {"phase effects": "; sweep(..., packet_jitter='1pkt') removes them, a random time of one packet"}
-POINTS_NAMED = 3
-"""Points of a sweep that a warning names."""
+MAX_NAMED_POINTS = 3
+"""Largest number of points of a sweep in a warning."""
 
 
 def units(thing: Scenario) -> dict[str, str | None]:
     """Return the dimensions of a scenario's fields by name; None: it has no unit."""
     declared = quantities_of(type(thing))
-    return {each.name: declared.get(each.name) for each in dataclasses.fields(thing)}
+    return {field.name: declared.get(field.name) for field in dataclasses.fields(thing)}
 
 
 def variant(thing: Scenario, **changes: Any) -> Scenario:
-    """Return a scenario with other fields."""
+    """Return a copy of a scenario with changed fields."""
     return dataclasses.replace(thing, **changes)
 
 
 def about(thing: Scenario) -> dict[str, str]:
-    """Return the scenario in words."""
+    """Return the attributes that describe a scenario: its name."""
     return {"scenario": thing.name}
 
 
 def validate(things: Sequence[Any], points: Sequence[Any]) -> dict[str, Any]:
-    """Make every scenario, check the levels and since, and return whether all have the same flows."""
+    """Build every scenario, validate level and ``since``, and return whether all have the same flows."""
     names = set()
     for n, thing in enumerate(things):
         settings = points[n].settings
@@ -71,42 +72,42 @@ def validate(things: Sequence[Any], points: Sequence[Any]) -> dict[str, Any]:
 def rows(
     things: Sequence[Scenario], settings: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> Iterator[Row]:
-    """Yield the measures of simulated scenarios."""
-    for thing, given in zip(things, settings, strict=True):
-        chosen = dict(given)
-        scenario, since = _scenario(thing, chosen.pop("source", None)), chosen.pop("since", 0.0)
-        run = simulate(scenario, options["method"], **chosen)
+    """Simulate scenarios and yield a row of measures for each."""
+    for thing, point in zip(things, settings, strict=True):
+        changes = dict(point)
+        scenario, since = _scenario(thing, changes.pop("source", None)), changes.pop("since", 0.0)
+        run = simulate(scenario, options["method"], **changes)
         yield _row(run, since, by_flow=options["by_flow"])
 
 
 def remarks(data: xr.Dataset) -> Iterator[str]:
-    """Yield warnings about the results: limits of the levels at some points, and seeds that change nothing."""
-    yield from _seeds_alike(data)
+    """Yield warnings about the results: limits of the levels, and seeds that change nothing."""
+    yield from _ineffective_seeds(data)
     if "limits" not in data:  # a store of an earlier version
         return
     flags = data.limits.astype(int)
     for n, kind in enumerate(LIMIT_KINDS):
-        concerned = (flags & 1 << n) != 0
-        count = int(concerned.sum())
+        affected = (flags & 1 << n) != 0
+        count = int(affected.sum())
         if count:
-            points = concerned.any("seed") if "seed" in flags.dims else concerned
-            named = list(itertools.islice(_points(points), POINTS_NAMED + 1))
-            where = "; ".join([*named[:POINTS_NAMED], *(["..."] if len(named) > POINTS_NAMED else [])])
+            points = affected.any("seed") if "seed" in flags.dims else affected
+            names = list(itertools.islice(_point_names(points), MAX_NAMED_POINTS + 1))
+            where = "; ".join([*names[:MAX_NAMED_POINTS], *(["..."] if len(names) > MAX_NAMED_POINTS else [])])
             yield (
                 f"{kind}: a known limit of the level at {count} of {flags.size} points ({where}), as `limits` of the "
                 f"result; `run.limits` of `simulate` at such a point says what was measured{ADVICE.get(kind, '')}"
             )
 
 
-def _points(chosen: xr.DataArray) -> Iterator[str]:
-    """Yield the points at which truth values hold, in words."""
-    for place in np.argwhere(chosen.to_numpy()).tolist():
-        pairs = zip(chosen.dims, place, strict=True)
-        values = [(dim, chosen[dim].to_numpy().tolist()[n]) for dim, n in pairs]
+def _point_names(flags: xr.DataArray) -> Iterator[str]:
+    """Yield the coordinates of each true value as a string."""
+    for index in np.argwhere(flags.to_numpy()).tolist():
+        pairs = zip(flags.dims, index, strict=True)
+        values = [(dim, flags[dim].to_numpy().tolist()[n]) for dim, n in pairs]
         yield ", ".join(f"{d} = {f'{v:.4g}' if type(v) is float else format_value(v)}" for d, v in values)
 
 
-def _seeds_alike(data: xr.Dataset) -> Iterator[str]:
+def _ineffective_seeds(data: xr.Dataset) -> Iterator[str]:
     """Yield a warning for each level at which several seeds gave the same results at every point."""
     if data.sizes.get("seed", 1) < 2:
         return
@@ -120,13 +121,14 @@ def _seeds_alike(data: xr.Dataset) -> Iterator[str]:
         ):
             where = "" if level is None else f" at level {level!r}"
             yield (
-                f"seed: the {at.sizes['seed']} seeds gave identical results{where}: nothing in these runs is random, or random "
-                "times changed nothing; jitter= gives random starts of the flows, packet_jitter= random times of packets"
+                f"seed: the {at.sizes['seed']} seeds gave identical results{where}: nothing in these runs is random, "
+                "or random times changed nothing; jitter= gives random starts of the flows, packet_jitter= random "
+                "times of packets"
             )
 
 
 def _scenario(thing: Any, source: Any) -> Scenario:
-    """Return a scenario; of links with a flow from each first node to the last node of the same number."""
+    """Return a scenario; from links one with a flow from each first node to the last node of the same index."""
     if isinstance(thing, Scenario):
         if source is not None:
             raise ValueError(f"source = {format_value(source)}: is for functions that return links alone")
@@ -135,17 +137,17 @@ def _scenario(thing: Any, source: Any) -> Scenario:
     if source is None:
         raise ValueError("source: must be given, the rule of each flow, where a function returns links alone")
     targets, sources = ({getattr(link, end): 0 for link in links} for end in ("target", "source"))
-    begins = [node for node in sources if node not in targets]
-    ends = [node for node in targets if node not in sources]
-    if not begins or len(begins) != len(ends):
-        counts = f"{len(begins)} first nodes and {len(ends)} last nodes"
+    first_nodes = [node for node in sources if node not in targets]
+    last_nodes = [node for node in targets if node not in sources]
+    if not first_nodes or len(first_nodes) != len(last_nodes):
+        counts = f"{len(first_nodes)} first nodes and {len(last_nodes)} last nodes"
         raise ValueError(f"thing: links with {counts} give no flows; return a Scenario with your own")
-    flows = flows_from(begins, ends, source=source, links=links, routes="first")
+    flows = flows_from(first_nodes, last_nodes, source=source, links=links, routes="first")
     return Scenario("sweep", links, flows)
 
 
 def _row(run: Trajectory, since: float, *, by_flow: bool) -> Row:
-    """Return the measures of a run from a time on."""
+    """Return the measures of a run from ``since``, s, on; with ``by_flow`` also the measures of each flow."""
     counts = run.counts(since)
     goodput = counts.delivered / counts.seconds
     lost, delivered = float(counts.lost.sum()), float(counts.delivered.sum())
@@ -160,7 +162,7 @@ def _row(run: Trajectory, since: float, *, by_flow: bool) -> Row:
     }
     if not by_flow:
         return Row(variables, {})
-    own = {
+    measures = {
         "goodput": (goodput, "packets/s"),
         "efficiency": (run.mean_efficiency(since), "1"),
         "loss_ratio": (counts.loss_ratio, "1"),
@@ -168,5 +170,5 @@ def _row(run: Trajectory, since: float, *, by_flow: bool) -> Row:
         "loss_events": (run.loss_events, "1"),
     }
     flows = np.array(list(run.scenario.table.names))
-    of_flows = {n: (("flow",), values, {"units": unit}) for n, (values, unit) in own.items()}
+    of_flows = {n: (("flow",), values, {"units": unit}) for n, (values, unit) in measures.items()}
     return Row({**of_flows, **variables}, {"flow": (("flow",), flows, {})})

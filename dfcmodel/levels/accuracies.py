@@ -1,7 +1,7 @@
-"""How far goodput shares are from ns-2's at each level, and intervals that contain this error.
+"""Errors of goodput shares at each level in comparison with ns-2, and intervals that contain them.
 
 The table ``accuracies.csv`` beside this module is written by ``python -m benchmarks.network_accuracies``: the networks
-that the levels were developed on, with the same random instances at both sides.
+of the development of the levels, with the same random instances in both simulators.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Accuracy", "measured_accuracies", "share_intervals", "typical_errors"]
 
-MEASURED_FROM = 0.25
-"""Part of a run after which its shares were measured, on all networks of the table."""
+UNMEASURED_PART = 0.25
+"""Part of a run before the measurement of its shares, on all networks of the table."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,13 @@ class Accuracy:
     level
         ``"fluid"`` or ``"packet level"``.
     networks, shares
-        How many were compared; a share is that of a group of like flows, of the rate of the slowest link.
+        Numbers of compared networks and shares. A share is the goodput of a group of equal flows over the rate of the
+        slowest link.
     mean_error, chance
-        Mean absolute difference of the shares, means of 16 runs, and what chance alone makes of it.
+        Mean absolute difference of the shares, means of 16 runs, and the part of it by chance alone.
     half_width
-        Half of the 95 % interval of the error of the model, without chance: of the difference of a share's mean over seeds
-        from ns-2's, over the shares of the networks.
+        Half of the 95 % interval of the error of the model, without chance: of the difference of a share's mean over
+        seeds from ns-2's, over the shares of the networks.
     """
 
     level: str
@@ -84,11 +85,11 @@ def share_intervals(
 ) -> xr.Dataset:
     """Return goodput shares with 95 % intervals that contain chance and the error of the model.
 
-    Confidence intervals of means over runs (`Ensemble.intervals`) become as narrow as one likes with more runs,
-    and the model is no better for it. Here half of Student's interval is added in quadrature to half of the
-    95 % interval of the error of the model, as it was measured beside ns-2 (`measured_accuracies`): on chains, parking lots,
-    dumbbells and flows of different round-trip times and rules, with buffers of 0.4 to 2 times the product of
-    bandwidth and delay, and a random time of one packet before each packet.
+    Confidence intervals of means over runs (`Ensemble.intervals`) become arbitrarily narrow with more runs, but the
+    error of the model stays. Half of Student's interval is added in quadrature to half of the 95 % interval of the
+    error of the model, as it was measured beside ns-2 (`measured_accuracies`): on chains, parking lots, dumbbells and
+    flows of different round-trip times and rules, with buffers of 0.4 to 2 times the product of bandwidth and delay,
+    and a random time of one packet before each packet.
 
     Parameters
     ----------
@@ -97,21 +98,21 @@ def share_intervals(
     groups
         Names of the flows of each group; None: each flow by itself.
     since
-        Start of the measurement, s; None: a quarter of the run, from which on the errors were measured. Less is
-        refused: how flows start differs more between the levels.
+        Start of the measurement, s; None: a quarter of the run, as in the measurement of the errors. Less is
+        refused: the levels differ more while flows start.
 
     Returns
     -------
-    A data set by ``group``, with ``share`` (goodput over the rate of the slowest link of the group's paths,
-    mean of the runs), ``low`` and ``high``, which contain the mean over the seeds of ns-2; ``by_chance``, half of Student's
-    interval of the mean over seeds and starts at this level, ``model_error``, half of the interval of the model's error, and
-    ``by_chance_prediction``, half of Student's interval of one further run at this level. The attribute ``level`` says
-    which level it was.
+    A data set by ``group``, with ``share`` (goodput over the rate of the slowest link of the group's paths, mean of the
+    runs), ``low`` and ``high``, which contain the mean over the seeds of ns-2; ``by_chance``, half of Student's
+    interval of the mean over seeds and starts at this level, ``model_error``, half of the interval of the model's
+    error, and ``by_chance_prediction``, half of Student's interval of one further run at this level. The attribute
+    ``level`` says which level it was.
 
     Raises
     ------
     ValueError
-        For an unknown flow, and for runs of a kind that nothing was measured for; the message says why.
+        For an unknown flow, and for runs of a kind without measurements; the message has the reason.
 
     Examples
     --------
@@ -121,27 +122,27 @@ def share_intervals(
     >>> links = near, far, Link("c", "d", 1e3, 0.01, 40.0)
     >>> flows = [Flow(n, (n, "c", "d"), NewReno(), max_window=200.0) for n in "ab"]
     >>> pair = Scenario("two round-trip times", links, flows, duration=5.0)
-    >>> many = ensemble(pair, 4, packet_jitter=1e-3, method=Packets())
-    >>> found = share_intervals(many)
-    >>> bool((found["high"] - found["low"] >= 2.0 * found["model_error"]).all())
+    >>> runs = ensemble(pair, 4, packet_jitter=1e-3, method=Packets())
+    >>> shares = share_intervals(runs)
+    >>> bool((shares["high"] - shares["low"] >= 2.0 * shares["model_error"]).all())
     True
     """
     import xarray as xr
 
     instance("many", many, Ensemble, "runs that `ensemble` returned")
-    chosen = _chosen(many.scenario, groups)
+    members = _validate_groups(many.scenario, groups)
     end = float(many.time[-1])
-    least = MEASURED_FROM * end
-    start = one_number("since", least if since is None else since, below=end, hint="in s")
-    if start < least * (1.0 - ROUNDING):
-        msg = f"since = {start:g}: must be at least {least:g} s, a quarter of the run: the errors of the model were measured from there on"
-        raise ValueError(msg)
-    accuracy = measured_accuracies()[_level(many)]
+    earliest = UNMEASURED_PART * end
+    start = one_number("since", earliest if since is None else since, below=end, hint="in s")
+    if start < earliest * (1.0 - ROUNDING):
+        msg = "a quarter of the run: the errors of the model were measured from there on"
+        raise ValueError(f"since = {start:g}: must be at least {earliest:g} s, {msg}")
+    accuracy = measured_accuracies()[_validate_level(many)]
     names = [flow.name for flow in many.scenario.flows]
-    flows = [np.isin(names, each) for each in chosen.values()]
-    rates = [many.scenario.slowest_rates[each].min() for each in flows]
+    flows = [np.isin(names, flags) for flags in members.values()]
+    rates = [many.scenario.slowest_rates[flags].min() for flags in flows]
     goodput = many.mean_goodput(start)
-    of_runs = np.stack([goodput[:, each].sum(axis=1) for each in flows], axis=1) / rates
+    of_runs = np.stack([goodput[:, flags].sum(axis=1) for flags in flows], axis=1) / rates
     low, high = mean_interval(of_runs)
     by_chance = (high - low) / 2.0
     mean, half = of_runs.mean(axis=0), np.hypot(by_chance, accuracy.half_width)
@@ -151,25 +152,25 @@ def share_intervals(
             "high": ("group", np.minimum(1.0, mean + half)), "by_chance": ("group", by_chance),
             "by_chance_prediction": ("group", prediction_half_width(of_runs)), "model_error": accuracy.half_width,
         },
-        {"group": list(chosen)}, {"level": accuracy.level},
+        {"group": list(members)}, {"level": accuracy.level},
     )  # fmt: skip
 
 
 def typical_errors(scenario: Scenario) -> str:
-    """Return in words how far the shares of both levels were from ns-2's, or why nothing was measured for a scenario."""
+    """Return the typical errors of shares of both levels as a string, or the reason why they were not measured."""
     try:
         _check_measured(scenario)
     except ValueError as reason:
         return f"error of shares not measured ({reason})"
     fluid, packets = measured_accuracies().values()
     return (
-        f"shares differ from ns-2's by {fluid.mean_error:.3f} of the bottleneck's rate on average, 95 % of them by up to "
-        f"{fluid.half_width:.3f}; packets {packets.mean_error:.3f} and {packets.half_width:.3f}"
+        f"shares differ from ns-2's by {fluid.mean_error:.3f} of the bottleneck's rate on average, 95 % of them by up "
+        f"to {fluid.half_width:.3f}; packets {packets.mean_error:.3f} and {packets.half_width:.3f}"
     )
 
 
-def _chosen(scenario: Scenario, groups: Mapping[str, Sequence[str]] | None) -> dict[str, Sequence[str]]:
-    """Return the names of the flows of each group, checked."""
+def _validate_groups(scenario: Scenario, groups: Mapping[str, Sequence[str]] | None) -> dict[str, Sequence[str]]:
+    """Return the validated names of the flows of each group."""
     names = [flow.name for flow in scenario.flows]
     if groups is None:
         return {name: [name] for name in names}
@@ -185,8 +186,8 @@ def _chosen(scenario: Scenario, groups: Mapping[str, Sequence[str]] | None) -> d
     return dict(groups)
 
 
-def _level(many: Ensemble) -> str:
-    """Return the level of runs, after checks that they are of a kind that was measured."""
+def _validate_level(many: Ensemble) -> str:
+    """Return the level of runs; raise ValueError for runs of a kind without measurements."""
     _check_measured(many.scenario)
     if many.packet_jitter <= 0.0:
         raise ValueError("packet_jitter = 0: the error of the model was measured with packet_jitter")
@@ -201,7 +202,7 @@ def _level(many: Ensemble) -> str:
 
 
 def _check_measured(scenario: Scenario) -> None:
-    """Raise ValueError for sources and queues that nothing was measured for."""
+    """Raise ValueError for sources and queues without measurements."""
     sources = {
         f"flow {flow.name}: {type(flow.source).__name__}: errors were measured of window rules only"
         for flow in scenario.flows

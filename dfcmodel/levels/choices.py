@@ -32,36 +32,38 @@ if TYPE_CHECKING:
 
 __all__ = ["LevelChoice", "about_levels", "choose_level", "warn_of_doubt"]
 
-AFFORDABLE = 1.0
-"""CPU seconds up to which packets are preferred whatever the fluid costs."""
-MOST_TIMES = 0.8
-"""Predicted times the cost of the fluid up to which packets are preferred, so that they cost at most twice as much: the
-predicted ratio was up to 2.4 times too low on random networks whose packets take a second or longer."""
+AFFORDABLE_SECONDS = 1.0
+"""CPU seconds up to which packets are preferred at any cost of the fluid."""
+MAX_COST_RATIO = 0.8
+"""Largest predicted ratio of the costs of packets and fluid at which packets are preferred. It keeps their cost below
+twice that of the fluid: the predicted ratio was up to 2.4 times too low on random networks whose packets take a second
+or longer."""
 TOLERANCE = 0.1
-"""Error of a share, over the rate of the bottleneck, up to which the fluid may stand in for packets: less than what two
-reasonable set-ups of one packet simulator often differ by (3 to 24 %, claim S06)."""
+"""Largest error of a share, over the rate of the bottleneck, at which the fluid may replace packets: less than the
+usual difference of two reasonable set-ups of one packet simulator (3 to 24 %, claim S06)."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LevelChoice(Result):
-    """The level chosen for a scenario, and why.
+    """The level for a scenario, and the reason, as `choose_level` returns them.
 
     Attributes
     ----------
     method
         `Fluid` or `Packets`.
     reason
-        In words, with the numbers that decided.
+        Reason in words, with the numbers.
     fluid_seconds, packet_seconds
         Predicted CPU seconds; nan for packets where they cannot run the scenario.
     error
         Error of the fluid's shares, measured at this bandwidth-delay product and number of flows; nan:
         nothing was measured for such scenarios.
     packet_jitter
-        Upper end of the random times before packets, s, with which packets are to run: a packet time of the slowest queue
-        with phase effects, where flows of different round-trip times or rules fill a drop-tail queue; otherwise, and for a fluid, 0.
+        Upper end of the random times before packets, s, with which packets are to run: a packet time of the slowest
+        queue with phase effects, where flows of different round-trip times or rules fill a drop-tail queue; otherwise,
+        and for a fluid, 0.
     doubt
-        What is known to be wrong about the chosen fluid, or is not known, in words; a run that was to choose warns of it.
+        Known errors of the chosen fluid, or missing measurements, in words; runs with ``level="auto"`` warn of it.
 
     Examples
     --------
@@ -113,16 +115,17 @@ def choose_level(
     *,
     duration: float | str | None = None,
     fluid: Fluid | None = None,
-    affordable: WithUnit = AFFORDABLE,
+    affordable: WithUnit = AFFORDABLE_SECONDS,
     tolerance: float = TOLERANCE,
 ) -> LevelChoice:
     """Choose between fluid and packets, without running anything.
 
-    Packets where they can run the scenario and are predicted to cost at most a second, or less than 0.8 times the fluid: they
-    leave nothing out that the fluid has. Otherwise the fluid. Its ``doubt`` says where its shares were not measured to be near
-    those of packets, or a known limit applies (`dfcmodel.results.limits`). Measured were AIMD, Reno and NewReno over queues
-    under FIFO, DFC with the default diffusion and intensity, and PFC that pauses all flows, without a manager. Under DFC nothing
-    was measured for flows over several shared buffers, unless all hosts are shaped.
+    Packets are chosen if they can run the scenario and are predicted to cost at most a second, or less than 0.8 times
+    the fluid: they model all that the fluid models. Otherwise the fluid is chosen. Its ``doubt`` reports shares that
+    were not measured to be near the shares of packets, and known limits (`dfcmodel.results.limits`). Measurements exist
+    for AIMD, Reno and NewReno over queues under FIFO, DFC with the default diffusion and intensity, and PFC that pauses
+    all flows, without a manager. Under DFC there are none for flows over several shared buffers, unless all hosts are
+    shaped.
 
     Parameters
     ----------
@@ -133,10 +136,10 @@ def choose_level(
     fluid
         The fluid to choose; None: ``Fluid()``.
     affordable
-        CPU seconds up to which packets are preferred whatever the fluid costs.
+        CPU seconds up to which packets are preferred at any cost of the fluid.
     tolerance
-        Error of a share, over the rate of the bottleneck, up to which the fluid may stand in for packets.
-        The default is within what two reasonable set-ups of one packet simulator differ by (claim S06).
+        Largest error of a share, over the rate of the bottleneck, at which the fluid may replace packets. The default
+        is less than the usual difference of two reasonable set-ups of one packet simulator (claim S06).
 
     Raises
     ------
@@ -164,47 +167,50 @@ def choose_level(
     of_packets = predicted_seconds(scenario, Packets(), end, at)
     error = measured_error(scenario, at)
     costs = f"predicted CPU times: packets {of_packets:.2g} s, fluid {of_fluid:.2g} s"
-    if of_packets <= max(affordable, MOST_TIMES * of_fluid):
+    if of_packets <= max(affordable, MAX_COST_RATIO * of_fluid):
         wait = random_time(scenario, may_lose(scenario))
         phases = f"; random times of up to {wait:.2g} s before packets against phase effects"
         reason = f"packets: {costs}{phases if wait else ''}"
         return LevelChoice(Packets(), reason, of_fluid, of_packets, error, wait)
-    known: tuple[str, ...] = limits_of_scenario(
+    limits: tuple[str, ...] = limits_of_scenario(
         scenario, [recovery_of(flow, fluid.recovery) for flow in scenario.flows], end
     )
     if np.isnan(error):
-        known += (not_measured(scenario),)
+        limits += (not_measured(scenario),)
     elif error > tolerance:
-        known += (f"its shares were measured to be {error:.2g} off, more than {tolerance:g}",)
+        limits += (f"its shares were measured to be {error:.2g} off, more than {tolerance:g}",)
     if scenario.elements:
-        known += ("its error was not measured for rates over time",)
-    if not known:
-        off = f"its shares were measured to be {error:.2g} off"
-        return LevelChoice(fluid, f"fluid: {costs}; {off}", of_fluid, of_packets, error)
-    doubt = f"the fluid was chosen, as {costs}, but {'; '.join(known)}: level='packets' runs packets, level='fluid' is silent"
-    reason = f"fluid: {costs}; {'; '.join(known)}"
+        limits += ("its error was not measured for rates over time",)
+    if not limits:
+        accuracy = f"its shares were measured to be {error:.2g} off"
+        return LevelChoice(fluid, f"fluid: {costs}; {accuracy}", of_fluid, of_packets, error)
+    doubt = (
+        f"the fluid was chosen, as {costs}, but {'; '.join(limits)}: "
+        "level='packets' runs packets, level='fluid' is silent"
+    )
+    reason = f"fluid: {costs}; {'; '.join(limits)}"
     return LevelChoice(fluid, reason, of_fluid, of_packets, error, doubt=doubt)
 
 
 def warn_of_doubt(scenario: Scenario, chosen: LevelChoice) -> None:
-    """Warn where a level that nobody asked for is known to be wrong, or nothing is known of it."""
+    """Warn if the automatically chosen level has a ``doubt``."""
     if chosen.doubt:
         warnings.warn(f"{scenario.name!r}: {chosen.doubt}", stacklevel=5)
 
 
 def about_levels(run: Trajectory) -> str:
-    """Return for the summary of a fluid run the predicted costs and the typical errors of shares of both levels.
+    """Return predicted costs and typical errors of shares of both levels, for the summary of a fluid run.
 
     Examples
     --------
     >>> from dfcmodel import simulate, takano2006
     >>> run = simulate(takano2006("1", dfc=False), level="fluid", duration=0.1)
-    >>> about_levels(run).partition("; ")[2]
-    "shares differ from ns-2's by 0.031 of the bottleneck's rate on average, 95 % of them by up to 0.081; packets 0.015 and 0.028"
+    >>> about_levels(run).rpartition("; ")[2]  # errors of shares on average, and of 95 % of them
+    'packets 0.015 and 0.028'
     """
     scenario, end = run.scenario, float(run.time[-1])
     method, errors = Fluid(), typical_errors(scenario)
-    if run.choice:  # says the costs
+    if run.choice:  # it contains the costs
         return errors
     of_fluid = predicted_seconds(scenario, method, end) * method.step_of(scenario) / run.step
     try:

@@ -1,4 +1,4 @@
-"""What each of several refinements contributes to a change: Shapley values, or an order of one's own."""
+"""Contributions of refinements to a change: Shapley values, or changes in a given order."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ def shapley_values(values: Floats) -> Floats:
 
     .. math:: \phi_i = \sum_{S \not\ni i} \frac{|S|!\,(n-|S|-1)!}{n!} (v(S \cup i) - v(S)),
 
-    the mean, over all n! orders, of what changes when i is switched on (Shapley 1953). They add up to
-    v(all) - v(none) whatever the interactions, refinements with equal effects get the same, and one
-    that changes nothing gets 0.
+    the mean change, over all n! orders, when i is switched on (Shapley 1953). The values add up to v(all) - v(none)
+    for any interactions. Refinements with equal effects have equal values, and a refinement without effect has 0.
 
     Parameters
     ----------
@@ -36,25 +35,25 @@ def shapley_values(values: Floats) -> Floats:
 
     Examples
     --------
-    Two refinements of which either alone does all that both do:
+    Two refinements, each of which alone has the effect of both:
 
     >>> import numpy as np
     >>> shapley_values(np.array([0.0, 1.0, 1.0, 1.0])).tolist()
     [0.5, 0.5]
     """
     n = len(values).bit_length() - 1
-    found = np.zeros((n, *values.shape[1:]))
+    contributions = np.zeros((n, *values.shape[1:]))
     for i in range(n):
         for subset in range(len(values)):
             if not subset >> i & 1:
                 size = subset.bit_count()
                 weight = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
-                found[i] += weight * (values[subset | 1 << i] - values[subset])
-    return found
+                contributions[i] += weight * (values[subset | 1 << i] - values[subset])
+    return contributions
 
 
 def in_order(values: Floats, order: Sequence[int]) -> Floats:
-    """Return what changes as refinements are switched on one after the other.
+    """Return the change of the values as each refinement is switched on in a given order.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ def in_order(values: Floats, order: Sequence[int]) -> Floats:
 
     Returns
     -------
-    Shape (n, ...), by refinement, not by place in the order.
+    Shape (n, ...), by refinement, not by position in the order.
 
     Examples
     --------
@@ -73,9 +72,9 @@ def in_order(values: Floats, order: Sequence[int]) -> Floats:
     >>> in_order(np.array([0.0, 1.0, 1.0, 1.0]), [1, 0]).tolist()
     [0.0, 1.0]
     """
-    found = np.zeros((len(order), *values.shape[1:]))
+    contributions = np.zeros((len(order), *values.shape[1:]))
     subset = 0
     for i in order:
-        found[i] = values[subset | 1 << i] - values[subset]
+        contributions[i] = values[subset | 1 << i] - values[subset]
         subset |= 1 << i
-    return found
+    return contributions

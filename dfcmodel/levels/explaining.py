@@ -1,4 +1,4 @@
-"""Explains the gap between a fluid and packets: runs both levels with every subset of refinements."""
+"""Explain the gap between fluid and packet level: run both with every subset of their refinements."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dfcmodel.levels.explanations import UNEXPLAINED, Explanation
 from dfcmodel.levels.instances import (
     RandomRuns,
     Runs,
+    build_runs,
     check_seed,
     check_since,
-    checked_runs,
     refuse_one_level,
 )
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
@@ -69,7 +69,7 @@ def explain(
     executor: Executor | None = None,
     **settings: Unpack[ExplainedRuns],
 ) -> Explanation:
-    """Return how far packets are from the fluid, and how much of it each refinement that they do not share accounts for.
+    """Return the gap between packets and the fluid, and the contribution of each refinement that they do not share.
 
     The fluid runs with every subset of its refinements, packets with every subset of theirs, each for
     several seeds; in one run all settings have the same starts and seed. Contributions are Shapley values,
@@ -89,8 +89,8 @@ def explain(
         `Trajectory` that returns a number; one or several. All come from the same runs.
     refinements
         None: `default_refinements` of the scenario, in which the levels differ. With
-        ``default_refinements(scenario, shared=True)`` the parts that both levels have are counted, too, from a fluid
-        without them. At most 6 for each level.
+        ``default_refinements(scenario, shared=True)`` the parts that both levels have are counted as well, from a
+        fluid without them. At most 6 for each level.
     runs
         Number of seeds, at least 2.
     since
@@ -113,8 +113,8 @@ def explain(
     --------
     >>> from dfcmodel import explain, takano2006
     >>> scenario = takano2006("1", dfc=False, tcp="newreno")
-    >>> found = explain(scenario, "first_loss", runs=2, duration=0.1)
-    >>> found.parts
+    >>> explanation = explain(scenario, "first_loss", runs=2, duration=0.1)
+    >>> explanation.parts
     ('whole losses', 'unexplained', 'packet phases', 'queued ACKs')
     """
     instance("scenario", scenario, Scenario)
@@ -124,44 +124,48 @@ def explain(
     refuse_one_level(scenario, packets)
     check_executor(executor)
     check_keywords(explain, settings)
-    asked = checked_runs(scenario, fluid, runs, settings)
-    check_since(since, asked)
-    check_seed(packets, asked)
+    random_runs = build_runs(scenario, fluid, runs, settings)
+    check_since(since, random_runs)
+    check_seed(packets, random_runs)
     quantities = quantities_of(scenario, measures, since)
     packet_jitter = settings.get("packet_jitter")
-    wait = one_number("packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=asked.duration)
-    given = default_refinements(scenario)
+    wait = one_number("packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=random_runs.duration)
+    chosen = default_refinements(scenario)
     if refinements is not None:
-        listed_ones = instances("refinements", refinements, Refinement)
-        given = tuple(waits_in_seconds(each, scenario) for each in listed_ones)
+        requested = instances("refinements", refinements, Refinement)
+        chosen = tuple(waits_in_seconds(refinement, scenario) for refinement in requested)
     if packet_jitter is not None:
-        given = tuple(each for each in given if "packet_jitter" not in {**each.off, **each.on})
-    pairs = [(scenario, setting) for setting in _settings(given, fluid, packets, wait)]
+        chosen = tuple(
+            refinement for refinement in chosen if "packet_jitter" not in {**refinement.off, **refinement.on}
+        )
+    pairs = [(scenario, setting) for setting in _level_settings(chosen, fluid, packets, wait)]
     parts, full = parts_of_stacks(scenario, packets), pairs[-1][1]
     for part in parts:
         method = replace(full["method"], recovery=part.method.recovery)
         pairs.append((part.scenario, {**full, "method": method}))
     tasks = [
-        _Task(simulated, each, setting, asked, quantities) for each in asked.seeds() for simulated, setting in pairs
+        _Task(simulated, seeds, setting, random_runs, quantities)
+        for seeds in random_runs.seeds()
+        for simulated, setting in pairs
     ]
-    done = dict(run_tasks(_runs, tasks, executor, threads=True, bar=Bar(scenario.name, "run")))
-    found = [done[n] for n in range(len(tasks))]
-    values = np.array([each.values for each in found]).reshape(asked.count, len(pairs), len(quantities))
-    fluids = 2 ** sum(each.level == "fluid" for each in given)
-    usual = usual_refinements(fluid, [each for each in given if each.level == "fluid"], wait)
+    by_task = dict(run_tasks(_run_tasks, tasks, executor, threads=True, bar=Bar(scenario.name, "run")))
+    results = [by_task[n] for n in range(len(tasks))]
+    values = np.array([result.values for result in results]).reshape(random_runs.count, len(pairs), len(quantities))
+    fluids = 2 ** sum(refinement.level == "fluid" for refinement in chosen)
+    usual = usual_refinements(fluid, [refinement for refinement in chosen if refinement.level == "fluid"], wait)
     explanation = Explanation(
         scenario=scenario,
         quantities=quantities,
-        refinements=tuple(sorted(given, key=lambda each: each.level)),  # fluid, then packets
+        refinements=tuple(sorted(chosen, key=lambda refinement: refinement.level)),  # fluid, then packets
         fluid=values[:, :fluids],
         packets=values[:, fluids : len(pairs) - len(parts)],
         stack=tuple(part.name for part in parts),
         without=values[:, len(pairs) - len(parts) :],
         usual=usual,
-        statuses=tuple(each.status for each in found),
-        limits_of_fluid=limits_of_several([each.limits for each in found[usual :: len(pairs)]]),
-        seed=asked.seed,
-        jitter=asked.jitter,
+        statuses=tuple(result.status for result in results),
+        limits_of_fluid=limits_of_several([result.limits for result in results[usual :: len(pairs)]]),
+        seed=random_runs.seed,
+        jitter=random_runs.jitter,
         packet_jitter=wait,
         seconds=watch.seconds(),
     )
@@ -170,18 +174,20 @@ def explain(
     return explanation
 
 
-def _settings(given: Sequence[Refinement], fluid: Fluid, packets: Packets, wait: float) -> list[dict[str, Any]]:
-    """Return the arguments of `simulate` of all settings: those of the fluid, then those of packets."""
-    names = [each.name for each in given]
+def _level_settings(
+    refinements: Sequence[Refinement], fluid: Fluid, packets: Packets, wait: float
+) -> list[dict[str, Any]]:
+    """Return the arguments of `simulate` for every subset of refinements, first of the fluid, then of packets."""
+    names = [refinement.name for refinement in refinements]
     for name in (*names, UNEXPLAINED):
         if names.count(name) > (name != UNEXPLAINED):
             raise ValueError(f"refinements: {name!r} must occur once, and {UNEXPLAINED!r} never")
-    found = []
+    arguments = []
     for level, method in (("fluid", fluid), ("packets", packets)):
-        own = [each for each in given if each.level == level]
-        integer(f"number of refinements of level {level!r}", len(own), 0, MAX_REFINEMENTS)
-        found += [with_refinements(method, own, subset, wait) for subset in range(2 ** len(own))]
-    return found
+        of_level = [refinement for refinement in refinements if refinement.level == level]
+        integer(f"number of refinements of level {level!r}", len(of_level), 0, MAX_REFINEMENTS)
+        arguments += [with_refinements(method, of_level, subset, wait) for subset in range(2 ** len(of_level))]
+    return arguments
 
 
 @dataclass(frozen=True)
@@ -191,25 +197,22 @@ class _Task:
     scenario: Scenario
     seeds: np.random.SeedSequence
     setting: dict[str, Any]
-    asked: Runs
+    runs: Runs
     quantities: tuple[Quantity, ...]
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What is kept of a run: its quantities, status and known limits."""
+class _Result:
+    """Quantities, status and known limits of one run."""
 
     values: list[float]
     status: Status
     limits: tuple[str, ...]
 
 
-def _runs(tasks: Sequence[_Task]) -> Iterator[_Found]:
+def _run_tasks(tasks: Sequence[_Task]) -> Iterator[_Result]:
+    """Simulate tasks one after another and yield their results."""
     for task in tasks:
-        asked = task.asked
-        run = simulate(
-            task.scenario,
-            **asked.settings(task.seeds),
-            **task.setting,
-        )
-        yield _Found([each.of(run) for each in task.quantities], run.status, run.limits)
+        runs = task.runs
+        run = simulate(task.scenario, **runs.settings(task.seeds), **task.setting)
+        yield _Result([quantity.of(run) for quantity in task.quantities], run.status, run.limits)

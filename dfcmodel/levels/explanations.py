@@ -12,7 +12,7 @@ from dfcmodel.levels.contributions import in_order, shapley_values
 from dfcmodel.network.endpoints.flow_recoveries import repairs_of
 from dfcmodel.network.flows import recovery_of
 from dfcmodel.results.ensembles import mean_interval
-from dfcmodel.results.limits import said_by_topic
+from dfcmodel.results.limits import messages_by_topic
 from hopflow.checks import choice, count_of
 from hopflow.fork_safety import cached_property
 from hopflow.intervals import prediction_half_width, t_quantile
@@ -36,9 +36,9 @@ ESTIMATES = ("mean", "low", "high", "prediction_low", "prediction_high")
 LEVEL = 0.95
 """Confidence level of the intervals in texts and figures."""
 MAX_ADVISED_RUNS = 10_000
-"""Number of runs up to which the summary names how many would tell the largest part from 0."""
+"""Largest number of runs that the summary advises, to tell the largest part from 0."""
 MIN_PHASE_EFFECT = 0.1
-"""Difference between packets with and without random times, over the value, from which phase effects are named."""
+"""Smallest reported phase effect: difference between packets with and without random times, over the value."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -49,9 +49,9 @@ class Explanation(Result):
 
         packets - fluid = contributions in the fluid + unexplained + contributions in packets:
 
-    the first lead from the fluid without the n refinements to the one with all, the last from packets without
-    their refinements to packets; what lies between those two is unexplained. The fluid without the n refinements
-    is the one that `simulate` runs, unless some of them are `shared`.
+    the first lead from the fluid without the n refinements to the fluid with all, the last from packets without
+    their refinements to packets; the gap between the two is unexplained. The fluid without the n refinements
+    is that of `simulate`, unless some refinements are `shared`.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Explanation(Result):
     limits_of_fluid
         Known limits of the fluid that `simulate` runs (`Trajectory.limits`), with the number of runs that have one.
     seed
-        Seed from which those of the runs are spawned.
+        Seed from which the seeds of the runs are spawned.
     jitter
         Upper end of the delays of the flows' starts, s.
     packet_jitter
@@ -90,10 +90,10 @@ class Explanation(Result):
     >>> from dfcmodel import default_refinements, explain, takano2006
     >>> scenario = takano2006("1", dfc=False, tcp="newreno")
     >>> all_parts = default_refinements(scenario, shared=True)
-    >>> found = explain(scenario, "first_loss", refinements=all_parts, runs=2, duration=0.13)
-    >>> found.shared
+    >>> explanation = explain(scenario, "first_loss", refinements=all_parts, runs=2, duration=0.13)
+    >>> explanation.shared
     ('transmission times', 'recovery', 'timeouts')
-    >>> table = found.table().set_index("row")
+    >>> table = explanation.table().set_index("row")
     >>> bool(table.loc["transmission times", "mean"] > 0.0)  # without them losses come too early
     True
     """
@@ -115,7 +115,7 @@ class Explanation(Result):
 
     @property
     def status(self) -> Status:
-        """Of the first run that failed, or that is not completed; COMPLETED: all are."""
+        """Status of the first run that failed or is not completed; COMPLETED if all are."""
         return worst(self.statuses)
 
     @property
@@ -125,23 +125,24 @@ class Explanation(Result):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What the gap is divided into: refinements of the fluid, ``unexplained``, those of packets."""
-        names = [each.name for each in self.refinements]
+        """Names of the parts of the gap: refinements of the fluid, ``unexplained``, refinements of packets."""
+        names = [refinement.name for refinement in self.refinements]
         n = self._counts[0]
         return (*names[:n], UNEXPLAINED, *names[n:])
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """The refinements that the fluid has as `simulate` runs it: the levels do not differ in them."""
+        """Names of the refinements that both levels have, as the fluid of `simulate` has them."""
         return tuple(self.refinements[i].name for i in range(self._counts[0]) if self.usual >> i & 1)
 
     @property
     def _start(self) -> str:
-        """Name of the fluid that the parts are counted from."""
+        """Name of the fluid from which the waterfall starts."""
         return "bare fluid" if self.shared else "fluid"
 
     @property
     def _counts(self) -> tuple[int, int]:
+        """Numbers n and k of refinements of the fluid and of packets."""
         n = self.fluid.shape[1].bit_length() - 1
         return n, len(self.refinements) - n
 
@@ -153,75 +154,78 @@ class Explanation(Result):
     @cached_property
     def contributions(self) -> Floats:
         """Shapley values of the parts in each run, shape (R, n + 1 + k, Q); they add up to `gap`."""
-        return self._divided(shapley_values(by_subset(self.fluid)), shapley_values(by_subset(self.packets)))
+        return self._join(shapley_values(by_subset(self.fluid)), shapley_values(by_subset(self.packets)))
 
     @property
     def stack_effects(self) -> Floats:
         """Packets less packets without each part of the stack, in each run, shape (R, P, Q).
 
-        What a part changes beside all others; as parts act on each other, the sum is not what the stack changes as a whole.
+        Each is the effect of a part in the presence of all others. Parts interact, so that the effects do not add up to
+        the effect of the stack.
         """
         packets = self.packets[:, -1:]
         return np.asarray(packets - self.without) if self.stack else packets[:, :0]
 
     def in_order(self, order: Sequence[str]) -> Floats:
-        """Return contributions in an order of your own instead, shape (R, n + 1 + k, Q).
+        """Return contributions in a chosen order instead of Shapley values, shape (R, n + 1 + k, Q).
 
         Parameters
         ----------
         order
-            The names of all refinements in the order in which they are switched on; those of the fluid and
-            those of packets are separate.
+            The names of all refinements in the order in which they are switched on; the fluid and packets have separate
+            orders.
 
         Raises
         ------
         ValueError
             Where ``order`` is not the names of the refinements.
         """
-        names = [each.name for each in self.refinements]
+        names = [refinement.name for refinement in self.refinements]
         if sorted(order) != sorted(names):
             raise ValueError(f"order = {list(order)!r}: must have each of {', '.join(names)} once")
         n, _ = self._counts
-        places = [names.index(name) for name in order]
-        return self._divided(
-            in_order(by_subset(self.fluid), [i for i in places if i < n]),
-            in_order(by_subset(self.packets), [i - n for i in places if i >= n]),
+        indices = [names.index(name) for name in order]
+        return self._join(
+            in_order(by_subset(self.fluid), [i for i in indices if i < n]),
+            in_order(by_subset(self.packets), [i - n for i in indices if i >= n]),
         )
 
     @property
     def limits(self) -> tuple[str, ...]:
         """Phase effects of the packet runs where they were measured, and the known limits of the fluid.
 
-        Phase effects decide a quantity if packets with and without random times differ in its mean or its variance by at least
-        a tenth of its value, by Student's and Fisher's test. The tests of all quantities together are at 95 % (Bonferroni).
+        Phase effects decide a quantity if packets with and without random times differ in its mean or its variance by
+        at least a tenth of its value, by Student's and Fisher's test. The tests of all quantities together are at 95 %
+        (Bonferroni).
         """
         phases = self.phase_effects
         return ((phases,) if phases else ()) + self.limits_of_fluid
 
     @property
     def phase_effects(self) -> str:
-        """Which quantities phase effects decide in packets, and what to write against them; "" where they decide none."""
-        own = self.refinements[self._counts[0] :]
-        found = []
-        for i, each in enumerate(own):
-            if each.random_time > 0.0:
+        """Quantities that phase effects decide in packets, as a message with the remedy; "" if there are none."""
+        of_packets = self.refinements[self._counts[0] :]
+        effects = []
+        for i, refinement in enumerate(of_packets):
+            if refinement.random_time > 0.0:
                 full = len(self.packets[0]) - 1
                 with_phases, at_random = self.packets[:, full], self.packets[:, full ^ 1 << i]
-                found += [
-                    f"{quantity.name} {said}"
+                effects += [
+                    f"{quantity.name} {effect}"
                     for q, quantity in enumerate(self.quantities)
-                    if (said := _effect(with_phases[:, q], at_random[:, q], 2 * len(self.quantities)))
+                    if (effect := _phase_effect(with_phases[:, q], at_random[:, q], 2 * len(self.quantities)))
                 ]
-        if not found:
+        if not effects:
             return ""
         return (
-            f"phase effects: {'; '.join(found)}: packets that meet in the same order again and again decide, as on no "
-            "real network. Set packet_jitter='1pkt' in simulate, ensemble and explain (--packet-jitter 1pkt)"
+            f"phase effects: {'; '.join(effects)}: packets that meet in the same order again and again decide, as on "
+            "no real network. Set packet_jitter='1pkt' in simulate, ensemble and explain (--packet-jitter 1pkt)"
         )
 
-    def _divided(self, fluid: Floats, packets: Floats) -> Floats:
-        rest = self.packets[:, 0] - self.fluid[:, -1]
-        return np.moveaxis(np.concatenate([fluid, rest[np.newaxis], packets]), 0, 1)
+    def _join(self, fluid: Floats, packets: Floats) -> Floats:
+        """Join contributions in the fluid, (n, R, Q), the unexplained part and those in packets, (k, R, Q)."""
+        unexplained = self.packets[:, 0] - self.fluid[:, -1]
+        return np.moveaxis(np.concatenate([fluid, unexplained[np.newaxis], packets]), 0, 1)
 
     @declares(level="share")
     def to_xarray(self, level: WithUnit = LEVEL) -> xr.Dataset:
@@ -235,10 +239,10 @@ class Explanation(Result):
         Returns
         -------
         ``contribution`` (part, quantity, estimate), ``gap``, ``start``, ``fluid``, ``packets`` (quantity, estimate)
-        with the estimates mean, low, high, prediction_low and prediction_high: ``low`` to ``high`` is the interval of the mean
-        over infinitely many seeds, the last two are the ends of that of one further run. With a stack there is also
-        ``stack_effect`` (stack_part, quantity, estimate). ``fluid`` is the fluid as `simulate` runs it, ``start`` the one
-        without the refinements: the same without `shared` ones.
+        with the estimates mean, low, high, prediction_low and prediction_high. ``low`` to ``high`` is the interval of
+        the mean over infinitely many seeds, ``prediction_low`` to ``prediction_high`` that of one further run. With a
+        stack there is also ``stack_effect`` (stack_part, quantity, estimate). ``fluid`` is the fluid as `simulate` runs
+        it, ``start`` the fluid without the refinements: the same unless some are `shared`.
         """
         import xarray as xr
 
@@ -263,8 +267,8 @@ class Explanation(Result):
             coords={
                 **of_stack,
                 "part": list(self.parts),
-                "quantity": [each.name for each in self.quantities],
-                "units": ("quantity", [each.units for each in self.quantities]),
+                "quantity": [quantity.name for quantity in self.quantities],
+                "units": ("quantity", [quantity.units for quantity in self.quantities]),
                 "estimate": list(ESTIMATES),
             },
             attrs={
@@ -279,10 +283,10 @@ class Explanation(Result):
     def table(self, level: WithUnit = LEVEL) -> pd.DataFrame:
         """Return the waterfall as a table: fluid, the parts, packets; a row for each, by quantity.
 
-        The parts are those that the levels share, those that they do not share, and what is unexplained; the largest
-        first. The rows after packets, ``with`` a part of the stack, are what that part changes in them. Columns: quantity,
-        units, row, mean, low and high (the ends of Student's interval of the mean over seeds), prediction_low and
-        prediction_high (those of the interval of one further run).
+        The parts are the shared refinements, the others, and the unexplained part; in each group the largest comes
+        first. The rows after packets, ``with`` a part of the stack, are the effects of that part on packets. Columns:
+        quantity, units, row, mean, low and high (Student's interval of the mean over seeds), prediction_low and
+        prediction_high (the interval of one further run).
         """
         import pandas as pd
 
@@ -296,25 +300,25 @@ class Explanation(Result):
             if self.stack:
                 effects = data["stack_effect"].to_numpy()[:, q]
                 steps |= {f"with {self.stack[i]}": effects[i] for i in self._stack_by_size(q)}
-            rows += [(quantity.name, quantity.units, name, *each) for name, each in steps.items()]
+            rows += [(quantity.name, quantity.units, name, *estimates) for name, estimates in steps.items()]
         return pd.DataFrame(rows, columns=["quantity", "units", "row", *ESTIMATES])
 
     def _by_size(self, q: int) -> list[int]:
-        """Return the places of the parts: the shared ones, the others, what is unexplained; the largest first."""
+        """Return the indices of the parts of quantity q: shared, others, unexplained; by falling size in each group."""
         sizes = np.nan_to_num(np.abs(self.contributions[:, :, q].mean(axis=0)))
-        shared, rest = set(self.shared), self._counts[0]
-        return sorted(range(len(sizes)), key=lambda i: (i == rest, self.parts[i] not in shared, -sizes[i]))
+        shared, unexplained = set(self.shared), self._counts[0]
+        return sorted(range(len(sizes)), key=lambda i: (i == unexplained, self.parts[i] not in shared, -sizes[i]))
 
     def _stack_by_size(self, q: int) -> list[int]:
-        """Return the places of the parts of the stack, the largest first."""
+        """Return the indices of the parts of the stack by falling effect on quantity q."""
         sizes = np.nan_to_num(np.abs(self.stack_effects[:, :, q].mean(axis=0)))
         return [int(i) for i in np.argsort(-sizes, kind="stable")]
 
     def text(self) -> str:
         """Return the explanation in sentences, one line for each quantity.
 
-        The parts that the levels do not share come first, the largest first; then those that are not significant, and
-        those that both levels have.
+        The significant parts that the levels do not share come first, the largest first. Parts that are not significant
+        and parts of both levels follow.
         """
         return "\n".join(self._sentence(q) for q in range(len(self.quantities)))
 
@@ -335,15 +339,15 @@ class Explanation(Result):
         if self.shared:
             bare = self.fluid[:, 0, q].mean()
             levels += f"; from the bare fluid, {bare:.4g}, it is {interval_text(gap)}"
-        texts = {i: f"{self._said(i)} {interval_text(parts[:, i])}" for i in self._by_size(q)}
-        own = [i for i in texts if self.parts[i] not in self.shared]
+        texts = {i: f"{self._label(i)} {interval_text(parts[:, i])}" for i in self._by_size(q)}
+        distinct = [i for i in texts if self.parts[i] not in self.shared]
         groups = {
-            "of which ": [texts[i] for i in own if _differs(parts[:, i])],
+            "of which ": [texts[i] for i in distinct if _differs(parts[:, i])],
             "too uncertain to tell from 0: ": [
-                texts[i] for i in own if parts[:, i].any() and not _differs(parts[:, i])
+                texts[i] for i in distinct if parts[:, i].any() and not _differs(parts[:, i])
             ],
-            "nothing in any run: ": [self._said(i) for i in own if not parts[:, i].any()],
-            "both levels have: ": [texts[i] for i in texts if i not in own],
+            "nothing in any run: ": [self._label(i) for i in distinct if not parts[:, i].any()],
+            "both levels have: ": [texts[i] for i in texts if i not in distinct],
             "of the stack ": [
                 f"{self.stack[i]} {interval_text(effects[:, i])}" for i in self._stack_by_size(q) if effects[:, i].any()
             ],
@@ -351,31 +355,31 @@ class Explanation(Result):
                 name for name, effect in zip(self.stack, effects.T, strict=True) if not effect.any()
             ],
         }
-        return "; ".join([levels, *(head + ", ".join(found) for head, found in groups.items() if found)])
+        return "; ".join([levels, *(head + ", ".join(items) for head, items in groups.items() if items)])
 
     def _more_runs(self) -> str:
-        """Return how many runs would tell the largest part of a quantity from 0, by the spread of these; "": all are 0, or not finite."""
-        found: dict[int, str] = {}
+        """Return advice on the number of runs that tells the largest part from 0; "" if all are 0 or not finite."""
+        parts: dict[int, str] = {}
         for q, quantity in enumerate(self.quantities):
             values = self.contributions[:, :, q]
             means = np.abs(values.mean(axis=0))
             part = int(np.argmax(np.where(np.isfinite(means), means, 0.0)))
             if 0.0 < means[part] < np.inf:
-                name = f"{self._said(part)} ({quantity.name})"
-                found.setdefault(_runs_to_differ(values[:, part]), name)
-        if not found:
+                name = f"{self._label(part)} ({quantity.name})"
+                parts.setdefault(_runs_to_differ(values[:, part]), name)
+        if not parts:
             return ""
-        runs = min(found)
+        runs = min(parts)
         if runs > MAX_ADVISED_RUNS:
-            return f"the largest one, {found[runs]}, needs more than {MAX_ADVISED_RUNS}"
-        return f"by their spread, runs={runs} would tell the largest one, {found[runs]}"
+            return f"the largest one, {parts[runs]}, needs more than {MAX_ADVISED_RUNS}"
+        return f"by their spread, runs={runs} would tell the largest one, {parts[runs]}"
 
-    def _said(self, part: int) -> str:
+    def _label(self, part: int) -> str:
         """Return the name of a part in a sentence."""
         return "not explained" if part == self._counts[0] else self.parts[part]
 
     def summary(self) -> dict[str, object]:
-        """Return status, scenario, a line for each quantity, and how the numbers are to be read."""
+        """Return status, scenario, a line for each quantity, and an explanation of the numbers."""
         rows: dict[str, object] = {
             "status": of_several(self.statuses),
             "scenario": self.scenario.name,
@@ -386,10 +390,10 @@ class Explanation(Result):
             rows[quantity.name] = self._sentence(q).removeprefix(f"{quantity.name}: ")
         if any(quantity.is_share for quantity in self.quantities):
             rows["shares are"] = "goodput over the rate of the slowest link of a flow's path"
-        own = [recovery_of(flow, None) for flow in self.scenario.flows]
-        if repairs := repairs_of(self.scenario.flows, own):
+        recoveries = [recovery_of(flow, None) for flow in self.scenario.flows]
+        if repairs := repairs_of(self.scenario.flows, recoveries):
             rows["recovery of the rules"] = repairs
-        rows.update(said_by_topic(self.limits))
+        rows.update(messages_by_topic(self.limits))
         if self.shared:
             rows["bare fluid"] = f"without {', '.join(self.shared)}, which both levels have"
         rows["parts are"] = (
@@ -401,8 +405,8 @@ class Explanation(Result):
         waits = f", up to {self.packet_jitter:.3g} s before packets at both levels" if self.packet_jitter else ""
         rows["runs"] = (
             f"{self.runs} of each of {settings}, seed {self.seed}, starts within {self.jitter:g} s{waits}; "
-            f"± is the half width of Student's {100 * LEVEL:.0f} % interval of the mean over seeds and starts; the range of "
-            f"single runs contains one further run in {100 * LEVEL:.0f} %"
+            f"± is the half width of Student's {100 * LEVEL:.0f} % interval of the mean over seeds and starts; "
+            f"the range of single runs contains one further run in {100 * LEVEL:.0f} %"
         )
         rows["time"] = f"{self.seconds:.2f} s"
         return rows
@@ -413,7 +417,7 @@ class Explanation(Result):
         Parameters
         ----------
         ax
-            Axes to draw on; None makes new ones.
+            Axes to draw on; None creates new axes.
         quantity
             Name of the quantity; None: the first.
 
@@ -421,7 +425,7 @@ class Explanation(Result):
         -------
         The Axes.
         """
-        names = [each.name for each in self.quantities]
+        names = [item.name for item in self.quantities]
         chosen = choice("quantity", names[0] if quantity is None else quantity, names)
         data = self.to_xarray().sel(quantity=chosen)
         return draw_waterfall(data.isel(part=self._by_size(names.index(chosen))), ax)
@@ -434,31 +438,35 @@ def _differs(values: Floats, level: float = LEVEL) -> Any:
 
 
 def _runs_to_differ(values: Floats) -> int:
-    """Return the least number of runs at which Student's interval excludes 0 if mean and deviation stay; one more than `MAX_ADVISED_RUNS`: more."""
+    """Return the smallest number of runs at which Student's interval excludes 0.
+
+    Mean and deviation of the values, (R,), are assumed to stay. `MAX_ADVISED_RUNS` + 1 stands for any larger number.
+    """
     runs = np.arange(len(values) + 1, MAX_ADVISED_RUNS + 1)
     half = t_quantile(runs - 1, LEVEL) * values.std(ddof=1) / np.sqrt(runs)
     enough = runs[half < abs(values.mean())]
     return int(enough[0]) if len(enough) else MAX_ADVISED_RUNS + 1
 
 
-def _effect(with_phases: Floats, at_random: Floats, tests: int) -> str:
-    """Return what phase effects change of a quantity, by its values in packets with and without them, (R,); "": too little.
+def _phase_effect(with_phases: Floats, at_random: Floats, tests: int) -> str:
+    """Return a message on the phase effect on a quantity; "" if it is too small.
 
-    ``tests`` is the number of tests that are made together.
+    The arguments are the values of the quantity in packets with phase effects and with random times, (R,), and the
+    number of simultaneous tests.
     """
     from scipy.stats import f as fisher
 
     means = with_phases.mean(), at_random.mean()
     if not np.isfinite(means).all():
         return ""
-    least = MIN_PHASE_EFFECT * max(map(abs, means))
+    threshold = MIN_PHASE_EFFECT * max(map(abs, means))
     difference = with_phases - at_random
     level = 1.0 - (1.0 - LEVEL) / tests
-    if _differs(difference, level) and abs(difference.mean()) > least:
+    if _differs(difference, level) and abs(difference.mean()) > threshold:
         return f"is {means[0]:.3g} in packets, {means[1]:.3g} with random times before them"
     spread, other = with_phases.std(ddof=1), at_random.std(ddof=1)
     times = np.sqrt(fisher.ppf(level, len(difference) - 1, len(difference) - 1))
-    if spread <= max(least, times * other):
+    if spread <= max(threshold, times * other):
         return ""
     return (
         f"has a standard deviation over the runs of {spread:.2g} in packets, {other:.2g} with random times before them"
@@ -466,17 +474,17 @@ def _effect(with_phases: Floats, at_random: Floats, tests: int) -> str:
 
 
 def by_subset(values: Floats) -> Floats:
-    """Return (R, subsets, Q) as (subsets, R, Q)."""
+    """Return values of shape (R, subsets, Q) with axes (subsets, R, Q)."""
     return np.moveaxis(values, 1, 0)
 
 
 def interval_text(values: Floats) -> str:
-    """Return the mean over runs and half of its interval as text."""
+    """Return the mean over runs and the half width of its interval as a string."""
     low, high = mean_interval(values, LEVEL)
     return f"{values.mean():+.3g} ± {(high - low) / 2:.2g}"
 
 
 def _single_runs(values: Floats) -> str:
-    """Return the interval of one further run as text."""
+    """Return the interval of one further run as a string."""
     mean, half = float(values.mean()), float(prediction_half_width(values, LEVEL))
     return f"single runs {mean - half:+.3g} to {mean + half:+.3g}"

@@ -1,4 +1,4 @@
-"""Random runs of a scenario at both levels, and the checks of what is asked of them."""
+"""Random runs of a scenario at both levels, and the checks of their settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopflow.units import WithUnit
 if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Packets
 
-__all__ = ["RandomRuns", "Runs", "check_seed", "check_since", "checked_runs", "refuse_one_level"]
+__all__ = ["RandomRuns", "Runs", "build_runs", "check_seed", "check_since", "refuse_one_level"]
 
 
 class RandomRuns(TypedDict, total=False):
@@ -29,12 +29,12 @@ class RandomRuns(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Runs:
-    """What is simulated at both levels: R random runs of a scenario.
+    """R random runs of a scenario, simulated at both levels.
 
     Attributes
     ----------
     count, seed
-        R, and the seed from which those of the runs are spawned.
+        R, and the seed from which the seeds of the runs are spawned.
     duration, sample
         Simulated time and sampling interval, s.
     jitter
@@ -52,7 +52,7 @@ class Runs:
         return np.random.SeedSequence(self.seed).spawn(self.count)
 
     def settings(self, seeds: np.random.SeedSequence) -> dict[str, Any]:
-        """Return the arguments of `simulate` for a run: those of a run of `ensemble`, with the same starts at both levels."""
+        """Return the arguments of `simulate` for one run; both levels have the same starts."""
         return {
             "duration": self.duration,
             "sample": self.sample,
@@ -61,36 +61,36 @@ class Runs:
         }
 
 
-def checked_runs(scenario: Scenario, fluid: Fluid, runs: int, given: RandomRuns) -> Runs:
-    """Return the runs that were asked for; see `dfcmodel.explain` for the parameters.
+def build_runs(scenario: Scenario, fluid: Fluid, runs: int, settings: RandomRuns) -> Runs:
+    """Validate the settings of runs and return the runs; see `dfcmodel.explain` for the parameters.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
     """
     runs = integer("runs", runs, 2, 10**5, why="one run has no spread")
-    seed = seed_number("seed", given.get("seed", 0))
-    end = run_end(scenario, given.get("duration"))
-    spread = start_spread(scenario, given.get("jitter"), end)
+    seed = seed_number("seed", settings.get("seed", 0))
+    end = run_end(scenario, settings.get("duration"))
+    spread = start_spread(scenario, settings.get("jitter"), end)
     sample = min(max(end / 100.0, fluid.step_of(scenario)), end)
     return Runs(runs, seed, end, sample, spread)
 
 
-def check_since(since: float, asked: Runs) -> None:
-    """Raise ValueError for a time from which runs are measured that is not in them."""
-    one_number("since", since, at_least=0.0, below=asked.duration, hint="in s, before the end")
+def check_since(since: float, runs: Runs) -> None:
+    """Raise ValueError for a start of the measurement, s, outside the runs."""
+    one_number("since", since, at_least=0.0, below=runs.duration, hint="in s, before the end")
 
 
-def check_seed(packets: Packets, asked: Runs) -> None:
+def check_seed(packets: Packets, runs: Runs) -> None:
     """Raise ValueError for a seed of packets with which all runs would have the same random starts."""
-    if packets.seed is not None and asked.jitter > 0.0:
+    if packets.seed is not None and runs.jitter > 0.0:
         msg = "must be None with random starts: each run has a seed of its own, from seed="
         raise ValueError(f"seed of packets = {packets.seed!r}: {msg}")
 
 
 def refuse_one_level(scenario: Scenario, packets: Packets) -> None:
-    """Raise ValueError for what only one of the levels can run."""
+    """Raise ValueError for a scenario, or a random loss, that only one level can simulate."""
     try:
         check_scenario(scenario, packets)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Packets approach the fluid as they shrink: the observed rate, with its interval."""
+"""Convergence of shrinking packets to the fluid: the observed rate with its interval."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from dfcmodel.levels.instances import (
     RandomRuns,
+    build_runs,
     check_seed,
     check_since,
-    checked_runs,
     refuse_one_level,
 )
 from dfcmodel.levels.packet_sizes import shrink_packets
@@ -46,24 +46,24 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PacketLimit(Result):
-    """How packets approach the fluid as they shrink, as `packet_limit` returns it.
+    """Convergence of shrinking packets to the fluid, as `packet_limit` returns it.
 
     R runs, K sizes of packets, Q quantities.
 
     Attributes
     ----------
     scenario
-        In packets of the first size.
+        The scenario in packets of the first size.
     factors
-        Packets for one packet of the scenario, (K,).
+        Number of packets for one packet of the scenario, (K,).
     quantities
-        The compared quantities; those in packets are divided by the factor.
+        The compared quantities; quantities in packets are divided by the factor.
     fluid, packets
         The quantities at both levels, (R, K, Q).
     statuses
         Statuses of all runs.
     seed
-        Seed from which those of the runs are spawned.
+        Seed from which the seeds of the runs are spawned.
     seconds
         Wall-clock time in s.
 
@@ -72,8 +72,8 @@ class PacketLimit(Result):
     >>> from dfcmodel import CBR, Flow, Scenario, chain, packet_limit
     >>> links = chain(2, rate=1000.0, delay=0.01, buffer=20)
     >>> flows = [Flow(f"{n}", (1, 2), CBR(400.0 + 100.0 * n)) for n in range(3)]
-    >>> found = packet_limit(Scenario("overload", links, flows, 0.5), "losses", factors=(1, 2, 4), runs=2)
-    >>> found.difference.shape
+    >>> result = packet_limit(Scenario("overload", links, flows, 0.5), "losses", factors=(1, 2, 4), runs=2)
+    >>> result.difference.shape
     (2, 3, 1)
     """
 
@@ -88,7 +88,7 @@ class PacketLimit(Result):
 
     @property
     def status(self) -> Status:
-        """Of the first run that failed, or that is not completed; COMPLETED: all are; not a verdict on the limit."""
+        """Status of the first run that failed or is not completed; COMPLETED if all are. No verdict on the limit."""
         return worst(self.statuses)
 
     @property
@@ -108,9 +108,10 @@ class PacketLimit(Result):
 
     @declares(level="share")
     def rate_interval(self, level: WithUnit = LEVEL) -> tuple[Floats, Floats]:
-        """Return the ends of the interval of the rates over all seeds, each (Q,): Student's t over the jackknife's values.
+        """Return lower and upper end of the interval of the rates, (Q,) each: Student's t over the jackknife's values.
 
-        NaN where a quantity does not differ in all runs but one. (R. G. Miller, The jackknife, a review, Biometrika 61, 1974.)
+        NaN if a quantity differs in at most one run. (R. G. Miller, The jackknife, a review, Biometrika 61,
+        1974.)
         """
         level = in_units("level", level, "share")
         number("level", level, above=0.0, below=1.0)
@@ -121,6 +122,7 @@ class PacketLimit(Result):
         return self.rate - half, self.rate + half
 
     def _rate(self, difference: Floats) -> Floats:
+        """Return the rates, (Q,), of a difference of shape (R, K, Q)."""
         with np.errstate(divide="ignore"):  # equal in every run: no rate
             y = np.log(np.sqrt(np.mean(difference**2, axis=0)))
         x = np.log(self.factors) - np.mean(np.log(self.factors))
@@ -155,7 +157,7 @@ class PacketLimit(Result):
         }
         rows["packets for one"] = ", ".join(f"{factor:g}" for factor in self.factors)
         for q, quantity in enumerate(self.quantities):
-            shown = ", ".join(f"{each:.2g}" for each in self.distance[:, q])
+            shown = ", ".join(f"{distance:.2g}" for distance in self.distance[:, q])
             rows[quantity.name] = (
                 f"distances {shown}; as factor^-p, p = {self.rate[q]:.2f} [{low[q]:.2f}, {high[q]:.2f}]"
             )
@@ -166,7 +168,7 @@ class PacketLimit(Result):
         return rows
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the distances, relative to those of the first size; return the Axes."""
+        """Draw the distances relative to the distance of the first size; return the Axes."""
         ax = figure()[1] if ax is None else ax
         factors = np.array(self.factors)
         for q, quantity in enumerate(self.quantities):
@@ -192,7 +194,7 @@ def packet_limit(
     packets: Packets | None = None,
     **settings: Unpack[RandomRuns],
 ) -> PacketLimit:
-    """Return how fast packets approach the fluid as they shrink, by `shrink_packets`.
+    """Return the rate at which shrinking packets (`shrink_packets`) approach the fluid.
 
     In each run and at each size both levels have the same starts; before each packet of a window a random
     time of up to one packet time breaks phase locks at both. The fluid's step shrinks with the packets.
@@ -200,9 +202,9 @@ def packet_limit(
     Parameters
     ----------
     scenario
-        In packets of the first size.
+        The scenario in packets of the first size.
     measures
-        As for `explain`; what is counted in packets is divided by the factor.
+        As for `explain`; quantities in packets are divided by the factor.
     factors
         At least three increasing numbers from 1 on: packets for one packet of the scenario.
     runs
@@ -218,31 +220,31 @@ def packet_limit(
     Raises
     ------
     ValueError
-        For a parameter out of range, a scenario that only one level can run, or one that cannot be
-        written in smaller packets; before any run.
+        Before any run: for a parameter out of range, a scenario that only one level can run, or a scenario that cannot
+        be written in smaller packets.
 
     Examples
     --------
     >>> from dfcmodel import CBR, Flow, Scenario, chain, packet_limit
     >>> links = chain(2, rate=1000.0, delay=0.01, buffer=20)
     >>> flows = [Flow(f"{n}", (1, 2), CBR(400.0 + 100.0 * n)) for n in range(3)]
-    >>> found = packet_limit(Scenario("overload", links, flows, 0.2), "losses", factors=(1, 2, 4), runs=3)
-    >>> bool(0.7 < found.rate[0] < 1.3)
+    >>> result = packet_limit(Scenario("overload", links, flows, 0.2), "losses", factors=(1, 2, 4), runs=3)
+    >>> bool(0.7 < result.rate[0] < 1.3)
     True
     """
     instance("scenario", scenario, Scenario)
     watch = Stopwatch()
     fluid = Fluid() if fluid is None else instance("fluid", fluid, Fluid)
-    usual = Packets(ack_transmission=False)
-    packets = usual if packets is None else instance("packets", packets, Packets)
+    default = Packets(ack_transmission=False)
+    packets = default if packets is None else instance("packets", packets, Packets)
     refuse_one_level(scenario, packets)
     sizes = np.atleast_1d(number("factors", factors, at_least=1.0))
     if len(sizes) < 3 or (np.diff(sizes) <= 0.0).any():
         raise ValueError(f"factors = {factors!r}: at least three increasing numbers are needed")
     check_keywords(packet_limit, settings)
-    asked = checked_runs(scenario, fluid, runs, settings)
-    check_since(since, asked)
-    check_seed(packets, asked)
+    random_runs = build_runs(scenario, fluid, runs, settings)
+    check_since(since, random_runs)
+    check_seed(packets, random_runs)
     quantities = quantities_of(scenario, measures, since)
     pairs = [
         _Pair(
@@ -254,14 +256,14 @@ def packet_limit(
         for factor in sizes.tolist()
     ]
     values, statuses = [], []
-    bar = progress_bar(asked.seeds(), desc=scenario.name, unit="run")
+    bar = progress_bar(random_runs.seeds(), desc=scenario.name, unit="run")
     for seeds in bar:
         for pair in pairs:
-            both = pair.run(asked, seeds)
-            statuses += [run.status for run in both]
-            per = quantities_of(pair.scenario, measures, since)
-            values.append([[pair.scaled(each, run) for each in per] for run in both])
-    shape = (asked.count, len(pairs), 2, len(quantities))
+            at_levels = pair.run(random_runs, seeds)
+            statuses += [run.status for run in at_levels]
+            in_packets = quantities_of(pair.scenario, measures, since)
+            values.append([[pair.value(quantity, run) for quantity in in_packets] for run in at_levels])
+    shape = (random_runs.count, len(pairs), 2, len(quantities))
     of_fluid, of_packets = np.moveaxis(np.array(values).reshape(shape), 2, 0)
     return PacketLimit(
         scenario=scenario,
@@ -270,7 +272,7 @@ def packet_limit(
         fluid=of_fluid,
         packets=of_packets,
         statuses=tuple(statuses),
-        seed=asked.seed,
+        seed=random_runs.seed,
         seconds=watch.seconds(),
     )
 
@@ -284,14 +286,14 @@ class _Pair:
     fluid: Fluid
     packets: Packets
 
-    def run(self, asked: Runs, seeds: np.random.SeedSequence) -> list[Trajectory]:
+    def run(self, runs: Runs, seeds: np.random.SeedSequence) -> list[Trajectory]:
         """Return the runs of both levels of one instance."""
-        wait = min(packet_time(self.scenario), asked.duration)
+        wait = min(packet_time(self.scenario), runs.duration)
         return [
-            simulate(self.scenario, method, packet_jitter=wait, **asked.settings(seeds))
+            simulate(self.scenario, method, packet_jitter=wait, **runs.settings(seeds))
             for method in (self.fluid, self.packets)
         ]
 
-    def scaled(self, quantity: Quantity, run: Trajectory) -> float:
+    def value(self, quantity: Quantity, run: Trajectory) -> float:
         """Return a quantity of a run, in packets of the first size."""
         return quantity.of(run) / (self.factor if quantity.units == "packets" else 1.0)

@@ -1,4 +1,4 @@
-"""The same scenario in smaller packets: rates, buffers, windows and transfers stay the same in bytes."""
+"""Scenarios in smaller packets: rates, buffers, windows and transfers stay the same in bytes."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ __all__ = ["shrink_packets"]
 
 
 def shrink_packets(scenario: Scenario, factor: float) -> Scenario:
-    """Return a scenario in packets of a part of the size.
+    """Return a scenario in packets of 1 / ``factor`` of the size.
 
-    Bandwidth times delay, buffers, thresholds, windows, transfers and rates are the same in bytes, so
-    ``factor`` times as many packets. So is the growth of windows: AIMD(a, b) becomes
-    AIMD(``factor`` a, b), NewReno is AIMD(1, 1/2). Slow start doubles the window from one packet, a
-    smaller one now: it takes log2(``factor``) round trips more. ACKs keep their 40 bytes
-    (``Packets(ack_transmission=False)`` lets them take no time).
+    Bandwidth-delay products, buffers, thresholds, windows, transfers and rates are the same in bytes, which are
+    ``factor`` times as many packets. The growth of windows in bytes is the same as well: AIMD(a, b) becomes
+    AIMD(``factor`` a, b), NewReno is AIMD(1, 1/2). Slow start doubles the window from one packet, which is smaller: it
+    takes log2(``factor``) round trips more. ACKs keep their 40 bytes (``Packets(ack_transmission=False)`` gives them no
+    transmission time).
 
     Parameters
     ----------
     scenario
-        With FIFO, DFC, Pause, Fair, Priority (without managers) or RED links, and AIMD, NewReno, CBR or
+        A scenario with FIFO, DFC, Pause, Fair, Priority (without managers) or RED links, and AIMD, NewReno, CBR or
         OnOff sources.
     factor
-        Packets for one packet now, at least 1.
+        New packets for one old packet, at least 1.
 
     Raises
     ------
     ValueError
-        For a factor out of range, or a discipline or source whose form in other packets is not known.
+        For a factor out of range, or a discipline or source with unknown scaling.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def shrink_packets(scenario: Scenario, factor: float) -> Scenario:
 
 
 def _buffer(buffer: float | ByteBuffer, k: float) -> float | ByteBuffer:
-    """Return a buffer in packets of 1/k of the size; one in bytes has as many as before."""
+    """Return a buffer in packets of 1/k of the size; a buffer in bytes is unchanged."""
     return buffer if isinstance(buffer, ByteBuffer) else float(buffer) * k
 
 

@@ -1,8 +1,8 @@
-"""The error and the cost of a level on a scenario, from what was measured, and the refusal of runs of hours.
+"""Error and cost of a level on a scenario from measurements, and the refusal of runs of hours.
 
 The table ``measured.csv`` beside this module is written by ``python -m benchmarks.levels choice``: dumbbells of NewReno
-flows of two round-trip times over a queue under FIFO, DFC or PFC, by flows and by packets of bandwidth times delay for
-each.
+flows of two round-trip times over a queue under FIFO, DFC or PFC, by number of flows and by bandwidth-delay product per
+flow in packets.
 """
 
 from __future__ import annotations
@@ -42,40 +42,40 @@ __all__ = [
     "Measured",
     "at_bottlenecks",
     "check_cost",
+    "discipline_name",
     "fluid_work",
     "length_factor",
-    "measured",
-    "measured_discipline",
     "measured_error",
     "not_measured",
     "packet_work",
     "predicted_seconds",
+    "table_of",
 ]
 
 LEVELS = ("fluid", "packets")
 """Beginnings of the columns of costs."""
-MEASURED_LENGTH, PER_LENGTH = 2, 0.54
-"""Links of a path in the measured table, and how much longer, relatively, a packet takes whose path is e times as long:
-fitted to the 34 first of `validation.networks.random_networks.DEVELOPMENT`, with paths of 3 to 41 links, to within a factor of
-two."""
+MEASURED_LENGTH, LENGTH_SLOPE = 2, 0.54
+"""Links of a path in the measured table, and relative increase of the time of a packet on a path that is e times as
+long. Fitted to the first 34 of `validation.networks.random_networks.DEVELOPMENT`, with paths of 3 to 41 links, to
+within a factor of two."""
 MEASURED_RULES = (AIMD, NewReno, Reno)
-"""Window rules for which the measured errors are taken: those of AIMD that recover by NewReno or Reno."""
+"""Window rules to which the measured errors apply: AIMD with recovery by NewReno or Reno."""
 FABRIC_FLOW_NANOSECONDS, FABRIC_HOP_NANOSECONDS, FABRIC_ACK_NANOSECONDS = 3250.0, 29.0, 48.5
 """Cost in a fabric of setting up a flow, and of a packet and of an ACK at a link."""
 CACHED_FLOWS, DOUBLING_NANOSECONDS = 1000.0, 26.0
-"""Flows under way whose rows stay in the caches of a processor, and what each doubling beyond adds to the cost at a link."""
+"""Number of active flows whose rows stay in the caches of a processor, and additional cost at a link per doubling."""
 CALL_NANOSECONDS = 270.0
 """Cost in a fabric of the calls of a rule that changes its rate, per packet."""
 GENERAL_HOP_NANOSECONDS = {"output": 120.0, "switch": 500.0}
 """Cost in a fabric of a packet or an ACK at a link where the kernel for all scenarios runs, by ``counts`` of `PFC`."""
-LONG_RUN = 60.0
+WARNING_SECONDS = 60.0
 """CPU seconds above which a run warns before it starts."""
-LONGEST_RUN = 3.0 * 3600.0
-"""CPU seconds above which a run is refused unless it was asked for."""
+MAX_SECONDS = 3.0 * 3600.0
+"""CPU seconds above which a run is refused unless ``max_cpu_time`` allows it."""
 
 
 class AtBottlenecks(NamedTuple):
-    """Each flow's bottleneck, its number of flows, and bandwidth times delay of each one's share there in packets, (F,)."""
+    """Bottleneck of each flow, its number of flows, and bandwidth-delay product of a flow's share, packets, (F,)."""
 
     links: Integers
     flows: Floats
@@ -83,7 +83,7 @@ class AtBottlenecks(NamedTuple):
 
 
 def at_bottlenecks(scenario: Scenario) -> AtBottlenecks:
-    """Return where each flow of a scenario is in the measured tables: a bottleneck is the link with the smallest share."""
+    """Return the coordinates of each flow in the measured tables; the bottleneck is the link of smallest share."""
     links = bottlenecks(scenario)
     windows = shares_of_links(scenario)[links] * scenario.base_rtts()
     return AtBottlenecks(links, crowds(scenario)[links].astype(float), windows)
@@ -105,27 +105,27 @@ class Measured:
     def at(self, values: Floats, flows: Floats, windows: Floats) -> Floats:
         """Return values of the table at flows (F,) and windows (F,).
 
-        Between measured points they are interpolated in logarithms, beyond them they are those of the nearest.
+        Values between measured points are interpolated in logarithms, values beyond equal the nearest point.
         """
         rows = np.array([np.interp(np.log(windows), np.log(self.windows), row) for row in values])
         row = np.interp(np.log(flows), np.log(self.flows), np.arange(len(self.flows)))
         low = np.minimum(row.astype(np.int64), len(self.flows) - 2)
-        each = np.arange(len(row))
-        found: Floats = rows[low, each] + (row - low) * (rows[low + 1, each] - rows[low, each])
-        return found
+        indices = np.arange(len(row))
+        result: Floats = rows[low, indices] + (row - low) * (rows[low + 1, indices] - rows[low, indices])
+        return result
 
 
 @cache
-def measured(discipline: str = "FIFO") -> Measured:
-    """Return the table of a discipline, FIFO, DFC or PFC."""
+def table_of(discipline: str = "FIFO") -> Measured:
+    """Return the measured table of a discipline, FIFO, DFC or PFC."""
     rows = [row for row in read_rows("dfcmodel.levels", "measured.csv") if row["discipline"] == discipline]
     names = rows[0].keys() - {"discipline"}
     columns = {name: np.array([float(row[name]) for row in rows]) for name in names}
     flows, windows = np.unique(columns["flows"]), np.unique(columns["window"])
-    places = np.searchsorted(flows, columns["flows"]), np.searchsorted(windows, columns["window"])
+    indices = np.searchsorted(flows, columns["flows"]), np.searchsorted(windows, columns["window"])
     costs = [1e9 * columns[f"{level}_seconds"] / columns[f"{level}_work"] for level in LEVELS]
     tables = np.full((3, len(flows), len(windows)), np.nan)
-    tables[:, *places] = columns["share_error"], *costs
+    tables[:, *indices] = columns["share_error"], *costs
     return Measured(flows, windows, *tables)
 
 
@@ -134,10 +134,10 @@ def predicted_seconds(
 ) -> float:
     """Return the CPU seconds that a run is predicted to take with the compiled engines.
 
-    Flows are taken to fill their links. On 60 random networks predictions were 0.2 to 2.2 times the CPU time of the fluid
-    and 0.5 to 1.4 times that of packets (``python -m benchmarks.level_shares``). Fabrics under PFC between interfaces of hosts
-    have a cost per flow and per packet and link (``python -m benchmarks.fabric_costs``). ``at``: where the flows are in the
-    tables, if that is known.
+    Flows are taken to fill their links. On 60 random networks predictions were 0.2 to 2.2 times the CPU time of the
+    fluid and 0.5 to 1.4 times that of packets (``python -m benchmarks.level_shares``). Fabrics under PFC between
+    interfaces of hosts have a cost per flow and per packet and link (``python -m benchmarks.fabric_costs``). ``at`` are
+    the coordinates of the flows in the tables; None: they are computed.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def predicted_seconds(
     """
     if isinstance(method, Packets) and _is_lossless_fabric(scenario):
         return _fabric_seconds(scenario, method, duration)
-    table = measured(measured_discipline(scenario) or "FIFO")
+    table = table_of(discipline_name(scenario) or "FIFO")
     _, flows, windows = at or at_bottlenecks(scenario)
     if isinstance(method, Fluid):
         costs, work = table.fluid_nanoseconds, fluid_work(scenario, duration, method)
@@ -193,7 +193,7 @@ def _fabric_seconds(scenario: Scenario, method: Packets, duration: float) -> flo
 
 
 def _flows_under_way(scenario: Scenario, packets: Floats) -> float:
-    """Return about how many flows are under way together: of those that wait for others as many as of those that wait for none."""
+    """Return the approximate number of simultaneous flows, from the flows that wait for no others."""
     table = scenario.table
     roots = ~table.waits
     if not roots.any():
@@ -205,47 +205,48 @@ def _flows_under_way(scenario: Scenario, packets: Floats) -> float:
 
 
 def length_factor(links: Integers) -> Floats:
-    """Return how much longer a packet takes on paths of so many links than on the measured ones."""
-    found: Floats = 1.0 + PER_LENGTH * np.log(links / MEASURED_LENGTH)
-    return found
+    """Return the time of a packet on paths of this number of links, relative to the measured paths."""
+    factors: Floats = 1.0 + LENGTH_SLOPE * np.log(links / MEASURED_LENGTH)
+    return factors
 
 
 def fluid_work(scenario: Scenario, duration: float, fluid: Fluid) -> float:
-    """Return flow-steps, to which the cost of the fluid is about proportional."""
+    """Return the number of steps of all flows, to which the cost of the fluid is about proportional."""
     return duration / fluid.step_of(scenario) * len(scenario.table)
 
 
 def packet_work(scenario: Scenario, duration: float) -> float:
-    """Return the packets that the flows send at most, at equal shares, and their ACKs."""
+    """Return the largest number of packets that the flows send at equal shares, with their ACKs."""
     return sum(offered_packets(scenario, duration))
 
 
-def measured_discipline(scenario: Scenario) -> str:
-    """Return under which measured discipline the queues are, beside FIFO; "": none, or others too."""
+def discipline_name(scenario: Scenario) -> str:
+    """Return the measured discipline of the queues, beside FIFO; "" if another one, or several, occur."""
     ranks = set(scenario.table.columns["priority"].values)
-    found = set()
+    names = set()
     for link in scenario.link_table.kinds:
         rule = link.discipline
         if type(rule) is DFC and (rule.diffusion, rule.intensity) == (DFC.diffusion, DFC.intensity):
-            found.add("DFC")
+            names.add("DFC")
         elif type(rule) is PFC and rule.manager is None and ranks <= set(rule.classes):
-            found.add("PFC")
+            names.add("PFC")
         elif type(rule) is not FIFO:
             return ""
-    return "" if len(found) > 1 else found.pop() if found else "FIFO"
+    return "" if len(names) > 1 else names.pop() if names else "FIFO"
 
 
 def not_measured(scenario: Scenario) -> str:
-    """Return why the measured errors do not apply to a scenario; "": they do.
+    """Return the reason why the measured errors do not apply to a scenario; "" if they do.
 
-    Under `DFC` one queue was measured. Over several, a flow that needs no queue passes full buffers in the fluid where packets
-    find no room (`dfcmodel.results.full_buffers`): a flow over three links had 1730 and 441 packets/s. Shaped hosts do not fill them.
+    Under `DFC` one queue was measured. Over several, a flow that needs no queue passes full buffers in the fluid, but
+    not at packet level (`dfcmodel.results.full_buffers`): a flow over three links had 1730 and 441 packets/s. Shaped
+    hosts do not fill buffers.
     """
     table = scenario.table
-    endless = np.all((table.numbers("idle") == np.inf) & (table.numbers("stop") == np.inf))
-    alone = all(each is None for each in table.columns["arrivals"].values)
-    rules = np.all(table.of_kind(*MEASURED_RULES))
-    if not (endless and alone and rules and measured_discipline(scenario)):
+    are_endless = np.all((table.numbers("idle") == np.inf) & (table.numbers("stop") == np.inf))
+    are_regular = all(arrival is None for arrival in table.columns["arrivals"].values)
+    are_measured = np.all(table.of_kind(*MEASURED_RULES))
+    if not (are_endless and are_regular and are_measured and discipline_name(scenario)):
         return "its error was measured for AIMD, Reno or NewReno under FIFO, DFC or PFC only"
     if _fills_several_buffers(scenario):
         return (
@@ -256,7 +257,7 @@ def not_measured(scenario: Scenario) -> str:
 
 
 def _fills_several_buffers(scenario: Scenario) -> bool:
-    """Return whether a flow crosses several links under `DFC` with a buffer shared by flows, of which some are not shaped."""
+    """Return whether a flow crosses several links under `DFC` with a buffer that unshaped flows share."""
     routes, filling = scenario.routes, ~scenario.host_is("shaped")
     under_dfc = scenario.by_link(lambda link: type(link.discipline) is DFC and link.shared)
     filled = np.bincount(routes.places, filling[routes.flow], len(scenario.links)) > 0.0
@@ -265,18 +266,18 @@ def _fills_several_buffers(scenario: Scenario) -> bool:
 
 
 def measured_error(scenario: Scenario, at: AtBottlenecks) -> float:
-    """Return the largest measured error over the flows' bottlenecks; nan: not measured (`not_measured` says why).
+    """Return the largest measured error over the flows' bottlenecks; nan if not measured (reason: `not_measured`).
 
-    The discipline of a flow's bottleneck decides which table holds.
+    The discipline of a flow's bottleneck determines the table.
     """
     if not_measured(scenario):
         return np.nan
     kinds = scenario.by_link(lambda link: type(link.discipline).__name__)[at.links]
-    found = []
+    errors_by_kind = []
     for name in np.unique(kinds).tolist():
-        own, errors = kinds == name, measured(name)
-        found.append(errors.at(errors.errors, at.flows[own], at.windows[own]).max())
-    return float(max(found))
+        of_kind, errors = kinds == name, table_of(name)
+        errors_by_kind.append(errors.at(errors.errors, at.flows[of_kind], at.windows[of_kind]).max())
+    return float(max(errors_by_kind))
 
 
 def check_cost(
@@ -286,42 +287,45 @@ def check_cost(
 ) -> None:
     """Warn of a run of more than a minute, and raise ValueError for one of more than three hours.
 
-    The ``max_cpu_time`` of the level, in s, replaces both: ValueError above it, no warning. Runs with random loss, which keeps flows from
-    filling their links, are not predicted.
+    The ``max_cpu_time`` of the level, in s, replaces both: ValueError above it, no warning. Runs with random loss,
+    which keeps flows from filling their links, are not predicted.
     """
-    given = method.max_cpu_time
-    limit = LONGEST_RUN if given is None else float(given)
+    requested = method.max_cpu_time
+    limit = MAX_SECONDS if requested is None else float(requested)
     if limit == math.inf or (isinstance(method, Packets) and method.loss):
         return
-    smallest = LONG_RUN if given is None else limit
+    threshold = WARNING_SECONDS if requested is None else limit
     seconds = predicted_seconds(scenario, method, duration)
-    if seconds <= smallest:
+    if seconds <= threshold:
         return
     about = f"{scenario.name!r} with {_cause(scenario, method, duration)}"
-    said = f"about {_shown(seconds)} of CPU time predicted for {about}"
+    prediction = f"about {_duration_text(seconds)} of CPU time predicted for {about}"
     write = f"method={type(method).__name__}(max_cpu_time=...), or --max-cpu-time in the shell, sets another limit"
     if seconds > limit:
-        raise ValueError(f"{said}: must be at most {_shown(limit)}; {write} (math.inf: none)")
-    warnings.warn(f"{said}; {write}", stacklevel=4)
+        raise ValueError(f"{prediction}: must be at most {_duration_text(limit)}; {write} (math.inf: none)")
+    warnings.warn(f"{prediction}; {write}", stacklevel=4)
 
 
 def _cause(scenario: Scenario, method: Fluid | Packets, duration: float) -> str:
-    """Return how many steps or packets that is, and what makes the step short."""
+    """Return the number of steps or packets of a run, and the link that makes the step short."""
     if isinstance(method, Packets):
         return f"{packet_work(scenario, duration):.2g} packets"
     h = method.step_of(scenario)
     shortest = min(scenario.link_table.kinds, key=lambda link: link.delay)
-    said = f"{duration / h:.2g} steps of {h:.3g} s for each flow (shortest delay: {shortest.delay:.3g} s, link {shortest.name})"
+    steps = (
+        f"{duration / h:.2g} steps of {h:.3g} s for each flow "
+        f"(shortest delay: {shortest.delay:.3g} s, link {shortest.name})"
+    )
     try:
         check_scenario(scenario, Packets())
     except ValueError:
-        return said
-    packets = _shown(predicted_seconds(scenario, Packets(), duration))
-    return f"{said}, where method=Packets() takes about {packets}"
+        return steps
+    packets = _duration_text(predicted_seconds(scenario, Packets(), duration))
+    return f"{steps}, where method=Packets() takes about {packets}"
 
 
-def _shown(seconds: float) -> str:
-    """Return a time in s, minutes or hours."""
+def _duration_text(seconds: float) -> str:
+    """Return a time, s, as a string in s, minutes or hours."""
     if seconds >= 3600.0:
         return f"{seconds / 3600.0:.2g} hours"
     return f"{seconds / 60.0:.2g} minutes" if seconds >= 60.0 else f"{seconds:.2g} s"

@@ -1,4 +1,4 @@
-"""Quantities of a run in which two levels are compared: goodput shares, losses, times."""
+"""Quantities of a run for the comparison of two levels: goodput shares, losses, times."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["MEASURES", "Measure", "Quantity", "quantities_of"]
 
 MEASURES = ("share", "losses", "first_loss", "completion", "paused")
 """Measures by name; see `quantities_of`."""
-MOST_FLOWS = 8
-"""Number of flows up to which each has a quantity of its own."""
+MAX_FLOWS = 8
+"""Largest number of flows with a quantity each."""
 
 Measure = str | Callable[["Trajectory"], float]
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number taken from a run, with its name and unit; nan where it is not defined."""
+    """A number computed from a run, with its name and unit; nan if it is undefined."""
 
     name: str
     units: str
@@ -43,7 +43,7 @@ class Quantity:
 def quantities_of(
     scenario: Scenario, measures: Measure | Sequence[Measure], since: float = 0.0
 ) -> tuple[Quantity, ...]:
-    """Return the quantities of some measures on a scenario.
+    """Return the quantities of measures on a scenario.
 
     Parameters
     ----------
@@ -64,54 +64,54 @@ def quantities_of(
         For an unknown name, or none, and for ``since`` without shares.
     """
     several: Any = measures
-    one = isinstance(several, str) or callable(several) or not isinstance(several, Iterable)
-    given = [several] if one else list(several)
-    if not given:
+    is_single = isinstance(several, str) or callable(several) or not isinstance(several, Iterable)
+    listed = [several] if is_single else list(several)
+    if not listed:
         raise ValueError(f"measures = {measures!r}: at least one is needed")
-    found: list[Quantity] = []
-    for each in given:
-        if callable(each):
-            name = getattr(each, "__name__", repr(each))
-            found.append(Quantity(name, "", _Given(name, each)))
+    quantities: list[Quantity] = []
+    for measure in listed:
+        if callable(measure):
+            name = getattr(measure, "__name__", repr(measure))
+            quantities.append(Quantity(name, "", _Function(name, measure)))
             continue
-        choice("measures", each, MEASURES)
-        if each == "share":
-            found += _shares(scenario, since)
+        choice("measures", measure, MEASURES)
+        if measure == "share":
+            quantities += _shares(scenario, since)
         else:
-            found.append(_NAMED[each])
-    if since and not any(quantity.is_share for quantity in found):
-        names = ", ".join(quantity.name for quantity in found)
+            quantities.append(_NAMED[measure])
+    if since and not any(quantity.is_share for quantity in quantities):
+        names = ", ".join(quantity.name for quantity in quantities)
         raise ValueError(
             f"since = {since:g}: is for the measure 'share', and measures are {names}; omit it, or add 'share'"
         )
-    return tuple(found)
+    return tuple(quantities)
 
 
 def _shares(scenario: Scenario, since: float) -> list[Quantity]:
-    """Return the shares of the flows, or of many flows their mean and the smallest."""
+    """Return the share of each flow, or of many flows the mean and the smallest share."""
     names = [flow.name for flow in scenario.flows]
-    if len(names) > MOST_FLOWS:
-        return [Quantity(f"{which} share", "1", _Share(since, which)) for which in ("mean", "smallest")]
+    if len(names) > MAX_FLOWS:
+        return [Quantity(f"{kind} share", "1", _Share(since, kind)) for kind in ("mean", "smallest")]
     return [Quantity(f"share of {name}", "1", _Share(since, f)) for f, name in enumerate(names)]
 
 
 @dataclass(frozen=True)
-class _Given:
+class _Function:
     """A function of the caller, which must return a number."""
 
     name: str
     function: Callable[[Trajectory], float]
 
     def __call__(self, run: Trajectory) -> float:
-        said = f"measures: {self.name}"
+        label = f"measures: {self.name}"
         try:
             value = self.function(run)
         except Exception as error:
-            raise rule_error(error, self.function, said) from error
+            raise rule_error(error, self.function, label) from error
         try:
             return float(value)
         except (TypeError, ValueError):
-            raise TypeError(f"{said} returned {format_value(value)}: must return a number") from None
+            raise TypeError(f"{label} returned {format_value(value)}: must return a number") from None
 
 
 @dataclass(frozen=True)
@@ -129,19 +129,23 @@ class _Share:
 
 
 def _losses(run: Trajectory) -> float:
+    """Return the number of lost packets."""
     return float(run.lost.sum())
 
 
-def _paused(run: Trajectory) -> float:
+def _pause_seconds(run: Trajectory) -> float:
+    """Return the sum of the durations of all pauses, s."""
     return float(np.sum(run.pauses()["duration"].to_numpy()))
 
 
 def _first_loss(run: Trajectory) -> float:
-    known = run.first_loss[np.isfinite(run.first_loss)]
-    return float(known.min()) if known.size else math.nan
+    """Return the time of the first loss, s; nan without losses."""
+    times = run.first_loss[np.isfinite(run.first_loss)]
+    return float(times.min()) if times.size else math.nan
 
 
 def _completion(run: Trajectory) -> float:
+    """Return the time at which the last transfer of finite size was complete, s; nan if one was not."""
     finite = [f for f, flow in enumerate(run.scenario.flows) if math.isfinite(flow.size)]
     return float(run.finished[finite].max()) if finite else math.nan
 
@@ -150,5 +154,5 @@ _NAMED = {
     "losses": Quantity("packets lost", "packets", _losses),
     "first_loss": Quantity("first loss", "s", _first_loss),
     "completion": Quantity("last completion", "s", _completion),
-    "paused": Quantity("time paused", "s", _paused),
+    "paused": Quantity("time paused", "s", _pause_seconds),
 }

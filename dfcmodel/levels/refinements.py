@@ -1,4 +1,4 @@
-"""Refinements: what one level models and the other leaves out, each to be switched on and off."""
+"""Refinements: parts of the model of one level that can be switched on and off."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIMULATED = ("packet_jitter",)
 
 @dataclass(frozen=True)
 class Refinement:
-    """One thing that a level models, and what the level is without it.
+    """One part of the model of a level, with the settings of the level without it.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Refinement:
         packets have it, no fluid does, and it is switched off there.
     off, on
         Fields of `Fluid` or `Packets`, and ``packet_jitter`` of `simulate`, with their values without and
-        with the refinement; ``packet_jitter`` as there, such as ``"1pkt"``. What is not named keeps the value of the method.
+        with the refinement; ``packet_jitter`` as there, such as ``"1pkt"``. Other fields keep the value of the method.
 
     Raises
     ------
@@ -64,45 +64,46 @@ class Refinement:
 
     def __post_init__(self) -> None:
         choice(f"level of refinement {self.name!r}", self.level, LEVELS)
-        allowed = [each.name for each in fields(LEVELS[self.level])]
+        allowed = [item.name for item in fields(LEVELS[self.level])]
         for name in ("off", "on"):
             instance(f"{name} of refinement {self.name!r}", getattr(self, name), Mapping)
-        for given in (self.off, self.on):
-            for key in given:
+        for settings in (self.off, self.on):
+            for key in settings:
                 choice(f"refinement {self.name!r}: field", key, [*allowed, *SIMULATED])
         if self.off == self.on:
             raise ValueError(f"refinement {self.name!r}: off = on = {self.off!r}, must differ")
 
     @property
     def random_time(self) -> float:
-        """Upper end of the random times before packets that end phase effects when it is off, s; 0: it has none."""
-        off, on = (float(given.get("packet_jitter", 0.0)) for given in (self.off, self.on))
+        """Upper end of the random times before packets without the refinement, s; 0 if it changes none."""
+        off, on = (float(settings.get("packet_jitter", 0.0)) for settings in (self.off, self.on))
         return off if self.level == "packets" and on == 0.0 else 0.0
 
 
 def waits_in_seconds(refinement: Refinement, scenario: Scenario) -> Refinement:
     """Return a refinement with each ``packet_jitter`` in s, by the packets of a scenario."""
     off, on = (
-        {name: packet_wait(scenario, value) if name == "packet_jitter" else value for name, value in given.items()}
-        for given in (refinement.off, refinement.on)
+        {name: packet_wait(scenario, value) if name == "packet_jitter" else value for name, value in settings.items()}
+        for settings in (refinement.off, refinement.on)
     )
     return replace(refinement, off=off, on=on)
 
 
 def sack_pipe() -> Refinement:
-    """Return what the levels take differently for in flight while a sender with SACK repairs losses."""
+    """Return the refinement of the packets in flight that a sender with SACK counts while it repairs losses."""
     return Refinement("SACK pipe", "fluid", off={"pipe": "rfc6675"}, on={"pipe": "fall1996"})
 
 
 def default_refinements(scenario: Scenario, *, shared: bool = False) -> tuple[Refinement, ...]:
-    """Return the refinements in which the levels differ on a scenario, and on request those that they share.
+    """Return the refinements in which the levels differ on a scenario, with ``shared`` also the common refinements.
 
     Packets have it, and the fluid as `simulate` runs it does not:
 
     - *whole losses*: packets come at random times, and a full queue drops whole packets; without it each
       flow loses its part of each overflow.
-    - *SACK pipe*: a sender with SACK that repairs losses counts packets that are known to be lost as in flight, as the packet
-      level's ``"sack"`` does (`Fluid`, ``pipe="fall1996"``); without it, it does not (RFC 6675), and repairs many losses faster.
+    - *SACK pipe*: a sender with SACK that repairs losses counts lost packets as in flight, as the packet level's
+      ``"sack"`` does (`Fluid`, ``pipe="fall1996"``); without it, it does not (RFC 6675), and repairs many losses
+      faster.
 
     No fluid has it:
 
@@ -124,75 +125,75 @@ def default_refinements(scenario: Scenario, *, shared: bool = False) -> tuple[Re
     scenario
         Without window rules the levels differ in whole counts at most.
     shared
-        Whether to return the refinements that both levels have, too; they come first.
+        Whether to return the refinements that both levels have as well; they come first.
 
     Examples
     --------
     >>> from dfcmodel import default_refinements, takano2006
     >>> scenario = takano2006("1", dfc=False)
-    >>> [each.name for each in default_refinements(scenario)]
+    >>> [refinement.name for refinement in default_refinements(scenario)]
     ['whole losses', 'packet phases', 'queued ACKs']
-    >>> [each.name for each in default_refinements(scenario, shared=True)][:3]
+    >>> [refinement.name for refinement in default_refinements(scenario, shared=True)][:3]
     ['transmission times', 'recovery', 'timeouts']
     """
     instance("scenario", scenario, Scenario)
     flag("shared", shared)
     rules = list(window_rules(scenario.flows))
-    found = []
+    refinements = []
     wait = packet_time(scenario)
     with_dfc = [link.discipline.diffuses for link in scenario.links]
     if shared and not all(with_dfc):
-        found.append(Refinement("transmission times", "fluid", off={"store_and_forward": False}))
+        refinements.append(Refinement("transmission times", "fluid", off={"store_and_forward": False}))
     if shared and any(rule.recovery != "sack" for rule in rules):
-        found.append(Refinement("recovery", "fluid", off={"recovery": "sack"}))
+        refinements.append(Refinement("recovery", "fluid", off={"recovery": "sack"}))
     if shared and rules:
-        found.append(Refinement("timeouts", "fluid", off={"timeouts": False}))
+        refinements.append(Refinement("timeouts", "fluid", off={"timeouts": False}))
     if rules:
         random, regular = {"packet_jitter": wait}, {"packet_jitter": 0.0}
-        found += [
+        refinements += [
             Refinement("whole losses", "fluid", off=regular, on=random),
             *([sack_pipe()] if any(rule.recovery == "sack" for rule in rules) else []),
             Refinement("packet phases", "packets", off=random, on=regular),
             Refinement("queued ACKs", "packets", off={"ack_transmission": False}),
         ]
     if any(with_dfc):
-        found.append(Refinement("whole counts", "packets", off={"count_smoothing": wait}))
-    return tuple(found)
+        refinements.append(Refinement("whole counts", "packets", off={"count_smoothing": wait}))
+    return tuple(refinements)
 
 
 def with_refinements(
     method: Fluid | Packets, refinements: Iterable[Refinement], chosen: int, wait: float = 0.0
 ) -> dict[str, Any]:
-    """Return the arguments of `simulate` for a level with some of its refinements.
+    """Return the arguments of `simulate` for a level with a subset of its refinements.
 
     Parameters
     ----------
     method
         The level with its other settings.
     refinements
-        Those of the level.
+        Refinements of the level.
     chosen
-        Which ones are on, a bit for each: the first is 1, the second 2, the third 4.
+        Bit mask of the refinements that are on: the first is 1, the second 2, the third 4.
     wait
         ``packet_jitter`` of `simulate` that no refinement changes, s.
     """
     changes: dict[str, Any] = {"packet_jitter": wait}
-    for n, each in enumerate(refinements):
-        changes |= each.on if chosen >> n & 1 else each.off
+    for n, refinement in enumerate(refinements):
+        changes |= refinement.on if chosen >> n & 1 else refinement.off
     arguments = {name: changes.pop(name) for name in SIMULATED}
     return {"method": replace(method, **changes), **arguments}
 
 
 def usual_refinements(method: Fluid | Packets, refinements: Iterable[Refinement], wait: float = 0.0) -> int:
-    """Return which refinements `simulate` has on, a bit for each; parameters as of `with_refinements`.
+    """Return the bit mask of the refinements that are on in `simulate`; parameters as of `with_refinements`.
 
     >>> from dfcmodel import Fluid, default_refinements, takano2006
-    >>> given = default_refinements(takano2006("1", dfc=False), shared=True)
-    >>> own = [each for each in given if each.level == "fluid"]
-    >>> bin(usual_refinements(Fluid(), own)), own[-1].name  # all but the last
+    >>> refinements = default_refinements(takano2006("1", dfc=False), shared=True)
+    >>> of_fluid = [refinement for refinement in refinements if refinement.level == "fluid"]
+    >>> bin(usual_refinements(Fluid(), of_fluid)), of_fluid[-1].name  # all but the last
     ('0b111', 'whole losses')
     """
-    usual = {each.name: getattr(method, each.name) for each in fields(method)}
-    usual |= dict.fromkeys(SIMULATED, wait)
-    on = [all(usual[key] == value for key, value in each.on.items()) for each in refinements]
+    values = {item.name: getattr(method, item.name) for item in fields(method)}
+    values |= dict.fromkeys(SIMULATED, wait)
+    on = [all(values[key] == value for key, value in refinement.on.items()) for refinement in refinements]
     return sum(1 << n for n, is_on in enumerate(on) if is_on)

@@ -1,4 +1,4 @@
-"""Refusals of one level that name the other one, which refuses the scenario as well."""
+"""Errors of one level that recommend the other level, if that refuses the scenario as well."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["check_other_level"]
 
 
 def check_other_level(scenario: Scenario, method: Fluid | Packets, error: ValueError) -> None:
-    """Raise ValueError for an error of a level that names the other one, where that runs the scenario neither."""
+    """Raise ValueError if an error of a level recommends the other level, and that refuses the scenario as well."""
     is_fluid = isinstance(method, Fluid)
     other = "Packets()" if is_fluid else "Fluid()"
     if f"method={other}" not in str(error):

@@ -1,4 +1,4 @@
-"""Parts of the stack of a host, each to be switched off: the scenario and the recovery without it."""
+"""Parts of the stack of a host that can be switched off: scenario and recovery without each."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["StackPart", "parts_of_stacks"]
 
 
 class StackPart(NamedTuple):
-    """A part of the stack, and what is simulated at packet level without it.
+    """A part of the stack, and the packet-level simulation without it.
 
     Attributes
     ----------
     name
         Label in tables.
     scenario, method
-        Without the part; all other parts are as they were.
+        Scenario and method without the part; all other parts are unchanged.
     """
 
     name: str
@@ -35,24 +35,24 @@ class StackPart(NamedTuple):
 
 
 def parts_of_stacks(scenario: Scenario, packets: Packets) -> tuple[StackPart, ...]:
-    """Return the parts that the stacks of a scenario's flows have, and that change something.
+    """Return the effective parts of the stacks of a scenario's flows.
 
     Of ``stack="linux-6.12"``:
 
-    - *initial window*: without it that of the rule.
+    - *initial window*: without it the window of the rule.
     - *delayed ACKs*: without them an ACK for each packet.
     - *quick ACKs*: without them ACKs are delayed from the first packet on.
     - *segments*: without them packets are sent one by one.
     - *counting of packets*: without it a window grows per ACK.
-    - *Linux's PRR*: RFC 6937's in its place. *RACK-TLP*: losses by three duplicate ACKs and RFC 6937's PRR in its place.
+    - *Linux's PRR*: replaced by RFC 6937's. *RACK-TLP*: replaced by three duplicate ACKs and RFC 6937's PRR.
       *RACK-TLP and PRR*: SACK alone, the window is cut at once. Unless ``Packets(recovery=)`` names a recovery.
-    - of `LinuxCUBIC` *HyStart*; *beta*, without it a half; *whole windows at a loss*; and the *count of ACKs* from one packet
-      of growth to the next, without it each adds a fraction of a packet.
+    - of `LinuxCUBIC` *HyStart*; *beta*, without it a half; *whole windows at a loss*; and the *count of ACKs* from one
+      packet of growth to the next, without it each adds a fraction of a packet.
 
     Parameters
     ----------
     scenario, packets
-        What is simulated.
+        The simulated scenario and its method.
 
     Examples
     --------
@@ -64,46 +64,50 @@ def parts_of_stacks(scenario: Scenario, packets: Packets) -> tuple[StackPart, ..
     >>> [part.name for part in parts_of_stacks(Scenario("path", links, [flow]), Packets())][:3]
     ['initial window', 'delayed ACKs', 'quick ACKs']
     """
-    found = []
-    for name, off in SENDERS.items():
-        flows = tuple(off(flow) if flow.stack else flow for flow in scenario.flows)
+    parts = []
+    for name, switch_off in SENDERS.items():
+        flows = tuple(switch_off(flow) if flow.stack else flow for flow in scenario.flows)
         if flows != tuple(scenario.flows):
-            found.append(StackPart(name, replace(scenario, flows=flows), packets))
+            parts.append(StackPart(name, replace(scenario, flows=flows), packets))
     if packets.recovery is not None:
-        return tuple(found)
-    own = {flow.name: STACKS[flow.stack].recovery for flow in scenario.flows if flow.stack}
+        return tuple(parts)
+    recoveries = {flow.name: STACKS[flow.stack].recovery for flow in scenario.flows if flow.stack}
     for name, recovery in RECOVERIES.items():
-        without: dict[str, Any] = {flow: recovery for flow, now in own.items() if now}
+        without: dict[str, Any] = {flow: recovery for flow, current in recoveries.items() if current}
         if without:
-            found.append(StackPart(name, scenario, replace(packets, recovery=without)))
-    return tuple(found)
+            parts.append(StackPart(name, scenario, replace(packets, recovery=without)))
+    return tuple(parts)
 
 
 def _without_window(flow: Flow) -> Flow:
-    """Return a flow that begins with the window of its rule."""
+    """Return a flow with the initial window of its rule."""
     if flow.initial_window is None or not isinstance(flow.source, WindowRule):
         return flow
     return replace(flow, initial_window=float(flow.source.State().cwnd))
 
 
 def _without_delay(flow: Flow) -> Flow:
+    """Return a flow without delayed ACKs."""
     return replace(flow, delayed_acks=False, quick_acks=0)
 
 
 def _without_quick_acks(flow: Flow) -> Flow:
+    """Return a flow that delays ACKs from the first packet on."""
     return replace(flow, quick_acks=0)
 
 
 def _without_segments(flow: Flow) -> Flow:
+    """Return a flow that sends packets one by one."""
     return replace(flow, segments=False)
 
 
 def _without_counting(flow: Flow) -> Flow:
+    """Return a flow whose window grows per ACK, not per acknowledged packet."""
     return replace(flow, delayed_acks=True) if flow.delayed_acks == COUNTED else flow
 
 
-def _of_cubic(**parameters: float) -> Callable[[Flow], Flow]:
-    """Return what gives the rule of a flow other parameters, where it is that of today's Linux."""
+def _change_cubic(**parameters: float) -> Callable[[Flow], Flow]:
+    """Return a function that changes parameters of a flow's rule if it is `LinuxCUBIC`."""
 
     def without(flow: Flow) -> Flow:
         if type(flow.source) is not LinuxCUBIC:
@@ -119,11 +123,11 @@ SENDERS: Mapping[str, Callable[[Flow], Flow]] = {
     "quick ACKs": _without_quick_acks,
     "segments": _without_segments,
     "counting of packets": _without_counting,
-    "HyStart": _of_cubic(hystart=0),
-    "beta": _of_cubic(b=0.5),
-    "whole windows at a loss": _of_cubic(whole_windows=0),
-    "count of ACKs": _of_cubic(counted=0),
+    "HyStart": _change_cubic(hystart=0),
+    "beta": _change_cubic(b=0.5),
+    "whole windows at a loss": _change_cubic(whole_windows=0),
+    "count of ACKs": _change_cubic(counted=0),
 }
-"""What switches off a part of a flow or of its rule."""
+"""Functions that switch off a part of a flow or of its rule, by the name of the part."""
 RECOVERIES = {"Linux's PRR": "rack", "RACK-TLP": "prr", "RACK-TLP and PRR": "sack"}
-"""The recovery without a part of Linux's."""
+"""Recovery without a part of Linux's recovery, by the name of the part."""

@@ -141,7 +141,7 @@ class _Sampled:
         flow, _, node = self._links
         shape = len(self.plan.starts), self._nodes, *samples
         at_nodes = AtNodes(flow[chosen], node[chosen], values, shape)
-        return at_nodes.merged() if self.plan.scenario.table.given("ttl").any() else at_nodes
+        return at_nodes.merge() if self.plan.scenario.table.given("ttl").any() else at_nodes
 
     def in_transit(self) -> NDArray[np.float64]:
         lengths = self.plan.sample * (self.ends - self.first)

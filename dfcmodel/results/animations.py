@@ -38,7 +38,7 @@ SIGNS = {
     "fast-forward": "\N{BLACK RIGHT-POINTING TRIANGLE}\N{VARIATION SELECTOR-15}|",
     "plus": "+",
 }
-"""On the buttons of a player, for matplotlib's icons, whose font comes from a network."""
+"""Characters for the buttons of a player, in place of matplotlib's icons, whose font comes from a network."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +75,7 @@ class Animation:
 
     @property
     def _end(self) -> float:
+        """End of the shortest run, s."""
         return min(float(run.time[-1]) for run in self.runs.values())
 
     @property
@@ -85,13 +86,14 @@ class Animation:
     @property
     def samples(self) -> NDArray[np.int64]:
         """Indices of the samples shown of the first run, shape (at most ``frames``,)."""
-        ends = np.array([self.since, self._end if self.until is None else self.until])
-        inside = np.arange(*samples_until(self.time, ends).tolist())
-        chosen = np.linspace(0, max(0, len(inside) - 1), min(self.frames, len(inside)))
-        return inside[np.round(chosen).astype(np.int64)]
+        limits = np.array([self.since, self._end if self.until is None else self.until])
+        indices = np.arange(*samples_until(self.time, limits).tolist())
+        positions = np.linspace(0, max(0, len(indices) - 1), min(self.frames, len(indices)))
+        return indices[np.round(positions).astype(np.int64)]
 
     @property
     def _name(self) -> str:
+        """Labels of the runs, joined."""
         return "; ".join(self.runs)
 
     def __repr__(self) -> str:
@@ -146,9 +148,9 @@ class Animation:
     def _write(self, writer: AbstractMovieWriter, path: Path) -> None:
         """Draw the frames into a writer of matplotlib."""
         count, times = len(self.runs), self.time[self.samples]
-        shown = [samples_until(run.time, times) - 1 for run in self.runs.values()]
+        samples = [samples_until(run.time, times) - 1 for run in self.runs.values()]
         fig, axes = figure(6.4, 3.2 + 2.6 * (count - 1), nrows=count, sharex=True, squeeze=False)
-        tops = [_top(run, at) for run, at in zip(self.runs.values(), shown, strict=True)]
+        tops = [_top(run, at) for run, at in zip(self.runs.values(), samples, strict=True)]
         panels = [
             _Panel(run, label, ax, max(tops)) for (label, run), ax in zip(self.runs.items(), axes[:, 0], strict=True)
         ]
@@ -157,7 +159,7 @@ class Animation:
         counted = progress_bar(range(len(times)), desc="frames")
         with writer.saving(fig, path, dpi=100):
             for n in counted:
-                for panel, at in zip(panels, shown, strict=True):
+                for panel, at in zip(panels, samples, strict=True):
                     panel.show(at[n - 1] if n else at[0] - 1, at[n], times[n])
                 if n == 0:  # freeze the layout, so that the axes do not move
                     fig.draw_without_rendering()
@@ -168,7 +170,7 @@ class Animation:
 
 
 class _Panel:
-    """The queues of one run: bars, and marks where packets were lost since the frame before."""
+    """The queues of one run: bars, and marks at nodes that lost packets since the previous frame."""
 
     def __init__(self, run: Records, label: str, ax: Any, top: float) -> None:
         self.run, self.label, self.ax, self.top = run, label, ax, top
@@ -182,26 +184,26 @@ class _Panel:
         ax.set(xlim=(-0.5, nodes - 0.5), ylim=(0, 1.3 * top), ylabel="packets queued")
         name_nodes(run, ax.xaxis)
 
-    def show(self, before: int, at: int, time: float) -> None:
-        """Show the queues at a sample (-1: before the first), and losses after another until there."""
-        queued = self.run.queued[:, at] if at >= 0 else np.zeros(len(self.lost))
+    def show(self, before: int, sample: int, time: float) -> None:
+        """Show the queues at a sample (-1: before the first) and the losses after sample ``before`` up to it."""
+        queued = self.run.queued[:, sample] if sample >= 0 else np.zeros(len(self.lost))
         self.bars.set_data(queued)
-        (where,) = np.nonzero(self.lost[:, max(0, before + 1) : at + 1].sum(axis=1))
-        self.dots.set_data(where, np.full(len(where), 1.06 * self.top))
+        (nodes,) = np.nonzero(self.lost[:, max(0, before + 1) : sample + 1].sum(axis=1))
+        self.dots.set_data(nodes, np.full(len(nodes), 1.06 * self.top))
         self.ax.set_title(f"{self.label}, {time:.3f} s", fontsize=9, loc="left")
 
 
-def _top(run: Records, shown: NDArray[np.int64]) -> float:
-    """Return the largest queue shown, or the buffers if these are near."""
+def _top(run: Records, samples: NDArray[np.int64]) -> float:
+    """Return the largest queue at samples, or the buffers if they are near."""
     buffers = _buffers(run)
-    top = max(1.0, float(run.queued[:, np.maximum(shown, 0)].max()))
+    top = max(1.0, float(run.queued[:, np.maximum(samples, 0)].max()))
     if top > 0.5 * buffers.min():
         top = max(top, float(buffers[buffers < 2.0 * top].max(initial=0.0)))
     return top
 
 
 def animation_format(path: Path) -> str:
-    """Return the ending of an animation's file; ValueError for a format that cannot be written."""
+    """Return the suffix of an animation's file; ValueError for a format that cannot be written."""
     from matplotlib.animation import FFMpegWriter
 
     kind = choice(f"ending of path {str(path)!r}", path.suffix, (".gif", ".mp4", ".html"))
@@ -213,7 +215,7 @@ def animation_format(path: Path) -> str:
 
 def _buffers(run: Records) -> NDArray[np.float64]:
     """Return the buffer of each sending node in packets, shape (L,)."""
-    at = dict.fromkeys(run.scenario.senders, 0.0)
+    total = dict.fromkeys(run.scenario.senders, 0.0)
     for n, link in enumerate(run.scenario.links):
-        at[link.source] += run.scenario.buffer_of(n)
-    return np.array(list(at.values()))
+        total[link.source] += run.scenario.buffer_of(n)
+    return np.array(list(total.values()))

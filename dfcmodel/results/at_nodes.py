@@ -1,4 +1,4 @@
-"""What a run records of flows at nodes: columns of the flows that cross each node, an array of all pairs on demand."""
+"""Records of flows at nodes: columns of the pairs that occur, and an array of all pairs on demand."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ T = TypeVar("T")
 
 
 class AtNodes(NamedTuple):
-    """Values of some flows at some nodes; 0 of all others.
+    """Sparse values of flows at nodes, 0 for all other pairs.
 
     Attributes
     ----------
     flow, node
-        Whose values they are, and at which sending node, each pair once, (N,).
+        Indices of the flow and the sending node of each value, (N,); pairs are distinct.
     values
-        Shape (N,), or (N, T) where they are sampled.
+        Shape (N,), or (N, T) for samples.
     shape
-        Of the array of all flows and nodes, (F, L) or (F, L, T).
+        Shape of the array of all flows and nodes, (F, L) or (F, L, T).
     """
 
     flow: NDArray[Any]
@@ -36,41 +36,41 @@ class AtNodes(NamedTuple):
 
     @classmethod
     def of(cls, array: NDArray[np.float64]) -> AtNodes:
-        """Return the entries of an array of all flows and nodes that are not 0."""
+        """Return the non-zero entries of an array of all flows and nodes."""
         flow, node = np.nonzero(array.any(axis=2) if array.ndim == 3 else array)
         return cls(flow, node, array[flow, node], array.shape)
 
-    def merged(self) -> AtNodes:
-        """Return the same with the sum of the values of each pair that occurs several times: routes may return to a node.
+    def merge(self) -> AtNodes:
+        """Sum the values of repeated pairs, since routes may return to a node; return distinct pairs.
 
         Examples
         --------
-        >>> some = AtNodes(np.array([0, 0]), np.array([1, 1]), np.array([3.0, 4.0]), (1, 2))
-        >>> some.merged().array().tolist()
+        >>> columns = AtNodes(np.array([0, 0]), np.array([1, 1]), np.array([3.0, 4.0]), (1, 2))
+        >>> columns.merge().array().tolist()
         [[0.0, 7.0]]
         """
         keys = self.flow.astype(np.int64) * self.shape[1] + self.node
-        pairs, own = np.unique(keys, return_inverse=True)
+        pairs, inverse = np.unique(keys, return_inverse=True)
         if len(pairs) == len(keys):
             return self
         values = np.zeros((len(pairs), *self.values.shape[1:]))
-        np.add.at(values, own.reshape(-1), self.values)
+        np.add.at(values, inverse.reshape(-1), self.values)
         flow, node = np.divmod(pairs, self.shape[1])
         return AtNodes(flow, node, values, self.shape)
 
     def array(self) -> NDArray[np.float64]:
         """Return the array of all flows and nodes."""
-        found = np.zeros(self.shape)
-        found[self.flow, self.node] = self.values
-        return found
+        dense = np.zeros(self.shape)
+        dense[self.flow, self.node] = self.values
+        return dense
 
     def by_flow(self) -> NDArray[np.float64]:
         """Return the sum over nodes and samples, shape (F,).
 
         Examples
         --------
-        >>> some = AtNodes(np.array([0, 2]), np.array([1, 1]), np.array([3.0, 4.0]), (3, 2))
-        >>> some.by_flow().tolist(), some.array()[2].tolist()
+        >>> columns = AtNodes(np.array([0, 2]), np.array([1, 1]), np.array([3.0, 4.0]), (3, 2))
+        >>> columns.by_flow().tolist(), columns.array()[2].tolist()
         ([3.0, 0.0, 4.0], [0.0, 4.0])
         """
         sums = self.values.sum(axis=1) if self.values.ndim == 2 else self.values
@@ -93,38 +93,39 @@ class Deferred:
         return self.function(*self.arguments)
 
     def __reduce__(self) -> Any:
-        return _same, (self.value(),)
+        return _identity, (self.value(),)
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
+    """Return the value: `Deferred` is unpickled as its value."""
     return value
 
 
-def value_of(given: Any) -> Any:
-    """Return the value of what may be `Deferred`."""
-    return given.value() if isinstance(given, Deferred) else given
+def value_of(value: Any) -> Any:
+    """Return the value of a `Deferred`, and any other value unchanged."""
+    return value.value() if isinstance(value, Deferred) else value
 
 
 class OnFirstRead:
-    """An attribute that may be set to `Deferred`, and is its value when it is read."""
+    """Descriptor of an attribute that may be set to `Deferred`; reading it returns the value."""
 
     def __init__(self, name: str, default: Any) -> None:
         self.name, self.default = name, default
 
     def __get__(self, run: Any, owner: type) -> Any:
         if run is None:
-            return self.default  # as a dataclass asks for it
-        given = vars(run)[self.name]
-        if isinstance(given, Deferred):
-            given = vars(run)[self.name] = given.value()
-        return given
+            return self.default  # dataclass reads the default from the class
+        value = vars(run)[self.name]
+        if isinstance(value, Deferred):
+            value = vars(run)[self.name] = value.value()
+        return value
 
     def __set__(self, run: Any, value: Any) -> None:
         vars(run)[self.name] = value
 
 
 class PerFlowAndNode:
-    """An attribute with an array of all flows and nodes, which stays `AtNodes`, or `Deferred`, until it is read."""
+    """Descriptor of an array of all flows and nodes, stored as `AtNodes` or `Deferred` until it is read."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -132,42 +133,42 @@ class PerFlowAndNode:
     def __get__(self, run: Any, owner: type) -> Any:
         if run is None:
             return self
-        given = value_of(vars(run)[self.name])
-        if isinstance(given, AtNodes):
-            vars(run)[f"_{self.name}_columns"] = given
-            given = vars(run)[self.name] = given.array()
-        return given
+        value = value_of(vars(run)[self.name])
+        if isinstance(value, AtNodes):
+            vars(run)[f"_{self.name}_columns"] = value
+            value = vars(run)[self.name] = value.array()
+        return value
 
     def __set__(self, run: Any, value: NDArray[np.float64] | AtNodes | Deferred) -> None:
         vars(run)[self.name] = value
 
 
 def on_first_read(*names: str) -> Callable[[type[T]], type[T]]:
-    """Return a class decorator: some attributes may be set to `Deferred`."""
+    """Return a class decorator that allows the named attributes to be set to `Deferred`."""
 
-    def changed(kind: type[T]) -> type[T]:
+    def decorate(kind: type[T]) -> type[T]:
         for name in names:
             setattr(kind, name, OnFirstRead(name, getattr(kind, name, None)))
         return kind
 
-    return changed
+    return decorate
 
 
 def in_columns(*names: str) -> Callable[[type[T]], type[T]]:
-    """Return a class decorator: some attributes may be set to `AtNodes`, also `Deferred`, and are arrays when they are read."""
+    """Return a class decorator that stores the named attributes as `AtNodes` or `Deferred` and reads them as arrays."""
 
-    def changed(kind: type[T]) -> type[T]:
+    def decorate(kind: type[T]) -> type[T]:
         for name in names:
             setattr(kind, name, PerFlowAndNode(name))
         return kind
 
-    return changed
+    return decorate
 
 
 def columns_of(run: object, name: str) -> AtNodes:
-    """Return the columns of an attribute named by `in_columns`, without making its array."""
-    given = vars(run)[name] = value_of(vars(run)[name])
-    if isinstance(given, AtNodes):
-        return given
-    kept: AtNodes | None = vars(run).get(f"_{name}_columns")
-    return kept if kept is not None and kept.shape == given.shape else AtNodes.of(given)
+    """Return the columns of an attribute of `in_columns` without building its array."""
+    value = vars(run)[name] = value_of(vars(run)[name])
+    if isinstance(value, AtNodes):
+        return value
+    cached: AtNodes | None = vars(run).get(f"_{name}_columns")
+    return cached if cached is not None and cached.shape == value.shape else AtNodes.of(value)

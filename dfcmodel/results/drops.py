@@ -1,4 +1,4 @@
-"""Drops of a run by their cause, and what was lost of a lossless class."""
+"""Drops of a run by their cause, and the losses of lossless classes."""
 
 from __future__ import annotations
 
@@ -17,33 +17,34 @@ if TYPE_CHECKING:
 
     from dfcmodel.results.records import Records
 
-__all__ = ["LosslessLoss", "at_own_link", "drop_table", "lossless_losses", "packets_by_cause"]
+__all__ = ["LosslessLoss", "drop_table", "is_at_host_link", "lossless_losses", "packets_by_cause"]
 
-OWN_LINK = "own link"
-"""Cause in tables: no room at the first link of the flow's own path, where its sender is not paused (``host="direct"``)."""
+HOST_LINK = "own link"
+"""Cause in tables: no room at the first link of the flow's path, where its sender is not paused (``host="direct"``)."""
 
 
 @dataclass(frozen=True)
 class LosslessLoss:
-    """Packets that were dropped for want of room in a class that is declared lossless.
+    """Packets of a lossless class that were dropped for want of room.
 
     Attributes
     ----------
     link
         Name of the link whose buffer had no room.
     priority
-        The class, lossless by `PFC` or a `LinkLaw`; -1: the link has `Pause`, which pauses all that it carries.
+        The class, lossless by `PFC` or a `LinkLaw`; -1: the link has `Pause`, which pauses all its packets.
     flows
         Names of the flows that lost packets or ACKs there.
     packets, acks
-        How many were dropped until the end of the run.
+        Numbers of dropped packets and ACKs until the end of the run.
     first
-        When the first was, s.
+        Time of the first drop, s.
     headroom
         Packets of room above ``xoff`` (`PFC`, per ingress and class) or ``high`` (`Pause`, in all) that would have been
-        enough for all arrivals; inf: none, because a host that cannot be paused feeds it; nan: of a `LinkLaw` it is not known.
+        enough for all arrivals; inf: none, because a host that cannot be paused feeds it; nan: of a `LinkLaw` it is
+        unknown.
     given
-        The room above the threshold that there was, packets; of a `LinkLaw` all of it.
+        Actual room above the threshold, packets; the whole buffer of a `LinkLaw`.
     """
 
     link: str
@@ -56,7 +57,7 @@ class LosslessLoss:
     given: float
 
     def __str__(self) -> str:
-        what = "" if self.priority == ALL else f", class {self.priority}"
+        lossless_class = "" if self.priority == ALL else f", class {self.priority}"
         acks = f" and {self.acks:.0f} ACKs" if self.acks else ""
         if np.isnan(self.headroom):
             enough = f"its law did not keep arrivals within {self.given:.4g} packets"
@@ -68,30 +69,30 @@ class LosslessLoss:
                 f"room for {np.ceil(self.headroom):.0f} packets above {above} would have been enough, "
                 f"it is {self.given:.4g}"
             )
-        return f"{self.link}{what}: {self.packets:.0f} packets{acks} from {self.first:.4g} s on; {enough}"
+        return f"{self.link}{lossless_class}: {self.packets:.0f} packets{acks} from {self.first:.4g} s on; {enough}"
 
 
-def at_own_link(run: Records, dropped: Any) -> Any:
-    """Return which rows of `DROPPED` are at the first link of a flow whose sender is not paused there, shape (N,)."""
+def is_at_host_link(run: Records, dropped: Any) -> Any:
+    """Return flags, (N,), of the rows of `DROPPED` at the first link of a flow whose sender cannot be paused there."""
     first, direct = run.scenario.routes.first, run.scenario.host_is("direct")
-    own = direct[dropped["flow"]] & (first[dropped["flow"]] == dropped["link"])
-    return own & (dropped["ack"] == 0) & (dropped["cause"] == BUFFER_FULL)
+    at_first = direct[dropped["flow"]] & (first[dropped["flow"]] == dropped["link"])
+    return at_first & (dropped["ack"] == 0) & (dropped["cause"] == BUFFER_FULL)
 
 
 def is_lossless(run: Records, dropped: Any) -> Any:
-    """Return which rows of `DROPPED` are losses of a lossless class inside the network for want of room, shape (N,)."""
-    own = at_own_link(run, dropped)
-    found = [
-        not at_first
+    """Return flags, (N,), of the rows of `DROPPED` that are losses of a lossless class at a full buffer."""
+    at_host = is_at_host_link(run, dropped)
+    flags = [
+        not is_at_host
         and row["cause"] == BUFFER_FULL
-        and _declared(run, int(row["link"]), int(row["flow"]), bool(row["ack"]))
-        for row, at_first in zip(dropped, own.tolist(), strict=True)
+        and _is_declared_lossless(run, int(row["link"]), int(row["flow"]), bool(row["ack"]))
+        for row, is_at_host in zip(dropped, at_host.tolist(), strict=True)
     ]
-    return np.array(found, dtype=np.bool_)
+    return np.array(flags, dtype=np.bool_)
 
 
-def _declared(run: Records, n: int, f: int, is_ack: bool) -> bool:
-    """Return whether a link says that it does not lose packets, or ACKs, of a flow."""
+def _is_declared_lossless(run: Records, n: int, f: int, is_ack: bool) -> bool:
+    """Return whether link n is declared lossless for packets, or ACKs, of flow f."""
     rule: Any = run.scenario.links[n].discipline
     priority = run.scenario.flows[f].priority
     if rule.queue_per == "class":
@@ -104,12 +105,12 @@ def drop_table(run: Records) -> xr.Dataset:
     """Return the drops of a run as a table; see `Trajectory.drops`."""
     import xarray as xr
 
-    dropped = recorded(run)
-    own = at_own_link(run, dropped)
+    dropped = require_drops(run)
+    at_host = is_at_host_link(run, dropped)
     scenario = run.scenario
     causes = [
-        OWN_LINK if at_first else CAUSES[cause]
-        for cause, at_first in zip(dropped["cause"].tolist(), own.tolist(), strict=True)
+        HOST_LINK if is_at_host else CAUSES[cause]
+        for cause, is_at_host in zip(dropped["cause"].tolist(), at_host.tolist(), strict=True)
     ]
     columns: dict[str, tuple[Any, str]] = {
         "flow": (np.array([scenario.flows[f].name for f in dropped["flow"]], dtype=str), ""),
@@ -125,7 +126,7 @@ def drop_table(run: Records) -> xr.Dataset:
     )
 
 
-def recorded(run: Records) -> Any:
+def require_drops(run: Records) -> Any:
     """Return the drops of a run, or raise ValueError for one that has no record of their causes."""
     if run.dropped is None:
         raise ValueError(f"drops of {run.scenario.name!r}: this run has no record of their causes")
@@ -133,36 +134,36 @@ def recorded(run: Records) -> Any:
 
 
 def lossless_losses(run: Records) -> tuple[LosslessLoss, ...]:
-    """Return what was lost of lossless classes for want of room, by link and class, the first losses first."""
+    """Return the losses of lossless classes for want of room by link and class, in the order of their first drop."""
     if run.dropped is None or not len(run.dropped):
         return ()
     rows = run.dropped[is_lossless(run, run.dropped)]
-    found: dict[tuple[int, int], list[Any]] = {}
+    rows_by_class: dict[tuple[int, int], list[Any]] = {}
     for row in rows:
         n = int(row["link"])
         by_class = run.scenario.links[n].discipline.queue_per == "class"
         priority = run.scenario.flows[int(row["flow"])].priority if by_class else ALL
-        found.setdefault((n, priority), []).append(row)
-    losses = [_loss(run, n, priority, own) for (n, priority), own in found.items()]
+        rows_by_class.setdefault((n, priority), []).append(row)
+    losses = [_loss(run, n, priority, class_rows) for (n, priority), class_rows in rows_by_class.items()]
     return tuple(sorted(losses, key=lambda loss: (loss.first, loss.link)))
 
 
 def _loss(run: Records, n: int, priority: int, rows: list[Any]) -> LosslessLoss:
-    """Return the loss of a class at a link."""
+    """Return the loss of a class at link n from its rows of `DROPPED`."""
     packets = {ack: sum(float(row["packets"]) for row in rows if row["ack"] == ack) for ack in (0, 1)}
-    given, enough = _rooms(run, n, priority)
+    room, enough = _rooms(run, n, priority)
     flows = dict.fromkeys(run.scenario.flows[int(row["flow"])].name for row in rows)
     return LosslessLoss(
         run.scenario.links[n].name, priority, tuple(flows), packets[0], packets[1],
-        min(float(row["first"]) for row in rows), enough, given,
+        min(float(row["first"]) for row in rows), enough, room,
     )  # fmt: skip
 
 
 def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
-    """Return the room above the threshold, and that which would have been enough, packets.
+    """Return the room above the threshold and the room that would have been enough, packets.
 
-    With PFC the largest of the ingresses that lost something. With `Pause` what can come until links obey, where the
-    peak was not counted or is less.
+    With PFC both are of the ingress with the largest need. With `Pause` the second is the number of packets that can
+    arrive until links obey, unless a larger peak was counted.
     """
     scenario, link = run.scenario, run.scenario.links[n]
     rule: Any = link.discipline
@@ -172,40 +173,40 @@ def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
         return max((room for (_, c), room in rooms.items() if c == priority), default=0.0), np.nan
     if rule.pauses == "class":
         together = scenario.counted_together(n)
-        own = excess[np.isin(excess["link"], together) & (excess["priority"] == priority)]
+        exceeded = excess[np.isin(excess["link"], together) & (excess["priority"] == priority)]
         rooms = scenario.rooms_once(n)
         pairs = [
             (rooms[int(row["via"]), priority] - rule.xoff, float(row["packets"]))
-            for row in own
+            for row in exceeded
             if (int(row["via"]), priority) in rooms
         ]
-        if any(_is_deaf(run, int(row["via"])) for row in own):
-            return max((given for given, _ in pairs), default=0.0), np.inf
-        given, more = max(pairs, key=sum, default=(0.0, 0.0))
-        return given, given + more + 1.0  # whether one more comes depends on the phase of packets
-    given = scenario.buffer_of(n) - rule.high
-    fed = scenario.feeders(n)
-    if any(_is_deaf(run, u) for u in fed):
-        return given, np.inf
+        if any(_cannot_pause(run, int(row["via"])) for row in exceeded):
+            return max((available for available, _ in pairs), default=0.0), np.inf
+        available, more = max(pairs, key=sum, default=(0.0, 0.0))
+        return available, available + more + 1.0  # one more packet may arrive, depending on phases
+    available = scenario.buffer_of(n) - rule.high
+    inputs = scenario.feeders(n)
+    if any(_cannot_pause(run, u) for u in inputs):
+        return available, np.inf
     more = float(excess["packets"][excess["link"] == n].max(initial=0.0))
-    over = [scenario.feeding(u) for u in fed]
-    come = sum(each.rate * (2.0 * each.delay + rule.signalling) + IN_TRANSMISSION for each in over)
-    return given, max(given + more + 1.0, come)
+    feeders = [scenario.feeding(u) for u in inputs]
+    arriving = sum(feeder.rate * (2.0 * feeder.delay + rule.signalling) + IN_TRANSMISSION for feeder in feeders)
+    return available, max(available + more + 1.0, arriving)
 
 
-def _is_deaf(run: Records, u: int) -> bool:
-    """Return whether nothing can pause what feeds a link: the buffer of a sender with ``host="direct"``."""
+def _cannot_pause(run: Records, u: int) -> bool:
+    """Return whether feeder u of a link cannot be paused: the sender of a flow with ``host="direct"``."""
     return u < 0 and run.scenario.host_of(run.scenario.flows[-1 - u]) == "direct"
 
 
 def packets_by_cause(run: Records, rows: Any) -> Iterable[tuple[str, float]]:
-    """Yield the causes of some drops of packets, ACKs left out, and how many there were of each, the most first."""
+    """Yield each cause of drops with its number of packets, without ACKs, by falling number."""
     rows = rows[rows["ack"] == 0]
-    own = at_own_link(run, rows)
-    found = {OWN_LINK: float(rows["packets"][own].sum())}
+    at_host = is_at_host_link(run, rows)
+    totals = {HOST_LINK: float(rows["packets"][at_host].sum())}
     for n, cause in enumerate(CAUSES):
-        found[cause] = float(rows["packets"][~own & (rows["cause"] == n)].sum())
+        totals[cause] = float(rows["packets"][~at_host & (rows["cause"] == n)].sum())
     yield from sorted(
-        ((cause, packets) for cause, packets in found.items() if packets > 0.0),
+        ((cause, packets) for cause, packets in totals.items() if packets > 0.0),
         key=lambda pair: -pair[1],
     )

@@ -25,8 +25,8 @@ __all__ = ["EnsembleComparison"]
 class EnsembleComparison(SideBySide[Ensemble]):
     """Ensembles side by side, as `compare` returns them.
 
-    The table has means over seeds and starts, each with the half width of Student's 95 % interval, and the range of single
-    runs, which contains one further run in 95 % of cases. Both contain chance alone.
+    The table has means over seeds and starts, each with the half width of Student's 95 % interval, and the range of
+    single runs, which contains one further run in 95 % of cases. Both contain chance alone.
 
     Attributes
     ----------
@@ -36,12 +36,12 @@ class EnsembleComparison(SideBySide[Ensemble]):
     Examples
     --------
     >>> from dfcmodel import compare, ensemble, takano2006
-    >>> found = compare(
+    >>> comparison = compare(
     ...     *(ensemble(takano2006("1", dfc=dfc), runs=3, duration=0.1, level="fluid") for dfc in (False, True))
     ... )
-    >>> found.summary()["lost (packets)"]["takano2006/1: DFC, Tahoe"]
+    >>> comparison.summary()["lost (packets)"]["takano2006/1: DFC, Tahoe"]
     '0 ± 0, single runs 0 to 0'
-    >>> found.to_xarray().efficiency.dims
+    >>> comparison.to_xarray().efficiency.dims
     ('ensemble', 'estimate', 'flow')
     """
 
@@ -49,14 +49,14 @@ class EnsembleComparison(SideBySide[Ensemble]):
 
     @staticmethod
     def names_of(results: Sequence[Ensemble]) -> list[str]:
-        """Return the names that the first runs have side by side."""
-        return RunComparison.names_of([each.runs[0] for each in results])
+        """Return labels of ensembles: the labels of their first runs."""
+        return RunComparison.names_of([ensemble.runs[0] for ensemble in results])
 
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
         """Goodput of each flow (the first ten by name) and of all, losses, queue, timeouts: means with intervals."""
-        shown = first_flows(each.scenario for each in self.compared.values())
-        return {label: _column(each, shown) for label, each in self.compared.items()}
+        shown = first_flows(ensemble.scenario for ensemble in self.compared.values())
+        return {label: _column(ensemble, shown) for label, ensemble in self.compared.items()}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw each ensemble's efficiencies over time above, and below the goodput of all flows of all of them.
@@ -66,7 +66,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
         Parameters
         ----------
         ax
-            Axes to draw only the goodput on; None makes a new figure.
+            Axes to draw only the goodput on; None creates a new figure.
 
         Returns
         -------
@@ -75,8 +75,8 @@ class EnsembleComparison(SideBySide[Ensemble]):
         if ax is None:
             count = len(self.compared)
             fig, panels = figure(1.0 + 4.0 * count, 6.4, nrows=2, ncols=count, sharex=True, squeeze=False)
-            for panel, (label, each) in zip(panels[0], self.compared.items(), strict=True):
-                each.plot(panel).set(title=f"{label}, {count_of(len(each), 'run')}", xlabel="")
+            for panel, (label, ensemble) in zip(panels[0], self.compared.items(), strict=True):
+                ensemble.plot(panel).set(title=f"{label}, {count_of(len(ensemble), 'run')}", xlabel="")
                 panel.tick_params(labelbottom=True)
             for panel in panels[0, 1:]:
                 panel.set_ylabel("")
@@ -84,11 +84,11 @@ class EnsembleComparison(SideBySide[Ensemble]):
             for panel in panels[1]:
                 panel.remove()
             ax = fig.add_subplot(grid[1, :], sharex=panels[0, 0])
-        for n, (label, each) in enumerate(self.compared.items()):
-            ends = total_goodput(each.runs[0])[0]
-            low, middle, high = np.quantile([total_goodput(run)[1] for run in each.runs], (0.05, 0.5, 0.95), axis=0)
-            (line,) = ax.plot(ends, middle, lw=1.0, ls=("-", "--", ":")[n % 3], label=label)
-            ax.fill_between(ends, low, high, color=line.get_color(), alpha=0.15, lw=0)
+        for n, (label, ensemble) in enumerate(self.compared.items()):
+            time = total_goodput(ensemble.runs[0])[0]
+            low, middle, high = np.quantile([total_goodput(run)[1] for run in ensemble.runs], (0.05, 0.5, 0.95), axis=0)
+            (line,) = ax.plot(time, middle, lw=1.0, ls=("-", "--", ":")[n % 3], label=label)
+            ax.fill_between(time, low, high, color=line.get_color(), alpha=0.15, lw=0)
         ax.set(xlabel="time (s)", ylabel="goodput of all flows (packets/s)")
         ax.set_ylim(bottom=0)
         ax.legend(fontsize=8)
@@ -114,29 +114,29 @@ class EnsembleComparison(SideBySide[Ensemble]):
             For ensembles whose flows or nodes differ.
         """
         remedy = "found.compared[LABEL].intervals() has those of one ensemble"
-        data = {label: each.intervals() for label, each in self.compared.items()}
+        data = {label: ensemble.intervals() for label, ensemble in self.compared.items()}
         return stack_datasets(data, "ensemble", remedy)
 
 
-def _column(many: Ensemble, shown: Sequence[str]) -> dict[str, str]:
-    """Return the cells of an ensemble; of flows those whose names are shown."""
-    runs, first = many.runs, many.runs[0]
-    goodput = many.goodput.to_numpy()
+def _column(ensemble: Ensemble, shown: Sequence[str]) -> dict[str, str]:
+    """Return the cells of an ensemble by row; only flows with names in ``shown`` have rows."""
+    runs, first = ensemble.runs, ensemble.runs[0]
+    goodput = ensemble.goodput.to_numpy()
     rows = {
         f"goodput of {flow.name} (packets/s)": estimate_text(goodput[:, f])
-        for f, flow in enumerate(many.scenario.flows)
+        for f, flow in enumerate(ensemble.scenario.flows)
         if flow.name in shown
     }
-    if len(many.scenario.flows) > 1:
+    if len(ensemble.scenario.flows) > 1:
         rows["goodput of all flows (packets/s)"] = estimate_text(goodput.sum(axis=1))
     return rows | {
         "lost (packets)": estimate_text(np.array([run.lost.sum() for run in runs], dtype=float)),
         "loss events": estimate_text(np.array([run.loss_events.sum() for run in runs], dtype=float)),
         "timeouts": estimate_text(np.array([run.timeouts.sum() for run in runs], dtype=float)),
         "largest queue (packets)": estimate_text(np.array([run.peak_queue.max() for run in runs], dtype=float)),
-        "runs": f"{len(many)} ({many.distinct} distinct), seed {many.seed}",
+        "runs": f"{len(ensemble)} ({ensemble.distinct} distinct), seed {ensemble.seed}",
         "interval": "±: of the mean over seeds and starts; both Student's, 95 %, of chance alone",
-        "status": str(many.status),
+        "status": str(ensemble.status),
         "level": "packets" if first.step == 0.0 else f"fluid, step {first.step:g} s",
-        "simulated (s)": f"{many.time[-1]:g}",
+        "simulated (s)": f"{ensemble.time[-1]:g}",
     }

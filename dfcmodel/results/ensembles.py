@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dfcmodel.network.endpoints.flow_recoveries import repairs_of
-from dfcmodel.results.limits import limits_of_several, said_by_topic
+from dfcmodel.results.limits import limits_of_several, messages_by_topic
 from dfcmodel.results.plots import goodput_over_time
 from dfcmodel.results.records import Recorded, samples_until
 from dfcmodel.results.summaries import level_of
@@ -29,7 +29,7 @@ __all__ = ["Ensemble", "estimate_text", "mean_interval"]
 
 
 def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of Student's confidence interval for the mean of independent runs.
+    """Return lower and upper end of Student's confidence interval for the mean of independent runs.
 
     Parameters
     ----------
@@ -64,17 +64,17 @@ def estimate_text(values: NDArray[np.float64], low: float = 0.0, high: float = n
     values
         One entry per run, shape (R,), R at least 2.
     low, high
-        Smallest and largest possible value: the range of single runs ends there.
+        Smallest and largest possible value, which limit the range of single runs.
 
     Examples
     --------
     >>> import numpy as np
     >>> estimate_text(np.array([1.0, 2.0, 3.0]), low=0.0)
-    '2 ± 2.5, single runs 0 to 7'
+    '2 ± 2.5, single runs 0 to 6.968'
     """
     mean, single = float(np.mean(values)), float(prediction_half_width(values))
-    ends = max(low, mean - single), min(high, mean + single)
-    return f"{mean:.4g} ± {half_width(values):.2g}, single runs {ends[0]:.4g} to {ends[1]:.4g}"
+    limits = max(low, mean - single), min(high, mean + single)
+    return f"{mean:.4g} ± {half_width(values):.2g}, single runs {limits[0]:.4g} to {limits[1]:.4g}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -92,7 +92,7 @@ class Ensemble(Recorded, Result):
     jitter
         Upper end of the uniform distribution of the delays of flow starts, in s.
     seed
-        Seed from which those of the runs are spawned.
+        Seed from which the seeds of the runs are spawned.
     seconds
         Wall time of the ensemble in s, without the loading and compilation of kernels in this process.
     packet_jitter
@@ -178,8 +178,7 @@ class Ensemble(Recorded, Result):
 
         ``low`` to ``high`` is the interval of the mean over infinitely many seeds and starts; ``prediction_low`` to
         ``prediction_high`` is that of one further run. Both contain chance alone: with more runs the first becomes
-        narrower, and the model is no better for it. Goodput shares with the error of the model besides:
-        `dfcmodel.share_intervals`.
+        narrower, but not the error of the model. `dfcmodel.share_intervals` has goodput shares with both.
 
         Parameters
         ----------
@@ -190,9 +189,9 @@ class Ensemble(Recorded, Result):
 
         Returns
         -------
-        ``goodput`` (flow, packets/s), ``efficiency`` (flow), ``losses`` (flow, node), ``occupancy`` (node) and ``peak_queue``
-        (node, over the whole run), with the dimension ``estimate`` of mean, low, high, the standard deviation ``std`` of
-        single runs, prediction_low and prediction_high.
+        ``goodput`` (flow, packets/s), ``efficiency`` (flow), ``losses`` (flow, node), ``occupancy`` (node) and
+        ``peak_queue`` (node, over the whole run), with the dimension ``estimate`` of mean, low, high, the standard
+        deviation ``std`` of single runs, prediction_low and prediction_high.
 
         Raises
         ------
@@ -203,8 +202,8 @@ class Ensemble(Recorded, Result):
 
         goodput = self.goodput.copy(data=self.mean_goodput(since, until))  # raises without samples
         data = self._data
-        ends = np.array([since, until], dtype=np.float64)
-        part = data.isel(time=slice(*samples_until(self.time, ends).tolist()))
+        limits = np.array([since, until], dtype=np.float64)
+        part = data.isel(time=slice(*samples_until(self.time, limits).tolist()))
         lengths = xr.DataArray(np.diff(self.time, prepend=0.0), {"time": self.time}, "time")
         lengths = lengths.sel(time=part["time"])
         of_runs = {
@@ -229,20 +228,21 @@ class Ensemble(Recorded, Result):
     def plot(self, ax: Any = None) -> Any:
         """Draw each flow's goodput over the rate of its slowest link over time, and a histogram of the runs' means.
 
-        Of the scenarios of takano2006 its efficiency is drawn. The line is the median of the runs; the bands contain the middle 50 % and 90 % of them.
+        Of the scenarios of takano2006 its efficiency is drawn. The line is the median of the runs; the bands contain
+        the middle 50 % and 90 % of them.
 
         Parameters
         ----------
         ax
-            Axes to draw only the course over time on; None makes a new figure with both panels.
+            Axes to draw only the course over time on; None creates a new figure with both panels.
 
         Returns
         -------
         The Axes of the course over time.
         """
-        sides = None
+        histogram = None
         if ax is None:
-            _, (ax, sides) = figure(8.0, 3.6, ncols=2, width_ratios=(2, 1), sharey=True)
+            _, (ax, histogram) = figure(8.0, 3.6, ncols=2, width_ratios=(2, 1), sharey=True)
         rates = np.asarray(self.scenario.slowest_rates)
         efficient = self.scenario.has_efficiency
         means = self.mean_efficiency() if efficient else self.goodput.to_numpy() / rates
@@ -251,14 +251,14 @@ class Ensemble(Recorded, Result):
                 time, values = self.time, np.stack([run.efficiency.values[f] for run in self.runs])
             else:
                 rows = [goodput_over_time(run) for run in self.runs]
-                time, values = rows[0][0], np.stack([own[f] / rates[f] for _, own in rows])
+                time, values = rows[0][0], np.stack([goodput[f] / rates[f] for _, goodput in rows])
             (line,) = ax.plot(time, np.median(values, axis=0), lw=1.0, label=flow.name)
-            for inside, alpha in ((0.5, 0.3), (0.9, 0.12)):
-                ends = np.quantile(values, (0.5 - inside / 2, 0.5 + inside / 2), axis=0)
-                ax.fill_between(time, *ends, color=line.get_color(), alpha=alpha, lw=0)
-            if sides is not None:
+            for part, alpha in ((0.5, 0.3), (0.9, 0.12)):
+                band = np.quantile(values, (0.5 - part / 2, 0.5 + part / 2), axis=0)
+                ax.fill_between(time, *band, color=line.get_color(), alpha=alpha, lw=0)
+            if histogram is not None:
                 style = {"orientation": "horizontal", "alpha": 0.6, "color": line.get_color()}
-                sides.hist(means[:, f], bins=np.linspace(0, 1, 41), **style)
+                histogram.hist(means[:, f], bins=np.linspace(0, 1, 41), **style)
         title = f"{self.scenario.name}, {count_of(len(self), 'run')}"
         ax.set(
             xlabel="time (s)",
@@ -267,12 +267,12 @@ class Ensemble(Recorded, Result):
             title=title,
         )
         ax.legend(fontsize=8)
-        if sides is not None:
-            sides.set(xlabel="runs", title="mean of each run")
+        if histogram is not None:
+            histogram.set(xlabel="runs", title="mean of each run")
         return ax
 
     def summary(self) -> dict[str, object]:
-        """Return scenario, intervals of the goodput, losses, imbalance and step, of takano2006 also the mean efficiency."""
+        """Return scenario, intervals of the goodput, losses, imbalance and step, and for takano2006 the efficiency."""
         rows: dict[str, object] = {
             "status": of_several([run.status for run in self.runs]),
             "scenario": self.scenario.name,
@@ -286,12 +286,12 @@ class Ensemble(Recorded, Result):
         means = self.mean_efficiency() if self.scenario.has_efficiency else None
         lost, total = np.array([run.lost_by_flow for run in self.runs]), goodput.sum()
         for f, flow in enumerate(self.scenario.flows):
-            own = goodput[:, f]
-            part = f", {own.sum() / total:.1%} of all flows" if total else ""
-            part = f" ({own.mean() / self.scenario.slowest_rates[f]:.3f} of the slowest link{part})"
+            values = goodput[:, f]
+            share = f", {values.sum() / total:.1%} of all flows" if total else ""
+            share = f" ({values.mean() / self.scenario.slowest_rates[f]:.3f} of the slowest link{share})"
             rows[flow.name] = (
-                f"{type(flow.source).__name__}: goodput {estimate_text(own, high=self.scenario.slowest_rates[f])} "
-                f"packets/s{part}; "
+                f"{type(flow.source).__name__}: goodput {estimate_text(values, high=self.scenario.slowest_rates[f])} "
+                f"packets/s{share}; "
                 + (
                     ""
                     if means is None
@@ -310,5 +310,5 @@ class Ensemble(Recorded, Result):
         step, took = self.runs[0].step, f"{self.time[-1]:g} s simulated"
         rows |= {"step": f"{step:g} s, {took}"} if step else {"packet by packet": took}
         rows["time"] = f"{self.seconds:.2f} s"
-        said = said_by_topic(self.limits).items()
-        return rows | {f"limit, {topic}": text for topic, text in said}
+        messages = messages_by_topic(self.limits).items()
+        return rows | {f"limit, {topic}": text for topic, text in messages}

@@ -1,4 +1,4 @@
-"""Flows of a fluid run that pass buffers under `DFC` which other flows fill: packets find no room there."""
+"""Flows of a fluid run that pass buffers under `DFC` which other flows fill, as packets would not."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ if TYPE_CHECKING:
 __all__ = ["passing_full_buffers"]
 
 MAX_OVERFLOWS = 0.55
-"""Overflows met in as many round trips as the window has packets, beyond those in which the flow itself loses: in packets it
-loses in each, which halves its window, and then grows by a packet per round trip. `passing_full_buffers` compares it. Chains of
-3 to 6 nodes, links of 20 to 400 Mb/s and 1 to 20 ms, buffers of 20 to 800 packets, unshaped hosts, 40 s, difference of the
-crossing flow's goodput over the rate of a link: 0.04 to 0.20 from 0.58 on (0.02 at 0.76, 0.01 at 0.99), up to 0.04 below 0.51.
-Shared queues of 2 and 8 flows without other congested links: up to 0.36, and 0.05. takano2006's scenarios with hosts that are
-not shaped: 0.00 to 0.29 from 1.1 on, up to 0.08 below 0.5. Single runs of Tahoe's scenario 4 with unshaped hosts differ by 0.43 at
-0 by chance: of 8 random starts the background flow has 0.06 of the link in one fluid run and in two packet runs, and 0.45 to 0.49
-in the others; the means differ by 0.07 +- 0.23. With shaped hosts no buffer is full."""
+"""Limit of the overflows in as many round trips as the window has packets, without overflows in which the flow loses.
+At packet level it loses in each, which halves its window, and then grows by a packet per round trip. Chains of 3 to 6
+nodes, links of 20 to 400 Mb/s and 1 to 20 ms, buffers of 20 to 800 packets, unshaped hosts, 40 s, difference of the
+crossing flow's goodput over the rate of a link: 0.04 to 0.20 from 0.58 on (0.02 at 0.76, 0.01 at 0.99), up to 0.04
+below 0.51. Shared queues of 2 and 8 flows without other congested links: up to 0.36, and 0.05. takano2006's scenarios
+with hosts that are not shaped: 0.00 to 0.29 from 1.1 on, up to 0.08 below 0.5. Single runs of Tahoe's scenario 4 with
+unshaped hosts differ by 0.43 at 0 by chance: of 8 random starts the background flow has 0.06 of the link in one fluid
+run and in two packet runs, and 0.45 to 0.49 in the others; the means differ by 0.07 +- 0.23. With shaped hosts no
+buffer is full."""
 MAX_LOSS = 0.05
-"""Part of the packets of other flows that a buffer loses beyond the part of a flow without a window. With 0.26 a constant
-flow had 0.31 of the link's rate, and 0.13 in packets."""
+"""Part of the packets of other flows that a buffer loses beyond the part of a flow without a window. With 0.26 a
+constant flow had 0.31 of the link's rate, and 0.13 in packets."""
 
 
 def passing_full_buffers(run: Any) -> tuple[list[int], list[int]]:
-    """Return flows that pass full buffers under `DFC` in a fluid run, and the links of these buffers, by their places."""
+    """Return indices of flows that pass full buffers under `DFC` in a fluid run, and of links with such buffers."""
     scenario: Scenario = run.scenario
     shared = [link.discipline.diffuses and link.shared for link in scenario.links]
     if run.dropped is None or not any(shared):
@@ -50,16 +51,16 @@ def passing_full_buffers(run: Any) -> tuple[list[int], list[int]]:
     by_constant = _ratio(constant.sum(axis=0) - constant, carried.sum(axis=0) - carried)
     overflows = np.maximum(_largest_of_others(events), by_constant * carried) - events
     overflows = np.maximum(overflows, 0.0) * (carried > 0.0)
-    met = run.delivered[:, -1] * (scenario.base_rtts() / run.time[-1]) ** 2 * overflows.sum(axis=1)
+    overflows_per_trip = run.delivered[:, -1] * (scenario.base_rtts() / run.time[-1]) ** 2 * overflows.sum(axis=1)
     others = _ratio(lost.sum(axis=0) - lost, carried.sum(axis=0) - carried)
     spared = (others - _ratio(lost, carried)) * (carried > 0.0)
-    found = np.where(windowed, met > MAX_OVERFLOWS, spared.max(axis=1) > MAX_LOSS)
-    links = np.where(windowed[:, None], overflows > 0.0, spared > MAX_LOSS) & found[:, None]
-    return np.flatnonzero(found).tolist(), np.flatnonzero(links.any(axis=0)).tolist()
+    passing = np.where(windowed, overflows_per_trip > MAX_OVERFLOWS, spared.max(axis=1) > MAX_LOSS)
+    links = np.where(windowed[:, None], overflows > 0.0, spared > MAX_LOSS) & passing[:, None]
+    return np.flatnonzero(passing).tolist(), np.flatnonzero(links.any(axis=0)).tolist()
 
 
 def _largest_of_others(values: Floats) -> Floats:
-    """Return for each row the largest value of each column in the other rows, 0 without others, (F, L)."""
+    """Return for each entry the largest value of its column in the other rows, 0 without others, (F, L)."""
     if len(values) < 2:
         return np.zeros_like(values)
     ordered: Floats = np.partition(values, -2, axis=0)
@@ -69,21 +70,21 @@ def _largest_of_others(values: Floats) -> Floats:
 
 
 def _at_links(run: Any) -> tuple[Floats, Floats]:
-    """Return the packets of each flow that found a buffer full, and that were sent, at each link, (F, L) both."""
+    """Return lost packets (buffer full) and sent packets of each flow at each link, both (F, L)."""
     scenario = run.scenario
     lost = np.zeros((len(scenario.flows), len(scenario.links)))
     rows = run.dropped[run.dropped["cause"] == BUFFER_FULL]
     np.add.at(lost, (rows["flow"], rows["link"]), rows["packets"])
     at_nodes = columns_of(run, "carried").array()
-    place = {node: n for n, node in enumerate(scenario.senders)}
+    row_of = {node: n for n, node in enumerate(scenario.senders)}
     carried = np.zeros_like(lost)
     for f, flow in enumerate(scenario.flows):
         for n in scenario.path_index(flow):
-            carried[f, n] = at_nodes[f, place[scenario.links[n].source]]
+            carried[f, n] = at_nodes[f, row_of[scenario.links[n].source]]
     return lost, carried
 
 
 def _ratio(lost: Floats, carried: Floats) -> Floats:
-    """Return lost packets over those that came, 0 where none came."""
-    lost, came = np.maximum(lost, 0.0), np.maximum(lost + carried, 0.0)
-    return np.divide(lost, came, out=np.zeros_like(lost), where=came > 0.0)
+    """Return lost packets over arrived packets, 0 without arrivals."""
+    lost, arrived = np.maximum(lost, 0.0), np.maximum(lost + carried, 0.0)
+    return np.divide(lost, arrived, out=np.zeros_like(lost), where=arrived > 0.0)

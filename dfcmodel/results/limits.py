@@ -1,8 +1,8 @@
-"""Known limits of both levels: scenarios and runs in which a level was measured to be wrong, and by how much.
+"""Known limits of both levels: conditions in which a level was measured to be wrong, and by how much.
 
-Each condition states the measurement that its threshold rests on: fluid beside packet level, NewReno flows over links of
-1000 packets/s for 20 to 30 s, unless it says otherwise. `Trajectory.limits` lists what applies to a run. `choose_level`
-doubts a fluid to which something applies, and gives random times to packets that need them.
+Each condition states the measurement that its threshold rests on: fluid beside packet level, NewReno flows over links
+of 1000 packets/s for 20 to 30 s, unless it says otherwise. `Trajectory.limits` lists the limits of a run.
+`choose_level` reports doubts about a fluid with limits, and gives random times to packets with phase effects.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = [
     "limits_of_run",
     "limits_of_scenario",
     "limits_of_several",
-    "said_by_topic",
+    "messages_by_topic",
 ]
 
 LIMIT_KINDS = (
@@ -72,74 +72,76 @@ LIMIT_KINDS = (
     "unused options",
     "part-filled packets",
 )
-"""What limits begin with, in the order of their flags."""
+"""First words of the limits, in the order of their flags."""
 
 RETURN_LOAD = 0.9
-"""Load of a link, data and ACKs, from which ACKs of the other direction wait in its queue or are lost there. With a constant
-rate on a reverse link of 100 packets/s the fluid had 2 % more goodput at 0.97, 4 % at 1.07, 39 % at 1.17."""
+"""Load of a link, data and ACKs, from which ACKs of the other direction wait in its queue or are lost there. With a
+constant rate on a reverse link of 100 packets/s the fluid had 2 % more goodput at 0.97, 4 % at 1.07, 39 % at 1.17."""
 WINDOWED_RETURN_LOAD = 0.3
-"""The same where data of window rules make up this part, which come in bursts: 4 % more goodput at 0.25, 16 % at 0.5,
-33 to 92 % where both directions are full (buffers of 10 to 50 packets)."""
-SMALL_BUFFER = 8.0
-"""Packets of buffer at a bottleneck up to which the fluid does not resolve who finds room. One packet: 9 to 232 times
-the goodput on nine links (`python -m benchmarks.text_numbers small-buffer`); 2 to 8: up to 26 % less, shares of two flows up to 0.15 off."""
-FILLED = 0.9
-"""Bytes of transfers over those of their packets below which the packets are named: all have one size, the last ones too."""
-WITHOUT_RANKS = (FIFO, DFC, Pause, Fair, QueueManager)
-"""Disciplines that treat flows of any priority alike."""
-STABLE_AT_ANY_LENGTH = 0.5
-"""D up to which a chain of any length is stable for alpha = 1 (docs/theory-stability.md)."""
+"""The same for data of window rules, which come in bursts, at this part of the load: 4 % more goodput at 0.25, 16 % at
+0.5, 33 to 92 % where both directions are full (buffers of 10 to 50 packets)."""
+SMALL_BUFFER_PACKETS = 8.0
+"""Largest buffer of a bottleneck, packets, at which the fluid does not resolve which packets are dropped. One packet:
+9 to 232 times the goodput on nine links (`python -m benchmarks.text_numbers small-buffer`); 2 to 8: up to 26 % less,
+shares of two flows up to 0.15 off."""
+MIN_FILLED = 0.9
+"""Smallest ratio of the bytes of transfers to the bytes of their packets that is not reported. All packets have one
+size."""
+DISCIPLINES_WITHOUT_PRIORITY = (FIFO, DFC, Pause, Fair, QueueManager)
+"""Disciplines that ignore the priority of flows."""
+MAX_STABLE_DIFFUSION = 0.5
+"""Largest D at which a chain of any length is stable for alpha = 1 (docs/theory-stability.md)."""
 GO_BACK_N = "go-back-n"
 """Name of the recovery in `Records.recoveries`."""
-SHOWN = 3
-"""Names listed in a message."""
+MAX_NAMES = 3
+"""Largest number of names listed in a message."""
 
 
 def limits_of_scenario(scenario: Scenario, recoveries: Sequence[str], duration: float) -> tuple[str, ...]:
     """Return the known limits of the fluid that apply to a scenario, without running it.
 
-    ``recoveries`` are those of its flows, as in `Records.recoveries`.
+    ``recoveries`` are the names of the loss recoveries of its flows, as in `Records.recoveries`.
     """
     return _limits(scenario, recoveries, may_lose(scenario), duration)
 
 
 def limits_of_run(run: Any) -> tuple[str, ...]:
-    """Return the known limits that apply to a run of its level."""
+    """Return the known limits of the level of a run that apply to the run."""
     losing = run.lost_by_flow > 0.0
     scenario = run.scenario
-    unmarked = (*_no_marks(scenario), *_beyond_stability(scenario), *_unused_options(run), *_part_filled(scenario))
+    unmarked = (*_no_marks(scenario), *_instability(scenario), *_ineffective_options(run), *_part_filled(scenario))
     if run.step == 0.0:
         by_path = (*_telemetry_over_paths(run.scenario), *_go_back_over_paths(run))
         return (*_phase_effects(run, losing), *unmarked, *by_path)
-    found = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
-    return (*found, *_resolution(run), *_circles_of_buffers(run), *_full_buffers(run), *unmarked)
+    limits = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
+    return (*limits, *_resolution(run), *_deadlocks(run), *_full_buffers(run), *unmarked)
 
 
 def limits_of_several(limits: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the limits of several runs, one of each kind, with the number of runs that have it where not all do.
+    """Return the limits of several runs, one of each kind, with the number of runs that have it unless all have.
 
     >>> limits_of_several([("resolution: flow a",), ()])
     ('resolution (in 1 of 2 runs): flow a',)
     """
-    found: dict[str, list[str]] = {}
-    for one in limits:
-        for topic, said in said_by_topic(one).items():
-            found.setdefault(topic, []).append(said)
+    messages: dict[str, list[str]] = {}
+    for of_run in limits:
+        for topic, message in messages_by_topic(of_run).items():
+            messages.setdefault(topic, []).append(message)
     runs = len(limits)
     return tuple(
         f"{topic}: {texts[0]}" if len(texts) == runs else f"{topic} (in {len(texts)} of {runs} runs): {texts[0]}"
-        for topic, texts in found.items()
+        for topic, texts in messages.items()
     )
 
 
-def said_by_topic(limits: Iterable[str]) -> dict[str, str]:
-    """Return what limits say, by what they begin with.
+def messages_by_topic(limits: Iterable[str]) -> dict[str, str]:
+    """Return the messages of limits by their topic, the first words.
 
-    >>> said_by_topic(["resolution: flow a"])
+    >>> messages_by_topic(["resolution: flow a"])
     {'resolution': 'flow a'}
     """
     parts = (limit.partition(": ") for limit in limits)
-    return {topic: said for topic, _, said in parts}
+    return {topic: message for topic, _, message in parts}
 
 
 def flags_of_limits(limits: Iterable[str]) -> int:
@@ -148,12 +150,12 @@ def flags_of_limits(limits: Iterable[str]) -> int:
     >>> flags_of_limits(()), flags_of_limits(("phase effects: flows a, b",))
     (0, 16)
     """
-    begins = {each.partition(":")[0] for each in limits}
-    return sum(1 << n for n, kind in enumerate(LIMIT_KINDS) if kind in begins)
+    topics = {limit.partition(":")[0] for limit in limits}
+    return sum(1 << n for n, kind in enumerate(LIMIT_KINDS) if kind in topics)
 
 
 def _limits(scenario: Scenario, recoveries: Sequence[str], losing: Flags, duration: float) -> tuple[str, ...]:
-    """Return the limits that hold for flows with these recoveries, of which ``losing`` lose packets."""
+    """Return the limits for flows with these recoveries; ``losing``, (F,), are the flows that lose packets."""
     return (
         *_two_way_traffic(scenario, duration),
         *_small_buffers(scenario, losing),
@@ -162,23 +164,23 @@ def _limits(scenario: Scenario, recoveries: Sequence[str], losing: Flags, durati
 
 
 def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
-    """Name window flows whose ACKs share a loaded link: those of the fluid return after the propagation delay.
+    """Report window flows whose ACKs share a loaded link: ACKs of the fluid return after the propagation delay.
 
     Queues per flow keep ACKs apart from data: 3 % more goodput where both directions are full.
     """
-    place = {(link.source, link.target): n for n, link in enumerate(scenario.links)}
-    back = [[place.get((b, a)) for a, b in flow.hops] for flow in scenario.flows]
+    numbers = {(link.source, link.target): n for n, link in enumerate(scenario.links)}
+    back = [[numbers.get((b, a)) for a, b in flow.hops] for flow in scenario.flows]
     if not any(n is not None for hops in back for n in hops):
         return ()
     data, windowed, acks = (np.zeros(len(scenario.links)) for _ in range(3))
     for flow, packets, hops in zip(scenario.flows, offered_packets(scenario, duration), back, strict=True):
-        own = list(scenario.path_index(flow))
-        data[own] += packets / duration
+        path = list(scenario.path_index(flow))
+        data[path] += packets / duration
         if has_window(flow):
-            windowed[own] += packets / duration
-            each = 0.5 if flow.delayed_acks else 1.0
+            windowed[path] += packets / duration
+            acks_per_packet = 0.5 if flow.delayed_acks else 1.0
             returning = [n for n in hops if n is not None]
-            acks[returning] += each * packets / duration * HEADER / scenario.packet_size
+            acks[returning] += acks_per_packet * packets / duration * HEADER / scenario.packet_size
     rates = np.array([link.rate for link in scenario.links])
     load = (data + acks) / rates
     apart = [link.discipline.queue_per in ("flow", "input") for link in scenario.links]
@@ -186,20 +188,20 @@ def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
     names: list[str] = []
     links: dict[str, None] = {}
     for flow, hops in zip(scenario.flows, back, strict=True):
-        met = [n for n in hops if n is not None and loaded[n]]
-        if met and has_window(flow):
+        loaded_links = [n for n in hops if n is not None and loaded[n]]
+        if loaded_links and has_window(flow):
             names.append(flow.name)
-            links |= {scenario.links[n].name: None for n in met}
+            links |= {scenario.links[n].name: None for n in loaded_links}
     if not names:
         return ()
     return _one(
-        f"two-way traffic: ACKs of {_listed('flow', names)} share {_listed('loaded link', links)}, and do not queue "
-        "in the fluid: its goodput was measured to be up to 1.9 times that of packets",
+        f"two-way traffic: ACKs of {_list_names('flow', names)} share {_list_names('loaded link', links)}, and do not "
+        "queue in the fluid: its goodput was measured to be up to 1.9 times that of packets",
     )
 
 
 def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
-    """Name bottlenecks with a small buffer whose flows lose packets."""
+    """Report bottlenecks with a small buffer whose flows lose packets."""
     links: dict[str, float] = {}
     at = bottlenecks(scenario).tolist()
     for flow, loses, n in zip(scenario.flows, losing, at, strict=True):
@@ -207,25 +209,26 @@ def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
             link = scenario.links[n]
             kind = type(link.discipline)
             buffer = buffer_in_packets(link, scenario.packet_size)
-            if buffer <= SMALL_BUFFER and (kind is FIFO or issubclass(kind, QueueManager)):
+            if buffer <= SMALL_BUFFER_PACKETS and (kind is FIFO or issubclass(kind, QueueManager)):
                 links[link.name] = buffer
     if not links:
         return ()
     off = "9 to 232 times the goodput" if min(links.values()) < 2.0 else "goodput up to 26 % off"
     return _one(
-        f"small buffer: {_listed('link', links)} with room for few packets ({min(links.values()):g} at the smallest; {SMALL_BUFFER:g} are "
+        f"small buffer: {_list_names('link', links)} with room for few packets ({min(links.values()):g} at the "
+        f"smallest; {SMALL_BUFFER_PACKETS:g} are "
         f"few): the fluid does not resolve which packets find room, {off} where it was measured",
     )
 
 
 def _classic_reno(scenario: Scenario, recoveries: Sequence[str], losing: Flags) -> tuple[str, ...]:
-    """Name flows whose losses classic Reno repairs.
+    """Report flows whose losses classic Reno repairs.
 
     The fluid spreads the losses of an overflow over more than a round trip, and waits for a timeout at the second lost
-    packet of a window; packets start another fast retransmit. On a link of 2000 packets/s with a delay of 20 ms one Reno
-    flow had 23, 21, 16 and 8 % less goodput than in packets with buffers of 10, 30, 60 and 120. Beside NewReno, with a
-    buffer of 30, it had 586 and NewReno 1130 packets/s, where packets give 926 and 927. Starting a fast retransmit in
-    the fluid too halves these errors, but moves takano2006's scenarios 1 and 4 away from ns-2.
+    packet of a window; packets start another fast retransmit. On a link of 2000 packets/s with a delay of 20 ms one
+    Reno flow had 23, 21, 16 and 8 % less goodput than in packets with buffers of 10, 30, 60 and 120. Beside NewReno,
+    with a buffer of 30, it had 586 and NewReno 1130 packets/s, where packets give 926 and 927. Starting a fast
+    retransmit in the fluid as well halves these errors, but moves takano2006's scenarios 1 and 4 away from ns-2.
     """
     names = [
         flow.name
@@ -235,27 +238,27 @@ def _classic_reno(scenario: Scenario, recoveries: Sequence[str], losing: Flags) 
     if not names:
         return ()
     return _one(
-        f"classic Reno: a second lost packet in a window of {_listed('flow', names)} waits for a timeout: goodput of one flow "
-        "was measured to be up to 23 % low, shares of two flows up to 0.19 off",
+        f"classic Reno: a second lost packet in a window of {_list_names('flow', names)} waits for a timeout: goodput "
+        "of one flow was measured to be up to 23 % low, shares of two flows up to 0.19 off",
     )
 
 
 def _resolution(run: Any) -> tuple[str, ...]:
-    """Name flows with timeouts and less than a packet per step at their equal share."""
+    """Report flows with timeouts and less than a packet per step at their equal share."""
     scenario = run.scenario
     shares = run.step * shares_of_links(scenario)[bottlenecks(scenario)]
     few = (shares < 1.0) & (run.timeouts > 0)
     if not few.any():
         return ()
+    names = [flow.name for flow, is_few in zip(scenario.flows, few, strict=True) if is_few]
     return _one(
-        f"resolution: {_listed('flow', [flow.name for flow, one in zip(scenario.flows, few, strict=True) if one])} with "
-        f"timeouts, and from {shares[few].min():.2g} packets per step of the fluid on at an equal share: "
-        "timeouts of flows with less than 1 may be an effect of the step",
+        f"resolution: {_list_names('flow', names)} with timeouts, and from {shares[few].min():.2g} packets per step of "
+        "the fluid on at an equal share: timeouts of flows with less than 1 may be an effect of the step",
     )
 
 
 def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
-    """Name flows of different round-trip times or rules that share a drop-tail queue without random times.
+    """Report flows of different round-trip times or rules that share a drop-tail queue without random times.
 
     ``benchmarks.level_shares`` has the networks.
     """
@@ -269,40 +272,41 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
     names = [scenario.flows[f].name for f in flows.tolist()]
     shared = [scenario.links[n].name for n in np.unique(links).tolist()]
     return _one(
-        f"phase effects: {_listed('flow', names)} of different round-trip times or rules share {_listed('link', shared)} "
-        "without random times: shares were measured to be off by 0.16 in the median and up to 0.55; write simulate(..., packet_jitter='1pkt'), or --packet-jitter 1pkt in the shell",
+        f"phase effects: {_list_names('flow', names)} of different round-trip times or rules share "
+        f"{_list_names('link', shared)} without random times: shares were measured to be off by 0.16 in the median and "
+        "up to 0.55; write simulate(..., packet_jitter='1pkt'), or --packet-jitter 1pkt in the shell",
     )
 
 
 def _no_marks(scenario: Scenario) -> tuple[str, ...]:
-    """Name flows of rules that are made for congestion marks on paths where nothing marks."""
+    """Report flows of rules for congestion marks on paths without a queue that marks."""
     marked = scenario.table.each("source", needs_marks).astype(np.bool_)
     if not marked.any():
         return ()
     silent = scenario.by_link(lambda link: not may_mark(link.discipline))
     routes = scenario.routes
     loud = np.bincount(routes.flow, ~silent[routes.places], minlength=len(scenario.flows)) > 0
-    found = np.flatnonzero(marked & ~loud).tolist()
-    if not found:
+    unmarked = np.flatnonzero(marked & ~loud).tolist()
+    if not unmarked:
         return ()
-    names = _listed("flow", [scenario.table.name(f) for f in found])
+    names = _list_names("flow", [scenario.table.name(f) for f in unmarked])
     return _one(
-        f"no marks: no link marks packets of {names}, whose rules wait for marks to slow down (windows do at losses, too); "
-        "write PFC(manager=RampMarking(...)), or a discipline that marks",
+        f"no marks: no link marks packets of {names}, whose rules wait for marks to slow down (windows do at losses, "
+        "too); write PFC(manager=RampMarking(...)), or a discipline that marks",
     )
 
 
-def _unused_options(run: Any) -> tuple[str, ...]:
-    """Name options of flows that their senders, receivers or links do not have, and lossless classes without flows.
+def _ineffective_options(run: Any) -> tuple[str, ...]:
+    """Report options of flows without effect on senders, receivers or links, and lossless classes without flows.
 
     A rate rule bounds its packets in flight with selective repair alone, and its receiver acknowledges every packet.
     """
     scenario = run.scenario
     table, routes, rank = scenario.table, scenario.routes, scenario.table.numbers("priority")
-    ranked = ~scenario.by_link(lambda link: isinstance(link.discipline, WITHOUT_RANKS))
+    ranked = ~scenario.by_link(lambda link: isinstance(link.discipline, DISCIPLINES_WITHOUT_PRIORITY))
     meets_ranks = np.bincount(routes.flow, ranked[routes.places], minlength=len(table)) > 0
     is_window = table.of_kind(WindowRule)
-    recoveries = run.recoveries or ["selective"] * len(table)  # not recorded: nothing is known of rate rules
+    recoveries = run.recoveries or ["selective"] * len(table)  # not recorded: assume the recovery that bounds
     bounded = is_window | (table.of_kind(RateRule) & (np.array(recoveries) == "selective"))
     have_ranks = len({*table.columns["priority"].values}) > 1
     unused: dict[str, str] = {}
@@ -324,48 +328,50 @@ def _unused_options(run: Any) -> tuple[str, ...]:
         ),
     ):
         if flags.any():
-            names = _listed("flow", [table.name(f) for f in np.flatnonzero(flags).tolist()])
+            names = _list_names("flow", [table.name(f) for f in np.flatnonzero(flags).tolist()])
             unused[f"{name} of {names}"] = use
     rules: list[Any] = [link.discipline for link in run.scenario.link_table.kinds if link.discipline.pauses == "class"]
     lossless = {priority for rule in rules for priority in rule.classes}
     priorities = sorted({int(priority) for priority in np.unique(table.numbers("priority"))})
     if lossless and not lossless & set(priorities):
         kinds = ", ".join(sorted({type(rule).__name__ for rule in rules}))
-        listed, given = (", ".join(map(str, each)) for each in (sorted(lossless), priorities))
-        unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {given}, which are never paused and may be lost"
+        listed, used = (", ".join(map(str, values)) for values in (sorted(lossless), priorities))
+        unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
     if not unused:
         return ()
     return _one(f"unused options: {' and '.join(unused)}: {'; '.join(unused.values())}")
 
 
 def _part_filled(scenario: Scenario) -> tuple[str, ...]:
-    """Name transfers in bytes that fill little of their packets, such as messages that are smaller than one."""
+    """Report transfers in bytes that fill little of their packets, such as messages smaller than a packet."""
     table, size = scenario.table, scenario.packet_size
     sizes = table.columns["size"]
-    if not any(isinstance(each, PacketUnits) for each in sizes.values):
+    if not any(isinstance(amount, PacketUnits) for amount in sizes.values):
         return ()
-    given = sizes.map(lambda each: each.in_bytes if isinstance(each, PacketUnits) else each * size).array()
+    in_bytes = sizes.map(lambda amount: amount.in_bytes if isinstance(amount, PacketUnits) else amount * size)
+    transferred = in_bytes.array()
     sent = size * table.numbers("size")
-    counted = np.isfinite(given) & np.isfinite(sent)
-    filled = given[counted].sum() / sent[counted].sum() if counted.any() else 1.0
-    if filled >= FILLED:
+    counted = np.isfinite(transferred) & np.isfinite(sent)
+    filled = transferred[counted].sum() / sent[counted].sum() if counted.any() else 1.0
+    if filled >= MIN_FILLED:
         return ()
-    emptiest = np.flatnonzero(counted & (given < FILLED * sent))
-    names = _listed("flow", [table.name(f) for f in emptiest.tolist()])
+    emptiest = np.flatnonzero(counted & (transferred < MIN_FILLED * sent))
+    names = _list_names("flow", [table.name(f) for f in emptiest.tolist()])
     return _one(
-        f"part-filled packets: transfers are sent in whole packets of {size:g} bytes, of which {filled:.0%} are theirs; {names} have fewer "
+        f"part-filled packets: transfers are sent in whole packets of {size:g} bytes, of which {filled:.0%} are "
+        f"theirs; {names} have fewer "
         "bytes than their packets hold, and take the time of whole ones: give the scenario a smaller packet_size"
     )
 
 
-def _beyond_stability(scenario: Scenario) -> tuple[str, ...]:
-    """Name flows whose chain from host to bottleneck is unstable under diffusion-type flow control, with clocks in step.
+def _instability(scenario: Scenario) -> tuple[str, ...]:
+    """Report flows whose chain from host to bottleneck is unstable under DFC with clocks in step.
 
-    Asynchronous clocks have a lower limit, which depends on their phases (`dfcmodel.theory.spectrum` with a seed). Chains
-    that have no single law are left out: links that differ, unequal delays, queues per input.
+    Asynchronous clocks have a lower limit, which depends on their phases (`dfcmodel.theory.spectrum` with a seed).
+    Chains that have no single law are left out: links that differ, unequal delays, queues per input.
     """
     rules = [dfc_of(link.discipline) for link in scenario.link_table.kinds]
-    if all(rule is None or (rule.intensity == 1.0 and rule.diffusion <= STABLE_AT_ANY_LENGTH) for rule in rules):
+    if all(rule is None or (rule.intensity == 1.0 and rule.diffusion <= MAX_STABLE_DIFFUSION) for rule in rules):
         return ()
     names: dict[tuple[int, float, float], list[str]] = {}
     for number, flow in enumerate(scenario.flows):
@@ -380,62 +386,62 @@ def _beyond_stability(scenario: Scenario) -> tuple[str, ...]:
         if diffusion > limit:
             length = count_of(nodes, "node")
             return _one(
-                f"stability: D = {diffusion:g} is beyond {limit:.4g}, up to which the chain of {length} from the host to the "
-                f"bottleneck of {_listed('flow', flows)} is stable (alpha = {intensity:g}, clocks in step): queues that stay filled swing "
-                "instead of settling, and where they drain, clipping hides it",
+                f"stability: D = {diffusion:g} is beyond {limit:.4g}, up to which the chain of {length} from the host "
+                f"to the bottleneck of {_list_names('flow', flows)} is stable (alpha = {intensity:g}, clocks in step): "
+                "queues that stay filled swing instead of settling, and where they drain, clipping hides it",
             )
     return ()
 
 
 def _telemetry_over_paths(scenario: Scenario) -> tuple[str, ...]:
-    """Name sprayed flows whose rules follow telemetry: records of one hop are of another queue in each ACK.
+    """Report sprayed flows whose rules follow telemetry: each ACK has records of another queue for the same hop.
 
     Measured with `HPCC` on the fabrics of docs/roce-fabric.md and `benchmarks.fabric_tables`.
     """
     table = scenario.table
     follows = table.each("source", follows_telemetry).astype(np.bool_)
-    found = np.flatnonzero(follows & _sprayed(scenario)).tolist()
-    if not found:
+    affected = np.flatnonzero(follows & _has_several_paths(scenario)).tolist()
+    if not affected:
         return ()
-    names = _listed("flow", [table.name(f) for f in found])
+    names = _list_names("flow", [table.name(f) for f in affected])
     return _one(
-        f"telemetry over several paths: {names} are sprayed, and the records of a hop in two ACKs are of different queues. A rule that "
-        "compares them, as HPCC does, computes wrong rates: a job was measured to take up to 20 times its lower bound. "
-        "Give each flow one path, as routes='ecmp' and 'even' do",
+        f"telemetry over several paths: {names} are sprayed, and the records of a hop in two ACKs are of different "
+        "queues. A rule that compares them, as HPCC does, computes wrong rates: a job was measured to take up to 20 "
+        "times its lower bound. Give each flow one path, as routes='ecmp' and 'even' do",
     )
 
 
 def _go_back_over_paths(run: Any) -> tuple[str, ...]:
-    """Name sprayed flows that went back: a packet that others overtake is a loss for go-back-N.
+    """Report sprayed flows that went back: an overtaken packet is a loss for go-back-N.
 
-    What was lost in the network is counted beside it: some of the flows may have gone back for a real loss.
+    The message also counts losses in the network: a flow may have gone back for a real loss.
     """
-    table, sprayed = run.scenario.table, _sprayed(run.scenario)
+    table, sprayed = run.scenario.table, _has_several_paths(run.scenario)
     if run.emitted is None or not run.recoveries or not sprayed.any():
         return ()
-    goes_back = np.array([each == GO_BACK_N for each in run.recoveries], dtype=np.bool_)
-    found = np.flatnonzero(sprayed & goes_back & (run.loss_events > 0)).tolist()
-    if not found:
+    goes_back = np.array([recovery == GO_BACK_N for recovery in run.recoveries], dtype=np.bool_)
+    affected = np.flatnonzero(sprayed & goes_back & (run.loss_events > 0)).tolist()
+    if not affected:
         return ()
-    names = _listed("flow", [table.name(f) for f in found])
+    names = _list_names("flow", [table.name(f) for f in affected])
     sent, delivered, lost, back = (
-        each[found].sum() for each in (run.emitted, run.delivered[:, -1], run.lost_by_flow, run.loss_events)
+        counts[affected].sum() for counts in (run.emitted, run.delivered[:, -1], run.lost_by_flow, run.loss_events)
     )
     return _one(
-        f"go-back-N over several paths: sprayed packets overtake each other, and go-back-N takes that for a loss: {names} went back "
-        f"{back} times, and sent {sent:.0f} packets for {delivered:.0f} delivered and {lost:.0f} lost ones; "
-        "write Packets(recovery=SelectiveRepair(reordering=64))",
+        "go-back-N over several paths: sprayed packets overtake each other, and go-back-N takes that for a loss: "
+        f"{names} went back {back} times, and sent {sent:.0f} packets for {delivered:.0f} delivered and {lost:.0f} "
+        "lost ones; write Packets(recovery=SelectiveRepair(reordering=64))",
     )
 
 
-def _sprayed(scenario: Scenario) -> Flags:
-    """Return which flows have several paths, (F,)."""
-    found: Flags = scenario.table.each("paths", bool).astype(np.bool_)
-    return found
+def _has_several_paths(scenario: Scenario) -> Flags:
+    """Return flags of the flows with several paths, (F,)."""
+    flags: Flags = scenario.table.each("paths", bool).astype(np.bool_)
+    return flags
 
 
-def _circles_of_buffers(run: Any) -> tuple[str, ...]:
-    """Name links whose buffers may wait for each other in a circle, where one of them was paused.
+def _deadlocks(run: Any) -> tuple[str, ...]:
+    """Report links whose buffers may wait for each other in a circle, if one of them was paused.
 
     `benchmarks.deadlocks` has the networks: rings and fabrics below and above their critical load.
     """
@@ -452,32 +458,33 @@ def _circles_of_buffers(run: Any) -> tuple[str, ...]:
         if pausing[after]
     )
     paused = set(run.paused["link"].tolist())
-    circles = [each for each in nx.strongly_connected_components(waits) if len(each) > 1 and each & paused]
+    components = nx.strongly_connected_components(waits)
+    circles = [component for component in components if len(component) > 1 and component & paused]
     if not circles:
         return ()
     links = [scenario.links[n].name for n in sorted(set.union(*circles))]
     return _one(
-        f"deadlock: buffers of {_listed('link', links)} may wait for each other in a circle: near the critical load, and where "
-        "thresholds are up to three packets apart, single packets decide whether they do for ever; "
-        "of 400 random networks 396 ended alike in fluid and packets",
+        f"deadlock: buffers of {_list_names('link', links)} may wait for each other in a circle: near the critical "
+        "load, and where thresholds are up to three packets apart, single packets decide whether they do for ever; of "
+        "400 random networks 396 ended alike in fluid and packets",
     )
 
 
 def _full_buffers(run: Any) -> tuple[str, ...]:
-    """Name flows that pass buffers under `DFC` which other flows fill.
+    """Report flows that pass buffers under `DFC` which other flows fill.
 
-    Packets that arrive at a full buffer and leave in the same step are not lost in the fluid. `passing_full_buffers` has the
-    measurements.
+    Packets that arrive at a full buffer and leave in the same step are not lost in the fluid. `passing_full_buffers`
+    has the measurements.
     """
     flows, links = passing_full_buffers(run)
     if not flows:
         return ()
     scenario = run.scenario
-    passing = _listed("flow", [scenario.flows[f].name for f in flows])
-    full = _listed("link", [scenario.links[n].name for n in links])
+    passing = _list_names("flow", [scenario.flows[f].name for f in flows])
+    full = _list_names("link", [scenario.links[n].name for n in links])
     return _one(
-        f"full buffer: {passing} under DFC, crossing {full}, where other flows fill the shared buffer: packets find no room "
-        "there, but the fluid lets them pass: its goodput was measured to be up to 56 times that of packets. Use "
+        f"full buffer: {passing} under DFC, crossing {full}, where other flows fill the shared buffer: packets find no "
+        "room there, but the fluid lets them pass: its goodput was measured to be up to 56 times that of packets. Use "
         "level='packets' or host='shaped'; for window rules a larger buffer also helps",
     )
 
@@ -487,9 +494,9 @@ def _one(limit: str) -> tuple[str]:
     return (limit,)
 
 
-def _listed(what: str, names: Iterable[str]) -> str:
-    """Return names with a count of those left out."""
-    listed = list(names)
-    some = ", ".join(listed[:SHOWN])
-    more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
-    return f"{what}{'' if len(listed) == 1 else 's'} {some}{more}"
+def _list_names(kind: str, names: Iterable[str]) -> str:
+    """Return the first `MAX_NAMES` names, and the number of further names, as a string."""
+    all_names = list(names)
+    shown = ", ".join(all_names[:MAX_NAMES])
+    more = f" and {len(all_names) - MAX_NAMES} more" if len(all_names) > MAX_NAMES else ""
+    return f"{kind}{'' if len(all_names) == 1 else 's'} {shown}{more}"

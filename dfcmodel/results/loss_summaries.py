@@ -1,4 +1,4 @@
-"""Where a run lost packets, and by which cause: rows of a summary."""
+"""Losses of a run by node and cause: rows of a summary."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dfcmodel.results.at_nodes import AtNodes
     from dfcmodel.results.records import Records
 
-__all__ = ["largest_queue", "places_of_losses"]
+__all__ = ["largest_queue", "losses_text"]
 
 CAUSES_IN_WORDS = {
     "buffer": "",
@@ -31,35 +31,35 @@ CAUSES_IN_WORDS = {
     "failure": "on links that were down",
     "ttl": "at the end of their time to live",
 }
-MAX_PLACES = 6
-"""Nodes listed one by one, those with most losses first."""
+MAX_NODES = 6
+"""Largest number of nodes in the list."""
 
 
-def places_of_losses(run: Records) -> str:
-    """Return how many packets were lost at which nodes, "" where none were.
+def losses_text(run: Records) -> str:
+    """Return the nodes that lost packets with their numbers, by falling number; "" if there are none.
 
-    Losses of flows at the first node of their own path, where ``host="direct"`` puts their packets into the buffer at once,
-    are marked as such: they are no losses of the network behind it. So are packets that a manager dropped.
+    Losses at the first node of a path, where ``host="direct"`` puts packets into the buffer at once, are marked: they
+    are no losses of the network behind it. Packets that a manager dropped are marked as well.
     """
     lost = columns_of(run, "lost")
     totals = lost.by_node()
     order = [int(n) for n in np.argsort(-totals, kind="stable") if totals[n] > 0.0]
     if not order:
         return ""
-    said = [f"{run.scenario.senders[n]}: {totals[n]:.0f}{_cause(run, lost, n)}" for n in order]
-    rest = totals[order[MAX_PLACES:]].sum()
-    more = f", {len(order) - MAX_PLACES} other nodes: {rest:.0f}" if len(order) > MAX_PLACES else ""
-    return ", ".join(said[:MAX_PLACES]) + more
+    texts = [f"{run.scenario.senders[n]}: {totals[n]:.0f}{_cause(run, lost, n)}" for n in order]
+    others = totals[order[MAX_NODES:]].sum()
+    more = f", {len(order) - MAX_NODES} other nodes: {others:.0f}" if len(order) > MAX_NODES else ""
+    return ", ".join(texts[:MAX_NODES]) + more
 
 
 def largest_queue(run: Records) -> str:
-    """Return the largest queue and where it was: the link, or the node where it has several; also in bytes where these count."""
+    """Return the largest queue in packets, and in bytes if buffers count them, with its link or its node."""
     n = int(np.argmax(run.peak_queue))
     links = _links_from(run, n)
-    place = f"of link {links[0].name}" if len(links) == 1 else f"at node {run.scenario.senders[n]}"
+    location = f"of link {links[0].name}" if len(links) == 1 else f"at node {run.scenario.senders[n]}"
     peak_bytes = np.nan if run.peak_bytes is None else run.peak_bytes[n]
-    also = "" if np.isnan(peak_bytes) else f", at most {peak_bytes:.0f} bytes,"
-    return f"{run.peak_queue[n]:.0f} packets{also} {place}"
+    in_bytes = "" if np.isnan(peak_bytes) else f", at most {peak_bytes:.0f} bytes,"
+    return f"{run.peak_queue[n]:.0f} packets{in_bytes} {location}"
 
 
 def _links_from(run: Records, n: int) -> list[Link]:
@@ -69,25 +69,25 @@ def _links_from(run: Records, n: int) -> list[Link]:
 
 
 def _cause(run: Records, lost: AtNodes, n: int) -> str:
-    """Return a remark on the losses at a node: their causes, with numbers where there are several, and missing room."""
+    """Return a remark on the losses at node n: causes, with numbers if there are several, and missing room."""
     links = _links_from(run, n)
     remarks = []
     if run.dropped is not None:
-        places = [run.scenario.links.index(link) for link in links]
-        rows = run.dropped[np.isin(run.dropped["link"], places)]
+        indices = [run.scenario.links.index(link) for link in links]
+        rows = run.dropped[np.isin(run.dropped["link"], indices)]
         counts = dict(packets_by_cause(run, rows))
         for cause, packets in counts.items():
-            said = _described(run, lost, n, cause)
-            if said or len(counts) > 1:
+            text = _cause_text(run, lost, n, cause)
+            if text or len(counts) > 1:
                 number = f"{packets:.0f} " if len(counts) > 1 else ""
-                remarks.append(f"{number}{said or 'without room'}")
-    remarks += [_room(run, link) for link in links if link.discipline.pauses == "link"]
+                remarks.append(f"{number}{text or 'without room'}")
+    remarks += [_missing_room(run, link) for link in links if link.discipline.pauses == "link"]
     remarks = [remark for remark in remarks if remark]
     return f" ({'; '.join(remarks)})" if remarks else ""
 
 
-def _described(run: Records, lost: AtNodes, n: int, cause: str) -> str:
-    """Return what is said of a cause of losses at a node; "" of a full buffer."""
+def _cause_text(run: Records, lost: AtNodes, n: int, cause: str) -> str:
+    """Return the description of a cause of losses at node n; "" for a full buffer."""
     if cause == "own link" and any(rule.discipline.diffuses for rule in _links_from(run, n)):
         return f'{CAUSES_IN_WORDS[cause]}: DFC slows a host down only with host="shaped"'
     if cause != "manager":
@@ -100,15 +100,15 @@ def _described(run: Records, lost: AtNodes, n: int, cause: str) -> str:
     return "dropped by the manager before the buffer was full"
 
 
-def _room(run: Records, link: Link) -> str:
-    """Return how many packets can arrive before a pause is obeyed, where the buffer has not room for so many.
+def _missing_room(run: Records, link: Link) -> str:
+    """Return a remark if more packets can arrive before a pause takes effect than the buffer holds; "" otherwise.
 
-    Of each link that feeds the paused one: its rate for the time that the pause and the last packet take.
+    Each feeding link sends at its rate for the time that the pause and the last packet take.
     """
     rule: Any = link.discipline
     scenario = run.scenario
-    fed = [scenario.links[u] for u in scenario.feeders(scenario.links.index(link)) if u >= 0]
-    arrive = sum(each.rate * (2.0 * each.delay + rule.signalling) for each in fed)
+    feeders = [scenario.links[u] for u in scenario.feeders(scenario.links.index(link)) if u >= 0]
+    arrive = sum(feeder.rate * (2.0 * feeder.delay + rule.signalling) for feeder in feeders)
     room = buffer_in_packets(link, scenario.packet_size) - rule.high
     if arrive <= room:
         return ""
@@ -116,5 +116,5 @@ def _room(run: Records, link: Link) -> str:
 
 
 def _marks(manager: QueueManager | None) -> bool:
-    """Return whether a manager marks packets of flows that react to it."""
+    """Return whether a manager marks packets of flows that react to marks."""
     return isinstance(manager, (StepMarking, RampMarking)) or bool(getattr(manager, "ecn", False))

@@ -1,4 +1,4 @@
-"""Who waited for whom: the pauses of a run as a graph of nodes."""
+"""Propagation of pauses: the graph of nodes that waited for each other in a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.queueing.class_pauses import ALL
-from dfcmodel.results.pauses import recorded
+from dfcmodel.results.pauses import require_pauses
 from dfcmodel.results.records import Records
 from dfcmodel.results.standstills import link_name
 from hopflow.checks import count_of, instance
@@ -30,9 +30,9 @@ __all__ = ["PausePropagation", "pause_propagation"]
 MAX_SHOWN = 5
 """Rows of each kind in the summary."""
 MAX_DRAWN = 40
-"""Nodes in a figure, those that waited the longest."""
+"""Largest number of nodes in a figure; the nodes with the longest waits are drawn."""
 ATTRIBUTES = ("pauses", "seconds", "origin_seconds")
-"""Of each edge of the graph."""
+"""Attributes of each edge of the graph."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -44,22 +44,22 @@ class PausePropagation(Result):
     scenario
         Name of the scenario.
     graph
-        An edge from the node before each paused link to the node behind it, which asked for the pause, by their
-        names, with ``seconds``, ``pauses`` and ``origin_seconds``: the seconds of those pauses that began while none of the
-        links out of the node that asked was paused, in their class. Hosts that are attached to a node by an access link are called
-        ``host of NAME``. Pauses of several links or classes at a time count each.
+        An edge from the source of each paused link to its target, which requested the pause, by their names, with
+        ``seconds``, ``pauses`` and ``origin_seconds``: the seconds of pauses that began while no link out of the
+        requesting node was paused in their class. Hosts at the access link of a node are called ``host of NAME``.
+        Simultaneous pauses of several links or classes count separately.
     duration
-        Of the run, s.
+        Duration of the run, s.
 
     Examples
     --------
     >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, pause_propagation, simulate
     >>> links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
     >>> flows = [Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3))]
-    >>> found = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.1), level="fluid"))
-    >>> list(found.origins), sorted(found.waited)
+    >>> propagation = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.1), level="fluid"))
+    >>> list(propagation.origins), sorted(propagation.waited)
     (['2'], ['1', 'host of b'])
-    >>> sorted(found.edges["paused"]), found.edges["asked"].unique().tolist()
+    >>> sorted(propagation.edges["paused"]), propagation.edges["asked"].unique().tolist()
     (['1', 'host of b'], ['2'])
     """
 
@@ -69,39 +69,42 @@ class PausePropagation(Result):
 
     @cached_property
     def waited(self) -> dict[str, float]:
-        """Seconds for which links out of each node were paused, added up over these links and their classes, the longest first.
+        """Seconds for which links out of each node were paused, summed over links and classes, the longest first.
 
         A node with several links may have waited for longer than the run: divide by its links for their mean.
         """
-        found = {a: 0.0 for a, _ in self.graph.edges}
+        seconds = {a: 0.0 for a, _ in self.graph.edges}
         for a, _, data in self.graph.edges(data=True):
-            found[a] += data["seconds"]
-        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+            seconds[a] += data["seconds"]
+        return dict(sorted(seconds.items(), key=lambda item: (-item[1], item[0])))
 
     @cached_property
     def origins(self) -> dict[str, float]:
-        """Seconds of pauses that each node asked for while none of its own links was paused, the most first.
+        """Seconds of pauses that each node requested while none of its output links was paused, the longest first.
 
-        A queue of such a node grew without a pause of the link that it waits for, so that congestion began there. A pause counts, to its
-        end, if no link out of the node was paused in its class when it took effect. One that was asked for during a pause, and took effect
-        just after its end, counts too. The sum is over pauses of all links into the node, and may exceed the duration of the run.
-        Nodes that begin to pause each other in a circle at the same time have none.
+        A queue of such a node grew without a pause of its link, so that congestion began at the node. A pause counts in
+        full if no link out of the node was paused in its class when it took effect. A pause that was requested during
+        another one, and took effect just after its end, counts as well. The sum is over pauses of all links into the
+        node, and may exceed the duration of the run. Nodes that begin to pause each other in a circle at the same time
+        have none.
         """
-        found = {b: sum(data["origin_seconds"] for *_, data in self.graph.in_edges(b, data=True)) for b in self.graph}
-        began = {b: seconds for b, seconds in found.items() if seconds > 0.0}
-        return dict(sorted(began.items(), key=lambda each: (-each[1], each[0])))
+        seconds_of = {
+            b: sum(data["origin_seconds"] for *_, data in self.graph.in_edges(b, data=True)) for b in self.graph
+        }
+        positive = {b: seconds for b, seconds in seconds_of.items() if seconds > 0.0}
+        return dict(sorted(positive.items(), key=lambda item: (-item[1], item[0])))
 
     @cached_property
     def edges(self) -> pd.DataFrame:
-        """Who paused whom: a row for each pair, with ``asked``, ``paused`` and the attributes of `graph`, the longest first."""
+        """Pairs of nodes, ``asked`` and ``paused``, with the attributes of `graph`, the longest pauses first."""
         import pandas as pd
 
         rows = [
             {"asked": b, "paused": a, **{name: data[name] for name in ATTRIBUTES}}
             for a, b, data in self.graph.edges(data=True)
         ]
-        found = pd.DataFrame(rows, columns=["asked", "paused", *ATTRIBUTES])
-        return found.sort_values(["seconds", "asked"], ascending=[False, True], ignore_index=True)
+        table = pd.DataFrame(rows, columns=["asked", "paused", *ATTRIBUTES])
+        return table.sort_values(["seconds", "asked"], ascending=[False, True], ignore_index=True)
 
     def summary(self) -> dict[str, object]:
         """Return the rows of the table."""
@@ -124,7 +127,7 @@ class PausePropagation(Result):
         return rows
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the nodes that waited the longest, each with arrows to those for which it waited; return the Axes."""
+        """Draw the nodes with the longest waits, with arrows to the nodes that paused them; return the Axes."""
         import networkx as nx
 
         axes = figure(6.4, 4.8)[1] if ax is None else ax
@@ -137,17 +140,17 @@ class PausePropagation(Result):
             return axes
         layers = _layers(shown)
         nx.set_node_attributes(shown := shown.copy(), layers, "layer")
-        places = nx.multipartite_layout(shown, subset_key="layer")
+        positions = nx.multipartite_layout(shown, subset_key="layer")
         widths = [data["seconds"] for *_, data in shown.edges(data=True)]
         scale = 3.0 / max(max(widths), 1e-300)
-        nx.draw_networkx_nodes(shown, places, ax=axes, node_size=30, node_color="#0072B2")
-        nx.draw_networkx_edges(shown, places, ax=axes, edge_color="#D55E00", width=[0.3 + scale * w for w in widths])
-        nx.draw_networkx_labels(shown, places, ax=axes, font_size=6, verticalalignment="bottom")
+        nx.draw_networkx_nodes(shown, positions, ax=axes, node_size=30, node_color="#0072B2")
+        nx.draw_networkx_edges(shown, positions, ax=axes, edge_color="#D55E00", width=[0.3 + scale * w for w in widths])
+        nx.draw_networkx_labels(shown, positions, ax=axes, font_size=6, verticalalignment="bottom")
         return axes
 
 
 def _layers(graph: nx.DiGraph[str]) -> dict[str, int]:
-    """Return how many nodes each one is before those that were never paused; nodes in a circle share a layer."""
+    """Return the layer of each node: minus its longest path to a node that was never paused; a circle has one layer."""
     import networkx as nx
 
     parts = nx.condensation(graph)
@@ -158,17 +161,17 @@ def _layers(graph: nx.DiGraph[str]) -> dict[str, int]:
 
 
 def pause_propagation(run: Records) -> PausePropagation:
-    """Return which nodes of a run waited for which by pauses, and for how long.
+    """Return the graph of nodes of a run that waited for each other by pauses.
 
     Parameters
     ----------
     run
-        With `Pause` or `PFC`.
+        A run with `Pause` or `PFC`.
 
     Raises
     ------
     ValueError
-        At packet level where there were more pauses than are recorded.
+        If a packet-level run had more pauses than are recorded.
 
     Examples
     --------
@@ -177,45 +180,45 @@ def pause_propagation(run: Records) -> PausePropagation:
     >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, pause_propagation, simulate
     >>> links = chain(4, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
     >>> flows = [Flow("a", (1, 2, 3, 4), CBR(8e3)), Flow("b", (3, 4), CBR(8e3))]
-    >>> found = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.3), level="fluid"))
-    >>> list(found.origins), sorted(found.graph.edges)
+    >>> propagation = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.3), level="fluid"))
+    >>> list(propagation.origins), sorted(propagation.graph.edges)
     (['3'], [('1', '2'), ('2', '3'), ('host of b', '3')])
     """
     import networkx as nx
 
     instance("run", run, Records, "a run, as simulate returns it")
-    paused, links = recorded(run), run.scenario.links
+    paused, links = require_pauses(run), run.scenario.links
     end = float(run.time[-1])
     lengths = np.minimum(paused["end"], end) - paused["begin"]
-    of_origin = np.where(_asked_unpaused(paused, links), lengths, 0.0)
+    of_origin = np.where(_starts_unpaused(paused, links), lengths, 0.0)
     graph: nx.DiGraph[str] = nx.DiGraph()
-    pairs, which, counts = np.unique(paused[["link", "by"]], return_inverse=True, return_counts=True)
-    groups = which.reshape(-1)
-    sums = [np.bincount(groups, each, len(pairs)).tolist() for each in (lengths, of_origin)]
+    pairs, inverse, counts = np.unique(paused[["link", "by"]], return_inverse=True, return_counts=True)
+    groups = inverse.reshape(-1)
+    sums = [np.bincount(groups, weights, len(pairs)).tolist() for weights in (lengths, of_origin)]
     for (a, b), *values in zip(pairs.tolist(), counts.tolist(), *sums, strict=True):
         before = str(links[a].source) if a >= 0 else link_name(run, a)
-        behind = str(links[b].source)  # the queue that asked is there
+        behind = str(links[b].source)  # the requesting queue is at this node
         data = graph.get_edge_data(before, behind, dict.fromkeys(ATTRIBUTES, 0))
         added = {name: data[name] + v for name, v in zip(ATTRIBUTES, values, strict=True)}
         graph.add_edge(before, behind, **added)
     return PausePropagation(run.scenario.name, graph, end)
 
 
-def _asked_unpaused(paused: Any, links: Sequence[Link]) -> NDArray[np.bool_]:
-    """Return which pauses began while no link out of the node that asked was paused in their class, in their order."""
+def _starts_unpaused(paused: Any, links: Sequence[Link]) -> NDArray[np.bool_]:
+    """Return flags, (N,), of the pauses that began while no link out of the requesting node was paused."""
     number = {node: n for n, node in enumerate(dict.fromkeys(link.source for link in links))}
     source = np.array([number[link.source] for link in links], dtype=np.int64)
-    asks = source[paused["by"]]
+    requester = source[paused["by"]]
     before = paused["link"]
-    stands = np.where(before >= 0, source[np.maximum(before, 0)], -1)  # -1: hosts ask for no pauses
-    found = np.ones(len(paused), dtype=np.bool_)
-    for node, priority in np.unique(np.stack([asks, paused["priority"]], axis=1), axis=0).tolist():
-        asked = np.flatnonzero((asks == node) & (paused["priority"] == priority))
-        own = paused[stands == node]
+    stopped_node = np.where(before >= 0, source[np.maximum(before, 0)], -1)  # -1: hosts ask for no pauses
+    flags = np.ones(len(paused), dtype=np.bool_)
+    for node, priority in np.unique(np.stack([requester, paused["priority"]], axis=1), axis=0).tolist():
+        indices = np.flatnonzero((requester == node) & (paused["priority"] == priority))
+        pauses = paused[stopped_node == node]
         if priority != ALL:
-            own = own[(own["priority"] == priority) | (own["priority"] == ALL)]
-        moments = paused["begin"][asked]
-        begun = np.searchsorted(np.sort(own["begin"]), moments, side="right")
-        ended = np.searchsorted(np.sort(own["end"]), moments, side="right")
-        found[asked] = begun == ended
-    return found
+            pauses = pauses[(pauses["priority"] == priority) | (pauses["priority"] == ALL)]
+        moments = paused["begin"][indices]
+        started = np.searchsorted(np.sort(pauses["begin"]), moments, side="right")
+        finished = np.searchsorted(np.sort(pauses["end"]), moments, side="right")
+        flags[indices] = started == finished
+    return flags

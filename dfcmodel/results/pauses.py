@@ -1,4 +1,4 @@
-"""Pauses of a run: which link stood still, when and by whom."""
+"""Pauses of a run: the paused link, the interval and the link whose queue requested it."""
 
 from __future__ import annotations
 
@@ -33,24 +33,25 @@ PAUSED = np.dtype(
     + [(name, np.float64) for name in ("begin", "end")]
     + [("resumed", np.int64)]
 )
-"""A time in which a link was paused: its place in the scenario's links (-1 - flow: the access link of a
-host), that of the link whose queue asked for it, the class that was paused (`PFC`; ALL: all of it), and when it took effect and ended in s (inf: it had not
-ended when the run did); ``resumed`` = 1: its end was under way then."""
+"""Interval in which a link was paused. ``link``: index of the paused link in the scenario (-1 - flow: the access link
+of a host); ``by``: index of the link whose queue requested the pause; ``priority``: the paused class (`PFC`; ALL: all
+classes); ``begin``, ``end``: s (inf: it had not ended at the end of the run); ``resumed`` = 1: its end was in transit
+at the end of the run."""
 
 
 @dataclass(frozen=True)
 class PauseStorm:
-    """Ports that ask for pauses for ever, by a fault, and the links that stand still for it.
+    """Ports that request pauses for ever by a fault, and the links that they stop.
 
     Attributes
     ----------
     ports
-        Names of the links whose queues do (`Pause`, `PFC`: ``storm``).
+        Names of the links whose queues request them (`Pause`, `PFC`: ``storm``).
     since
-        When the first link was paused by them, s.
+        Time at which they first paused a link, s.
     stopped
-        Names of the links and access links that were paused at the end of the run because of them: by the
-        ports, or by the queues of links that were. With `PFC` the lossless classes stand still.
+        Names of the links and access links that they had paused at the end of the run, directly or by the queues
+        of stopped links. With `PFC` only the lossless classes stop.
     """
 
     ports: tuple[str, ...]
@@ -59,7 +60,8 @@ class PauseStorm:
 
     def __str__(self) -> str:
         ports = ", ".join(self.ports)
-        return f"{ports}: asks for pauses for ever since {self.since:g} s; stopped by it: {count_of(len(self.stopped), 'link')}"
+        links = count_of(len(self.stopped), "link")
+        return f"{ports}: asks for pauses for ever since {self.since:g} s; stopped by it: {links}"
 
 
 def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> Any:
@@ -68,60 +70,60 @@ def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> A
     Parameters
     ----------
     switches
-        Of each pair of links, the paused one and the one that asks for it, and each class (or ALL), the times
-        in s at which pauses took effect, ended, took effect ...
+        Tuples of the paused link, the requesting link, the class (or ALL), and the times in s at which pauses took
+        effect, ended, took effect ...
     end
-        When the run ended, s.
+        End of the run, s.
 
     Returns
     -------
     numpy.ndarray
-        Of `PAUSED`.
+        Records of `PAUSED`.
     """
-    given = list(switches)
-    pairs = np.array([each[:3] for each in given], dtype=np.int64).reshape(-1, 3)
-    counts = np.array([len(times) for *_, times in given], dtype=np.int64)
-    return intervals_of_pairs(pairs, counts, np.concatenate([[], *(each[3] for each in given)]), end)
+    rows = list(switches)
+    pairs = np.array([row[:3] for row in rows], dtype=np.int64).reshape(-1, 3)
+    counts = np.array([len(times) for *_, times in rows], dtype=np.int64)
+    return intervals_of_pairs(pairs, counts, np.concatenate([[], *(row[3] for row in rows)]), end)
 
 
 def intervals_of_pairs(
     pairs: NDArray[np.int64], counts: NDArray[np.int64], times: NDArray[np.float64], end: float
 ) -> Any:
-    """Return `intervals_of` switches that are given as columns.
+    """Return the pauses as `intervals_of` does, from columns of switches.
 
     Parameters
     ----------
     pairs
-        The paused link, the one that asks for it, and the class, (N, 3).
+        Paused link, requesting link and class, (N, 3).
     counts, times
-        How many times each has, (N,), and all of them, one after the other, s.
+        Number of times of each pair, (N,), and the concatenated times, s.
     end
-        When the run ended, s.
+        End of the run, s.
 
     Examples
     --------
     >>> pairs, counts = np.array([[0, 1, 3], [2, 1, 3]]), np.array([3, 1])
-    >>> found = intervals_of_pairs(pairs, counts, np.array([0.1, 0.2, 0.5, 0.3]), 0.4)
-    >>> found[["link", "begin", "end"]].tolist()
+    >>> pauses = intervals_of_pairs(pairs, counts, np.array([0.1, 0.2, 0.5, 0.3]), 0.4)
+    >>> pauses[["link", "begin", "end"]].tolist()
     [(0, 0.1, 0.2), (2, 0.3, inf)]
     """
     first = np.cumsum(counts) - counts
     owner = np.repeat(np.arange(len(counts)), counts)
-    place = np.arange(len(owner)) - first[owner]
-    begins = np.flatnonzero(place % 2 == 0)
-    ends = np.append(times[1:], np.inf)[begins]
-    ends[place[begins] == counts[owner[begins]] - 1] = np.inf
-    found = np.zeros(len(begins), dtype=PAUSED)
-    found["begin"], found["end"] = times[begins], ends
+    position = np.arange(len(owner)) - first[owner]
+    begins = np.flatnonzero(position % 2 == 0)
+    stops = np.append(times[1:], np.inf)[begins]
+    stops[position[begins] == counts[owner[begins]] - 1] = np.inf
+    pauses = np.zeros(len(begins), dtype=PAUSED)
+    pauses["begin"], pauses["end"] = times[begins], stops
     for n, name in enumerate(("link", "by", "priority")):
-        found[name] = pairs[owner[begins], n]
-    found["resumed"] = np.isfinite(found["end"]) & (found["end"] >= end)
-    found["end"][found["end"] >= end] = np.inf
-    found = found[found["begin"] < end]
-    return found[np.lexsort([found[name] for name in ("priority", "by", "link", "begin")])]
+        pauses[name] = pairs[owner[begins], n]
+    pauses["resumed"] = np.isfinite(pauses["end"]) & (pauses["end"] >= end)
+    pauses["end"][pauses["end"] >= end] = np.inf
+    pauses = pauses[pauses["begin"] < end]
+    return pauses[np.lexsort([pauses[name] for name in ("priority", "by", "link", "begin")])]
 
 
-def recorded(run: Records) -> Any:
+def require_pauses(run: Records) -> Any:
     """Return the pauses of a run, or raise ValueError for one that did not record them."""
     if run.paused is None:
         msg = "there were more at once than the packet level records; use a shorter sample"
@@ -133,7 +135,7 @@ def pause_table(run: Records) -> xr.Dataset:
     """Return the pauses of a run as a table, in the order in which they began; see `Trajectory.pauses`."""
     import xarray as xr
 
-    paused = recorded(run)
+    paused = require_pauses(run)
     end = float(run.time[-1])
     lasting = np.isinf(paused["end"])
     until = np.where(lasting, end, paused["end"])
@@ -155,12 +157,12 @@ def pause_table(run: Records) -> xr.Dataset:
 
 
 def storm_of(run: Records) -> PauseStorm | None:
-    """Return the storm that a run ended in, or None: lasting pauses of ports that have begun to ask for them by a fault."""
+    """Return the storm at the end of a run, or None: lasting pauses that faulty ports requested."""
     if run.paused is None:
         return None
     end, links = float(run.time[-1]), run.scenario.links
     lasting = run.paused[np.isinf(run.paused["end"])]
-    began = {
+    faulty = {
         n
         for n in lasting["by"].tolist()
         if (begin := getattr(links[n].discipline, "storm", None)) is not None and begin < end
@@ -168,40 +170,40 @@ def storm_of(run: Records) -> PauseStorm | None:
     first = [
         float(begin)
         for by, begin in zip(lasting["by"].tolist(), lasting["begin"].tolist(), strict=True)
-        if by in began and begin >= links[by].discipline.storm
+        if by in faulty and begin >= links[by].discipline.storm
     ]
     if not first:
         return None
-    stopped, asking = set[int](), set(began)
+    stopped, asking = set[int](), set(faulty)
     while asking:
-        found = {int(row["link"]) for row in lasting if int(row["by"]) in asking} - stopped
-        stopped |= found
-        asking = found
-    ports = tuple(link_name(run, n) for n in sorted(began))
+        newly_stopped = {int(row["link"]) for row in lasting if int(row["by"]) in asking} - stopped
+        stopped |= newly_stopped
+        asking = newly_stopped
+    ports = tuple(link_name(run, n) for n in sorted(faulty))
     return PauseStorm(ports, min(first), tuple(link_name(run, n) for n in sorted(stopped)))
 
 
 def chain_of_pauses(run: Records) -> tuple[str, ...]:
-    """Return the longest chain of links that stood still at a time in one class, each paused by the next.
+    """Return the longest chain of links that were paused at one time in one class, each by the next.
 
-    The last link is not paused: its queue began the chain (in a circle it is the first one again).
-    Congestion that spreads makes long chains.
+    The last link is not paused: its queue began the chain. In a circle it is the first link again. Congestion that
+    spreads makes long chains.
     """
-    paused = recorded(run)
+    paused = require_pauses(run)
     classes = [paused[paused["priority"] == priority] for priority in np.unique(paused["priority"])]
-    longest = max((_longest_chain(own) for own in classes), key=len, default=())
+    longest = max((_longest_chain(of_class) for of_class in classes), key=len, default=())
     return tuple(link_name(run, n) for n in longest)
 
 
 def _longest_chain(paused: Any) -> tuple[int, ...]:
-    """Return the longest chain of links among pauses of one class; those that end as they begin stop nothing."""
+    """Return the indices of the longest chain of links among pauses of one class; pauses of no duration are ignored."""
     paused = paused[paused["end"] > paused["begin"]]
     moments = [(begin, 1, n) for n, begin in enumerate(paused["begin"].tolist())]
     moments += [(end, 0, n) for n, end in enumerate(paused["end"].tolist())]
     longest: tuple[int, ...] = ()
     onwards: dict[int, set[int]] = {}
     back: dict[int, set[int]] = {}
-    for _, on, n in sorted(moments):  # what ends at an instant ends before others begin
+    for _, on, n in sorted(moments):  # at one instant pauses end before others begin
         link, by = int(paused["link"][n]), int(paused["by"][n])
         if on:
             onwards.setdefault(link, set()).add(by)
@@ -216,7 +218,7 @@ def _longest_chain(paused: Any) -> tuple[int, ...]:
 
 
 def _path(graph: dict[int, set[int]], start: int, without: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the longest path from a node on that meets no node twice and none of ``without``."""
+    """Return the longest simple path from ``start`` that avoids the nodes ``without``."""
     ahead = (n for n in sorted(graph.get(start, ())) if n not in without)
     paths = [_path(graph, n, (*without, start)) for n in ahead if n != start]
     return (start, *max(paths, key=len, default=()))

@@ -17,46 +17,46 @@ if TYPE_CHECKING:
     from dfcmodel.results.records import Records
 
 __all__ = [
+    "averaging_intervals",
     "draw_efficiency",
     "draw_goodput",
     "draw_notifications",
     "draw_panels",
     "draw_space_time",
     "goodput_over_time",
-    "interval_ends",
     "name_nodes",
     "title_of",
 ]
 
 MAX_LABELS = 10
 """Largest number of nodes for which all tick labels are shown."""
-MAX_LINES = 10
-"""Flows that have a colour and a label each."""
-ABOVE_RATE = 1.05
-"""Goodput over the rate of the fastest link from which a remark explains it."""
-INTERVALS = 100
-"""Of a picture of goodputs: a record may hold too few packets for an average."""
+MAX_COLOURED_FLOWS = 10
+"""Largest number of flows with a colour and a label each."""
+MIN_EXPLAINED_RATIO = 1.05
+"""Smallest ratio of goodput to the rate of the fastest link that a remark explains."""
+MAX_INTERVALS = 100
+"""Largest number of intervals in a plot of goodputs: a sample may have too few packets for an average."""
 
 
-def interval_ends(run: Records) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the places in time of the ends of at most 100 intervals, and their lengths in s."""
-    ends = np.unique(np.linspace(0, len(run.time), INTERVALS + 1).astype(int)[1:])
-    ends = ends[ends > 0] - 1
-    return ends, np.diff(np.concatenate([[0.0], run.time[ends]]))
+def averaging_intervals(run: Records) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the sample indices of the ends of at most 100 intervals, and the lengths of the intervals in s."""
+    indices = np.unique(np.linspace(0, len(run.time), MAX_INTERVALS + 1).astype(int)[1:])
+    indices = indices[indices > 0] - 1
+    return indices, np.diff(np.concatenate([[0.0], run.time[indices]]))
 
 
 def goodput_over_time(run: Records) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the ends of at most 100 intervals, (T,), and each flow's goodput over them in packets/s, (F, T)."""
-    ends, seconds = interval_ends(run)
-    delivered = np.concatenate([np.zeros((len(run.delivered), 1)), run.delivered[:, ends]], axis=1)
-    return run.time[ends], np.diff(delivered, axis=1) / seconds
+    indices, seconds = averaging_intervals(run)
+    delivered = np.concatenate([np.zeros((len(run.delivered), 1)), run.delivered[:, indices]], axis=1)
+    return run.time[indices], np.diff(delivered, axis=1) / seconds
 
 
 def draw_goodput(run: Records, ax: Any) -> Any:
     """Draw each flow's goodput over time, averaged over at most 100 intervals; return the Axes."""
     time, goodput = goodput_over_time(run)
     _draw_flows(run, ax, time, goodput)
-    if goodput.max() > ABOVE_RATE * max(link.rate for link in run.scenario.links):
+    if goodput.max() > MIN_EXPLAINED_RATIO * max(link.rate for link in run.scenario.links):
         ax.annotate(
             "peaks above the link's rate: data in order, complete with a retransmission",
             (0.02, 0.95), xycoords="axes fraction", va="top", fontsize=7,
@@ -82,15 +82,15 @@ def draw_windows(run: Records, ax: Any) -> Any:
 
 
 def _draw_flows(run: Records, ax: Any, time: NDArray[np.float64], values: Any) -> None:
-    """Draw a line per flow with its name; many flows in one colour, and their mean."""
+    """Draw a labelled line per flow; many flows have one colour, and their mean a line."""
     flows = run.scenario.flows
-    if len(flows) <= MAX_LINES:
-        for flow, own in zip(flows, values, strict=True):
-            ax.plot(time, own, lw=0.9, label=flow.name)
+    if len(flows) <= MAX_COLOURED_FLOWS:
+        for flow, series in zip(flows, values, strict=True):
+            ax.plot(time, series, lw=0.9, label=flow.name)
         return
-    for n, own in enumerate(values):
+    for n, series in enumerate(values):
         label = None if n else count_of(len(flows), "flow")
-        ax.plot(time, own, lw=0.5, color=COLOURS[0], alpha=max(0.05, 8.0 / len(flows)), label=label)
+        ax.plot(time, series, lw=0.5, color=COLOURS[0], alpha=max(0.05, 8.0 / len(flows)), label=label)
     ax.plot(time, values.mean(axis=0), lw=1.4, color=COLOURS[1], label="mean")
 
 
@@ -105,18 +105,18 @@ def draw_space_time(run: Records, ax: Any, top: float | None = None) -> Any:
         run.queued, aspect="auto", origin="lower", interpolation="nearest", cmap="Blues",
         extent=(0.0, end, -0.5, nodes - 0.5), vmin=0.0, vmax=max(1.0, float(run.queued.max()) if top is None else top),
     )  # fmt: skip
-    at, when = np.nonzero(run.lost.sum(axis=0))
-    ax.plot(run.time[when], at, ".", ms=2.5, color=COLOURS[1], label="packets lost")
+    node, sample = np.nonzero(run.lost.sum(axis=0))
+    ax.plot(run.time[sample], node, ".", ms=2.5, color=COLOURS[1], label="packets lost")
     ax.set(xlabel="time (s)", ylabel="node", xlim=(0.0, end))
     name_nodes(run, ax.yaxis)
-    if when.size:
+    if sample.size:
         ax.legend(loc="upper right", fontsize=8)
     ax.figure.colorbar(picture, ax=ax, label="packets queued", location="bottom", aspect=50)
     return ax
 
 
 def draw_notifications(run: Records, ax: Any = None) -> Any:
-    """Draw the congestion notifications of each sender, those with most first, a bar each; ValueError where none were counted."""
+    """Draw the congestion notifications of each sender as bars, by falling number; ValueError if none were counted."""
     if run.notifications is None:
         raise ValueError(f"notifications of {run.scenario.name!r}: no flow has a rule that counts them, such as DCQCN")
     axes = figure(6.4, 3.2)[1] if ax is None else ax
@@ -126,7 +126,7 @@ def draw_notifications(run: Records, ax: Any = None) -> Any:
         xlabel="sender, by its notifications", ylabel="congestion notifications",
         title=f"{run.scenario.name}: {run.notifications.sum()} congestion notifications",
     )  # fmt: skip
-    if len(order) <= MAX_LINES:
+    if len(order) <= MAX_COLOURED_FLOWS:
         names = list(run.scenario.table.names)
         axes.set_xticks(range(len(order)), [names[f] for f in order])
     else:
@@ -135,11 +135,11 @@ def draw_notifications(run: Records, ax: Any = None) -> Any:
 
 
 def draw_panels(run: Records) -> Any:
-    """Draw goodput, windows and occupancy, of the paper's scenarios also efficiency, in a panel each; return the uppermost Axes."""
+    """Draw panels of goodput, efficiency (takano2006 only), windows and occupancy; return the uppermost Axes."""
     efficiency = [draw_efficiency] if run.scenario.has_efficiency else []
-    drawn = [draw_goodput, *efficiency, draw_windows, draw_space_time]
-    _, panels = figure(6.4, 2.0 + 1.55 * len(drawn), nrows=len(drawn), sharex=True)
-    for draw, panel in zip(drawn, panels, strict=True):
+    functions = [draw_goodput, *efficiency, draw_windows, draw_space_time]
+    _, panels = figure(6.4, 2.0 + 1.55 * len(functions), nrows=len(functions), sharex=True)
+    for draw, panel in zip(functions, panels, strict=True):
         draw(run, panel)
     panels[0].legend(loc="lower right", fontsize=8)
     for ax in panels[:-1]:
@@ -150,12 +150,12 @@ def draw_panels(run: Records) -> Any:
 def name_nodes(run: Records, axis: Any) -> None:
     """Label the ticks of an axis with the sending nodes, at most ten of them."""
     senders = run.scenario.senders
-    every = next(n for n in _steps() if len(senders) <= MAX_LABELS * n)
-    shown = range(every - 1, len(senders), every)
-    axis.set_ticks(list(shown), [str(senders[n]) for n in shown])
+    stride = next(n for n in _label_strides() if len(senders) <= MAX_LABELS * n)
+    labelled = range(stride - 1, len(senders), stride)
+    axis.set_ticks(list(labelled), [str(senders[n]) for n in labelled])
 
 
-def _steps() -> Iterator[int]:
+def _label_strides() -> Iterator[int]:
     """Yield 1, 2, 5, 10, 20, 50, ..."""
     return (n * 10**power for power in itertools.count() for n in (1, 2, 5))
 

@@ -1,4 +1,4 @@
-"""The arrays that a run records, with units and coordinates, without their display."""
+"""Recorded arrays of a run with units and coordinates, without their display."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Recorded", "Records", "samples_until", "with_fields"]
 
 T = TypeVar("T")
 ROUNDING = 1e-12
-"""Relative error of a sample time that is a multiple of a sampling time: some roundings."""
+"""Relative error of a sample time that is a multiple of a sampling time: a few roundings."""
 FLOW, NODE, TIME = "flow", "node", "time"
 BYTES = "where buffers count bytes"
 ARRAYS = {
@@ -75,11 +75,11 @@ ON_FIRST_READ = (
     "in_transit", "delivered", "window", "backlog", "round_trip", "queued", "peak_queue", "queued_bytes", "peak_bytes",
     "recoveries", "rate", "paused", "dropped", "notifications", "cumulative_loss_events",
 )  # fmt: skip
-"""Arrays that a run may compute when they are first read; those in columns may be, too."""
+"""Arrays that a run may compute on first read, beside the arrays in columns."""
 
 
 class Recorded:
-    """Recorded quantities with units; those of an ensemble have ``run`` as their first dimension."""
+    """Recorded quantities with units; ``run`` is the first dimension for an ensemble."""
 
     @cached_property
     def _data(self) -> xr.Dataset:
@@ -113,7 +113,7 @@ class Counts(NamedTuple):
     delivered, lost
         Packets, shape (F,).
     seconds
-        How long the part is.
+        Duration of the part, s.
     """
 
     delivered: NDArray[np.float64]
@@ -122,7 +122,7 @@ class Counts(NamedTuple):
 
     @property
     def loss_ratio(self) -> NDArray[np.float64]:
-        """Lost packets over lost and delivered ones, shape (F,); nan where there are none."""
+        """Lost packets over lost and delivered packets, shape (F,); nan without packets."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio: NDArray[np.float64] = self.lost / (self.lost + self.delivered)
         return ratio
@@ -151,8 +151,8 @@ class Records(Recorded):
     window
         Congestion window at the ends of the intervals, packets, shape (F, T); 0 for other sources.
     backlog
-        Packets of the flow that wait at the access link of its host, shape (F, T). Zero where packets enter the queue of the
-        first link: there, and at an interface that is this link, they are in ``queued``.
+        Packets of the flow that wait at the access link of its host, shape (F, T). Zero where packets enter the queue
+        of the first link: there, and at an interface that is this link, they are in ``queued``.
     round_trip
         Round-trip time measured by the latest acknowledgement, s, shape (F, T); nan before the
         first one, and for sources without acknowledgements.
@@ -163,18 +163,19 @@ class Records(Recorded):
     peak_queue
         Largest queue of each node over all steps, packets, shape (L,).
     timeouts, loss_events
-        Numbers of retransmission timeouts and of loss events per flow, shape (F,). A loss event is one or more losses or
-        congestion marks to which the window rule reacts once (RFC 5348, 5.2), or a timeout; of a rule that answers each
-        mark, a reduction of the window.
+        Numbers of retransmission timeouts and of loss events per flow, shape (F,). A loss event is one or more losses
+        or congestion marks to which the window rule reacts once (RFC 5348, 5.2), or a timeout; of a rule that answers
+        each mark, a reduction of the window.
     cumulative_loss_events
-        Loss events of each flow until the ends of the intervals, shape (F, T); None: not recorded. `Trajectory.loss_event_times`
-        has their times.
+        Loss events of each flow until the ends of the intervals, shape (F, T); None: not recorded.
+        `Trajectory.loss_event_times` has their times.
     marks
-        Packets that arrived at the receiver of each flow with a congestion mark (RFC 3168, CE), shape (F,). None: no link marks, or
-        fluid.
+        Packets that arrived at the receiver of each flow with a congestion mark (RFC 3168, CE), shape (F,). None: no
+        link marks, or fluid.
     notifications
-        Number of congestion notifications (CNPs) that each sender has got, shape (F,): of `responsefn.DCQCN`, or another rate rule
-        whose state counts them, 0 of other flows. In the fluid notifications come at the ends of steps. None: no rule counts them.
+        Number of congestion notifications (CNPs) that each sender has got, shape (F,): of `responsefn.DCQCN`, or
+        another rate rule whose state counts them, 0 of other flows. In the fluid notifications come at the ends of
+        steps. None: no rule counts them.
     imbalance
         Packets not accounted for, relative to those emitted, shape (F,): rounding errors.
     seconds
@@ -197,21 +198,24 @@ class Records(Recorded):
         (see `dfcmodel.results.Trajectory.pauses`); None: not recorded.
     recoveries
         How each flow repaired losses, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"``, ``"prr"``, ``"rack"`` or
-        ``"linux-6.12"``, after ``recovery`` of the method; ``"go-back-n"`` or ``"selective"`` of rate rules that repair them; otherwise empty. F strings.
+        ``"linux-6.12"``, after ``recovery`` of the method; ``"go-back-n"`` or ``"selective"`` of rate rules that repair
+        them; otherwise empty. F strings.
     dropped
         The drops of each flow at each link by cause, a structured array (see `dfcmodel.results.Trajectory.drops`).
     excess
         The most packets of each ingress with pauses for which there was no room in one pause, a structured array
         (`dfcmodel.network.run_tables.EXCESS`).
     remaining
-        What waits at the end of the run at links that are paused or pause others, a structured array
+        Packets that wait at the end of the run at links that are paused or pause others, a structured array
         (`dfcmodel.network.run_tables.WAITING`).
     emitted, inside
-        Packets that each sender sent, with those that it sent again, and packets and ACKs of each flow that are in the
-        network at the end of the run, with an ACK that the receiver delays, shape (F,). These five: None where they were not recorded.
+        Packets that each sender sent, with retransmissions, and packets and ACKs of each flow that are in the
+        network at the end of the run, with an ACK that the receiver delays, shape (F,). These five: None where they
+        were not recorded.
     queued_bytes, peak_bytes
-        As ``queued`` and ``peak_queue``, in bytes, of the links whose buffers count bytes (whole cells, `ByteBuffer`), shapes
-        (L, T) and (L,); nan at nodes without. None: no link counts bytes, or fluid, which has data packets alone.
+        As ``queued`` and ``peak_queue``, in bytes, of the links whose buffers count bytes (whole cells, `ByteBuffer`),
+        shapes (L, T) and (L,); nan at nodes without. None: no link counts bytes, or fluid, which has data packets
+        alone.
     choice
         Which level ``level="auto"`` chose, and why; empty for another level.
 
@@ -286,7 +290,7 @@ class Records(Recorded):
 
     @property
     def advice(self) -> str:
-        """Finer steps, where the error from the step exceeds the accuracy asked for."""
+        """Advice to take finer steps if the error from the step exceeds the requested accuracy."""
         coarse = self.status is Status.INACCURATE
         return "take finer steps, Fluid(steps_per_delay=...)" if coarse else ""
 
@@ -342,12 +346,12 @@ class Records(Recorded):
         Parameters
         ----------
         name
-            Of a recorded array, such as ``"queued"`` or ``"delivered"``, or of a variable of `to_xarray`.
+            Name of a recorded array, such as ``"queued"`` or ``"delivered"``, or of a variable of `to_xarray`.
 
         Raises
         ------
         KeyError
-            For an unknown name, and for what this run has not recorded.
+            For an unknown name, and for an array that this run has not recorded.
 
         Examples
         --------
@@ -358,14 +362,14 @@ class Records(Recorded):
         """
         import xarray as xr
 
-        own = {later: first for first, later in NAMES.items()}.get(name, name)
-        values = self._array(own) if own in ARRAYS or own == "efficiency" else None
+        attribute = {long: short for short, long in NAMES.items()}.get(name, name)
+        values = self._array(attribute) if attribute in ARRAYS or attribute == "efficiency" else None
         if values is None:
-            known = ", ".join(each for each in ARRAYS if self._array(each) is not None)
-            raise KeyError(f"{name!r}: this run has recorded {known}")
-        dims, values, attributes = _variable(own, values)
-        found = {key: value for key, value in self._coordinates.items() if key in dims}
-        return xr.DataArray(values, found, dims, name, attributes)
+            names = ", ".join(array for array in ARRAYS if self._array(array) is not None)
+            raise KeyError(f"{name!r}: this run has recorded {names}")
+        dims, values, attributes = _variable(attribute, values)
+        coordinates = {key: value for key, value in self._coordinates.items() if key in dims}
+        return xr.DataArray(values, coordinates, dims, name, attributes)
 
     @quantities(since="time", until="time")
     def mean_efficiency(self, since: WithUnit = 0.0, until: WithUnit = np.inf) -> NDArray[np.float64]:
@@ -380,29 +384,29 @@ class Records(Recorded):
     def mean_goodput(self, since: WithUnit = 0.0, until: WithUnit = np.inf) -> NDArray[np.float64]:
         """Return the packets/s that each flow delivered over ``since`` < time <= ``until`` in s, (F,).
 
-        A packet counts when all before it have arrived: what a retransmission releases counts at that time, so that
-        over a part of a run a flow may deliver slightly more than its link carries.
+        A packet counts when all packets before it have arrived. Packets that a retransmission releases count at that
+        time, so that over a part of a run a flow may deliver slightly more than its link carries.
         """
-        packets, seconds = self._delivered(self._samples(since, until))
+        packets, seconds = self._count_delivered(self._samples(since, until))
         return packets / seconds
 
     @quantities(since="time", until="time")
     def counts(self, since: WithUnit = 0.0, until: WithUnit = np.inf) -> Counts:
-        """Return how many packets each flow delivered and lost over ``since`` < time <= ``until`` in s."""
+        """Return the packets that each flow delivered and lost over ``since`` < time <= ``until`` in s."""
         chosen = self._samples(since, until)
-        whole = chosen.start == 0 and chosen.stop == len(self.time)
-        lost = self.lost_by_flow if whole else self.lost[:, :, chosen].sum(axis=(1, 2))
-        packets, seconds = self._delivered(chosen)
+        is_total = chosen.start == 0 and chosen.stop == len(self.time)
+        lost = self.lost_by_flow if is_total else self.lost[:, :, chosen].sum(axis=(1, 2))
+        packets, seconds = self._count_delivered(chosen)
         return Counts(packets, lost, seconds)
 
-    def _delivered(self, chosen: slice) -> tuple[NDArray[np.float64], float]:
-        """Return the packets that each flow delivered during some samples, and how long these are, s."""
+    def _count_delivered(self, chosen: slice) -> tuple[NDArray[np.float64], float]:
+        """Return the packets of each flow delivered during a slice of samples, (F,), and the duration, s."""
         first, last = chosen.start - 1, chosen.stop - 1
-        before, began = (self.delivered[:, first], self.time[first]) if first >= 0 else (0.0, 0.0)
-        return self.delivered[:, last] - before, float(self.time[last] - began)
+        before, start = (self.delivered[:, first], self.time[first]) if first >= 0 else (0.0, 0.0)
+        return self.delivered[:, last] - before, float(self.time[last] - start)
 
     def _samples(self, since: WithUnit, until: WithUnit) -> slice:
-        """Return the samples in an interval, at least one."""
+        """Return the slice of the samples in an interval; raise ValueError for none."""
         chosen = slice(*samples_until(self.time, np.array([since, until], dtype=np.float64)).tolist())
         if chosen.start >= chosen.stop:
             raise ValueError(f"since = {since}, until = {until}: no sample between them")
@@ -439,21 +443,21 @@ def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
     return labels
 
 
-def samples_until(time: NDArray[np.float64], ends: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return how many of the sample times ``time``, ascending, are at each of ``ends`` or before it; rounding does not count.
+def samples_until(time: NDArray[np.float64], limits: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the number of sample times up to each of ``limits``, s; ``time`` is ascending, rounding is ignored.
 
     Sample times are multiples of a sampling time, rounded: 3 * 0.1 s is at 0.3 s.
 
     >>> samples_until(np.arange(1, 6) * 0.1, np.array([0.3]))
     array([3])
     """
-    found: NDArray[np.int64] = np.searchsorted(time, ends * (1.0 + ROUNDING), side="right")
-    return found
+    counts: NDArray[np.int64] = np.searchsorted(time, limits * (1.0 + ROUNDING), side="right")
+    return counts
 
 
 def with_fields(run: T, **fields: object) -> T:
-    """Return a run with other fields than its arrays; these stay as they are, those that no one has read too."""
-    given: Any = run
-    found: T = object.__new__(type(run))
-    vars(found).update({**given.__getstate__(), **fields})
-    return found
+    """Return a copy of a run with changed fields; arrays that were not read yet stay uncomputed."""
+    original: Any = run
+    changed: T = object.__new__(type(run))
+    vars(changed).update({**original.__getstate__(), **fields})
+    return changed

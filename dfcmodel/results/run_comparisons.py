@@ -11,10 +11,10 @@ import numpy as np
 from dfcmodel.network.endpoints.flow_recoveries import repairs_of
 from dfcmodel.results.animations import Animation
 from dfcmodel.results.plots import (
+    averaging_intervals,
     draw_efficiency,
     draw_goodput,
     draw_space_time,
-    interval_ends,
     title_of,
 )
 from dfcmodel.results.summaries import first_flows
@@ -42,10 +42,11 @@ class RunComparison(SideBySide[Trajectory]):
     Examples
     --------
     >>> from dfcmodel import compare, simulate, takano2006
-    >>> found = compare(*(simulate(takano2006("1", dfc=dfc), duration=0.1, level="fluid") for dfc in (False, True)))
-    >>> list(found.compared)
+    >>> scenarios = [takano2006("1", dfc=dfc) for dfc in (False, True)]
+    >>> comparison = compare(*(simulate(scenario, duration=0.1, level="fluid") for scenario in scenarios))
+    >>> list(comparison.compared)
     ['takano2006/1: FIFO, Tahoe', 'takano2006/1: DFC, Tahoe']
-    >>> list(found.summary())[0], found.to_xarray().efficiency.dims
+    >>> list(comparison.summary())[0], comparison.to_xarray().efficiency.dims
     ('goodput of target (packets/s)', ('run', 'flow', 'time'))
     """
 
@@ -53,7 +54,7 @@ class RunComparison(SideBySide[Trajectory]):
 
     @staticmethod
     def names_of(results: Sequence[Trajectory]) -> list[str]:
-        """Return the scenarios' names, with disciplines, sources and level where names alone are equal."""
+        """Return distinct labels: the scenarios' names, if necessary with disciplines, sources and level."""
         names = [run.scenario.name for run in results]
         if len(set(names)) < len(names):
             names = [title_of(run) for run in results]
@@ -71,12 +72,12 @@ class RunComparison(SideBySide[Trajectory]):
     def plot(self, ax: Any = None) -> Any:
         """Draw goodput and queues over time, a column of panels for each run, on common scales.
 
-        Runs of the scenarios of takano2006 have a panel of its efficiency, too.
+        Runs of the scenarios of takano2006 have an additional panel of the efficiency.
 
         Parameters
         ----------
         ax
-            Axes to draw only the goodput of each run's flows together on; None makes a new figure.
+            Axes to draw only the goodput of each run's flows together on; None creates a new figure.
 
         Returns
         -------
@@ -126,7 +127,7 @@ class RunComparison(SideBySide[Trajectory]):
         Raises
         ------
         ValueError
-            For runs whose nodes differ, and naming the parameter, its value and what is allowed.
+            For runs whose nodes differ, and for a parameter out of range.
         """
         first = next(iter(self.compared.values()))
         for label, run in self.compared.items():
@@ -149,6 +150,7 @@ class RunComparison(SideBySide[Trajectory]):
 
 
 def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
+    """Return the cells of a run by row; only flows with names in ``shown`` have rows."""
     measures = run.measures
     goodput = measures.goodput.to_series()
     rows = {f"goodput of {name} (packets/s)": f"{goodput[name]:.4g}" for name in shown if name in goodput}
@@ -169,7 +171,7 @@ def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
 
 
 def total_goodput(run: Trajectory) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return ends of at most 100 intervals and the goodput of all flows over each."""
-    ends, seconds = interval_ends(run)
-    told = np.concatenate([[0.0], run.delivered[:, ends].sum(axis=0)])
-    return run.time[ends], np.diff(told) / seconds
+    """Return the ends of at most 100 intervals, s, and the goodput of all flows in each, packets/s."""
+    indices, seconds = averaging_intervals(run)
+    delivered = np.concatenate([[0.0], run.delivered[:, indices].sum(axis=0)])
+    return run.time[indices], np.diff(delivered) / seconds

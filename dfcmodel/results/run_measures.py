@@ -37,9 +37,8 @@ def measures(run: Records) -> xr.Dataset:
     xarray.Dataset
         Over ``flow`` (F,): goodput (packets/s), loss_ratio, round_trip_queueing (with ``quantile``, s).
         Over ``node`` (L,): utilisation, mean_occupancy and peak_queue (packets), packets_lost,
-        drain_time (with ``quantile``, s), and where buffers count bytes peak_queue_bytes. Over both: mean_queue (packets),
-        queueing_delay (s).
-        nan where no packet was sent, or no round-trip time measured.
+        drain_time (with ``quantile``, s), and if buffers count bytes peak_queue_bytes. Over both: mean_queue (packets),
+        queueing_delay (s). NaN if no packet was sent, or no round-trip time measured.
     """
     import xarray as xr
 
@@ -49,11 +48,11 @@ def measures(run: Records) -> xr.Dataset:
     base = np.array([scenario.base_rtt(flow) for flow in scenario.flows])
     measured = np.full((len(QUANTILES), len(base)), np.nan)
     for f, trips in enumerate(run.round_trip):
-        if (known := trips[np.isfinite(trips)]).size:
-            measured[:, f] = np.quantile(known, QUANTILES) - base[f]
+        if (finite := trips[np.isfinite(trips)]).size:
+            measured[:, f] = np.quantile(finite, QUANTILES) - base[f]
     with np.errstate(divide="ignore", invalid="ignore"):  # a node whose links no flow crosses: nan
         drained = np.quantile(run.queued / rate[:, np.newaxis], QUANTILES, axis=1)
-        found: dict[str, tuple[Any, Any, str]] = {
+        variables: dict[str, tuple[Any, Any, str]] = {
             "goodput": ("flow", run.mean_goodput(), "packets/s"),
             "loss_ratio": ("flow", run.counts().loss_ratio, "1"),
             "round_trip_queueing": (("quantile", "flow"), measured, "s"),
@@ -66,15 +65,15 @@ def measures(run: Records) -> xr.Dataset:
             "queueing_delay": (("flow", "node"), run.mean_queue * seconds / run.carried, "s"),
         }
     if run.peak_bytes is not None:
-        found["peak_queue_bytes"] = "node", run.peak_bytes, "bytes"
+        variables["peak_queue_bytes"] = "node", run.peak_bytes, "bytes"
     return xr.Dataset(
-        {name: (dims, values, {"units": units}) for name, (dims, values, units) in found.items()},
+        {name: (dims, values, {"units": units}) for name, (dims, values, units) in variables.items()},
         coords={**run.to_xarray()[["flow", "node"]].coords, "quantile": list(QUANTILES)},
     )
 
 
 def completion_times(run: Records) -> xr.Dataset:
-    """Return when the transfers of a run were complete; see `dfcmodel.results.Trajectory.completion_times`."""
+    """Return completion times of the transfers of a run; see `dfcmodel.results.Trajectory.completion_times`."""
     import xarray as xr
 
     table = run.scenario.table

@@ -1,4 +1,4 @@
-"""What stands still at the end of a run: queues that wait for each other for ever, or of which nothing has left."""
+"""Deadlocks at the end of a run: queues that wait for each other for ever, or that have not moved."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["PauseDeadlock", "deadlock_of", "lanes_of", "link_name", "pausers_of"]
 
 Lane = tuple[int, int]
-"""A queue that can be paused for itself: the place of its link (-1 - flow: an access link) and its class; ALL: the
-only queue of the link."""
+"""A queue that can be paused separately: the index of its link (-1 - flow: an access link) and its class; ALL: the only
+queue of the link."""
 
 
 @dataclass(frozen=True)
 class PauseDeadlock:
-    """Links that stand still for ever, because they wait for each other.
+    """Links that are stopped for ever because they wait for each other.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class PauseDeadlock:
         Names of links that pause each other in a circle, each paused by the next and the last by the first; empty:
         nothing has moved in the last quarter of the run, and no circle is known.
     since
-        Time at which the last of them stopped, s.
+        Time at which the last link of the circle stopped, s.
     stuck
-        Names of all links that stand still, those of the circle among them.
+        Names of all stopped links, with the circle.
     """
 
     cycle: tuple[str, ...]
@@ -45,51 +45,49 @@ class PauseDeadlock:
 
     def __str__(self) -> str:
         if not self.cycle:
-            return f"no cycle known: nothing has left {_some(self.stuck)} in the last quarter of the run"
-        said = f"{', '.join(self.cycle)}: each is paused by the next since {self.since:g} s"
+            return f"no cycle known: nothing has left {_first_names(self.stuck)} in the last quarter of the run"
+        text = f"{', '.join(self.cycle)}: each is paused by the next since {self.since:g} s"
         others = [name for name in self.stuck if name not in self.cycle]
-        return f"{said}; stuck behind them: {_some(others)}" if others else said
+        return f"{text}; stuck behind them: {_first_names(others)}" if others else text
 
 
 def deadlock_of(run: Records) -> PauseDeadlock | None:
-    """Return a deadlock that a run ended in, or None.
+    """Return the deadlock at the end of a run, or None.
 
-    A queue is stuck for ever if it is paused, and what keeps it paused consists of packets in stuck queues: more of
-    them than the threshold at which the pause ends. The largest set of such queues is found by removing others. (Coffman et
-    al. 1971, with queues as processes.) Where pauses are too many to be recorded, or where a threshold is not what holds
-    them, progress decides: packets wait at links that are paused, and nothing has left any of them in the last part of
-    the run.
+    A queue is stuck for ever if it is paused, and more packets in stuck queues than the threshold of the pause keep it
+    paused. The algorithm computes the largest set of such queues by removing others (Coffman et al. 1971, with queues
+    as processes). If there were too many pauses to record, or if thresholds do not determine their ends, progress
+    decides: packets wait at paused links, and none has left any of them in the last part of the run.
     """
     if run.remaining is None or not len(run.remaining):
         return None
     pausers = pausers_of(run)
-    waiting = _Waiting.of(run)
+    waiting = _WaitingPackets.of(run)
     stuck = pausers
     while True:
-        kept = {
-            lane: own for lane, by in stuck.items() if (own := [pause for pause in by if waiting.holding(pause, stuck)])
-        }
-        if len(kept) == len(stuck):
+        holding = {lane: [pause for pause in by if waiting.stuck_holders(pause, stuck)] for lane, by in stuck.items()}
+        remaining = {lane: pauses for lane, pauses in holding.items() if pauses}
+        if len(remaining) == len(stuck):
             break
-        stuck = kept
-    return _named(waiting, kept) if kept else _standstill(run, pausers)
+        stuck = remaining
+    return _cyclic_deadlock(waiting, remaining) if remaining else _standstill(run, pausers)
 
 
 def pausers_of(run: Records) -> dict[Lane, list[Any]]:
-    """Return the pauses that last at the end of a run, rows of `Records.paused`, by the queue that they stop.
+    """Return the pauses that last at the end of a run, rows of `Records.paused`, by the stopped queue.
 
-    Queues in which nothing waits are left out.
+    Empty queues are left out.
     """
-    found: dict[Lane, list[Any]] = {}
+    pausers: dict[Lane, list[Any]] = {}
     if run.paused is None or run.remaining is None:
-        return found
+        return pausers
     lanes = dict.fromkeys(lanes_of(run))
     for pause in run.paused[np.isinf(run.paused["end"]) & (run.paused["resumed"] == 0)]:
         link, priority = int(pause["link"]), int(pause["priority"])
         for lane in lanes:
             if lane[0] == link and (priority == ALL or lane[1] in (ALL, priority)):
-                found.setdefault(lane, []).append(pause)
-    return found
+                pausers.setdefault(lane, []).append(pause)
+    return pausers
 
 
 def lanes_of(run: Records) -> list[Lane]:
@@ -103,7 +101,7 @@ def lanes_of(run: Records) -> list[Lane]:
 
 
 def _class_of(run: Records, n: int, f: int, is_ack: bool) -> int:
-    """Return the class in which packets or ACKs of a flow wait at a link, ALL where there are none."""
+    """Return the class in which packets or ACKs of flow f wait at link n; ALL if the link has none."""
     if n < 0:
         return run.scenario.flows[f].priority
     rule: Any = run.scenario.links[n].discipline
@@ -115,8 +113,8 @@ def _class_of(run: Records, n: int, f: int, is_ack: bool) -> int:
 
 
 @dataclass(frozen=True)
-class _Waiting:
-    """What waits at the end of a run: rows of `WAITING`, their queues, and the classes of their flows."""
+class _WaitingPackets:
+    """Packets that wait at the end of a run: rows of `WAITING`, their queues, and the classes of their flows."""
 
     run: Records
     rows: Any
@@ -124,13 +122,14 @@ class _Waiting:
     ranks: Any
 
     @classmethod
-    def of(cls, run: Records) -> _Waiting:
+    def of(cls, run: Records) -> _WaitingPackets:
+        """Return the waiting packets of a run that recorded them."""
         assert run.remaining is not None
         ranks = run.scenario.table.numbers("priority").astype(np.int64)
         return cls(run, run.remaining, lanes_of(run), ranks[run.remaining["flow"]])
 
-    def holding(self, pause: Any, stuck: Container[Lane]) -> set[Lane]:
-        """Return the stuck queues with the packets that hold a pause; none, if they are not more than end it."""
+    def stuck_holders(self, pause: Any, stuck: Container[Lane]) -> set[Lane]:
+        """Return the stuck queues whose packets prolong a pause; an empty set if they are at most its threshold."""
         by, scenario = int(pause["by"]), self.run.scenario
         rule: Any = scenario.links[by].discipline
         if rule.queue_per == "class":
@@ -146,61 +145,62 @@ class _Waiting:
         else:
             low = rule.low if rule.paused_rate == 0.0 else np.inf
             counted = self.rows["link"] == by
-        own = [n for n in np.flatnonzero(counted).tolist() if self.lanes[n] in stuck]
-        acks = (rule.queue_per == "class") & (self.rows["ack"][own] == 1)  # they are counted in bytes
+        rows = [n for n in np.flatnonzero(counted).tolist() if self.lanes[n] in stuck]
+        acks = (rule.queue_per == "class") & (self.rows["ack"][rows] == 1)  # they are counted in bytes
         sizes = np.where(acks, HEADER / scenario.packet_size, 1.0)
-        held = float((self.rows["packets"][own] * sizes).sum())
-        return {self.lanes[n] for n in own} if held > low else set()
+        packets = float((self.rows["packets"][rows] * sizes).sum())
+        return {self.lanes[n] for n in rows} if packets > low else set()
 
 
-def _named(waiting: _Waiting, stuck: dict[Lane, list[Any]]) -> PauseDeadlock:
-    """Return the deadlock of queues that are stuck, with the pauses that hold each: there is a circle among them."""
+def _cyclic_deadlock(waiting: _WaitingPackets, stuck: dict[Lane, list[Any]]) -> PauseDeadlock:
+    """Return the deadlock of stuck queues, with the pauses that stop each; their graph has a cycle."""
     import networkx as nx
 
     run = waiting.run
-    began: dict[tuple[Lane, Lane], float] = {}
+    begins: dict[tuple[Lane, Lane], float] = {}
     for lane, pauses in sorted(stuck.items(), key=lambda pair: pair[0]):
         for pause in pauses:
-            for other in sorted(waiting.holding(pause, stuck)):
-                began[lane, other] = min(float(pause["begin"]), began.get((lane, other), np.inf))
-    cycle = nx.find_cycle(nx.DiGraph(list(began)))
+            for other in sorted(waiting.stuck_holders(pause, stuck)):
+                begins[lane, other] = min(float(pause["begin"]), begins.get((lane, other), np.inf))
+    cycle = nx.find_cycle(nx.DiGraph(list(begins)))
     first = min(range(len(cycle)), key=lambda n: cycle[n][0])
     edges = [*cycle[first:], *cycle[:first]]
-    links = sorted({link for link, _ in stuck}, key=_links_first)
+    links = sorted({link for link, _ in stuck}, key=_link_order)
     return PauseDeadlock(
         tuple(link_name(run, link) for (link, _), _ in edges),
-        max(began[edge] for edge in edges),
+        max(begins[edge] for edge in edges),
         tuple(link_name(run, link) for link in links),
     )
 
 
 def _standstill(run: Records, pausers: dict[Lane, list[Any]]) -> PauseDeadlock | None:
-    """Return a standstill without a known circle: nothing moved where packets wait, and some of them are paused."""
+    """Return a deadlock without a known circle if no waiting packets moved and links are paused; None otherwise."""
     assert run.remaining is not None
-    delivers = run.delivered[:, -1] > run.delivered[:, _before_last_part(run)]
+    delivers = run.delivered[:, -1] > run.delivered[:, _reference_sample(run)]
     moves = delivers.any() or not (run.remaining["still"] == 1).all()
     if moves or (run.paused is not None and not pausers):
         return None
-    if any(_may_end(link.discipline, float(run.time[-1])) for link in run.scenario.links):
+    if any(_can_end(link.discipline, float(run.time[-1])) for link in run.scenario.links):
         return None
     begins = [float(pause["begin"]) for by in pausers.values() for pause in by]
     since = max(begins, default=(1.0 - LAST_PART) * float(run.time[-1]))
-    links = sorted({n for n, _ in lanes_of(run)}, key=_links_first)
+    links = sorted({n for n, _ in lanes_of(run)}, key=_link_order)
     return PauseDeadlock((), since, tuple(link_name(run, n) for n in links))
 
 
-def _may_end(rule: Any, end: float) -> bool:
-    """Return whether what a link asks for still lets packets pass, or was asked for by a fault before ``end``, in s."""
+def _can_end(rule: Any, end: float) -> bool:
+    """Return whether pauses of a link let packets pass, or began by a fault before ``end``, s."""
     storm = getattr(rule, "storm", None)
     return getattr(rule, "paused_rate", 0.0) > 0.0 or (storm is not None and storm < end)
 
 
-def _before_last_part(run: Records) -> int:
-    """Return the last sample before the last part of a run."""
+def _reference_sample(run: Records) -> int:
+    """Return the index of the last sample before the last part of a run."""
     return max(0, int(samples_until(run.time, (1.0 - LAST_PART) * run.time[-1:])[0]) - 1)
 
 
-def _links_first(n: int) -> tuple[bool, int]:
+def _link_order(n: int) -> tuple[bool, int]:
+    """Return a sort key for links: access links (-1 - flow) come last."""
     return n < 0, abs(n)
 
 
@@ -210,7 +210,7 @@ def link_name(run: Records, n: int) -> str:
     return scenario.links[n].name if n >= 0 else f"host of {scenario.flows[-1 - n].name}"
 
 
-def _some(names: Sequence[str], most: int = 6) -> str:
-    """Return the first names, and how many others there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _first_names(names: Sequence[str], limit: int = 6) -> str:
+    """Return the first ``limit`` names, and the number of others, as a string."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more

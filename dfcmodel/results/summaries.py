@@ -10,9 +10,9 @@ from dfcmodel.network.endpoints.flow_recoveries import recoveries_differ
 from dfcmodel.network.flows import HOSTS
 from dfcmodel.network.queueing.pause_responses import ROUNDING, listed_rate
 from dfcmodel.network.queueing.programs import may_mark
-from dfcmodel.results.completions.unfinished import described
-from dfcmodel.results.limits import said_by_topic
-from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
+from dfcmodel.results.completions.unfinished import unfinished_text
+from dfcmodel.results.limits import messages_by_topic
+from dfcmodel.results.loss_summaries import largest_queue, losses_text
 from hopflow.checks import count_of
 from hopflow.units import readable_text
 
@@ -22,40 +22,40 @@ if TYPE_CHECKING:
     from dfcmodel.network.flows import Flow
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["assumed_responses", "first_flows", "summary_rows"]
+__all__ = ["first_flows", "response_substitutes", "summary_rows"]
 
 ABOUT_LEVELS: list[Callable[[Any], str]] = []
-"""Functions that return what the summary of a fluid run says about both levels: `dfcmodel.simulation`, above this package, adds one."""
+"""Functions that return a line on both levels for the summary of a fluid run. `dfcmodel.simulation` adds one."""
 MAX_ROWS = 10
-"""Flows that a table lists one by one."""
+"""Largest number of flows that a table lists."""
 
 
 def first_flows(scenarios: Iterable[Scenario]) -> list[str]:
-    """Return the names of the flows of some scenarios, each once, as many as a table lists."""
+    """Return the distinct names of the flows of scenarios, at most `MAX_ROWS`."""
     names = (flow.name for scenario in scenarios for flow in scenario.flows)
     return list(dict.fromkeys(names))[:MAX_ROWS]
 
 
 def _source(flow: Flow, recovery: str, *, differ: bool) -> str:
-    """Return the class of a flow's source, with the recovery where the method overrides the rule's, or flows differ."""
+    """Return the class name of a flow's source, with the recovery if the method overrides it or flows differ."""
     name = type(flow.source).__name__
-    own = getattr(flow.source, "recovery", recovery)
-    said = recovery not in ("", own) or (differ and recovery)
-    return f"{name} with recovery {recovery!r}" if said else name
+    of_rule = getattr(flow.source, "recovery", recovery)
+    differs = recovery not in ("", of_rule) or (differ and recovery)
+    return f"{name} with recovery {recovery!r}" if differs else name
 
 
-def assumed_responses(scenario: Scenario) -> dict[float, float]:
-    """Return the rates in b/s whose response time the default headroom of a scenario takes from another rate, with that.
+def response_substitutes(scenario: Scenario) -> dict[float, float]:
+    """Return rates, b/s, without a response time of their own, with the rate that the default headroom assumes.
 
     Examples
     --------
     >>> from dfcmodel import CBR, PFC, Flow, Scenario, chain
     >>> from hopflow import gbps
     >>> links = chain(3, rate=gbps(24), delay=1e-6, buffer=500, discipline=PFC(counts="switch"))
-    >>> assumed_responses(Scenario("odd rate", links, [Flow("a", (1, 2, 3), CBR(1e6))]))
+    >>> response_substitutes(Scenario("odd rate", links, [Flow("a", (1, 2, 3), CBR(1e6))]))
     {24000000000.0: 25000000000.0}
     """
-    found: dict[float, float] = {}
+    rates: dict[float, float] = {}
     for n, link in enumerate(scenario.links):
         if getattr(link.discipline, "headroom", 0.0) is not None:
             continue
@@ -63,23 +63,24 @@ def assumed_responses(scenario: Scenario) -> dict[float, float]:
             bits = 8.0 * scenario.packet_size * scenario.feeding(u).rate
             listed = float(listed_rate(bits))
             if abs(bits - listed) > ROUNDING * listed:
-                found[float(f"{bits:.12g}")] = listed
-    return dict(sorted(found.items()))
+                rates[float(f"{bits:.12g}")] = listed
+    return dict(sorted(rates.items()))
 
 
 def _about_responses(assumed: dict[float, float]) -> str:
-    """Return which response times the default headroom takes from other rates."""
+    """Return a line on the response times that the default headroom takes from other rates."""
     pairs = [f"{_gbps(rate)} as {_gbps(listed)}" for rate, listed in assumed.items()]
     more = f" and {len(pairs) - 3} others" if len(pairs) > 3 else ""
     return f"IEEE 802.3 has no response time for these rates: {', '.join(pairs[:3])}{more}"
 
 
 def _gbps(bits: float) -> str:
+    """Return a rate in b/s as a string in Gb/s."""
     return f"{bits / 1e9:.4g} Gb/s"
 
 
 def level_of(run: Any) -> str:
-    """Return the level of a run, with the reason where it was chosen."""
+    """Return the level of a run, with the reason if ``level="auto"`` chose it."""
     return run.choice or ("fluid" if run.step else "packets")
 
 
@@ -89,22 +90,23 @@ def summary_rows(run: Any) -> dict[str, object]:
     rows: dict[str, object] = {
         "level": "; ".join([level_of(run), *(about(run) for about in ABOUT_LEVELS if run.step)]),
         "status": run.status,
-        "scenario": f"{scenario.name}, {count_of(len(scenario.nodes), 'node')}, {count_of(len(scenario.flows), 'flow')}, {_about_hosts(scenario)}",
+        "scenario": f"{scenario.name}, {count_of(len(scenario.nodes), 'node')}, "
+        f"{count_of(len(scenario.flows), 'flow')}, {_about_hosts(scenario)}",
     }
     rows |= _about_flows(run)
-    if line := described(run, run.unfinished):
+    if line := unfinished_text(run, run.unfinished):
         rows["unfinished"] = line
     rows |= _about_pauses(run)
     if run.notifications is not None:
-        told = run.notifications[run.notifications > 0]
-        each = f", {told.min()} to {told.max()} each" if len(told) else ""
-        rows["congestion notifications"] = f"{told.sum()}, to {count_of(len(told), 'flow')}{each}"
+        counts = run.notifications[run.notifications > 0]
+        extremes = f", {counts.min()} to {counts.max()} each" if len(counts) else ""
+        rows["congestion notifications"] = f"{counts.sum()}, to {count_of(len(counts), 'flow')}{extremes}"
     if losses := run.lossless_losses:
         more = f"; and at {count_of(len(losses) - 1, 'other place')}" if len(losses) > 1 else ""
         rows["lost in a lossless class"] = f"{losses[0]}{more}"
-    if places := places_of_losses(run):
-        rows["lost at"] = places
-    if assumed := assumed_responses(scenario):
+    if losses_by_node := losses_text(run):
+        rows["lost at"] = losses_by_node
+    if assumed := response_substitutes(scenario):
         rows["headroom of PFC"] = _about_responses(assumed)
     rows["largest queue"] = largest_queue(run)
     rows["imbalance"] = f"{run.imbalance.max():.1e} of the packets emitted"
@@ -112,13 +114,13 @@ def summary_rows(run: Any) -> dict[str, object]:
     rows |= {"step": f"{run.step:g} s, {took}"} if run.step else {"packet by packet": took}
     if run.step_error is not None:
         rows["error from the step"] = f"{run.step_error:.2g} of the path's rate, estimated"
-    for topic, said in said_by_topic(run.limits).items():
-        rows[f"limit, {topic}"] = f"{said}; compare with packets" if run.step else said
+    for topic, message in messages_by_topic(run.limits).items():
+        rows[f"limit, {topic}"] = f"{message}; compare with packets" if run.step else message
     return rows
 
 
 def _about_hosts(scenario: Scenario) -> str:
-    """Return how flows enter the network, in words."""
+    """Return the kinds of hosts of the flows as a string."""
     counts = {kind: int(scenario.host_is(kind).sum()) for kind in HOSTS}
     used = {kind: count for kind, count in counts.items() if count}
     if len(used) == 1:
@@ -127,7 +129,7 @@ def _about_hosts(scenario: Scenario) -> str:
 
 
 def _about_flows(run: Any) -> dict[str, object]:
-    """Return a row for each of the first flows, and one for the others: how long a transfer took, or the mean goodput."""
+    """Return rows on the first flows and a row on the others: duration of the transfer or mean goodput."""
     flows = run.scenario.flows
     recoveries = run.recoveries or [""] * len(flows)
     differ = recoveries_differ(recoveries)
@@ -152,27 +154,28 @@ def _about_flows(run: Any) -> dict[str, object]:
         )
     if len(flows) > MAX_ROWS:
         complete = not np.isnan(took[MAX_ROWS:]).any()
-        least, median, most = np.quantile((took if complete else goodput)[MAX_ROWS:], (0, 0.5, 1))
+        low, median, high = np.quantile((took if complete else goodput)[MAX_ROWS:], (0, 0.5, 1))
         achieved = (
-            f"complete in {readable_text(least, 's')} to {readable_text(most, 's')}, median {readable_text(median, 's')}"
+            f"complete in {readable_text(low, 's')} to {readable_text(high, 's')}, median {readable_text(median, 's')}"
             if complete
-            else f"goodput {least:.4g} to {most:.4g}, median {median:.4g} packets/s"
+            else f"goodput {low:.4g} to {high:.4g}, median {median:.4g} packets/s"
         )
         rows[count_of(len(flows) - MAX_ROWS, "other flow")] = (
-            f"{achieved}, lost {lost[MAX_ROWS:].sum():.0f} packets, {count_of(run.timeouts[MAX_ROWS:].sum(), 'timeout')}"
+            f"{achieved}, lost {lost[MAX_ROWS:].sum():.0f} packets, "
+            f"{count_of(run.timeouts[MAX_ROWS:].sum(), 'timeout')}"
         )
     return rows
 
 
 def _goodput(scenario: Scenario, f: int, value: float) -> str:
-    """Return a goodput in packets/s, with bits/s and the part of the rate of the slowest link of the path."""
+    """Return a goodput as a string in packets/s, bits/s and the part of the rate of the slowest link of the path."""
     part = value / scenario.slowest_rates[f]
     bits = readable_text(8.0 * scenario.packet_size * value, "bit/s")
     return f"goodput {value:.4g} packets/s ({bits}, {part:.3f} of the slowest link)"
 
 
 def _about_pauses(run: Any) -> dict[str, object]:
-    """Return the rows about pauses, if there were any: deadlock, storm, and how far they spread."""
+    """Return the rows on pauses: deadlock, storm, number and longest chain; {} without pauses."""
     from dfcmodel.results.pauses import chain_of_pauses
 
     if run.paused is None or not len(run.paused):

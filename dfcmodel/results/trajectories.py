@@ -29,11 +29,12 @@ __all__ = ["Trajectory"]
 class Trajectory(Records, Result):
     """One run of a scenario, sampled at ``time``, as `simulate` returns it.
 
-    The recorded arrays and their shapes are those of `dfcmodel.results.records.Records`: ``time``,
-    ``in_transit``, ``delivered``, ``window``, ``backlog``, ``round_trip``, ``lost``, ``queued``,
-    ``peak_queue``, ``queued_bytes``, ``peak_bytes``, ``timeouts``, ``loss_events``, ``cumulative_loss_events``, ``marks``, ``notifications``, ``imbalance``, ``first_loss``, ``finished``,
-    ``carried``, ``mean_queue``, ``started``, ``paused``, ``recoveries`` and ``choice``. As an attribute each is a NumPy array;
-    ``run["queued"]`` is the same array as an `xarray.DataArray` with name, units and coordinates.
+    `dfcmodel.results.records.Records` describes the recorded arrays and their shapes: ``time``, ``in_transit``,
+    ``delivered``, ``window``, ``backlog``, ``round_trip``, ``lost``, ``queued``, ``peak_queue``, ``queued_bytes``,
+    ``peak_bytes``, ``timeouts``, ``loss_events``, ``cumulative_loss_events``, ``marks``, ``notifications``,
+    ``imbalance``, ``first_loss``, ``finished``, ``carried``, ``mean_queue``, ``started``, ``paused``, ``recoveries``
+    and ``choice``. As an attribute each is a NumPy array; ``run["queued"]`` is the same array as an `xarray.DataArray`
+    with name, units and coordinates.
 
     Examples
     --------
@@ -57,12 +58,12 @@ class Trajectory(Records, Result):
 
     @property
     def goodput(self) -> xr.DataArray:
-        """Packets per second that each flow delivered over the run: that of `measures`."""
+        """Packets per second that each flow delivered over the run, as in `measures`."""
         return self.measures["goodput"]
 
     @property
     def loss_event_times(self) -> dict[str, NDArray[np.float64]]:
-        """Times of the loss events of each flow, s, by its name: the end of the sampling interval in which each was (``sample``).
+        """Times of the loss events by name of the flow, s, rounded up to the ends of sampling intervals (``sample``).
 
         Examples
         --------
@@ -74,7 +75,7 @@ class Trajectory(Records, Result):
         Raises
         ------
         ValueError
-            For a run that did not record them, such as one that an earlier version saved.
+            For a run that did not record them, such as a run that an earlier version saved.
         """
         if self.cumulative_loss_events is None:
             raise ValueError("cumulative_loss_events = None: the run did not record the times of loss events")
@@ -85,11 +86,11 @@ class Trajectory(Records, Result):
     def status(self) -> Status:
         """COMPLETED when every packet is accounted for to 1e-12 and every number is finite.
 
-        INACCURATE when an accuracy was asked for (`Fluid`) and the error from the step may be larger. Instead of
-        COMPLETED, the first of these that applies: STORM when a port pauses others for ever by a fault, `storm` names it;
-        DEADLOCKED when packets wait for each other for ever, `deadlock` says where; LOST_LOSSLESS when a buffer that
-        pauses what feeds it had no room for packets of a lossless class, `lossless_losses` says where.
-        Transfers that the end of the run cut short are no failure: see `unfinished`.
+        INACCURATE when an accuracy was requested (`Fluid`) and the error from the step may be larger. Instead of
+        COMPLETED, the first of these that applies: STORM when a port pauses others for ever by a fault, `storm` names
+        it; DEADLOCKED when packets wait for each other for ever, `deadlock` says where; LOST_LOSSLESS when a buffer
+        that pauses what feeds it had no room for packets of a lossless class, `lossless_losses` says where. Transfers
+        that the end of the run cut short are no failure: see `unfinished`.
         """
         status = super().status
         if status is not Status.COMPLETED:
@@ -102,11 +103,11 @@ class Trajectory(Records, Result):
 
     @cached_property
     def limits(self) -> tuple[str, ...]:
-        """Known limits of its level that apply to this run, with what was measured there.
+        """Known limits of the level that apply to this run, with the measured errors.
 
-        Of the fluid: two-way traffic, small buffers, classic Reno, resolution, deadlocks near the critical load, buffers
-        under `DFC` that other flows fill. Of packets: phase effects, rules that follow telemetry or go back N over several paths. Of both: rules
-        that wait for marks where nothing marks.
+        Of the fluid: two-way traffic, small buffers, classic Reno, resolution, deadlocks near the critical load,
+        buffers under `DFC` that other flows fill. Of packets: phase effects, rules that follow telemetry or go back N
+        over several paths. Of both: rules that wait for marks on paths without marks.
 
         Examples
         --------
@@ -126,7 +127,7 @@ class Trajectory(Records, Result):
 
     @cached_property
     def storm(self) -> PauseStorm | None:
-        """Ports that pause others for ever by a fault, and the links that stand still for it; None: no port does.
+        """Ports that pause others for ever by a fault, and the links that they stop; None if there are none.
 
         Examples
         --------
@@ -146,11 +147,11 @@ class Trajectory(Records, Result):
 
     @cached_property
     def deadlock(self) -> PauseDeadlock | None:
-        """Links that stand still for ever at the end of the run, as they wait for each other; None: none do.
+        """Links that wait for each other for ever at the end of the run; None if there are none.
 
-        Their packets hold the pauses of each other, so that no queue among them can become shorter; ``cycle`` names
-        links that do in a circle. It is empty where progress decides: packets wait, pauses last, and nothing has moved
-        for the last quarter of the run.
+        Their packets prolong the pauses of each other, so that none of their queues can become shorter; ``cycle`` names
+        a circle of such links. It is empty if progress decides: packets wait, pauses last, and nothing has moved for
+        the last quarter of the run.
 
         Examples
         --------
@@ -166,9 +167,9 @@ class Trajectory(Records, Result):
 
     @cached_property
     def lossless_losses(self) -> tuple[LosslessLoss, ...]:
-        """What links with `PFC` lost of a lossless class, or links with `Pause`, as they had no room; by link and class.
+        """Losses of lossless classes at full buffers of links with `PFC` or `Pause`, by link and class.
 
-        Losses at random or by a queue manager are not among them, nor those at the first link of a flow with
+        Random losses and drops by a queue manager are not included, nor losses at the first link of a flow with
         ``host="direct"``, whose sender is not paused: see `drops`.
 
         Examples
@@ -187,7 +188,7 @@ class Trajectory(Records, Result):
 
     @cached_property
     def unfinished(self) -> tuple[Unfinished, ...]:
-        """Flows of a finite ``size`` that were not complete at the end of the run, and what each waits for.
+        """Flows of finite ``size`` that were incomplete at the end of the run, with the reason.
 
         Examples
         --------
@@ -195,7 +196,7 @@ class Trajectory(Records, Result):
         >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
         >>> flows = [Flow("short", (1, 2), CBR(5e3), size=10.0), Flow("long", (1, 2), CBR(5e3), size=1000.0)]
         >>> run = simulate(Scenario("transfers", links, flows, duration=0.1), level="fluid")
-        >>> [(each.name, each.waits_for) for each in run.unfinished]
+        >>> [(flow.name, flow.waits_for) for flow in run.unfinished]
         [('long', 'still sending')]
         """
         from dfcmodel.results.completions.unfinished import unfinished_flows
@@ -203,16 +204,17 @@ class Trajectory(Records, Result):
         return unfinished_flows(self)
 
     def drops(self) -> xr.Dataset:
-        """Return how many packets each flow lost at each link and why, a table with a row (``drop``) for each.
+        """Return lost packets by flow, link and cause, a table with a row (``drop``) for each combination.
 
         Returns
         -------
         xarray.Dataset
             flow; link; cause: ``"buffer"`` (no room), ``"own link"`` (no room at the first link of the flow's path,
             where a sender with ``host="direct"`` is not paused), ``"manager"``, ``"random"``, ``"watchdog"``,
-            ``"trimmed"`` (cut by a switch program to its header, which has come; counted at the link that cut it), ``"failure"``
-            (the link was down) or ``"ttl"`` (the time to live was over); ack, whether ACKs were lost; packets; first, when the first was dropped (s); lossless, whether it is a loss
-            of a lossless class inside the network.
+            ``"trimmed"`` (cut by a switch program to its header, which has come; counted at the link that cut it),
+            ``"failure"`` (the link was down) or ``"ttl"`` (the time to live was over); ack, whether ACKs were lost;
+            packets; first, the time of the first drop (s); lossless, whether it is a loss of a lossless class inside
+            the network.
 
         Examples
         --------
@@ -228,20 +230,20 @@ class Trajectory(Records, Result):
         return drop_table(self)
 
     def pauses(self) -> xr.Dataset:
-        """Return when each link was paused and by whom, a table with a row (``pause``) for each time.
+        """Return the pauses of all links, a table with a row (``pause``) for each.
 
         Returns
         -------
         xarray.Dataset
-            link, the one that stood still (``host of NAME``: the access link of a flow's host); by, the
-            one whose queue asked for it; priority, the class that was paused (`PFC`; of `BFC` the number of the flow; -1: the link with all that
-            it carries); begin and end, when it took effect (s), the end of the run for a
-            pause that was lasting then; duration (s); lasting. ``.to_pandas()`` gives a DataFrame.
+            link, the paused link (``host of NAME``: the access link of a flow's host); by, the link whose queue
+            requested the pause; priority, the paused class (`PFC`; of `BFC` the number of the flow; -1: all packets of
+            the link); begin and end of its effect (s), the end of the run for a lasting pause; duration (s); lasting.
+            ``.to_pandas()`` gives a DataFrame.
 
         Raises
         ------
         ValueError
-            At packet level where there were more than 65,536 in one sample.
+            If a packet-level run had more than 65,536 in one sample.
 
         Examples
         --------
@@ -257,14 +259,14 @@ class Trajectory(Records, Result):
         return pause_table(self)
 
     def completion_times(self) -> xr.Dataset:
-        """Return when the transfers, flows of finite ``size``, were complete, a table by ``flow``.
+        """Return completion times of transfers, the flows of finite ``size``, a table by ``flow``.
 
         Returns
         -------
         xarray.Dataset
-            size and delivered (packets), start, finished and completion_time (s; nan: not yet complete),
-            ideal_time (s), of an empty network: propagation to the receiver, the packets at the rate of the path's slowest
-            link, and at packet level one more transmission at each other link; slowdown, completion_time over ideal_time.
+            size and delivered (packets), start, finished and completion_time (s; nan: not yet complete), ideal_time
+            (s), of an empty network: propagation to the receiver, the packets at the rate of the path's slowest link,
+            and at packet level one more transmission at each other link; slowdown, completion_time over ideal_time.
 
         Examples
         --------
@@ -281,12 +283,12 @@ class Trajectory(Records, Result):
         return completion_times(self)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw goodput, windows and occupancy over time in a panel each, of the scenarios of takano2006 also its efficiency.
+        """Draw panels of goodput, windows and occupancy over time, and of the efficiency for takano2006.
 
         Parameters
         ----------
         ax
-            Axes to draw only the goodput on; None makes a new figure with all panels.
+            Axes to draw only the goodput on; None creates a new figure with all panels.
 
         Returns
         -------
@@ -303,7 +305,7 @@ class Trajectory(Records, Result):
         return draw_space_time(self, figure()[1] if ax is None else ax)
 
     def plot_notifications(self, ax: Any = None) -> Any:
-        """Draw how many congestion notifications (CNPs) each sender has got, those with most first; return the Axes.
+        """Draw the number of congestion notifications (CNPs) of each sender, the largest first; return the Axes.
 
         Raises
         ------
@@ -314,7 +316,8 @@ class Trajectory(Records, Result):
         --------
         >>> from dfcmodel import Flow, Link, Packets, RampMarking, Scenario, simulate
         >>> from responsefn import DCQCN
-        >>> links = [Link(n, "s", 1e6, 1e-6, 500) for n in "ab"] + [Link("s", "d", 1e6, 1e-6, 500, RampMarking(5, 20, 0.1))]
+        >>> links = [Link(n, "s", 1e6, 1e-6, 500) for n in "ab"]
+        >>> links.append(Link("s", "d", 1e6, 1e-6, 500, RampMarking(5, 20, 0.1)))
         >>> flows = [Flow(n, (n, "s", "d"), DCQCN(), host="nic") for n in "ab"]
         >>> run = simulate(Scenario("two", links, flows, duration=5e-3), Packets(seed=1))
         >>> axes = run.plot_notifications()
@@ -350,7 +353,7 @@ class Trajectory(Records, Result):
         Raises
         ------
         ValueError
-            Naming the parameter, its value and what is allowed.
+            Naming the parameter, its value and the allowed values.
         """
         from dfcmodel.results.animations import Animation
         from dfcmodel.results.plots import title_of
@@ -361,7 +364,7 @@ class Trajectory(Records, Result):
         """Return status, scenario, each flow's goodput and losses, pauses, places of losses, largest queue and step.
 
         There are rows for transfers that are not complete and for losses of lossless classes, if there are any. Of many
-        flows the first ones are listed, and the range of the others.
+        flows the first are listed, and the range of the others.
         """
         from dfcmodel.results.summaries import summary_rows
 

@@ -1,7 +1,7 @@
 """The example test cases of the IETF draft on BBR, its appendix, as runs and checks.
 
-Cases are in the order of the appendix (draft-ietf-ccwg-bbr, the working group's copy of 3 August 2026). Where a case changes the path as BBR
-enters a state, a first run says when that is; the second one is equal up to then.
+Cases are in the order of the appendix (draft-ietf-ccwg-bbr, the working group's copy of 3 August 2026). If a case
+changes the path as BBR enters a state, a first run determines the time; the second run is identical up to it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CASES", "Case"]
 
-UNDO = "the packet level has no DSACK and BBR no undo (SaveStateUponLoss, HandleSpuriousLossDetection)"
+NO_UNDO = "the packet level has no DSACK and BBR no undo (SaveStateUponLoss, HandleSpuriousLossDetection)"
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Case:
     Attributes
     ----------
     title
-        What it is about.
+        Title in the appendix.
     run
-        Function of a rule and a seed that returns what is observed.
+        Function of a rule and a seed that returns an observation.
     check
         Function of an observation that returns the checks.
     deviation
-        Why a check is known not to hold; "": all are expected to.
+        Reason of a known failure; "" if all checks should hold.
     """
 
     title: str
@@ -55,102 +55,116 @@ class Case:
     deviation: str = ""
 
 
-def _at(path: Path, mode: str, which: int = 0) -> Callable[[BBR, int], tuple[float, Observation]]:
+def _find_spell(path: Path, mode: str, index: int = 0) -> Callable[[BBR, int], tuple[float, Observation]]:
+    """Return a function that runs a rule and returns the begin of a spell in a state, s, and the run."""
+
     def find(rule: BBR, seed: int) -> tuple[float, Observation]:
         run = observe(rule, path, seed)
         spells = run.spells(mode)
-        if len(spells) <= which:
+        if len(spells) <= index:
             raise ArithmeticError(f"{rule!r}: it was not in {mode} on {path!r}")
-        return float(run.time[spells[which][0]]), run
+        return float(run.time[spells[index][0]]), run
 
     return find
 
 
-def _plain(path: Path) -> Callable[[BBR, int], Observation]:
+def _on_path(path: Path) -> Callable[[BBR, int], Observation]:
+    """Return a function that runs a rule on a path."""
     return lambda rule, seed: observe(rule, path, seed)
 
 
-def _slower(path: Path, mode: str, part: float) -> Callable[[BBR, int], Observation]:
-    """Return a run in which the rate falls as BBR enters a state."""
+def _with_rate_drop(path: Path, mode: str, part: float) -> Callable[[BBR, int], Observation]:
+    """Return a function that runs a rule on a path whose rate falls as BBR enters a state."""
 
     def run(rule: BBR, seed: int) -> Observation:
-        at, _ = _at(path, mode)(rule, seed)
+        at, _ = _find_spell(path, mode)(rule, seed)
         trace = RateTrace(LINK, (0.0, at), (path.rate, part * path.rate))
         return observe(rule, replace(path, elements=(*path.elements, trace), duration=at + 6.0), seed)
 
     return run
 
 
-def _limited_from(path: Path, mode: str, rate: float, lasting: float) -> Callable[..., Observation]:
-    """Return a run whose application has data at a rate as BBR enters a state; ``burst``: with losses a round trip later."""
+def _with_limited_application(path: Path, mode: str, rate: float, length: float) -> Callable[..., Observation]:
+    """Return a function that runs a rule whose application limits the rate from a state on; ``burst`` adds losses."""
 
     def run(rule: BBR, seed: int, burst: bool = False) -> Observation:
-        at, first = _at(path, mode)(rule, seed)
+        at, first = _find_spell(path, mode)(rule, seed)
         sent = int(first.emitted[first.time <= at][-1])
-        times = at + np.arange(1, int(lasting * rate)) / rate
+        times = at + np.arange(1, int(length * rate)) / rate
         arrivals = Replay((0.0, *times.tolist()), (sent, *[1] * len(times)))
-        beside = (at + path.rtt, at + 2.0 * path.rtt, 12.0 * path.rate) if burst else None
-        return observe(rule, replace(path, arrivals=arrivals, burst=beside, duration=at + lasting), seed)
+        burst_flow = (at + path.rtt, at + 2.0 * path.rtt, 12.0 * path.rate) if burst else None
+        return observe(rule, replace(path, arrivals=arrivals, burst=burst_flow, duration=at + length), seed)
 
     return run
 
 
-def _paced(rate: float, lasting: float) -> Replay:
-    times = np.arange(int(lasting * rate)) / rate
+def _regular_arrivals(rate: float, length: float) -> Replay:
+    """Return packets at a constant rate, packets/s, for ``length`` s."""
+    times = np.arange(int(length * rate)) / rate
     return Replay(tuple(times.tolist()), 1)
 
 
 PLAIN, DISTANT = Path(), Path(rtt=0.1, buffer=400, duration=12.0)
 FALLING = replace(DISTANT, elements=(DelayTrace(LINK, (0.0, 3.0), (1e-3, 0.0)),))
-"""The minimum delay falls by 1 % in CRUISE, so that PROBE_RTT does not fall due in the DOWN that is observed."""
+"""The minimum delay falls by 1 % in CRUISE, so that PROBE_RTT is not due in the observed DOWN."""
 SHALLOW = Path(buffer=15, duration=20.0)
-LIMITED = Path(rtt=0.1, buffer=400, arrivals=_paced(300.0, 10.0), duration=8.0)
+LIMITED = Path(rtt=0.1, buffer=400, arrivals=_regular_arrivals(300.0, 10.0), duration=8.0)
 
 
-def _steps(path: Path, rates: tuple[float, float]) -> Callable[[BBR, int], Observation]:
-    return _plain(replace(path, elements=(RateTrace(LINK, (0.0, 4.0), rates),)))
+def _with_rate_step(path: Path, rates: tuple[float, float]) -> Callable[[BBR, int], Observation]:
+    """Return a function that runs a rule on a path whose rate changes after 4 s."""
+    return _on_path(replace(path, elements=(RateTrace(LINK, (0.0, 4.0), rates),)))
 
 
-def _idle(rule: BBR, seed: int) -> Observation:
+def _run_idle(rule: BBR, seed: int) -> Observation:
+    """Run a rule whose application is idle for 6 s."""
     at, first = 3.0, observe(rule, replace(PLAIN, duration=3.0), seed)
     arrivals = Replay((0.0, 6.0 + at), (int(first.emitted[-1]), 20_000))
     return observe(rule, replace(PLAIN, arrivals=arrivals, duration=10.0), seed)
 
 
 CASES = (
-    Case("Exiting STARTUP on bandwidth plateau", _plain(replace(PLAIN, duration=3.0)), bbr_checks.startup_plateau),
+    Case("Exiting STARTUP on bandwidth plateau", _on_path(replace(PLAIN, duration=3.0)), bbr_checks.startup_plateau),
     Case("Exiting STARTUP on loss when application-limited",
-         _plain(Path(rate=2000.0, rtt=0.2, buffer=800, duration=5.0, arrivals=_paced(600.0, 5.0),
+         _on_path(Path(rate=2000.0, rtt=0.2, buffer=800, duration=5.0, arrivals=_regular_arrivals(600.0, 5.0),
                      elements=(BurstLoss(LINK, 0.1, 0.9),))), bbr_checks.startup_loss),
-    Case("Exiting DRAIN based on inflight", _plain(replace(PLAIN, duration=3.0)), bbr_checks.drain_inflight),
-    Case("Exiting DRAIN based on time", _slower(replace(PLAIN, duration=2.0), "DRAIN", 0.4), bbr_checks.drain_time),
-    Case("Exiting PROBE_UP on bandwidth plateau", _plain(PLAIN), bbr_checks.up_plateau),
+    Case("Exiting DRAIN based on inflight", _on_path(replace(PLAIN, duration=3.0)), bbr_checks.drain_inflight),
+    Case("Exiting DRAIN based on time",
+         _with_rate_drop(replace(PLAIN, duration=2.0), "DRAIN", 0.4), bbr_checks.drain_time),
+    Case("Exiting PROBE_UP on bandwidth plateau", _on_path(PLAIN), bbr_checks.up_plateau),
     Case("Exiting PROBE_UP on loss when application-limited",
-         lambda rule, seed: _limited_from(PLAIN, "UP", 800.0, 1.0)(rule, seed, True), bbr_checks.up_loss_limited),
-    Case("Never exiting STARTUP when application-limited without loss", _plain(LIMITED), bbr_checks.never_limited),
-    Case("Exiting PROBE_DOWN on inflight", _plain(replace(PLAIN, duration=4.0)), bbr_checks.down_inflight),
-    Case("Exiting PROBE_DOWN after max time", _slower(FALLING, "DOWN", 0.7), bbr_checks.down_time),
-    Case("Entering and exiting PROBE_RTT", _plain(PLAIN), bbr_path_checks.probe_rtt),
-    Case("Skipping PROBE_RTT due to application-limited sending", _idle, bbr_path_checks.skipped_probe_rtt),
+         lambda rule, seed: _with_limited_application(PLAIN, "UP", 800.0, 1.0)(rule, seed, True),
+         bbr_checks.up_loss_limited),
+    Case("Never exiting STARTUP when application-limited without loss", _on_path(LIMITED), bbr_checks.never_limited),
+    Case("Exiting PROBE_DOWN on inflight", _on_path(replace(PLAIN, duration=4.0)), bbr_checks.down_inflight),
+    Case("Exiting PROBE_DOWN after max time", _with_rate_drop(FALLING, "DOWN", 0.7), bbr_checks.down_time),
+    Case("Entering and exiting PROBE_RTT", _on_path(PLAIN), bbr_path_checks.probe_rtt),
+    Case("Skipping PROBE_RTT due to application-limited sending", _run_idle, bbr_path_checks.no_probe_rtt_after_idle),
     Case("STARTUP bandwidth with aggregation",
-         _plain(replace(PLAIN, elements=(Aggregation(LINK, interval=0.03),), duration=4.0)), bbr_path_checks.aggregated_startup),
+         _on_path(replace(PLAIN, elements=(Aggregation(LINK, interval=0.03),), duration=4.0)),
+         bbr_path_checks.startup_with_aggregation),
     Case("Cruise bandwidth with aggregation",
-         _plain(replace(PLAIN, elements=(Aggregation(LINK, interval=0.03),), duration=8.0)), bbr_path_checks.aggregated_cruise),
-    Case("Sub-packet bandwidth-delay products", _plain(Path(rate=20.0, rtt=0.02, buffer=50, duration=16.0)), bbr_path_checks.sub_packet),
+         _on_path(replace(PLAIN, elements=(Aggregation(LINK, interval=0.03),), duration=8.0)),
+         bbr_path_checks.cruise_with_aggregation),
+    Case("Sub-packet bandwidth-delay products",
+         _on_path(Path(rate=20.0, rtt=0.02, buffer=50, duration=16.0)), bbr_path_checks.sub_packet),
     Case("Increasing bandwidth 10x",
-         _steps(Path(rate=5000.0, rtt=0.04, buffer=15, duration=24.0), (500.0, 5000.0)), bbr_path_checks.ten_times_more),
+         _with_rate_step(Path(rate=5000.0, rtt=0.04, buffer=15, duration=24.0), (500.0, 5000.0)),
+         bbr_path_checks.ten_times_more),
     Case("Decreasing bandwidth 10x",
-         _steps(Path(rate=5000.0, rtt=0.04, buffer=200, duration=20.0), (5000.0, 500.0)), bbr_path_checks.ten_times_less),
+         _with_rate_step(Path(rate=5000.0, rtt=0.04, buffer=200, duration=20.0), (5000.0, 500.0)),
+         bbr_path_checks.ten_times_less),
     Case("Token bucket policers",
-         _plain(replace(PLAIN, elements=(Policer(LINK, 500.0, 100.0),), duration=20.0)), bbr_path_checks.policed),
+         _on_path(replace(PLAIN, elements=(Policer(LINK, 500.0, 100.0),), duration=20.0)), bbr_path_checks.policer),
     Case("Spurious fast recovery",
-         _plain(replace(PLAIN, elements=(Reordering(LINK, 0.01, 0.01),), duration=6.0)), bbr_path_checks.spurious_recovery, UNDO),
+         _on_path(replace(PLAIN, elements=(Reordering(LINK, 0.01, 0.01),), duration=6.0)),
+         bbr_path_checks.spurious_recovery, NO_UNDO),
     Case("Spurious RTO recovery",
-         _plain(replace(PLAIN, elements=(DelayTrace(LINK, (0.0, 4.0, 5.5), (0.0, 1.5, 0.0)),), duration=8.0)),
-         bbr_path_checks.spurious_timeout, UNDO),
-    Case("Entering and exiting PROBE_RTT during STARTUP", _plain(LIMITED), bbr_path_checks.probe_rtt_startup),
-    Case("Loss during PROBE_UP after inflight_longterm is set", _plain(SHALLOW), bbr_checks.up_loss),
+         _on_path(replace(PLAIN, elements=(DelayTrace(LINK, (0.0, 4.0, 5.5), (0.0, 1.5, 0.0)),), duration=8.0)),
+         bbr_path_checks.spurious_timeout, NO_UNDO),
+    Case("Entering and exiting PROBE_RTT during STARTUP", _on_path(LIMITED), bbr_path_checks.probe_rtt_startup),
+    Case("Loss during PROBE_UP after inflight_longterm is set", _on_path(SHALLOW), bbr_checks.up_loss),
     Case("Application-limited sending during PROBE_REFILL",
-         _limited_from(DISTANT, "REFILL", 300.0, 2.0), bbr_checks.refill_limited),
+         _with_limited_application(DISTANT, "REFILL", 300.0, 2.0), bbr_checks.refill_limited),
 )  # fmt: skip
 """All cases, in the order of the appendix."""

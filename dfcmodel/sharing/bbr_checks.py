@@ -1,4 +1,4 @@
-"""What the draft on BBR expects of its states: checks of the observations of test cases."""
+"""Requirements of the draft on BBR for its states: checks of the observations of test cases."""
 
 from __future__ import annotations
 
@@ -27,43 +27,44 @@ __all__ = [
     "up_plateau",
 ]
 
-NEAR = 0.02
-"""By how much the estimated bandwidth may differ from that of the path: the draft's example, 2 %."""
+BANDWIDTH_TOLERANCE = 0.02
+"""Relative tolerance of the estimated bandwidth: the draft's example, 2 %."""
 
 
 class Check(NamedTuple):
-    """One expectation of a case: what it is, what happened, and whether that is as expected."""
+    """One requirement of a case, the result, and whether it meets the requirement."""
 
     expected: str
     happened: str
     holds: bool
 
 
-def goes(run: Observation, n: int, after: str) -> Check:
-    """Check that a state is followed by another one."""
-    found = run.mode_at(n)
-    return Check(f"{run.mode_at(n - 1)} is followed by {after}", f"by {found}", found == after)
+def goes(run: Observation, n: int, successor: str) -> Check:
+    """Check that the n-th sample begins the state ``successor``."""
+    mode = run.mode_at(n)
+    return Check(f"{run.mode_at(n - 1)} is followed by {successor}", f"by {mode}", mode == successor)
 
 
 def probes(run: Observation, n: int) -> Check:
-    """Check that a state is followed by PROBE_BW: DOWN, or what an acknowledgement makes of it at once."""
-    found = run.mode_at(n)
-    what = f"{run.mode_at(n - 1)} is followed by PROBE_BW"
-    return Check(what, f"by {found}", found in ("DOWN", "CRUISE", "REFILL"))
+    """Check that a state is followed by PROBE_BW: DOWN, or a state that one ACK reaches from it."""
+    mode = run.mode_at(n)
+    expected = f"{run.mode_at(n - 1)} is followed by PROBE_BW"
+    return Check(expected, f"by {mode}", mode in ("DOWN", "CRUISE", "REFILL"))
 
 
 def about(what: str, value: float, target: float, part: float) -> Check:
-    """Check that a number is near another one, to a part of it."""
+    """Check that ``value`` is within ``part`` of ``target``."""
     holds = abs(value - target) <= part * target
     return Check(f"{what} within {part:.0%} of {target:.5g}", f"{value:.5g}", bool(holds))
 
 
 def holds(what: str, holds: object, happened: str = "") -> Check:
-    """Return a check with what happened, "yes" or "no" unless given."""
+    """Return a check with its result, "yes" or "no" by default."""
     return Check(what, happened or ("yes" if holds else "no"), bool(holds))
 
 
 def _paces(run: Observation, begin: int, end: int, gain: float) -> Check:
+    """Check the median ratio of pacing rate and bandwidth between two samples."""
     ratio = run.pacing_rate[begin:end] / (0.99 * np.minimum(run.max_bw, run.bw_shortterm)[begin:end])
     return about("pacing over bandwidth", float(np.median(ratio)), gain, 0.01)
 
@@ -72,7 +73,7 @@ def startup_plateau(run: Observation) -> list[Check]:
     """Check: STARTUP ends three rounds after the rate has stopped growing, at the rate of the path."""
     n = run.spells("STARTUP")[0][1]
     return [
-        about("BBR.max_bw at the exit, packets/s,", float(run.max_bw[n]), run.path.rate, NEAR),
+        about("BBR.max_bw at the exit, packets/s,", float(run.max_bw[n]), run.path.rate, BANDWIDTH_TOLERANCE),
         holds("full_bw_count 3", run.full_bw_count[n] == 3.0, f"{run.full_bw_count[n]:.0f}"),
         holds("full_bw_now and full_bw_reached", run.full_bw_now[n] and run.full_bw_reached[n]),
         holds("without loss", run.lost[n] == 0.0, f"{run.lost[n]:.0f} lost"),
@@ -189,10 +190,10 @@ def down_time(run: Observation) -> list[Check]:
 
 
 def up_loss(run: Observation) -> list[Check]:
-    """Check: losses in UP lower the known longer-term bound and end it."""
+    """Check: losses in UP lower the longer-term bound, if it is finite, and end UP."""
     for begin, end in run.spells("UP"):
-        known = np.isfinite(run.inflight_longterm[begin])
-        if known and end < len(run.time) and run.lost[end] > run.lost[begin]:
+        is_finite = np.isfinite(run.inflight_longterm[begin])
+        if is_finite and end < len(run.time) and run.lost[end] > run.lost[begin]:
             before, after = run.inflight_longterm[end - 1], run.inflight_longterm[end]
             floor = 0.7 * min(run.max_bw[end] * run.min_rtt[end], run.cwnd[end - 1])
             return [

@@ -1,4 +1,4 @@
-"""BBR's variables over time in a packet run: a flow of one rule over one bottleneck, looked at ten times per round trip."""
+"""BBR's variables over time in a packet run: a flow over one bottleneck, sampled ten times per round trip."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["LINK", "MODES", "Observation", "Path", "observe"]
 MODES = ("STARTUP", "DRAIN", "DOWN", "CRUISE", "REFILL", "UP", "PROBE_RTT")
 """States of the draft, in the order of their numbers in `BBR.State`."""
 LINK = "left->right"
-PER_ROUND = 10
+SAMPLES_PER_ROUND_TRIP = 10
 """Samples per round trip."""
 
 
@@ -42,15 +42,15 @@ class Path:
     Attributes
     ----------
     rate, rtt, buffer
-        Of the bottleneck, packets/s; propagation there and back, s; packets.
+        Rate of the bottleneck, packets/s; propagation there and back, s; buffer, packets.
     duration
         Simulated time, s.
     elements
-        Of the bottleneck.
+        Elements of the bottleneck.
     arrivals
-        When data become available; None: all are there.
+        Times at which data become available; None: all at the start.
     burst
-        Start and end, s, and rate, packets/s, of a constant-rate flow beside it; None: there is none.
+        Start and end, s, and rate, packets/s, of a constant-rate flow beside it; None: no such flow.
     """
 
     rate: float = 1000.0
@@ -82,20 +82,20 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Observation(ByValue):
-    """What BBR's variables were in a run, at the ends of S samples.
+    """BBR's variables in a run at the ends of S samples.
 
     Attributes
     ----------
     path
-        What was run.
+        The simulated path.
     time
         s, (S,).
     state
         Each field of `BBR.State`, (S,).
     in_flight, delivered, lost, emitted
-        Packets, (S,): in flight; delivered and lost up to then; new ones and those sent again.
+        Packets, (S,): in flight; cumulative delivered and lost; sent, with retransmissions.
     timeouts
-        Of the flow.
+        Number of timeouts of the flow.
     """
 
     path: Path
@@ -120,13 +120,13 @@ class Observation(ByValue):
         return np.maximum(self.state["bw_now"], self.state["bw_before"])
 
     def spells(self, mode: str) -> list[tuple[int, int]]:
-        """Return the first sample of each spell in a state, and the first one behind it."""
+        """Return the first sample of each spell in a state, and the first sample after it."""
         inside = np.concatenate([[False], self.state["mode"] == MODES.index(mode), [False]])
         edges = np.flatnonzero(np.diff(inside.astype(np.int8)))
         return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
     def mode_at(self, n: int) -> str:
-        """Return the state at a sample; behind the last one "the end"."""
+        """Return the state at sample n; "the end" after the last sample."""
         modes = self.state["mode"]
         return MODES[int(modes[n])] if n < len(modes) else "the end"
 
@@ -148,28 +148,28 @@ def observe(rule: BBR, path: Path, seed: int) -> Observation:
     Parameters
     ----------
     rule, path
-        What runs where.
+        The rule of the flow, and its path.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     """
-    sample = path.rtt / PER_ROUND
+    sample = path.rtt / SAMPLES_PER_ROUND_TRIP
     plan = plan_scenario(path.scenario(rule), Packets(seed=seed), duration=path.duration, sample=sample)
-    return with_room(plan, lambda run, _: _watched(rule, path, run))
+    return with_room(plan, lambda run, _: _record(rule, path, run))
 
 
-def _watched(rule: BBR, path: Path, run: Any) -> Observation | None:
-    """Return the variables of a run; None where its arrays were too small."""
+def _record(rule: BBR, path: Path, run: Any) -> Observation | None:
+    """Return the variables of a run; None if its arrays were too small."""
     names, samples = rule.State._fields, run.plan.samples
     values, others = np.empty((samples, len(names))), np.empty((samples, 4))
     for n in range(samples):
         if not run.advance(n + 1):
             return None
-        flow, own = run.arrays["flow"][0], run.arrays["rule"][run.arrays["flow"]["rule"][0]]
-        numbers = own.tobytes()[: 8 * len(names)]  # the state stands at the beginning of the row
+        flow_row, rule_row = run.arrays["flow"][0], run.arrays["rule"][run.arrays["flow"]["rule"][0]]
+        numbers = rule_row.tobytes()[: 8 * len(names)]  # the state stands at the beginning of the row
         values[n] = np.frombuffer(numbers)
-        values[n, :2] = flow["cwnd"], flow["ssthresh"]
-        in_flight = own["sent_last"] - own["sent_first"]
-        others[n] = in_flight, own["delivered"], own["lost_total"], flow["emitted"]
+        values[n, :2] = flow_row["cwnd"], flow_row["ssthresh"]
+        in_flight = rule_row["sent_last"] - rule_row["sent_first"]
+        others[n] = in_flight, rule_row["delivered"], rule_row["lost_total"], flow_row["emitted"]
     time = (np.arange(samples) + 1) * run.plan.sample
     timeouts = int(run.arrays["flow"]["timeouts"][0])
     state = dict(zip(names, values.T, strict=True))

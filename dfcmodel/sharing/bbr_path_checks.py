@@ -1,4 +1,4 @@
-"""What the draft on BBR expects on paths that change, aggregate, police or reorder, and of ProbeRTT: checks of observations."""
+"""Requirements of the draft on BBR for changing, aggregating, policing and reordering paths, and for ProbeRTT."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dfcmodel.sharing.bbr_checks import Check, about, goes, holds
 from dfcmodel.sharing.bbr_observations import Observation
 
 __all__ = [
-    "aggregated_cruise",
-    "aggregated_startup",
-    "policed",
+    "cruise_with_aggregation",
+    "no_probe_rtt_after_idle",
+    "policer",
     "probe_rtt",
     "probe_rtt_startup",
-    "skipped_probe_rtt",
     "spurious_recovery",
     "spurious_timeout",
+    "startup_with_aggregation",
     "sub_packet",
     "ten_times_less",
     "ten_times_more",
@@ -29,17 +29,17 @@ def probe_rtt(run: Observation) -> list[Check]:
     begin, end = run.spells("PROBE_RTT")[0]
     stamp = run.probe_rtt_min_stamp[begin - 1]
     lasted, window = run.time[end] - run.time[begin], run.cwnd[begin:end].min()
-    most = max(4.0, 0.5 * run.max_bw[begin] * run.min_rtt[begin])
+    limit = max(4.0, 0.5 * run.max_bw[begin] * run.min_rtt[begin])
     after = run.mode_at(end)
     return [
         about("time since probe_rtt_min_stamp, s,", float(run.time[begin] - stamp), 5.0, 0.03),
-        holds("window half of the product", window <= most + 1.0, f"{window:.0f} of {most:.0f}"),
+        holds("window half of the product", window <= limit + 1.0, f"{window:.0f} of {limit:.0f}"),
         holds("at least 200 ms and a round trip", lasted >= 0.2, f"{lasted:.2f} s"),
         holds("back to PROBE_BW", after in ("DOWN", "CRUISE"), after),
     ]
 
 
-def skipped_probe_rtt(run: Observation) -> list[Check]:
+def no_probe_rtt_after_idle(run: Observation) -> list[Check]:
     """Check: after an idle time longer than the interval no PROBE_RTT begins."""
     idle = np.flatnonzero(run.time > 9.0)[0]
     after = run.mode[idle:]
@@ -68,7 +68,7 @@ def probe_rtt_startup(run: Observation) -> list[Check]:
     ]
 
 
-def aggregated_startup(run: Observation) -> list[Check]:
+def startup_with_aggregation(run: Observation) -> list[Check]:
     """Check: with aggregated ACKs STARTUP finds the bandwidth, with a window above two products."""
     n = run.spells("STARTUP")[0][1]
     extra = np.maximum(run.extra_acked_now, run.extra_acked_before)
@@ -77,11 +77,14 @@ def aggregated_startup(run: Observation) -> list[Check]:
     return [
         holds("extra_acked above 0", extra[later].max() > 1.0, f"{extra[later].max():.0f} packets"),
         holds("cwnd above 2 BDP", widest > 2.0 * run.path.product, f"{widest:.0f} of {2 * run.path.product:.0f}"),
-        holds("BBR.max_bw at the exit at least 90 %", run.max_bw[n] >= 0.9 * run.path.rate, f"{run.max_bw[n] / run.path.rate:.0%}"),
+        holds(
+            "BBR.max_bw at the exit at least 90 %", run.max_bw[n] >= 0.9 * run.path.rate,
+            f"{run.max_bw[n] / run.path.rate:.0%}",
+        ),
     ]  # fmt: skip
 
 
-def aggregated_cruise(run: Observation) -> list[Check]:
+def cruise_with_aggregation(run: Observation) -> list[Check]:
     """Check: with aggregated ACKs CRUISE keeps the link busy."""
     begin, end = max(run.spells("CRUISE"), key=lambda spell: spell[1] - spell[0])
     extra = np.maximum(run.extra_acked_now, run.extra_acked_before)[begin:end]
@@ -110,7 +113,7 @@ def sub_packet(run: Observation) -> list[Check]:
 
 
 def ten_times_more(run: Observation) -> list[Check]:
-    """Check: the bandwidth is found when it becomes ten times as large."""
+    """Check: the estimate follows a tenfold increase of the bandwidth."""
     change = 4.0
     reached = np.flatnonzero((run.time > change) & (run.max_bw >= 0.9 * run.path.rate))
     rounds = (run.time[reached[0]] - change) / run.path.rtt if len(reached) else math.inf
@@ -128,7 +131,7 @@ def ten_times_more(run: Observation) -> list[Check]:
 
 
 def ten_times_less(run: Observation) -> list[Check]:
-    """Check: the bandwidth is found when it becomes a tenth."""
+    """Check: the estimate follows a decrease of the bandwidth to a tenth."""
     change, slow = 4.0, 0.1 * run.path.rate
     after = run.time > change
     short = np.flatnonzero(after & (run.bw_shortterm < 0.5 * run.path.rate))
@@ -144,16 +147,22 @@ def ten_times_less(run: Observation) -> list[Check]:
     ]
 
 
-def policed(run: Observation) -> list[Check]:
-    """Check: behind a policer the rate is that of the tokens, with few losses."""
+def policer(run: Observation) -> list[Check]:
+    """Check: behind a policer the rate is the token rate, with few losses."""
     half = len(run.time) // 2
     tokens = 0.5 * run.path.rate
-    lost, came = run.lost[-1] - run.lost[half], run.delivered[-1] - run.delivered[half]
+    lost, arrived = run.lost[-1] - run.lost[half], run.delivered[-1] - run.delivered[half]
     dropped = np.flatnonzero((run.lost > 0) & np.isfinite(run.bw_shortterm))
     return [
-        holds("losses lower bw_shortterm and inflight_shortterm", len(dropped) and np.isfinite(run.inflight_shortterm[dropped[0]])),
+        holds(
+            "losses lower bw_shortterm and inflight_shortterm",
+            len(dropped) and np.isfinite(run.inflight_shortterm[dropped[0]]),
+        ),
         about("delivery rate of the second half, packets/s,", run.rate(half, len(run.time) - 1), tokens, 0.15),
-        holds("losses of the second half at most 10 %, half of a probe's", lost <= 0.1 * (lost + came), f"{lost / (lost + came):.1%}"),
+        holds(
+            "losses of the second half at most 10 %, half of a probe's", lost <= 0.1 * (lost + arrived),
+            f"{lost / (lost + arrived):.1%}",
+        ),
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""One bottleneck and the flows that share it, run on the packet engine."""
+"""Flows that share one bottleneck, simulated on the packet engine."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ __all__ = [
     "QueueOptions",
     "Shared",
     "bottleneck_of",
-    "checked_rules",
     "mean_of",
+    "validate_rules",
     "within_limits",
 ]
 
-FASTER = 10.0
+ACCESS_RATE_RATIO = 10.0
 """Rate of the access links over that of the bottleneck."""
-NEAR = 0.1
-"""Share of the shortest round trip's propagation that is on the bottleneck link."""
+BOTTLENECK_DELAY_PART = 0.1
+"""Part of the shortest round trip's propagation on the bottleneck link."""
 SAMPLES = 500
-LARGEST_RTT = 5.0
-FEWEST_TRIPS = 4.0
-"""Round trips of a packet that the measured time must hold: starts are spread over one, or two where
-one flow's path is twice as long, and the first packet takes half a trip."""
+MAX_RTT = 5.0
+MIN_ROUND_TRIPS = 4.0
+"""Smallest measured time in round trips: starts are spread over one, or over two if one flow's path is twice as long,
+and the first packet takes half a trip."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """What F flows got in the measured time.
+    """Rates, losses and delay of F flows in the measured time.
 
     Attributes
     ----------
     rate
         Packets/s delivered in order, shape (F,).
     half_rates
-        The same in the first and in the second half of the measured time, shape (2, F).
+        Rates in the first and in the second half of the measured time, shape (2, F).
     loss
         Packets lost over packets delivered and lost, shape (F,).
     delay
@@ -70,9 +70,9 @@ class Shared:
     utilisation
         Sum of the rates over the bandwidth.
     timeouts
-        Of each flow over the whole run, shape (F,).
+        Timeouts of each flow over the run, shape (F,).
     finished
-        When each flow of finite size was delivered, in s; NaN for the others, shape (F,).
+        Completion time of each flow of finite size, s; NaN for the others, shape (F,).
     """
 
     rate: NDArray[np.float64]
@@ -85,18 +85,18 @@ class Shared:
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """Of all flows' rate, shape (F,); NaN where nothing was delivered."""
+        """Share of each flow in the rate of all flows, shape (F,); NaN if nothing was delivered."""
         total = float(self.rate.sum())
         return self.rate / total if total else np.full(self.rate.shape, np.nan)
 
     @property
     def jain(self) -> float:
-        """Jain's fairness index of the rates; NaN where nothing was delivered."""
+        """Jain's fairness index of the rates; NaN if nothing was delivered."""
         return jain_index(self.rate) if self.rate.any() else float("nan")
 
 
 class PathOptions(TypedDict, total=False):
-    """Keywords of `dfcmodel.compare`, `coexist` and `coexist_sweep` beside the path's rate, round-trip time and buffer."""
+    """Keywords of `dfcmodel.compare`, `coexist` and `coexist_sweep` beside rate, round-trip time and buffer."""
 
     loss: WithUnit
     duration: WithUnit
@@ -106,7 +106,7 @@ class PathOptions(TypedDict, total=False):
 
 
 class QueueOptions(PathOptions, total=False):
-    """Those of `dfcmodel.compare` and `coexist_sweep`, whose queue may be a managed one."""
+    """Keywords of `dfcmodel.compare` and `coexist_sweep`, which allow a managed queue."""
 
     discipline: Discipline | None
     pacing: bool
@@ -114,7 +114,7 @@ class QueueOptions(PathOptions, total=False):
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """A link that flows enter over access links of their own, ten times as fast.
+    """A link that flows enter over separate access links of ten times its rate.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Bottleneck:
     rtt
         Propagation there and back in s.
     buffer
-        Packets that wait, besides the one in transmission.
+        Packets that wait, besides the packet in transmission.
     loss
         Probability that a packet is lost at random before the queue.
     duration, warm_up
@@ -131,12 +131,12 @@ class Bottleneck:
     recovery
         Loss recovery of all senders; None: that of each rule.
     discipline
-        Of the queue: ``FIFO()``, a queue manager such as ``RED()``, ``CoDel()`` or ``PIE()``, or another
+        Discipline of the queue: ``FIFO()``, a queue manager such as ``RED()``, ``CoDel()`` or ``PIE()``, or another
         that the packet level has, such as ``DualPI2()``.
     pacing
         Whether window senders without a pacing rate of their own are paced (`Flow.pacing`).
     elements
-        What the path does to packets in front of the queue; the bottleneck's link is ``"in->out"``.
+        Elements of the path in front of the queue; the bottleneck's link is ``"in->out"``.
     packet_size
         Bytes of a packet.
 
@@ -170,24 +170,24 @@ class Bottleneck:
                 at_most=1e7,
                 hint="in packets/s: mbps(100)",
             ),
-            "rtt": one_number("rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048"),
+            "rtt": one_number("rtt", self.rtt, above=0.0, below=MAX_RTT, hint="in s: ms(48) is 0.048"),
         }
         buffer: Any = in_packets_of(self.buffer, size)
         if (products := bandwidth_delay_products("buffer", buffer)) is not None:
-            buffer = places_of(products, numbers["bandwidth"], numbers["rtt"])
+            buffer = buffer_packets(products, numbers["bandwidth"], numbers["rtt"])
         elif isinstance(buffer, PacketUnits):
             buffer = int(buffer)
         numbers["buffer"] = integer("buffer", buffer, 1, 10_000_000)
         for name, value in numbers.items():
-            object.__setattr__(self, name, value)  # a number of JAX, say, is no key of a table
+            object.__setattr__(self, name, value)  # numbers of JAX, for example, are not hashable
         one_number("loss", self.loss, at_least=0.0, below=1.0)
         seconds("duration", self.duration)
         one_number("warm_up", self.warm_up, at_least=0.0, below=self.duration, hint="in s")
-        shortest = FEWEST_TRIPS * (self.rtt + 1.0 / self.bandwidth)
+        shortest = MIN_ROUND_TRIPS * (self.rtt + 1.0 / self.bandwidth)
         if self.duration - self.warm_up < shortest:
-            given = f"warm_up = {self.warm_up:g}, rtt = {self.rtt:g} and bandwidth = {self.bandwidth:g}"
-            said = f"with {given} must be at least {self.warm_up + shortest:.4g} s, to deliver a packet"
-            raise ValueError(f"duration = {self.duration:g}: {said}")
+            path = f"warm_up = {self.warm_up:g}, rtt = {self.rtt:g} and bandwidth = {self.bandwidth:g}"
+            requirement = f"with {path} must be at least {self.warm_up + shortest:.4g} s, to deliver a packet"
+            raise ValueError(f"duration = {self.duration:g}: {requirement}")
         flag("pacing", self.pacing)
 
     def scenario(
@@ -197,16 +197,16 @@ class Bottleneck:
         starts: Sequence[float] | None = None,
         sizes: Sequence[float] | None = None,
     ) -> Scenario:
-        """Return the scenario of one flow per source; ``rtts`` None: all the path's."""
+        """Return the scenario of one flow per source; ``rtts``, s, default to that of the path."""
         trips = [self.rtt] * len(sources) if rtts is None else list(rtts)
         begins = [0.0] * len(sources) if starts is None else list(starts)
         amounts = [float("inf")] * len(sources) if sizes is None else list(sizes)
-        near = 0.5 * NEAR * min(trips)
+        bottleneck_delay = 0.5 * BOTTLENECK_DELAY_PART * min(trips)
         window = min(4.0 * (self.bandwidth * max(trips) + self.buffer + 1.0), 2.0**22)
-        links = [Link("in", "out", self.bandwidth, near, self.buffer, self.discipline)]
+        links = [Link("in", "out", self.bandwidth, bottleneck_delay, self.buffer, self.discipline)]
         flows = []
         for n, source in enumerate(sources):
-            delay, rate = 0.5 * trips[n] - near, FASTER * self.bandwidth
+            delay, rate = 0.5 * trips[n] - bottleneck_delay, ACCESS_RATE_RATIO * self.bandwidth
             links.append(Link(f"s{n}", "in", rate, delay, max(10_000, int(4.0 * window))))
             flows.append(
                 Flow(f"{n + 1}", (f"s{n}", "in", "out"), source, max_window=window,
@@ -234,10 +234,10 @@ class Bottleneck:
         sources
             One per flow.
         seed
-            Of starts, of the delay of up to one transmission time of each packet at its sender (which
-            keeps deterministic flows out of step), and of the random losses.
+            Seed of starts, of the delay of up to one transmission time of each packet at its sender (which keeps
+            deterministic flows out of step), and of the random losses.
         rtts, starts, sizes
-            Of each flow: propagation in s, start in s, packets to transfer.
+            Propagation in s, start in s and packets to transfer of each flow.
         """
         scenario = self.scenario(sources, rtts, starts, sizes)
         loss = {"in->out": self.loss} if self.loss else None
@@ -250,11 +250,11 @@ class Bottleneck:
         run = trajectory(plan, run_engine(plan), 0.0)
         begin = round(self.warm_up / step)
         delivered, lost, span = run.counts(run.time[begin - 1] if begin else 0.0)
-        late, _, late_span = run.counts(run.time[(begin + len(run.time)) // 2 - 1])
+        second_half, _, second_span = run.counts(run.time[(begin + len(run.time)) // 2 - 1])
         queued = run.queued[list(scenario.senders).index("in")][begin:]
         return Shared(
             rate=delivered / span,
-            half_rates=np.array([(delivered - late) / (span - late_span), late / late_span]),
+            half_rates=np.array([(delivered - second_half) / (span - second_span), second_half / second_span]),
             loss=lost / np.maximum(lost + delivered, 1.0),
             delay=float(queued.mean()) / self.bandwidth,
             utilisation=float(delivered.sum()) / (span * self.bandwidth),
@@ -263,12 +263,12 @@ class Bottleneck:
         )
 
     def changed(self, **fields: Any) -> Bottleneck:
-        """Return the same bottleneck with other fields."""
+        """Return a copy with changed fields."""
         return replace(self, **fields)
 
 
-def places_of(products: float, bandwidth: float, rtt: float) -> int:
-    """Return the packets of a buffer of so many bandwidth-delay products; ValueError where it has room for none."""
+def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:
+    """Return the size of a buffer in packets from bandwidth-delay products; ValueError if it is below 1."""
     return int(one_number("buffer", products * bandwidth * rtt, at_least=1.0, hint="in packets") + 1e-9)
 
 
@@ -288,7 +288,7 @@ def bottleneck_of(
     Raises
     ------
     TypeError, ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
     """
     bytes_per_packet = one_number(
         "packet_size", in_units("packet_size", packet_size, "size"), above=0.0, hint="in bytes"
@@ -297,22 +297,22 @@ def bottleneck_of(
     bandwidth = one_number("bandwidth", rate, above=0.0)
     rtt, duration = in_units("rtt", rtt, "time"), in_units("duration", duration, "time")
     is_relative = bandwidth_delay_products("buffer", buffer) is not None
-    places: Any = buffer if is_relative else in_units("buffer", buffer, "amount")
+    buffer_size: Any = buffer if is_relative else in_units("buffer", buffer, "amount")
     others["loss"] = in_units("loss", others.get("loss", 0.0), "share")
     if others.get("recovery") is not None:
         instance("recovery", others["recovery"], str, "the name of a recovery, or None")
     duration = one_number("duration", duration, above=0.0, hint="in s")
     return Bottleneck(
-        bandwidth, rtt, places, duration=duration,
+        bandwidth, rtt, buffer_size, duration=duration,
         warm_up=0.2 * duration if warm_up is None else in_units("warm_up", warm_up, "time"),
         discipline=FIFO() if discipline is None else discipline, packet_size=bytes_per_packet, **others,
     )  # fmt: skip
 
 
-def checked_rules(rules: Sequence[WindowRule], discipline: Discipline | None = None) -> tuple[WindowRule, ...]:
-    """Return the rules as a tuple; TypeError or ValueError for what is no rule, or one for marks.
+def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = None) -> tuple[WindowRule, ...]:
+    """Return distinct window rules as a tuple; raise TypeError or ValueError for others.
 
-    Rules for marks are accepted where the queue's discipline marks; None is a drop-tail queue.
+    Rules that answer marks need a discipline that marks; None is a drop-tail queue.
     """
     chosen = tuple(rules)
     for rule in chosen:
@@ -336,15 +336,15 @@ def _marks(discipline: Discipline | None) -> bool:
 
 
 def within_limits(mean: Any, half_width: Any, low: Any, high: Any) -> NDArray[np.float64]:
-    """Return the ends of an interval in the possible range, shape (2, ...); NaN without a half width.
+    """Return an interval clipped to the possible range, shape (2, ...); NaN without a half width.
 
-    What is beyond the range cannot be the truth, so that the rest holds it as often.
+    The true value is in the range, so that the clipped interval contains it as often.
 
     >>> within_limits(0.64, 0.84, 0.0, 1.0)
     array([0., 1.])
     """
-    ends = np.array([mean - np.asarray(half_width), mean + np.asarray(half_width)])
-    return np.asarray(np.clip(ends, np.minimum(low, mean), np.maximum(high, mean)))
+    interval = np.array([mean - np.asarray(half_width), mean + np.asarray(half_width)])
+    return np.asarray(np.clip(interval, np.minimum(low, mean), np.maximum(high, mean)))
 
 
 def mean_of(runs: Sequence[float]) -> tuple[float, float]:

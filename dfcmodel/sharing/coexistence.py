@@ -15,7 +15,14 @@ from dfcmodel.packets.engine import PacketRun, with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.planning import plan_scenario
 from dfcmodel.packets.simulation import trajectory
-from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOptions, checked_rules, places_of
+from dfcmodel.sharing.bottlenecks import (
+    ACCESS_RATE_RATIO,
+    MAX_RTT,
+    Bottleneck,
+    PathOptions,
+    buffer_packets,
+    validate_rules,
+)
 from dfcmodel.sharing.coexistence_results import SAMPLES, Coexistence, RunRecord
 from hopflow.checks import instances, integer, number, one_number, random_generator, seconds
 from hopflow.deprecations import accept_old_names
@@ -38,11 +45,11 @@ __all__ = ["coexist"]
 
 ACK_BYTES = 40.0
 EVENTS = "loss_events", "timeouts"
-"""Counts of a flow that are read at the beginning of the measurement, too."""
+"""Counts of a flow that are also read at the beginning of the measurement."""
 
 
 class SenderOptions(PathOptions, total=False):
-    """Keywords of `coexist` about the senders, and those of the path."""
+    """Keywords of `coexist` for the senders and the path."""
 
     starts: ArrayLike | None
     processing: WithUnit | None
@@ -78,11 +85,11 @@ def coexist(
 ) -> Coexistence:
     """Simulate flows that share one drop-tail bottleneck, packet by packet, in independent runs.
 
-    The path is that of `compare`: an access link per flow, ten times as fast as the bottleneck, and senders that send an
-    endless stream. Each run has its own random numbers and starts. Measured quantities are means over the runs, with the
-    95 % interval of the mean over other seeds and starts at the same duration, and the interval of one further run. Neither
-    includes the error of the model. The result has windows and queue of the first run over time.
-    The state of a rule begins with the round-trip time of its path, if it has a field for it (`WindowRule.start`).
+    The path is that of `compare`: an access link per flow, ten times as fast as the bottleneck, and senders that send
+    an endless stream. Each run has its own random numbers and starts. Measured quantities are means over the runs, with
+    the 95 % interval of the mean over other seeds and starts at the same duration, and the interval of one further run.
+    Neither includes the error of the model. The result has windows and queue of the first run over time. The state of a
+    rule begins with the round-trip time of its path, if it has a field for it (`WindowRule.start`).
 
     Parameters
     ----------
@@ -90,26 +97,27 @@ def coexist(
         One rule per flow, also one's own; the same rule may come several times, and one alone may
         stand without brackets.
     rtt
-        Round-trip time without queue, the transmission of a packet and of its ACK on both links included, in s: one number
-        or one per flow, above ``1.13 / bandwidth`` (packets of 1500 bytes) and below 5 s.
+        Round-trip time without queue, the transmission of a packet and of its ACK on both links included, in s: one
+        number or one per flow, above ``1.13 / bandwidth`` (packets of 1500 bytes) and below 5 s.
     bandwidth
-        Of the bottleneck in packets/s.
+        Rate of the bottleneck, packets/s.
     buffer
-        Packets that wait in its queue, besides the one in transmission; whole, >= 1. Also a multiple of bandwidth times
-        round-trip time, such as ``"0.5BDP"``, if all flows have the same.
+        Packets that wait in its queue, besides the packet in transmission; an integer >= 1. Also a multiple of
+        bandwidth times round-trip time, such as ``"0.5BDP"``, if all flows have the same.
     runs
-        Independent runs, at least 1. One run has no intervals; two have wide ones.
+        Independent runs, at least 1. One run has no intervals; those of two are wide.
     on_failure
         Whether a result without shares raises or is returned with its ``status``.
     seed
-        Seed of the first run, or a generator that draws it; those of the others are spawned from it. More runs begin
-        with those of fewer, and calls with different seeds have no run in common.
+        Seed of the first run, or a generator that draws it; the seeds of the others are spawned from it. The first runs
+        do not depend on ``runs``, and calls with different seeds have no run in common.
     **options
         The following keywords, of the path and of the senders.
     loss
         Probability that a packet is lost at random before the queue, independently, 0 <= loss < 1.
     duration, warm_up
-        Simulated time, and the part before the measurement (None: a fifth of it), in s. Four round trips at least are measured.
+        Simulated time, and the part before the measurement (None: a fifth of it), in s. Four round trips at least are
+        measured.
     starts
         When each flow starts, in s, one number or one per flow, at most ``warm_up``; None: at random
         within the first round trip (and the warm-up), again in each run.
@@ -122,26 +130,27 @@ def coexist(
         Jacobson 1992), not all between two flows of almost equal round trips. A packet is stamped after
         the wait: measured round-trip times exclude it. They include the delays of `Jitter` in ``elements``.
     ssthresh
-        Where the first slow start ends, in packets; None: at the first loss.
+        Window at the end of the first slow start, packets; None: at the first loss.
     max_window
-        Largest window in packets (the receiver's); None: four times what path and queue hold.
+        Largest window in packets (the receiver's); None: four times the packets that path and queue hold.
     min_rto
-        Least retransmission timer in s; the timer is RFC 6298's, 1 s at first.
+        Smallest retransmission timer, s; the timer is RFC 6298's, 1 s at first.
     recovery
         Loss recovery of all senders, as for `Packets`; None: that of each rule.
     elements
-        What the path does to packets besides queueing them, as for `Scenario`; the bottleneck is the link ``"in->out"``.
+        Elements of the path besides its queue, as for `Scenario`; the bottleneck is the link ``"in->out"``.
     packet_size
-        Bytes of a packet, 1500, or a string such as ``"1 kB"``: of ACKs' share of the path, and of what is given in bits or bytes.
+        Bytes of a packet, 1500, or a string such as ``"1 kB"``: for ACKs' share of the path, and for arguments in
+        bits or bytes.
 
     Raises
     ------
     TypeError, ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
     ArithmeticError
-        Where a rule makes its window infinite or NaN.
+        If a rule makes its window infinite or NaN.
     hopflow.NotSolvedError
-        Where nothing arrived in the measured time of a run, so that there are no shares.
+        If nothing arrived in the measured time of a run, so that there are no shares.
 
     Examples
     --------
@@ -151,62 +160,65 @@ def coexist(
     >>> bool(run.share[0] < run.share[1]), round(run.utilisation, 2)
     (True, 1.0)
     """
-    asked = check_keywords(coexist, options)
+    settings = check_keywords(coexist, options)
     integer("runs", runs, 1, 10_000)
-    alone = (rules,) if isinstance(rules, WindowRule) else rules
-    flows = instances("rules", alone, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
+    listed = (rules,) if isinstance(rules, WindowRule) else rules
+    flows = instances("rules", listed, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
     if not flows:
         raise ValueError("rules = (): must hold at least one")
-    checked_rules(tuple(dict.fromkeys(flows)))
-    packet_size = one_number("packet_size", asked["packet_size"], above=0.0, hint="in bytes")
+    validate_rules(tuple(dict.fromkeys(flows)))
+    packet_size = one_number("packet_size", settings["packet_size"], above=0.0, hint="in bytes")
     bandwidth = one_number("bandwidth", in_packets_of(bandwidth, packet_size), above=0.0)
-    sending = (1.0 + 1.0 / FASTER) * (1.0 + ACK_BYTES / packet_size) / bandwidth
+    sending = (1.0 + 1.0 / ACCESS_RATE_RATIO) * (1.0 + ACK_BYTES / packet_size) / bandwidth
     rtts = _per_flow("rtt", number("rtt", rtt, above=0.0), len(flows))
-    number("rtt", rtts, below=LARGEST_RTT, hint="in seconds: ms(48) is 0.048")
+    number("rtt", rtts, below=MAX_RTT, hint="in seconds: ms(48) is 0.048")
     hint = f"the time to send a packet and its ACK at bandwidth = {bandwidth:g} packets/s"
     number("rtt", rtts, above=sending, hint=hint)
     if (products := bandwidth_delay_products("buffer", buffer)) is not None and (rtts != rtts[0]).any():
         raise ValueError(f"buffer = {buffer!r}: the flows' round-trip times differ; give packets or a size")
-    places: Any = in_units("buffer", buffer, "amount") if products is None else places_of(products, bandwidth, rtts[0])
-    duration = float(seconds("duration", one_number("duration", asked["duration"])))
-    warm_up = asked["warm_up"]
+    if products is None:
+        packets: Any = in_units("buffer", buffer, "amount")
+    else:
+        packets = buffer_packets(products, bandwidth, rtts[0])
+    duration = float(seconds("duration", one_number("duration", settings["duration"])))
+    warm_up = settings["warm_up"]
     warm_up = one_number("warm_up", 0.2 * duration if warm_up is None else warm_up, at_least=0.0, below=duration)
     path = Bottleneck(
-        bandwidth, float(rtts.max() - sending), places,
-        loss=one_number("loss", asked["loss"], at_least=0.0, below=1.0), duration=duration, warm_up=warm_up,
-        recovery=asked["recovery"], elements=instances("elements", asked["elements"], PathElement),
+        bandwidth, float(rtts.max() - sending), packets,
+        loss=one_number("loss", settings["loss"], at_least=0.0, below=1.0), duration=duration, warm_up=warm_up,
+        recovery=settings["recovery"], elements=instances("elements", settings["elements"], PathElement),
         packet_size=packet_size,
     )  # fmt: skip
-    starts = asked["starts"]
+    starts = settings["starts"]
     if starts is not None:
         starts = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
         number("starts", starts, at_most=warm_up, hint="warm_up, so that all are measured alike")
     windows: dict[str, Any] = {
-        name: one_number(name, in_packets_of(asked[name], packet_size), at_least=1.0)
+        name: one_number(name, in_packets_of(settings[name], packet_size), at_least=1.0)
         for name in ("max_window", "ssthresh")
-        if asked[name] is not None
+        if settings[name] is not None
     }
-    wait = asked["processing"]
+    wait = settings["processing"]
     wait = one_number("processing", 1.0 / bandwidth if wait is None else wait, at_least=0.0)
     step = (duration - warm_up) / SAMPLES
-    early = math.ceil(warm_up / step * (1.0 - 1e-12))
-    before = max(0.0, early * step - warm_up)  # so that the measurement begins with a sample
-    first: list[RunRecord] = []
+    early_samples = math.ceil(warm_up / step * (1.0 - 1e-12))
+    before = max(0.0, early_samples * step - warm_up)  # the measurement has to begin with a sample
+    shown: list[RunRecord] = []
     measured, statuses = [], []
     for packet_seed, begins in _draws(seed, runs, np.minimum(rtts, warm_up), starts):
         scenario = path.scenario(flows, (rtts - sending).tolist(), (begins + before).tolist())
         senders = tuple(replace(flow, **windows) for flow in scenario.flows)
-        scenario = replace(scenario, flows=senders, min_rto=asked["min_rto"])
+        scenario = replace(scenario, flows=senders, min_rto=settings["min_rto"])
         method = Packets(seed=packet_seed, recovery=path.recovery, loss=_at_senders(path, len(flows)))
         plan = plan_scenario(scenario, method, duration=before + duration, sample=step, packet_jitter=wait)
-        record = _run_plan(plan, rtts, early, before)
-        first = first or [record]  # the trajectories of the others are large
+        record = _run_plan(plan, rtts, early_samples, before)
+        shown = shown or [record]  # the trajectories of the others are large
         measured.append(record.measures(bandwidth))
         statuses.append(record.status)
     result = Coexistence(
         rules=flows, rtt=rtts, bandwidth=bandwidth, buffer=path.buffer, p=path.loss, warm_up=warm_up,
-        time=first[0].time, window=first[0].window, sent=first[0].sent, acked=first[0].acked,
-        refused=first[0].refused, lost=first[0].lost, queue=first[0].queue, carried=first[0].carried,
+        time=shown[0].time, window=shown[0].window, sent=shown[0].sent, acked=shown[0].acked,
+        refused=shown[0].refused, lost=shown[0].lost, queue=shown[0].queue, carried=shown[0].carried,
         by_run={name: np.stack([run[name] for run in measured]) for name in measured[0]}, run_status=worst(statuses),
     )  # fmt: skip
     return deliver(result, on_failure)
@@ -215,42 +227,42 @@ def coexist(
 def _draws(
     seed: int | np.random.Generator, runs: int, latest: Floats, starts: Floats | None
 ) -> Iterator[tuple[int, Floats]]:
-    """Yield the seed of the packets and the starts of the flows of each run; starts None: at random up to ``latest``.
+    """Yield seed and starts of the flows, s, (F,), of each run; ``starts`` None: at random up to ``latest``.
 
-    The first run takes its numbers from the seed itself, so that it is the run of ``runs=1``.
+    The first run draws from the generator of the seed itself, so that it equals the run of ``runs=1``.
     """
-    first = random_generator("seed", seed)
+    generator_of_first = random_generator("seed", seed)
     for run in range(runs):
         if run == 1:
-            seeds = spawn_seeds(first, runs - 1)
-        generator = np.random.default_rng(seeds[run - 1]) if run else first
+            seeds = spawn_seeds(generator_of_first, runs - 1)
+        generator = np.random.default_rng(seeds[run - 1]) if run else generator_of_first
         begins = latest * generator.random(len(latest)) if starts is None else starts
         yield int(generator.integers(1, 2**31 - 1)), begins
 
 
 def _at_senders(path: Bottleneck, flows: int) -> dict[str, float] | None:
-    """Return the random losses of the access links, which are counted apart from those of the queue."""
+    """Return the random losses by access link, which are counted separately from losses of the queue."""
     return {f"s{n}->in": path.loss for n in range(flows)} if path.loss else None
 
 
-def _run_plan(plan: PacketPlan, rtts: Floats, early: int, before: float) -> RunRecord:
-    """Run a plan; ``early`` samples come before the measurement, and its clock begins ``before`` time 0, in s."""
+def _run_plan(plan: PacketPlan, rtts: Floats, samples_before: int, before: float) -> RunRecord:
+    """Run a plan; the measurement follows ``samples_before`` samples, the run begins at -``before``, s."""
 
-    def whole_run(run: PacketRun, _: int) -> tuple[PacketRun, list[Ints]] | None:
-        if not run.advance(early):
+    def run_to_end(run: PacketRun, _: int) -> tuple[PacketRun, list[Ints]] | None:
+        if not run.advance(samples_before):
             return None
         counts = [run.arrays["flow"][name].astype(np.int64) for name in EVENTS]
         return (run, counts) if run.advance(plan.samples) else None
 
-    run, counts = with_room(plan, whole_run)
+    run, counts = with_room(plan, run_to_end)
     records = run.finish()
     run_trajectory = trajectory(plan, records, 0.0)
-    place = list(plan.scenario.senders).index("in")
+    queue_index = list(plan.scenario.senders).index("in")
     started, hops = np.cumsum(records.starts(), axis=0, dtype=np.int64), plan.hops
     of_access = hops.row[hops.begins & ~hops.is_ack]
     of_queue = of_access + 1
     dropped = np.cumsum(np.asarray(run_trajectory.lost), axis=2).astype(np.int64)
-    refused = dropped[:, place]
+    refused = dropped[:, queue_index]
     lost = dropped.sum(axis=1) - refused
     events = [getattr(run_trajectory, name) - count for name, count in zip(EVENTS, counts, strict=True)]
     first = [
@@ -266,18 +278,19 @@ def _run_plan(plan: PacketPlan, rtts: Floats, early: int, before: float) -> RunR
         lost=_from_zero(lost),
         loss_events=events[0],
         timeouts=events[1],
-        queue=np.append(0.0, run_trajectory.queued[place]),
+        queue=np.append(0.0, run_trajectory.queued[queue_index]),
         carried=np.append(0, started[:, of_queue].sum(axis=1)),
         status=run_trajectory.status,
     )
 
 
 def _from_zero(counts: Ints) -> Ints:
-    """Return counts with those of time 0 before them, (F, 1 + S)."""
+    """Return counts with a column of zeros for time 0 in front, (F, 1 + S)."""
     return np.pad(counts, ((0, 0), (1, 0)))
 
 
 def _per_flow(name: str, values: Floats, flows: int) -> Floats:
+    """Return one number per flow, (F,); ValueError for another shape."""
     if values.ndim and values.shape != (flows,):
         raise ValueError(f"{name} has shape {values.shape}: must be one number or {flows}")
     return np.broadcast_to(values, (flows,)).astype(np.float64)

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["SAMPLES", "Coexistence", "RunRecord"]
 
 SAMPLES = 1000
-"""Samples of the trajectories in the measured time."""
+"""Number of samples of the trajectories in the measured time."""
 UNITS = {
     "goodput": "packets/s", "share": "1", "losses": "packets", "loss_event_rate": "1", "mean_window": "packets",
     "loss_events": "1", "timeouts": "1", "queueing_delay": "s", "utilisation": "1", "jain": "1",
 }  # fmt: skip
-"""Of the measured quantities."""
+"""Units of the measured quantities."""
 
 
 class RunRecord(NamedTuple):
@@ -78,7 +78,7 @@ class RunRecord(NamedTuple):
         }
 
 
-def _widths(name: str, shape: str) -> tuple[property, property]:
+def _width_properties(name: str, shape: str) -> tuple[property, property]:
     """Return the properties ``<name>_half_width`` and ``<name>_prediction_half_width``."""
     unit = "" if UNITS[name] == "1" else f", {UNITS[name]}"
     quantity = name.replace("_", " ")
@@ -100,11 +100,12 @@ def _widths(name: str, shape: str) -> tuple[property, property]:
 class Coexistence(Result):
     """Rates, windows and queue of F flows over one bottleneck, from R independent runs.
 
-    The properties are of the measured time, from ``warm_up`` on, and means over the runs. For each quantity ``X`` there
-    is ``X_half_width``, half the 95 % interval of the mean over other seeds and starts at the same duration (Student's t
-    over the runs), and ``X_prediction_half_width``: one further run is within so much of the mean in 95 % of the cases. NaN for
-    one run. The intervals do not contain the error of the model, nor what another duration, buffer or path would change. They
-    assume means that are about normal: a rare event, such as one flow in twenty runs that starves, may be missing in all runs.
+    The properties are means over the runs in the measured time, from ``warm_up`` on. For each quantity ``X`` there is
+    ``X_half_width``, half the 95 % interval of the mean over other seeds and starts at the same duration (Student's t
+    over the runs), and ``X_prediction_half_width``, half the interval that contains one further run in 95 % of the
+    cases. Both are NaN for one run. The intervals contain neither the error of the model nor the effects of another
+    duration, buffer or path. They assume approximately normal means: a rare event, such as one flow in twenty runs that
+    starves, may be missing in all runs.
 
     Attributes
     ----------
@@ -113,25 +114,25 @@ class Coexistence(Result):
     rtt
         Round-trip times without queue in s, shape (F,).
     bandwidth, buffer, p
-        Of the bottleneck in packets/s; packets that wait there; random loss.
+        Rate of the bottleneck, packets/s; its buffer, packets; random loss.
     warm_up
-        From when on it is measured, in s.
+        Start of the measurement, s.
     time
-        In s, from 0, shape (S,): samples of the first run, as all trajectories.
+        Times of the samples of the first run, s, from 0, shape (S,).
     window
         Congestion windows of the first run in packets, shape (F, S).
     sent, acked, refused, lost
-        Packets of the first run since time 0: sent, also again; delivered in order; dropped by the full queue; lost at
-        random; shape (F, S).
+        Packets of the first run since time 0: sent, with retransmissions; delivered in order; dropped by the full
+        queue; lost at random; shape (F, S).
     queue
         Packets that wait at the bottleneck in the first run, shape (S,).
     carried
         Packets of all flows that the bottleneck has begun to transmit in the first run since time 0, shape (S,).
     by_run
-        Values of each run by the name of the quantity, shape (R, F), or (R,) of those of the bottleneck; ``"half_goodput"``,
-        the goodput in the first and in the second half of the measured time, has shape (R, 2, F).
+        Values of each run by the name of the quantity, shape (R, F), or (R,) for the bottleneck;
+        ``"half_goodput"``, the goodput in the first and in the second half of the measured time, has shape (R, 2, F).
     run_status
-        Of the runs: whether every packet is accounted for.
+        Status of the runs: whether every packet is accounted for.
 
     Examples
     --------
@@ -175,6 +176,7 @@ class Coexistence(Result):
         return float(self.time[-1] - self.time[-1 - SAMPLES])
 
     def _mean(self, name: str) -> Any:
+        """Return the mean of a quantity over the runs."""
         return self.by_run[name].mean(axis=0)
 
     @property
@@ -184,7 +186,7 @@ class Coexistence(Result):
 
     @property
     def share(self) -> Floats:
-        """Of all flows' goodput, shape (F,)."""
+        """Share of each flow in the goodput of all flows, shape (F,)."""
         return np.asarray(self._mean("share"))
 
     @property
@@ -237,33 +239,33 @@ class Coexistence(Result):
         """Jain's fairness index of the goodputs; NaN where nothing arrived."""
         return float(self._mean("jain"))
 
-    goodput_half_width, goodput_prediction_half_width = _widths("goodput", "(F,)")
-    share_half_width, share_prediction_half_width = _widths("share", "(F,)")
-    losses_half_width, losses_prediction_half_width = _widths("losses", "(F,)")
-    loss_event_rate_half_width, loss_event_rate_prediction_half_width = _widths("loss_event_rate", "(F,)")
-    mean_window_half_width, mean_window_prediction_half_width = _widths("mean_window", "(F,)")
-    loss_events_half_width, loss_events_prediction_half_width = _widths("loss_events", "(F,)")
-    timeouts_half_width, timeouts_prediction_half_width = _widths("timeouts", "(F,)")
-    queueing_delay_half_width, queueing_delay_prediction_half_width = _widths("queueing_delay", "()")
-    utilisation_half_width, utilisation_prediction_half_width = _widths("utilisation", "()")
-    jain_half_width, jain_prediction_half_width = _widths("jain", "()")
+    goodput_half_width, goodput_prediction_half_width = _width_properties("goodput", "(F,)")
+    share_half_width, share_prediction_half_width = _width_properties("share", "(F,)")
+    losses_half_width, losses_prediction_half_width = _width_properties("losses", "(F,)")
+    loss_event_rate_half_width, loss_event_rate_prediction_half_width = _width_properties("loss_event_rate", "(F,)")
+    mean_window_half_width, mean_window_prediction_half_width = _width_properties("mean_window", "(F,)")
+    loss_events_half_width, loss_events_prediction_half_width = _width_properties("loss_events", "(F,)")
+    timeouts_half_width, timeouts_prediction_half_width = _width_properties("timeouts", "(F,)")
+    queueing_delay_half_width, queueing_delay_prediction_half_width = _width_properties("queueing_delay", "()")
+    utilisation_half_width, utilisation_prediction_half_width = _width_properties("utilisation", "()")
+    jain_half_width, jain_prediction_half_width = _width_properties("jain", "()")
 
     @property
     def settled(self) -> NDArray[np.bool_]:
         """Whether the mean share of other seeds at four times the duration is shown to be in the interval, shape (F,).
 
-        Of one flow alone: its goodput. True where the two halves of the measured time differ little beside the
-        interval (see `dfcmodel.sharing.drifts`), False where they do not or where one run has no interval. It was right in
+        For one flow alone its goodput replaces the share. True if the halves of the measured time differ little in
+        comparison with the interval (see `dfcmodel.sharing.drifts`); False otherwise, and for one run. It was right in
         95 % of the cases in which it was True (``python -m benchmarks coverage``).
         """
-        early, late = np.moveaxis(self.by_run["half_goodput"], 1, 0)
+        first_half, second_half = np.moveaxis(self.by_run["half_goodput"], 1, 0)
         if len(self.rules) == 1:
-            return is_settled(self.by_run["goodput"], early, late, self.goodput_half_width)
-        early, late = (ratio(half, half.sum(axis=1, keepdims=True)) for half in (early, late))
-        return is_settled(self.by_run["share"], early, late, self.share_half_width)
+            return is_settled(self.by_run["goodput"], first_half, second_half, self.goodput_half_width)
+        first_half, second_half = (ratio(half, half.sum(axis=1, keepdims=True)) for half in (first_half, second_half))
+        return is_settled(self.by_run["share"], first_half, second_half, self.share_half_width)
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return trajectories of the first run over ``flow`` and ``time``, and measures with their widths over ``flow``.
+        """Return trajectories of the first run over ``flow`` and ``time``, and measures with widths over ``flow``.
 
         The values of each run are named ``<quantity>_by_run``, over ``run``.
         """
@@ -295,6 +297,7 @@ class Coexistence(Result):
 
     @property
     def _bottleneck(self) -> str:
+        """Rate, buffer and random loss of the bottleneck as a string."""
         lost = f", random loss {self.p:g}" if self.p > 0.0 else ""
         return f"{self.bandwidth:.5g} packets/s, at most {self.buffer} wait{lost}"
 
@@ -317,13 +320,13 @@ class Coexistence(Result):
         for f, rule in enumerate(self.rules):
             rows[f"{f + 1}: {rule!r}"] = (
                 f"{self.goodput[f]:.5g}{plus_minus(self.goodput_half_width[f])} packets/s, {self._share_text(f)}, "
-                f"{'settled, ' * bool(settled[f])}rtt {self.rtt[f]:g} s, loss events {self.loss_event_rate[f]:.3g} per packet, "
-                f"mean window {self.mean_window[f]:.4g}"
+                f"{'settled, ' * bool(settled[f])}rtt {self.rtt[f]:g} s, loss events {self.loss_event_rate[f]:.3g} per "
+                f"packet, mean window {self.mean_window[f]:.4g}"
             )
         return rows | ({"settled": SETTLED} if settled.any() else {})
 
     def _share_text(self, flow: int) -> str:
-        """Return a share in percent, with its intervals where there are several runs."""
+        """Return a share in percent, with its intervals if there are several runs."""
         share, half = 100 * self.share[flow], 100 * self.share_half_width[flow]
         if len(self) == 1:
             return f"{share:.3g} %"

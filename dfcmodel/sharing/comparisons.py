@@ -1,4 +1,4 @@
-"""Which rule wins on a path: every rule alone, against itself and against every other."""
+"""Shares of window rules on one path: each rule alone, against itself and against every other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.endpoints.flow_recoveries import by_recovery
-from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, checked_rules, within_limits
+from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, validate_rules, within_limits
 from dfcmodel.sharing.drifts import SETTLED, is_drifting, is_settled
 from dfcmodel.sharing.seed_budgets import STOPPING_LEVEL, WIDTH, is_narrow, plus_minus, run_seeds, seeds_text
 from hopflow.checks import flag, instances, integer, seed_number
@@ -39,30 +39,31 @@ CAVEATS = (
     ),
     "rules that measure delay depend on timestamps and their resolution most",
     (
-        "± and the first numbers in brackets are 95 % intervals of the mean over seeds and starts at the same duration, single runs a .. b "
-        "the interval of one further run: they contain the randomness of the simulation, not the error of the model, and are cut at the "
-        "ends of the measure's range (shares: 0 and 1)"
+        "± and the first numbers in brackets are 95 % intervals of the mean over seeds and starts at the same "
+        "duration, single runs a .. b the interval of one further run: they contain the randomness of the simulation, "
+        "not the error of the model, and are cut at the ends of the measure's range (shares: 0 and 1)"
     ),
 )
 ABOVE_CAPACITY = (
-    "a rate above the path's: data are counted when they are in order, and a retransmission after the warm-up closed a gap of before; "
-    "a longer duration makes the difference small"
+    "a rate above the path's: data are counted when they are in order, and a retransmission after the warm-up closed a "
+    "gap of before; a longer duration makes the difference small"
 )
 DRIFTING = (
     "drifting: the two halves of the measured time differ by more than chance, and the interval says nothing of that; "
     "a longer duration gives other shares"
 )
 BUDGET = 16
-"""Most seeds of a setting by default."""
-LONGER = 2.0
-"""Ratio of the round-trip times from which the exponent of the unfairness is taken."""
+"""Default of the largest number of seeds per setting."""
+RTT_RATIO = 2.0
+"""Ratio of the round-trip times in the measurement of the exponent of unfairness."""
 DURATION_FACTORS = (1.0, 2.0, 4.0)
 """Durations over the path's, one after another, while a setting drifts."""
 SHARE_RESOLUTION = 0.005
 """Smallest half width of the interval of a share.
 
-Four runs show nothing of a state in which one run in twenty ends: on one of the paths of ``python -m benchmarks coverage`` these have a
-share of 0.55 and all others 0.5015, so that the mean lies outside of every interval without one of them.
+Four runs usually miss a state in which one run in twenty ends. On one of the paths of ``python -m benchmarks coverage``
+such runs have a share of 0.55 and all others 0.5015, so that the mean lies outside of every interval without such a
+run.
 """
 RATE_RESOLUTION = 0.001
 """Smallest half width of the interval of a rate alone over the bandwidth, for the same reason."""
@@ -72,13 +73,14 @@ RATE_RESOLUTION = 0.001
 class Comparison(Result):
     """R rules on one path, in the order of the call.
 
-    The table and the figure are in the order of the mean share against the other rules, the largest first; for a rule alone
-    by its rate. `ranking` has the rules in that order, `rank_range` the ranks that the intervals of the pairs allow.
+    The table and the figure are ordered by the mean share against the other rules, the largest first; a rule alone by
+    its rate. `ranking` has the rules in that order, `rank_range` the ranks that the intervals of the pairs allow.
 
-    Each ``X`` is a mean over seeds and starts; ``X_half_width`` is that of its 95 % interval (Student's t, at a level that
-    makes up for seeds that stop where the interval is narrow), and one further run is within ``X_prediction_half_width`` of the
-    mean in 95 % of the cases. NaN of one seed. Half widths of shares are at least 0.005, those of a rate alone at least a
-    thousandth of the bandwidth: a few runs that agree do not exclude a rare state in which others end.
+    Each ``X`` is a mean over seeds and starts; ``X_half_width`` is that of its 95 % interval (Student's t, at a level
+    that makes up for seeds that stop where the interval is narrow), and one further run is within
+    ``X_prediction_half_width`` of the mean in 95 % of the cases. NaN of one seed. Half widths of shares are at least
+    0.005, half widths of a rate alone at least a thousandth of the bandwidth: a few runs that agree do not exclude a
+    rare state in which others end.
 
     Attributes
     ----------
@@ -96,9 +98,9 @@ class Comparison(Result):
         times as long where `compare` got no duration and the setting was drifting before. The warm-up is the same
         fraction of it.
     settled, alone_settled, rtt_exponent_settled
-        Whether the share, the rate alone and the exponent are shown to be settled, shapes (R, R), (R,) and (R,): the mean of other
-        seeds at four times the duration lies in the interval in 95 % of the cases in which it is True. False where that is
-        not so, and where the runs do not show it (`dfcmodel.sharing.drifts`).
+        Whether the share, the rate alone and the exponent are shown to be settled, shapes (R, R), (R,) and (R,): the
+        mean of other seeds at four times the duration lies in the interval in 95 % of the cases in which it is True.
+        False where that is not so, and where the runs do not show it (`dfcmodel.sharing.drifts`).
     drifting, alone_drifting
         Whether the two halves of the measured time differ by more than chance, shapes (R, R) and (R,): whether the mean
         difference of the share (alone: of the rate over the bandwidth) is outside its 95 % interval over the seeds, and
@@ -120,10 +122,10 @@ class Comparison(Result):
     --------
     >>> from dfcmodel import compare
     >>> from responsefn import NewReno
-    >>> found = compare([NewReno()], bandwidth=500.0, rtt=0.04, buffer=20, duration=10.0, runs=2)
-    >>> found.share.shape, len(found.caveats)
+    >>> comparison = compare([NewReno()], bandwidth=500.0, rtt=0.04, buffer=20, duration=10.0, runs=2)
+    >>> comparison.share.shape, len(comparison.caveats)
     ((1, 1), 4)
-    >>> bool(found.drifting.any())
+    >>> bool(comparison.drifting.any())
     False
     """
 
@@ -161,8 +163,8 @@ class Comparison(Result):
     def rank_range(self) -> NDArray[np.int64]:
         """Best and worst rank of each rule that the intervals of its pairs allow, 1 for the best, shape (2, R).
 
-        The best is one more than the number of rules that get more than half beside it, the worst leaves only those behind
-        that get less; a pair whose interval includes one half decides neither.
+        The best is one more than the number of rules that get more than half beside it. The worst is the number of
+        rules less the rules that get less than half. A pair whose interval includes one half affects neither.
         """
         low, high = self.share_interval
         off_diagonal = ~np.eye(len(self.rules), dtype=bool)
@@ -208,7 +210,7 @@ class Comparison(Result):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What the numbers leave out, what they count that was sent before, and whether some drift."""
+        """Limits of the numbers: missing effects, packets from before the measurement, and drifts."""
         drifting = self.drifting.any() or self.alone_drifting.any()
         above = np.any(self.rate > self.path.bandwidth)
         return (*CAVEATS, *[ABOVE_CAPACITY] * bool(above), *[DRIFTING] * bool(drifting))
@@ -256,14 +258,14 @@ class Comparison(Result):
         )
 
     def summary(self) -> dict[str, object]:
-        """Return path and, the largest mean share first, each rule's shares and measures; the caveats last."""
+        """Return the path, shares and measures of each rule by falling mean share, and the caveats."""
         path = self.path
         rows: dict[str, object] = {
             "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, buffer {path.buffer} packets, "
             f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s",
             "recovery": self._recovery_text(),
             "seeds": self._seeds_text(),
-            "settled": self._settled_text(),
+            "settled": self._state_of_settings_text(),
         }
         if len(self.rules) > 1:
             rows["rank"] = "that the intervals of the pairs allow, in the order of the mean share against the others"
@@ -279,25 +281,26 @@ class Comparison(Result):
         return rows | {f"caveat {n}": text for n, text in enumerate(self.caveats, 1)}
 
     def _recovery_text(self) -> str:
-        """Return how senders repair losses, which in a network is that of each rule."""
+        """Return a line on the loss recovery of the senders; in a network it is that of each rule."""
         kinds = [rule.recovery for rule in self.rules]
-        own = by_recovery(map(repr, self.rules), kinds)
+        by_rule = by_recovery(map(repr, self.rules), kinds)
         chosen = self.path.recovery
         if chosen is None:
-            return f"that of each rule: {own}"
+            return f"that of each rule: {by_rule}"
         if set(kinds) == {chosen}:
             return f"{chosen}, that of each rule"
-        return f"{chosen} for all; in a network that of each rule ({own}) unless Packets(recovery={chosen!r}) sets it"
+        network = f"in a network that of each rule ({by_rule}) unless Packets(recovery={chosen!r}) sets it"
+        return f"{chosen} for all; {network}"
 
     def _seeds_text(self) -> str:
-        """Return how many seeds the settings got, and which intervals are wide after all of them."""
+        """Return a line on the numbers of seeds, and the settings with wide intervals after the budget."""
         used = seeds_text(np.append(self.seeds, self.alone_seeds))
         rows = self._settings(self.wide, self.alone_wide)
-        said = f"wider than that after {self.runs}: {', '.join(rows)}" if rows else "all are"
-        return f"{used} per setting, until the interval is at most five points wide; {said}"
+        exceptions = f"wider than that after {self.runs}: {', '.join(rows)}" if rows else "all are"
+        return f"{used} per setting, until the interval is at most five points wide; {exceptions}"
 
-    def _settled_text(self) -> str:
-        """Return how many settings are settled, which drift, and which were simulated for longer than the path's duration."""
+    def _state_of_settings_text(self) -> str:
+        """Return a line on the number of settled numbers, drifting settings, and settings with a longer duration."""
         pairs = np.tril_indices(len(self.rules))
         flags = np.concatenate([self.settled[pairs], self.alone_settled, self.rtt_exponent_settled])
         text = f"{flags.sum()} of {flags.size} numbers are, where it says so: {SETTLED}"
@@ -310,7 +313,7 @@ class Comparison(Result):
         return text
 
     def _settings(self, pairs: NDArray[np.bool_], alone: NDArray[np.bool_]) -> list[str]:
-        """Return the names of some settings."""
+        """Return the names of the flagged settings: pairs, (R, R), and rules alone, (R,)."""
         rows = [
             f"{self.rules[n]!r} and {'another one' if n == m else repr(self.rules[m])}"
             for n, m in itertools.combinations_with_replacement(range(len(self.rules)), 2)
@@ -319,28 +322,28 @@ class Comparison(Result):
         return rows + [f"{self.rules[n]!r} alone" for n in np.flatnonzero(alone)]
 
     def _share_text(self, n: int, m: int) -> str:
-        """Return a share with its intervals, and whether it is settled or drifts."""
+        """Return share, intervals and state of rule n against rule m as a string."""
         low, high = 100 * self.share_interval[:, n, m]
         runs = 100 * self.share_prediction_interval[:, n, m]
         widths = f" ({low:.0f} .. {high:.0f}; single runs {runs[0]:.0f} .. {runs[1]:.0f})" if np.isfinite(low) else ""
         return f"{100 * self.share[n, m]:.0f} %{widths}{self._state(n, m, ' ')}"
 
     def _state(self, n: int, m: int, gap: str) -> str:
-        """Return whether a share is settled or drifts, as text."""
+        """Return ``gap`` and the state of a share, settled or drifting; "" if it is neither."""
         return gap + "settled" if self.settled[n, m] else gap + "drifting" if self.drifting[n, m] else ""
 
     def _estimate_text(self, name: str, n: int, form: str) -> str:
-        """Return the rate alone or the exponent with its intervals, and whether it is settled."""
+        """Return the rate alone or the exponent of rule n with its intervals and its state as a string."""
         mean, half = getattr(self, name)[n], getattr(self, f"{name}_prediction_half_width")[n]
         settled = (self.alone_settled if name == "rate" else self.rtt_exponent_settled)[n]
         runs = f" (single runs {mean - half:{form}} .. {mean + half:{form}})" if np.isfinite(half) else ""
         return f"{mean:{form}}{plus_minus(getattr(self, f'{name}_half_width')[n])}{runs}{' settled' * bool(settled)}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of each row's rule against each column's, the largest mean first, with its interval; return the Axes.
+        """Draw the share of each row's rule against each column's with its interval, by falling mean; return the Axes.
 
-        Cells whose interval includes one half are grey: who has more is not decided by these seeds. Those whose interval
-        is wider than five points after all seeds have a dashed frame.
+        Cells whose interval includes one half are grey: these seeds do not decide which rule has more. Cells whose
+        interval is wider than five points after all seeds have a dashed frame.
         """
         from matplotlib.patches import Rectangle
 
@@ -377,7 +380,7 @@ def compare_rules(
     seed: int | np.random.Generator = 0,
     prolong: bool = False,
 ) -> Comparison:
-    """Return how some rules share a path, by packet-level simulation.
+    """Compare rules on a path by packet-level simulation.
 
     Each rule runs alone, two flows of it together, with equal and with unequal round-trip times, and
     one flow of it against one of every other rule.
@@ -385,30 +388,32 @@ def compare_rules(
     Parameters
     ----------
     rules
-        Window rules, also one's own and those of deliveries such as ``BBR()``; all different. Rules that answer
+        Window rules, also one's own and rules of deliveries such as ``BBR()``; all different. Rules that answer
         marks, such as DCTCP and Prague, need a discipline that marks.
     path
         The bottleneck. A share means something when the measured time holds many cycles from loss to loss.
     runs
-        Most seeds per setting; from four on, fewer where the 95 % interval of the share, or of the utilisation of a rule
-        alone, is at most five percentage points wide. The exponent gets the seeds of the rule's equal flows.
+        Largest number of seeds per setting; from four on, fewer if the 95 % interval of the share, or of the
+        utilisation of a rule alone, is at most five percentage points wide. The exponent gets the seeds of the rule's
+        equal flows.
     seed
-        Those of the runs are spawned from it: other seeds share no run. All settings have the same ones.
+        Seed from which the seeds of the runs are spawned: other seeds share no run. All settings have the same seeds.
     prolong
-        Whether a setting that drifts is simulated again, with other seeds, twice and then four times as long as the path says.
+        Whether a setting that drifts is simulated again, with other seeds, twice and then four times as long as the
+        path says.
 
     Raises
     ------
     TypeError, ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
     """
-    chosen = checked_rules(instances("rules", rules, WindowRule), path.discipline)  # type: ignore[type-abstract]
+    chosen = validate_rules(instances("rules", rules, WindowRule), path.discipline)  # type: ignore[type-abstract]
     integer("number of rules", len(chosen), 1, 100)
     runs = integer("runs", runs, 1, 10_000)
     R = len(chosen)
     factors = DURATION_FACTORS if flag("prolong", prolong) else DURATION_FACTORS[:1]
     roots = spawn_seeds(seed_number("seed", seed), len(DURATION_FACTORS))
-    seeds = [spawn_seeds(root, runs) for root in roots[: len(factors)]]  # of each duration its own
+    seeds = [spawn_seeds(root, runs) for root in roots[: len(factors)]]  # separate seeds for each duration
     pairs, alone, exponents = np.empty((R, R), object), np.empty(R, object), np.empty(R, object)
     tasks = [*((n,) for n in range(R)), *itertools.combinations_with_replacement(range(R), 2)]
     for task in progress_bar(tasks, desc="compare", unit="setting"):
@@ -422,7 +427,7 @@ def compare_rules(
             alone[n] = setting
             continue
         pairs[n, m] = setting
-        pairs[m, n] = setting if n == m else setting.reversed()
+        pairs[m, n] = setting if n == m else setting.reverse()
         if n == m:
             exponents[n] = _run_exponent(setting.path, chosen[n], chain[: len(setting.runs)])
 
@@ -471,7 +476,7 @@ class _Setting(NamedTuple):
     estimate: _Estimate
     drifting: bool
 
-    def reversed(self) -> _Setting:
+    def reverse(self) -> _Setting:
         """Return the setting with the share of the second flow."""
         return self._replace(estimate=self.estimate._replace(mean=1.0 - self.estimate.mean))
 
@@ -482,18 +487,18 @@ Measure = Callable[["NDArray[np.float64]"], float]
 def _estimate(
     runs: list[Shared], measure: Measure, *, is_larger_share: bool = False, resolution: float = 0.0
 ) -> _Estimate:
-    """Return the estimate of a measure; the mean of a larger share falls towards one half with the root of the duration.
+    """Return the estimate of a measure; a mean larger share falls towards one half with the root of the duration.
 
-    The half width is at least ``resolution``, in units of the measure; that of one further run at least twice that.
+    The half width is at least ``resolution``, in units of the measure; that of one further run at least twice as large.
     """
-    values, early, late = (
+    values, first_half, second_half = (
         np.array([measure(rates) for rates in part])
         for part in ([run.rate for run in runs], *([run.half_rates[half] for run in runs] for half in (0, 1)))
     )
     half = float(np.maximum(half_width(values, STOPPING_LEVEL), resolution))
     mean = float(values.mean())
     bias = 0.5 * (mean - 0.5) if is_larger_share else 0.0  # at four times the duration
-    settled = bool(is_settled(values, early, late, half, bias=bias))
+    settled = bool(is_settled(values, first_half, second_half, half, bias=bias))
     prediction = float(np.maximum(prediction_half_width(values, STOPPING_LEVEL), 2.0 * resolution))
     return _Estimate(mean, half, prediction, settled)
 
@@ -516,27 +521,27 @@ def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.in
     )
     if not all(run.rate.sum() > 0.0 for run in runs):
         raise ValueError(
-            f"duration = {path.duration:g}, loss = {path.loss:g}: nothing arrived after the warm-up of {path.warm_up:g} s; "
-            "must be longer, or the loss smaller"
+            f"duration = {path.duration:g}, loss = {path.loss:g}: nothing arrived after the warm-up of "
+            f"{path.warm_up:g} s; must be longer, or the loss smaller"
         )
-    early, late = (np.array([measure(run.half_rates[half]) for run in runs]) for half in (0, 1))
+    first_half, second_half = (np.array([measure(run.half_rates[half]) for run in runs]) for half in (0, 1))
     estimate = _estimate(
         runs, measure, is_larger_share=measure is larger_share,
-        # a count of whole packets in a short run is known to half a packet at best
+        # a count of packets in a short run has an error of half a packet
         resolution=max(RATE_RESOLUTION, 0.5 / (path.bandwidth * (path.duration - path.warm_up)))
         if measure is utilisation
         else SHARE_RESOLUTION,
     )  # fmt: skip
-    return _Setting(runs, path, estimate, is_drifting(early, late))
+    return _Setting(runs, path, estimate, is_drifting(first_half, second_half))
 
 
 def _run_exponent(path: Bottleneck, rule: WindowRule, seeds: NDArray[np.int64]) -> _Setting:
     """Run two flows with the path's round trip and twice it, whose measure is the exponent of their rates."""
 
     def exponent(rates: Floats) -> float:
-        return float(np.log(rates[0] / rates[1]) / np.log(LONGER)) if rates.all() else float("nan")
+        return float(np.log(rates[0] / rates[1]) / np.log(RTT_RATIO)) if rates.all() else float("nan")
 
-    runs = [path.run([rule] * 2, seed=int(seed), rtts=[path.rtt, LONGER * path.rtt]) for seed in seeds]
+    runs = [path.run([rule] * 2, seed=int(seed), rtts=[path.rtt, RTT_RATIO * path.rtt]) for seed in seeds]
     if not all(run.rate.all() for run in runs):
         raise ValueError(
             f"duration = {path.duration:g}, loss = {path.loss:g}: a flow delivered nothing after the warm-up"
@@ -545,4 +550,5 @@ def _run_exponent(path: Bottleneck, rule: WindowRule, seeds: NDArray[np.int64]) 
 
 
 def _ratio(part: float, total: float) -> float:
+    """Return part / total; NaN for a total of 0."""
     return part / total if total else float("nan")

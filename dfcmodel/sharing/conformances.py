@@ -1,4 +1,4 @@
-"""Whether an implementation of BBR does what the IETF draft's example test cases expect."""
+"""Conformance of an implementation of BBR to the example test cases of the IETF draft."""
 
 from __future__ import annotations
 
@@ -24,27 +24,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Conformance", "JudgedCase", "conformance"]
 
-LEVEL, HALF = 0.95, 0.5
-"""Confidence of a verdict, and the part of all seeds that it compares with."""
+LEVEL, REFERENCE_PART = 0.95, 0.5
+"""Confidence of a verdict, and the part of all seeds with which it compares."""
 REFERENCE = "draft-ietf-ccwg-bbr, appendix BBR Example Test Cases, 3 August 2026"
 
 
 class JudgedCase(NamedTuple):
-    """A case of the draft's appendix, what was expected of it, and what happened.
+    """A case of the draft's appendix with its checks and its verdict.
 
     Attributes
     ----------
     number, title
-        In the appendix, from 1 on.
+        Number, from 1 on, and title in the appendix.
     checks
-        What was expected, what happened, and whether that is as expected: of the first run in which something is not, of the
-        first run where there is none.
+        Expectation, result and success of each check, in the first run with a failed check, or in the first run.
     deviation
-        The reason of a check that is known not to hold; "": none.
+        Reason of a known failure; "" if there is none.
     trace
         BBR's variables over time in that run.
     runs, as_expected
-        Runs with independent seeds, and in how many of them every check holds.
+        Number of runs with independent seeds, and number of runs in which every check holds.
 
     Examples
     --------
@@ -70,42 +69,42 @@ class JudgedCase(NamedTuple):
         """Clopper and Pearson's interval of the part of all seeds in which every check holds, each end at 95 %."""
         from scipy.special import betaincinv
 
-        kept, wrong = self.as_expected, self.runs - self.as_expected
-        low = float(betaincinv(kept, wrong + 1, 1.0 - LEVEL)) if kept else 0.0
-        return low, float(betaincinv(kept + 1, wrong, LEVEL)) if wrong else 1.0
+        right, wrong = self.as_expected, self.runs - self.as_expected
+        low = float(betaincinv(right, wrong + 1, 1.0 - LEVEL)) if right else 0.0
+        return low, float(betaincinv(right + 1, wrong, LEVEL)) if wrong else 1.0
 
     @property
     def verdict(self) -> str:
         """``"as expected"``, ``"known deviation"``, ``"deviates"`` or ``"inconclusive"``.
 
-        As expected: in more than half of all seeds, at 95 % confidence by `interval`; five runs are the fewest that can say
-        so. Deviates, or known deviation: in less than half. Inconclusive: neither, and wherever runs differ and are few.
+        As expected: in more than half of all seeds, at 95 % confidence by `interval`; this needs at least five runs.
+        Deviates, or known deviation: in less than half. Inconclusive: neither, for example if few runs differ.
         """
         low, high = self.interval
-        if low > HALF:
+        if low > REFERENCE_PART:
             return "as expected"
-        if high >= HALF:
+        if high >= REFERENCE_PART:
             return "inconclusive"
         return "known deviation" if self.deviation else "deviates"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Conformance(Result):
-    """The cases of the draft's appendix with what was expected and what happened.
+    """The cases of the draft's appendix with their checks, as `conformance` returns them.
 
     Attributes
     ----------
     rule
-        What was run.
+        The tested rule.
     cases
-        In the order of the appendix.
+        Cases in the order of the appendix.
 
     Examples
     --------
     >>> from dfcmodel import conformance
     >>> from responsefn import BBR
-    >>> found = conformance(BBR(), cases=(20,))
-    >>> found.cases[0].verdict
+    >>> result = conformance(BBR(), cases=(20,))
+    >>> result.cases[0].verdict
     'as expected'
     """
 
@@ -118,9 +117,9 @@ class Conformance(Result):
         import pandas as pd
 
         rows = [
-            (each.number, each.title, each.verdict, each.runs, each.as_expected, *check, each.deviation)
-            for each in self.cases
-            for check in each.checks
+            (case.number, case.title, case.verdict, case.runs, case.as_expected, *check, case.deviation)
+            for case in self.cases
+            for check in case.checks
         ]
         columns = ["number", "case", "verdict", "runs", "as_expected", "expected", "happened", "holds", "deviation"]
         return pd.DataFrame(rows, columns=columns)
@@ -130,24 +129,24 @@ class Conformance(Result):
         return self.table.rename_axis("row").to_xarray()
 
     def summary(self) -> dict[str, object]:
-        """Return the verdict of each case; of one that deviates the checks that do not hold."""
+        """Return the verdict of each case with its failed checks."""
         rows: dict[str, object] = {"rule": repr(self.rule), "cases": REFERENCE}
-        for each in self.cases:
-            text = f"{each.verdict}, in {each.as_expected} of {count_of(each.runs, 'run')}"
-            wrong = [check for check in each.checks if not check.holds]
+        for case in self.cases:
+            text = f"{case.verdict}, in {case.as_expected} of {count_of(case.runs, 'run')}"
+            wrong = [check for check in case.checks if not check.holds]
             text += "".join(f"; {check.expected}: {check.happened}" for check in wrong)
-            rows[f"{each.number} {each.title}"] = text + (f" ({each.deviation})" if wrong and each.deviation else "")
+            rows[f"{case.number} {case.title}"] = text + (f" ({case.deviation})" if wrong and case.deviation else "")
         return rows
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the states of all cases over time, a row per case; return the Axes."""
         axes: Axes = figure(8.0, 0.25 * len(self.cases) + 1.2)[1] if ax is None else ax
-        for row, each in enumerate(self.cases):
-            run = each.trace
+        for row, case in enumerate(self.cases):
+            run = case.trace
             for number, mode in enumerate(MODES):
                 spans = [(run.time[a], run.time[b - 1] - run.time[a]) for a, b in run.spells(mode)]
                 axes.broken_barh(spans, (row - 0.4, 0.8), color=f"C{number}", label=mode if row == 0 else None)
-        axes.set_yticks(range(len(self.cases)), [each.title for each in self.cases], fontsize=6)
+        axes.set_yticks(range(len(self.cases)), [case.title for case in self.cases], fontsize=6)
         axes.invert_yaxis()
         axes.legend(fontsize=6, ncol=len(MODES), loc="lower center", bbox_to_anchor=(0.3, 1.0))
         axes.set(xlabel="time (s)")
@@ -171,13 +170,13 @@ def conformance(
 ) -> Conformance | TraceConformance:
     """Run the IETF draft's example test cases of BBR on a rule, or check a trace, and judge what happens.
 
-    Each case is one flow over one bottleneck at packet level, some with a burst beside it or with elements of the path: rates
-    over time, aggregated acknowledgements, a policer, reordering. A case ends in checks of the draft's variables. What BBR
-    is known not to do is named as a deviation. Each case runs with several independent seeds; its verdict is on the part of
-    all seeds in which every check holds (`JudgedCase.verdict`).
+    Each case is one flow over one bottleneck at packet level, some with a burst beside it or with elements of the path:
+    rates over time, aggregated acknowledgements, a policer, reordering. A case ends in checks of the draft's variables.
+    Known failures of BBR are named as deviations. Each case runs with several independent seeds; its verdict is on the
+    part of all seeds in which every check holds (`JudgedCase.verdict`).
 
-    Of a trace (`read_qlog_trace`) each state is checked: which one follows, how long it lasts, its window and its pacing
-    rate, as far as the trace has them. Undoing a spurious loss, which may lead back to STARTUP or UP, shows as a deviation.
+    Of a trace (`read_qlog_trace`) each state is checked: its successor, its duration, its window and its pacing rate,
+    as far as the trace has them. Undoing a spurious loss, which may lead back to STARTUP or UP, shows as a deviation.
 
     Parameters
     ----------
@@ -188,8 +187,8 @@ def conformance(
     runs
         Runs of each case. Fewer than five are always inconclusive.
     seed
-        Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the runs are spawned. Of a trace neither has an
-        effect: it is checked as it is.
+        Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the runs are spawned. Of a trace neither has
+        an effect: it is checked as it is.
 
     Raises
     ------
@@ -202,8 +201,8 @@ def conformance(
     --------
     >>> from dfcmodel import conformance
     >>> from responsefn import BBR
-    >>> found = conformance(BBR(), cases=(1, 3))
-    >>> [case.verdict for case in found.cases]
+    >>> result = conformance(BBR(), cases=(1, 3))
+    >>> [case.verdict for case in result.cases]
     ['as expected', 'as expected']
     """
     if isinstance(rule, QlogTrace):
@@ -220,9 +219,9 @@ def conformance(
 
 
 def judge(rule: BBR, number: int, case: Case, seeds: Sequence[int]) -> JudgedCase:
-    """Run a case with each seed and check what happens."""
+    """Run a case with each seed and return its checks and its verdict."""
     runs = [case.run(rule, seed) for seed in seeds]
     checks = [tuple(case.check(run)) for run in runs]
-    kept = [all(check.holds for check in of_run) for of_run in checks]
-    shown = kept.index(False) if False in kept else 0
-    return JudgedCase(number, case.title, checks[shown], case.deviation, runs[shown], len(runs), sum(kept))
+    as_expected = [all(check.holds for check in of_run) for of_run in checks]
+    shown = as_expected.index(False) if False in as_expected else 0
+    return JudgedCase(number, case.title, checks[shown], case.deviation, runs[shown], len(runs), sum(as_expected))

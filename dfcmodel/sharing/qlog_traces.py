@@ -33,7 +33,7 @@ BITS, MILLISECONDS = 8.0, 1e3
 
 @dataclass(frozen=True, eq=False)
 class QlogTrace(ByValue):
-    """States of BBR and what its variables were.
+    """States and variables of BBR over time.
 
     Attributes
     ----------
@@ -41,13 +41,13 @@ class QlogTrace(ByValue):
         States in their order: ``"STARTUP"``, ``"DRAIN"``, ``"DOWN"``, ``"CRUISE"``, ``"REFILL"``, ``"UP"``,
         ``"PROBE_RTT"``.
     begins
-        When each of them begins, s since the first event, shape (M,).
+        Begin of each state, s since the first event, shape (M,).
     time
-        Of the metrics, s, shape (S,).
+        Times of the metrics, s, shape (S,).
     cwnd, in_flight, pacing_rate, min_rtt
-        Packets, packets, packets/s, s, each of shape (S,): the last value up to then; nan before the first.
+        Packets, packets, packets/s, s, each of shape (S,): the last value up to that time; nan before the first.
     end
-        Of the last event, s.
+        Time of the last event, s.
 
     Examples
     --------
@@ -71,8 +71,8 @@ class QlogTrace(ByValue):
 
     def spells(self) -> Iterator[tuple[str, float, float, slice]]:
         """Yield each state with its begin and end, s, and the rows of the metrics in it."""
-        ends = [*self.begins[1:].tolist(), self.end]
-        for mode, begin, end in zip(self.modes, self.begins.tolist(), ends, strict=True):
+        stops = [*self.begins[1:].tolist(), self.end]
+        for mode, begin, end in zip(self.modes, self.begins.tolist(), stops, strict=True):
             rows = np.searchsorted(self.time, [begin, end])
             yield mode, begin, end, slice(int(rows[0]), int(rows[1]))
 
@@ -84,7 +84,7 @@ def write_qlog(trace: Observation, file: str | Path, packet_size: WithUnit = 150
     Parameters
     ----------
     trace
-        That of a case of `conformance`, ``cases[n].trace``.
+        The trace of a case of `conformance`, ``cases[n].trace``.
     file
         Path; an existing file is replaced.
     packet_size
@@ -153,10 +153,10 @@ def _events(run: Observation, size: float) -> Iterator[dict[str, Any]]:
 def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None, *, skip: Iterable[str] = ()) -> QlogTrace:
     """Read the states of BBR and its variables from the first trace of a qlog file that has them.
 
-    Of the events ``congestion_state_updated``, ``recovery_metrics_updated`` and ``recovery_parameters_set``, also by their
-    names in older drafts, as JSON or as a sequence of JSON records. Times are converted by ``time_format`` and
+    Reads the events ``congestion_state_updated``, ``recovery_metrics_updated`` and ``recovery_parameters_set``, also by
+    their names in older drafts, as JSON or as a sequence of JSON records. Times are converted by ``time_format`` and
     ``time_units``. States are named as in the draft, in upper or lower case, with or without ``bbr`` and
-    ``probe_bw`` in front. Other events and fields of the drafts are skipped; those that no draft has are refused.
+    ``probe_bw`` in front. Other events and fields of the drafts are skipped; unknown events and fields are refused.
     Loss rates and round-trip times of any sender: `responsefn.read_qlog`.
 
     Parameters
@@ -171,8 +171,8 @@ def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None, *, 
     Raises
     ------
     ValueError
-        For unknown events, fields, formats and versions; where there are no states, a state is not BBR's, states are of
-        more than one connection, a number is impossible, no packet size is known, or times decrease.
+        For unknown events, fields, formats and versions; for a trace without states, with a state that is not BBR's,
+        with states of several connections, an impossible number, no packet size, or decreasing times.
 
     Examples
     --------
@@ -187,12 +187,12 @@ def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None, *, 
         connections = {event.connection for event in events if event.kind == STATE}
         if len(connections) > 1:
             names = ", ".join(sorted(connections))
-            said = "states of more than one connection; write a trace for each"
-            raise qlog.error(events[0].location, f"{names}: {said}")
+            reason = "states of more than one connection; write a trace for each"
+            raise qlog.error(events[0].location, f"{names}: {reason}")
         if connections:
             kinds = (STATE, METRICS_UPDATED, PARAMETERS)
-            own = [e for e in events if e.kind in kinds and e.connection in connections]
-            return _trace(qlog, own, size)
+            relevant = [e for e in events if e.kind in kinds and e.connection in connections]
+            return _trace(qlog, relevant, size)
     raise qlog.error("", "must have a trace with congestion_state_updated events")
 
 
@@ -206,8 +206,8 @@ def _trace(qlog: Qlog, events: Iterable[Event], size: float | None) -> QlogTrace
         now, data = event.time, event.data
         if now < before:
             msg = "times must not decrease"
-            said = f"the event at {now:g} s follows one at {before:g} s: {msg}"
-            raise qlog.error(event.location, said)
+            reason = f"the event at {now:g} s follows one at {before:g} s: {msg}"
+            raise qlog.error(event.location, reason)
         before = now
         start = now if start == -math.inf else start
         if event.kind == PARAMETERS:
@@ -227,23 +227,23 @@ def _trace(qlog: Qlog, events: Iterable[Event], size: float | None) -> QlogTrace
 
 def _metrics(data: dict[str, Any], size: float | None) -> dict[str, float]:
     """Return the variables of an event, in packets and s."""
-    found = {}
+    metrics = {}
     names = {"congestion_window": "cwnd", "bytes_in_flight": "in_flight", "pacing_rate": "pacing_rate"}  # fmt: skip
-    for name, ours in names.items():
+    for name, metric in names.items():
         if name in data:
             if size is None:
                 msg = "must be given: the trace has no max_datagram_size"
                 raise ValueError(f"packet_size = None: {msg}")
-            found[ours] = data[name] / size
-    if "pacing_rate" in found:
-        found["pacing_rate"] /= BITS
+            metrics[metric] = data[name] / size
+    if "pacing_rate" in metrics:
+        metrics["pacing_rate"] /= BITS
     if "min_rtt" in data:
-        found["min_rtt"] = data["min_rtt"]
-    return found
+        metrics["min_rtt"] = data["min_rtt"]
+    return metrics
 
 
 def _mode(qlog: Qlog, event: Event) -> str:
-    """Return the state of the draft that a name in a trace means."""
+    """Return the state of the draft for a name in a trace."""
     name = event.data.get("new")
     text = "".join(c for c in str(name).upper() if c.isalpha())
     for word in ("BBR", "PROBEBW", "PROBE"):
@@ -251,6 +251,6 @@ def _mode(qlog: Qlog, event: Event) -> str:
     for mode in MODES:
         if text in (mode.replace("_", ""), mode.replace("PROBE_", "")):
             return mode
-    known = ", ".join(MODES)
-    said = f"new = {format_value(name)} of congestion_state_updated: must be one of {known}"
-    raise qlog.error(event.location, said)
+    names = ", ".join(MODES)
+    reason = f"new = {format_value(name)} of congestion_state_updated: must be one of {names}"
+    raise qlog.error(event.location, reason)

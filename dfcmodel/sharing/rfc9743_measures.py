@@ -1,4 +1,4 @@
-"""What `evaluate_rfc9743` measures on a path, by section of RFC 9743."""
+"""Measures of `evaluate_rfc9743` on a path, by section of RFC 9743."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from responsefn import CUBIC, NewReno, WindowRule
 
 __all__ = ["MEASURES", "QUEUES", "Bench", "Measure", "limits_of"]
 
-REAL_TIME = 0.05
+REAL_TIME_SHARE = 0.05
 """Share of the bandwidth that the constant-rate flow sends."""
-SHORT = 50.0
-"""Packets of a short flow."""
+SHORT_FLOW_PACKETS = 50.0
+"""Size of a short flow, packets."""
 FLOWS = 8
 LINK = "in->out"
-"""The bottleneck's."""
+"""Name of the bottleneck's link."""
 
 
 class Bench(NamedTuple):
@@ -46,7 +46,7 @@ class Bench(NamedTuple):
     seed: int
 
     def run(self, *sources: WindowRule | CBR, link: Bottleneck | None = None, **more: Any) -> Any:
-        """Return what flows of these sources get, on this path or on ``link``."""
+        """Simulate flows of these sources on this path, or on ``link``; return their `Shared`."""
         return (link or self.link).run(sources, seed=self.seed, **more)
 
 
@@ -54,39 +54,44 @@ Measure = Callable[[Bench, WindowRule], float]
 
 
 def _heavy_loss(at: Bench, rule: WindowRule) -> float:
+    """Return the packets per round trip at 10 % random loss."""
     return float(at.run(rule, link=at.link.changed(loss=0.1)).rate[0] * at.link.rtt)
 
 
 def _queueing(at: Bench, rule: WindowRule) -> float:
+    """Return the queueing delay of one flow, ms."""
     return 1e3 * float(at.run(rule).delay)
 
 
 def _losses(at: Bench, rule: WindowRule) -> float:
+    """Return the mean loss ratio of `FLOWS` flows."""
     return float(at.run(*[rule] * FLOWS).loss.mean())
 
 
 def _fairness(flows: int) -> Measure:
+    """Measure Jain's index of flows of the rule."""
     return lambda at, rule: float(at.run(*[rule] * flows).jain)
 
 
 def _rtt_exponent(at: Bench, rule: WindowRule) -> float:
+    """Return the exponent of the RTT unfairness of two flows, from round-trip times R and 2R."""
     short, long = at.run(rule, rule, rtts=[at.link.rtt, 2.0 * at.link.rtt]).rate
     return math.log2(short / long) if short > 0.0 < long else math.inf
 
 
 def _short_flow(short: WindowRule | None) -> Measure:
-    """Time of a short flow, of the rule itself where None, beside a long one of the rule."""
+    """Measure the duration of a short flow of ``short`` (None: of the rule), beside a long flow of the rule."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
-        later = [0.0, 0.5 * at.link.duration]
-        run = at.run(rule, short or rule, starts=later, sizes=[math.inf, SHORT])
+        starts = [0.0, 0.5 * at.link.duration]
+        run = at.run(rule, short or rule, starts=starts, sizes=[math.inf, SHORT_FLOW_PACKETS])
         return float(run.finished[1] / at.link.rtt)
 
     return measure
 
 
-def _kept(standard: WindowRule) -> Measure:
-    """Rate of a standard flow beside the rule over its rate beside its own kind."""
+def _standard_rate(standard: WindowRule) -> Measure:
+    """Measure the rate of a standard flow beside the rule over its rate beside another standard flow."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
         among = float(at.run(standard, standard).rate.mean())
@@ -96,34 +101,37 @@ def _kept(standard: WindowRule) -> Measure:
 
 
 def _real_time(at: Bench, rule: WindowRule) -> float:
-    return float(at.run(rule, CBR(REAL_TIME * at.link.bandwidth)).loss[1])
+    """Return the loss ratio of a constant-rate flow beside the rule."""
+    return float(at.run(rule, CBR(REAL_TIME_SHARE * at.link.bandwidth)).loss[1])
 
 
-def _used(at: Bench, rule: WindowRule) -> float:
+def _utilisation(at: Bench, rule: WindowRule) -> float:
+    """Return the utilisation by one flow."""
     return float(at.run(rule).utilisation)
 
 
-def _used_with_loss(at: Bench, rule: WindowRule) -> float:
+def _utilisation_with_loss(at: Bench, rule: WindowRule) -> float:
+    """Return the utilisation by one flow at 1 % random loss."""
     return float(at.run(rule, link=at.link.changed(loss=0.01)).utilisation)
 
 
-def _over(elements: Callable[[Bottleneck], PathElement], what: str = "utilisation") -> Measure:
-    """Measure one flow over a path with an element: its utilisation of the mean rate, its losses, or its queue's delay in ms."""
+def _with_element(elements: Callable[[Bottleneck], PathElement], quantity: str = "utilisation") -> Measure:
+    """Measure one flow over a path with an element: utilisation of the mean rate, losses, or queueing delay in ms."""
 
-    def measured(at: Bench, rule: WindowRule) -> float:
+    def measure(at: Bench, rule: WindowRule) -> float:
         element = elements(at.link)
         run = at.run(rule, link=at.link.changed(elements=(element,)))
-        if what == "delay":
+        if quantity == "delay":
             return 1e3 * float(run.delay)
-        if what == "losses":
+        if quantity == "losses":
             return float(run.loss[0])
         mean = element.mean / at.link.bandwidth if isinstance(element, RateTrace) else 1.0
         return float(run.utilisation) / mean
 
-    return measured
+    return measure
 
 
-def _bursts(link: Bottleneck) -> PathElement:
+def _burst_loss(link: Bottleneck) -> PathElement:
     """Lose 1 % of the packets in bursts of ten, as a fading link does."""
     return BurstLoss(LINK, to_bad=0.001 / 0.99, to_good=0.1)
 
@@ -138,6 +146,7 @@ def _fading(link: Bottleneck) -> PathElement:
 
 
 def _jitter(link: Bottleneck) -> PathElement:
+    """Delay packets at random by up to half of a round trip."""
     return Jitter(LINK, bound=0.5 * link.rtt)
 
 
@@ -147,15 +156,17 @@ def _delay_steps(low: float, high: float) -> Callable[[Bottleneck], PathElement]
 
 
 def _alternating_delay(link: Bottleneck) -> PathElement:
+    """Alternate the minimum delay between R and 2R every 20 round trips."""
     half = 20.0 * link.rtt
     return DelayTrace(LINK, times=(0.0, half), delays=(0.0, link.rtt), period=2.0 * half)
 
 
-def _reordered(link: Bottleneck) -> PathElement:
+def _reordering(link: Bottleneck) -> PathElement:
+    """Delay 10 % of the packets by a round trip."""
     return Reordering(LINK, p=0.1, delay=link.rtt)
 
 
-def _interrupted(link: Bottleneck) -> PathElement:
+def _interruptions(link: Bottleneck) -> PathElement:
     """Interrupt the link twice in the measured time, for 5 % of it altogether."""
     period = 0.5 * (link.duration - link.warm_up)
     begin = math.fmod(link.warm_up, period) + 0.4 * period
@@ -173,7 +184,7 @@ def _capacity_steps(low: float, high: float) -> Callable[[Bottleneck], PathEleme
     )
 
 
-def _rerouted(at: Bench, rule: WindowRule) -> float:
+def _route_change(at: Bench, rule: WindowRule) -> float:
     """Return the utilisation after a change of the route to half of the rate and twice the delay."""
     rate, delay = _capacity_steps(1.0, 0.5)(at.link), _delay_steps(0.0, 1.0)(at.link)
     return 2.0 * float(at.run(rule, link=at.link.changed(elements=(delay, rate))).utilisation)
@@ -185,17 +196,18 @@ def _onset(at: Bench, rule: WindowRule) -> float:
     return float(at.run(rule, sudden, starts=[0.0, at.link.warm_up]).loss[1])
 
 
-def _managed(name: str, measure: str) -> Measure:
-    """Measure two flows of the rule over a queue that manages itself."""
+def _with_manager(name: str, measure: str) -> Measure:
+    """Measure utilisation, or queueing delay in ms, of two flows of the rule over a managed queue."""
 
-    def measured(at: Bench, rule: WindowRule) -> float:
+    def two_flows(at: Bench, rule: WindowRule) -> float:
         run = at.run(rule, rule, link=at.link.changed(discipline=QUEUES[name](at.link.buffer)))
         return float(run.utilisation if measure == "utilisation" else 1e3 * run.delay)
 
-    return measured
+    return two_flows
 
 
 def _red(buffer: int) -> Discipline:
+    """Return RED with thresholds of an eighth and three eighths of the buffer."""
     low = max(2.0, buffer / 8.0)
     return RED(low=low, high=3.0 * low)
 
@@ -205,7 +217,7 @@ QUEUES: dict[str, Callable[[int], Discipline]] = {
     "CoDel": lambda _: CoDel(),
     "PIE": lambda _: PIE(),
 }
-"""Of 7.1, by the buffer in packets."""
+"""Queue managers of section 7.1, as functions of the buffer in packets."""
 
 
 def limits_of(measure: str) -> tuple[float, float]:
@@ -229,17 +241,17 @@ MEASURES: tuple[tuple[str, str, str, Measure], ...] = (
     ("5.1.4 fairness within", "Jain's index of 8 flows", "", _fairness(FLOWS)),
     ("5.1.4 fairness within", "RTT exponent, R and 2R", "", _rtt_exponent),
     ("5.1.5 short flows", "50 packets of the rule beside it", "RTTs", _short_flow(None)),
-    ("5.2.1 existing control", "rate that NewReno keeps", "of its own", _kept(NewReno())),
-    ("5.2.1 existing control", "rate that CUBIC keeps", "of its own", _kept(CUBIC())),
+    ("5.2.1 existing control", "rate that NewReno keeps", "of its own", _standard_rate(NewReno())),
+    ("5.2.1 existing control", "rate that CUBIC keeps", "of its own", _standard_rate(CUBIC())),
     ("5.2.2 real-time", "losses of a constant-rate flow", "of packets", _real_time),
     ("5.2.3 short and long flows", "50 packets of CUBIC beside it", "RTTs", _short_flow(CUBIC())),
-    ("6.3 wired paths", "utilisation alone", "", _used),
-    ("6.4 wireless", "utilisation at 1 % random loss", "", _used_with_loss),
-    ("6.4 wireless", "utilisation at 1 % loss in bursts of 10", "", _over(_bursts)),
-    ("6.4 wireless", "utilisation of a capacity of 1/4 to 1", "", _over(_fading)),
-    ("6.4 wireless", "utilisation with jitter of half a RTT", "", _over(_jitter)),
+    ("6.3 wired paths", "utilisation alone", "", _utilisation),
+    ("6.4 wireless", "utilisation at 1 % random loss", "", _utilisation_with_loss),
+    ("6.4 wireless", "utilisation at 1 % loss in bursts of 10", "", _with_element(_burst_loss)),
+    ("6.4 wireless", "utilisation of a capacity of 1/4 to 1", "", _with_element(_fading)),
+    ("6.4 wireless", "utilisation with jitter of half a RTT", "", _with_element(_jitter)),
     *(
-        ("7.1 AQM", f"{measure} of 2 flows with {name}", unit, _managed(name, measure))
+        ("7.1 AQM", f"{measure} of 2 flows with {name}", unit, _with_manager(name, measure))
         for name in QUEUES
         for measure, unit in (("utilisation", ""), ("delay", "ms"))
     ),
@@ -247,35 +259,35 @@ MEASURES: tuple[tuple[str, str, str, Measure], ...] = (
         "7.3 varying delay",
         "utilisation after the minimum delay doubles",
         "",
-        _over(_delay_steps(0.0, 1.0)),
+        _with_element(_delay_steps(0.0, 1.0)),
     ),
     (
         "7.3 varying delay",
         "utilisation while it alternates, R and 2R",
         "",
-        _over(_alternating_delay),
+        _with_element(_alternating_delay),
     ),
     (
         "7.3 varying delay",
         "queueing delay after it halves",
         "ms",
-        _over(_delay_steps(1.0, 0.0), "delay"),
+        _with_element(_delay_steps(1.0, 0.0), "delay"),
     ),
-    ("7.7 reordering", "utilisation, 10 % of packets a RTT late", "", _over(_reordered)),
-    ("7.8 transient events", "utilisation over two interruptions", "", _over(_interrupted)),
+    ("7.7 reordering", "utilisation, 10 % of packets a RTT late", "", _with_element(_reordering)),
+    ("7.8 transient events", "utilisation over two interruptions", "", _with_element(_interruptions)),
     ("7.8 transient events", "losses of a sudden flow of half the rate", "of packets", _onset),
     (
         "7.9 sudden changes",
         "utilisation after the capacity rises tenfold",
         "",
-        _over(_capacity_steps(0.1, 1.0)),
+        _with_element(_capacity_steps(0.1, 1.0)),
     ),
     (
         "7.9 sudden changes",
         "losses after it falls to a tenth",
         "of packets",
-        _over(_capacity_steps(1.0, 0.1), "losses"),
+        _with_element(_capacity_steps(1.0, 0.1), "losses"),
     ),
-    ("7.9 sudden changes", "utilisation after a route of 2R and half of it", "", _rerouted),
+    ("7.9 sudden changes", "utilisation after a route of 2R and half of it", "", _route_change),
 )
-"""Section, what is measured, its unit, and how."""
+"""Section, name of the measure, its unit, and its function."""

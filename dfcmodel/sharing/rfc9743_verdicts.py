@@ -1,4 +1,4 @@
-"""What the measures of a section of RFC 9743 say: no worse than NewReno, worse on some path, or undecided."""
+"""Verdicts on the sections of RFC 9743: no worse than NewReno, worse on at least one path, or undecided."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = ["ANSWERS", "MARGIN", "STOPPED_LEVEL", "Difference", "SectionVerdict", "better_is", "differences", "judge"]
+__all__ = ["ANSWERS", "MARGIN", "NOMINAL_LEVEL", "Difference", "SectionVerdict", "better_is", "differences", "judge"]
 
 MARGIN = 0.05
-"""By how much a rule may do worse than NewReno: five percentage points, or 5 % of NewReno's value."""
-STOPPED_LEVEL = 0.98
+"""Tolerated disadvantage to NewReno: five percentage points, or 5 % of NewReno's value."""
+NOMINAL_LEVEL = 0.98
 """Nominal level of Student's intervals whose seeds stop where they are narrow, so that they cover at 95 %.
 
-An interval that ends its own run is narrow by chance more often: with at least three seeds, budgets of 8, 16 and 64, and
-standard deviations of single runs of 0.005 to 0.2 (20,000 normal samples each), a nominal 95 % covers in 90 to 95 % of cases,
-a nominal 98 % in 95.1 to 99 %."""
+An interval that ends its own run is narrow by chance more often: with at least three seeds, budgets of 8, 16 and 64,
+and standard deviations of single runs of 0.005 to 0.2 (20,000 normal samples each), a nominal 95 % covers in 90 to 95 %
+of cases, a nominal 98 % in 95.1 to 99 %."""
 ANSWERS = ("holds", "contradicted", "undecided", "not judged")
 PATH_SECTIONS = {"7.5": "(7.5,", "7.11": "(7.11,"}
 """Sections that are a path: all measures on the paths that name them."""
 
 
 class Difference(NamedTuple):
-    """By how much a rule does better than NewReno on average, with the ends of a 95 % interval over paired seeds.
+    """Mean advantage of a rule over NewReno with a 95 % interval over paired seeds.
 
-    In percentage points for shares of something, otherwise as a part of NewReno's mean. Negative is worse.
+    Shares have percentage points, other measures a part of NewReno's mean. Negative is worse.
     """
 
     value: float
@@ -41,7 +41,7 @@ class Difference(NamedTuple):
 
 
 class SectionVerdict(NamedTuple):
-    """The answer for a section, one of `ANSWERS`, and why."""
+    """The answer for a section, one of `ANSWERS`, and its reason."""
 
     section: str
     answer: str
@@ -49,7 +49,7 @@ class SectionVerdict(NamedTuple):
 
 
 def better_is(measure: str) -> str:
-    """Return whether a high or a low value of a measure is better, by its name in `MEASURES`; or one near 0.
+    """Return the better direction of a measure by its name in `MEASURES`: high, low or near 0.
 
     >>> better_is("utilisation alone"), better_is("losses of 8 flows"), better_is("RTT exponent, R and 2R")
     ('high', 'low', 'near 0')
@@ -60,63 +60,63 @@ def better_is(measure: str) -> str:
     return "low" if measure.startswith(low) else "high"
 
 
-def differences(measure: str, found: Sequence[float], same: Sequence[float]) -> Difference:
-    """Return by how much a rule does better than NewReno in a measure, of runs with the same seeds.
+def differences(measure: str, values: Sequence[float], reference: Sequence[float]) -> Difference:
+    """Return the advantage of a rule over NewReno in a measure, from the values of runs with the same seeds.
 
-    A value that is not finite (a flow that did not finish) is the worst one: where the rule has it on all seeds and NewReno on
-    none, the difference is minus infinity. Otherwise the difference is NaN where any value is not finite.
+    A value that is not finite (a flow that did not finish) is the worst value. If the rule has it on all seeds and
+    NewReno on none, the difference is minus infinity. Otherwise the difference is NaN if any value is not finite.
     """
-    values, standard = np.asarray(found, dtype=float), np.asarray(same, dtype=float)
+    rule_values, standard = np.asarray(values, dtype=float), np.asarray(reference, dtype=float)
     kind = better_is(measure)
     if kind == "near 0":
-        values, standard = np.abs(values), np.abs(standard)
-    good, fine = np.isfinite(values), np.isfinite(standard)
-    if not good.any() and fine.all():
+        rule_values, standard = np.abs(rule_values), np.abs(standard)
+    rule_finite, reference_finite = np.isfinite(rule_values), np.isfinite(standard)
+    if not rule_finite.any() and reference_finite.all():
         return Difference(-np.inf, -np.inf, -np.inf)
-    if not (good.all() and fine.all()):
+    if not (rule_finite.all() and reference_finite.all()):
         return Difference(np.nan, np.nan, np.nan)
     sign = 1.0 if kind == "high" else -1.0
-    mean = sign * float(values.mean() - standard.mean())
-    residuals = values - standard
+    mean = sign * float(rule_values.mean() - standard.mean())
+    residuals = rule_values - standard
     if not is_share(measure):
         scale = float(standard.mean())
         if scale == 0.0:
-            same_value = not values.any()
+            same_value = not rule_values.any()
             return Difference(*([0.0 if same_value else -np.inf] * 3))
         mean /= scale
         # NewReno's mean is measured as well: the error of the ratio of both means, to first order
-        residuals = (values - values.mean() / scale * standard) / scale
-    half = float(half_width(residuals, STOPPED_LEVEL))
+        residuals = (rule_values - rule_values.mean() / scale * standard) / scale
+    half = float(half_width(residuals, NOMINAL_LEVEL))
     return Difference(mean, mean - half, mean + half)
 
 
 def is_share(measure: str) -> bool:
-    """Return whether a measure is a part of something, whose difference is in percentage points."""
+    """Return whether a measure is a share, with differences in percentage points."""
     return measure.startswith(("losses", "utilisation", "Jain", "rate that"))
 
 
 def judge(table: pd.DataFrame, not_judged: Mapping[str, str]) -> tuple[SectionVerdict, ...]:
     """Return the verdict of each section of a table of measures, in order of the sections.
 
-    A section holds where the interval of each of its differences is above minus `MARGIN`, and is contradicted where one of
-    them is below it altogether; that interval is at the level at which all rows of the section together have 95 %
-    (Bonferroni), because the lowest of many rows is low by chance. Otherwise it is undecided. Each of the two answers is
-    wrong in at most 2.5 % of cases.
+    A section holds if the intervals of all of its differences are above minus `MARGIN`. It is contradicted if one
+    interval is below it altogether; that interval is at the level at which all rows of the section together have 95 %
+    (Bonferroni), because the lowest of many rows is low by chance. Otherwise it is undecided. Each of the two answers
+    is wrong in at most 2.5 % of cases.
     """
     groups = dict(iter(table.groupby("section", sort=False)))
     for section, mark in PATH_SECTIONS.items():
         part = table[table["path"].str.contains(mark, regex=False)]
         if len(part):
             groups[f"{section} on its path"] = part
-    verdicts = [_section(str(name), part) for name, part in groups.items()]
+    verdicts = [_judge_section(str(name), part) for name, part in groups.items()]
     verdicts += [SectionVerdict(name, "not judged", why) for name, why in not_judged.items()]
-    return tuple(sorted(verdicts, key=lambda each: _order(each.section)))
+    return tuple(sorted(verdicts, key=lambda verdict: _section_number(verdict.section)))
 
 
-def _section(name: str, part: pd.DataFrame) -> SectionVerdict:
+def _judge_section(name: str, part: pd.DataFrame) -> SectionVerdict:
     """Judge a section by its rows."""
     low, high = part["difference_low"].to_numpy(float), part["difference_high"].to_numpy(float)
-    worse, fine = _joint_high(part) < -MARGIN, low >= -MARGIN
+    worse, holds = _joint_high(part) < -MARGIN, low >= -MARGIN
     order = np.argsort(np.where(np.isnan(low), -np.inf, low), kind="stable")
     if worse.any():
         order = np.argsort(np.where(worse, high, np.inf), kind="stable")
@@ -124,9 +124,9 @@ def _section(name: str, part: pd.DataFrame) -> SectionVerdict:
     text = f"{row.measure} at {row.path}: {row.value:.3g}, NewReno {row.newreno:.3g} {row.unit}".rstrip()
     if worse.any():
         return SectionVerdict(name, "contradicted", f"worse in {worse.sum()} of {len(part)}; most: {text}")
-    if fine.all():
+    if holds.all():
         return SectionVerdict(name, "holds", f"no worse in all {len(part)}; nearest to it: {text}")
-    open_ = f"{(~fine).sum()} of {len(part)} intervals include the margin, or there are none"
+    open_ = f"{(~holds).sum()} of {len(part)} intervals include the margin, or there are none"
     return SectionVerdict(name, "undecided", f"{open_}; widest: {text}")
 
 
@@ -134,13 +134,13 @@ def _joint_high(part: pd.DataFrame) -> NDArray[np.float64]:
     """Return the upper ends of the differences at the level at which all rows of a section together have 95 %."""
     value, high = part["difference"].to_numpy(float), part["difference_high"].to_numpy(float)
     dof = np.maximum(part["seeds"].to_numpy(float) - 1.0, 1.0)
-    wider = t_quantile(dof, 1.0 - (1.0 - STOPPED_LEVEL) / len(part)) / t_quantile(dof, STOPPED_LEVEL)
+    wider = t_quantile(dof, 1.0 - (1.0 - NOMINAL_LEVEL) / len(part)) / t_quantile(dof, NOMINAL_LEVEL)
     with np.errstate(invalid="ignore"):  # minus infinity stays: the rule never finishes
         return np.where(np.isinf(high), high, value + wider * (high - value))
 
 
-def _order(section: str) -> tuple[int, int, int]:
+def _section_number(section: str) -> tuple[int, int, int]:
     """Return the numbers of a section for sorting."""
-    digits = [int(each) for each in section.split()[0].rstrip(",").split(".")]
+    digits = [int(digit) for digit in section.split()[0].rstrip(",").split(".")]
     first, second, third = (*digits, 0, 0)[:3]
     return first, second, third

@@ -1,4 +1,4 @@
-"""How many seeds a measure gets, and its intervals: seeds are added until the interval of the mean is narrow."""
+"""Number of seeds of a measure: seeds are added until the interval of the mean is narrow."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["MIN_SEEDS", "STOPPING_LEVEL", "WIDTH", "is_narrow", "plus_minus", "run_seeds", "seeds_text"]
 
 MIN_SEEDS = 4
-"""Seeds before an interval decides: Student's of fewer says little about their spread."""
+"""Smallest number of seeds: Student's interval of fewer is unreliable."""
 WIDTH = 0.05
 """Widest interval, from its lower to its upper end, that needs no more seeds: five percentage points."""
 STOPPING_LEVEL = 0.975
-"""Level of Student's t at which intervals of the mean contain it in 95 % although seeds stop where the interval is narrow.
+"""Level of Student's t at which intervals of the mean contain it in 95 % although seeds stop where the interval is
+narrow.
 
-They stop early where the spread of the seeds is small by chance. At a level of 0.95 the intervals of normal values then contain
-the mean in 92 to 95 %, and those of the larger of two equal shares in 87 to 93 %; at this level in 96 to 98 % and 91 to 96 %.
+They stop early where the spread of the seeds is small by chance. At a level of 0.95 the intervals of normal values then
+contain the mean in 92 to 95 %, and intervals of the larger of two equal shares in 87 to 93 %; at this level in 96 to 98
+% and 91 to 96 %.
 """
 
 Run = TypeVar("Run")
@@ -37,11 +39,11 @@ def is_narrow(values: Sequence[float], width: float = WIDTH) -> bool:
     return bool(2.0 * half_width(values, STOPPING_LEVEL) <= width)  # False for NaN
 
 
-def run_seeds(run: Callable[[int], Run], seeds: Iterable[int], narrow: Callable[[list[Run]], bool]) -> list[Run]:
-    """Return the runs of the first seeds that make an interval narrow; those of all seeds where none do.
+def run_seeds(run: Callable[[int], Run], seeds: Iterable[int], is_enough: Callable[[list[Run]], bool]) -> list[Run]:
+    """Run seeds in order until an interval is narrow, or to the end; return the runs.
 
-    The seeds come in order, so that a larger budget begins with the runs of a smaller one. Where to stop depends on
-    the width of the interval alone, never on where it lies.
+    A larger budget begins with the runs of a smaller one. The stop depends on the width of the interval alone, never on
+    its position.
 
     >>> run_seeds(float, range(10), lambda runs: sum(runs) > 9.0)
     [0.0, 1.0, 2.0, 3.0, 4.0]
@@ -49,13 +51,13 @@ def run_seeds(run: Callable[[int], Run], seeds: Iterable[int], narrow: Callable[
     runs: list[Run] = []
     for seed in seeds:
         runs.append(run(int(seed)))
-        if len(runs) >= MIN_SEEDS and narrow(runs):
+        if len(runs) >= MIN_SEEDS and is_enough(runs):
             break
     return runs
 
 
 def seeds_text(counts: Sequence[int] | NDArray[Any]) -> str:
-    """Return the fewest and the most seeds as text.
+    """Return the minimum and maximum number of seeds as a string.
 
     >>> seeds_text([3, 8]), seeds_text([3, 3])
     ('3 to 8', '3')
@@ -65,7 +67,7 @@ def seeds_text(counts: Sequence[int] | NDArray[Any]) -> str:
 
 
 def plus_minus(half_width: float, form: str = ".2g") -> str:
-    """Return a half width as text; nothing where one run has none.
+    """Return a half width as a string; "" if it is not finite.
 
     >>> plus_minus(0.0123), plus_minus(float("nan"))
     (' ± 0.012', '')

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from dfcmodel.network.queueing.disciplines import FIFO
-from dfcmodel.sharing.bottlenecks import Bottleneck, QueueOptions, checked_rules
+from dfcmodel.sharing.bottlenecks import Bottleneck, QueueOptions, validate_rules
 from hopflow.checks import instances, integer, one_number, seed_number, unwrap_scalar
 from hopflow.deprecations import accept_old_names
 from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
@@ -69,7 +69,7 @@ def coexist_sweep(
     store: str | Path | None = None,
     **options: Unpack[QueueOptions],
 ) -> xr.Dataset:
-    """Return what flows get of one bottleneck, by packet-level simulation, over a grid of paths.
+    """Return rates and shares of flows at one bottleneck, by packet-level simulation, over a grid of paths.
 
     Parameters
     ----------
@@ -81,18 +81,18 @@ def coexist_sweep(
         Propagation there and back, without the time of transmission: s, or texts such as ``"40ms"``; one
         or several.
     buffer
-        Packets that wait in the queue, besides the one in transmission; also ``"80pkt"`` or
+        Packets that wait in the queue, besides the packet in transmission; also ``"80pkt"`` or
         ``"120kB"``; one or several.
     runs, seed
-        Independent simulations of each path, and the seed from which theirs are spawned: sweeps with other seeds share no
-        run. All paths have the same ones. One run has no intervals.
+        Independent simulations of each path, and the seed from which theirs are spawned: sweeps with other seeds share
+        no run. All paths have the same seeds. One run has no intervals.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or Dask's
         ``client.get_executor()``; None: this process. Points assigned to a worker that died are recomputed.
         The results do not depend on it.
     store
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into
-        it, and the same call after an interruption simulates what is missing. It holds the values of the runs alone.
+        it, and the same call after an interruption simulates the missing runs. It holds the values of the runs alone.
         A store of a version with other seeds is refused.
     **options
         ``loss``, one value or several, ``duration``, ``warm_up``, ``recovery``, ``discipline``, ``pacing`` and
@@ -101,51 +101,53 @@ def coexist_sweep(
     Returns
     -------
     xarray.Dataset
-        Values of each run: ``rate`` in packets/s, ``share``, ``loss_ratio`` and ``timeouts`` over ``flow``; ``delay`` in s,
-        ``utilisation`` and ``jain``; all over ``run`` and over each of bandwidth, rtt, buffer and loss
-        that has several values. Of each such ``X`` without ``run``: ``X_mean`` over seeds and starts, ``X_half_width`` of its
-        95 % interval (Student's t over the runs), and ``X_prediction_half_width``: one further run is within so much of the mean
-        in 95 % of the cases. They hold for the same duration, and without the error of the model.
+        Values of each run: ``rate`` in packets/s, ``share``, ``loss_ratio`` and ``timeouts`` over ``flow``; ``delay``
+        in s, ``utilisation`` and ``jain``; all over ``run`` and over each of bandwidth, rtt, buffer and loss that has
+        several values. For each such ``X`` also, without ``run``: ``X_mean`` over seeds and starts, ``X_half_width`` of
+        its 95 % interval (Student's t over the runs), and ``X_prediction_half_width``, half the width of the interval
+        that contains one further run in 95 % of the cases. They hold for the same duration, without the error of the
+        model.
 
     Raises
     ------
     TypeError, ValueError
-        Naming the parameter, its value and what is allowed, before anything is simulated; for a store of
+        Naming the parameter, its value and the allowed values, before anything is simulated; for a store of
         another sweep.
 
     Examples
     --------
     >>> from dfcmodel import coexist_sweep
     >>> from responsefn import CUBIC, NewReno
-    >>> found = coexist_sweep(
+    >>> data = coexist_sweep(
     ...     [NewReno(), CUBIC()], bandwidth=1000.0, rtt=[0.02, 0.08], buffer=20, duration=10.0
     ... )
-    >>> dict(found.share.sizes), dict(found.share_half_width.sizes)
+    >>> dict(data.share.sizes), dict(data.share_half_width.sizes)
     ({'rtt': 2, 'run': 5, 'flow': 2}, {'rtt': 2, 'flow': 2})
     """
-    asked = check_keywords(coexist_sweep, options)
+    settings = check_keywords(coexist_sweep, options)
     flows = instances("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
-    discipline, warm_up = asked["discipline"], asked["warm_up"]
-    checked_rules(tuple(dict.fromkeys(flows)), discipline)
+    discipline, warm_up = settings["discipline"], settings["warm_up"]
+    validate_rules(tuple(dict.fromkeys(flows)), discipline)
     integer("number of rules", len(flows), 1, 1000)
-    time = in_units("duration", asked["duration"], "time")
+    time = in_units("duration", settings["duration"], "time")
     time = one_number("duration", time, above=0.0)
     root = seed_number("seed", seed)
-    size = one_number("packet_size", in_units("packet_size", asked["packet_size"], "size"), above=0.0, hint="in bytes")
-    given = {
-        "bandwidth": _values("bandwidth", bandwidth, "rate", size),
-        "rtt": _values("rtt", rtt, "time", size),
-        "buffer": _values("buffer", buffer, "amount", size),
-        "loss": _values("loss", asked["loss"], "share", size),
+    size = in_units("packet_size", settings["packet_size"], "size")
+    size = one_number("packet_size", size, above=0.0, hint="in bytes")
+    axes = {
+        "bandwidth": _axis_values("bandwidth", bandwidth, "rate", size),
+        "rtt": _axis_values("rtt", rtt, "time", size),
+        "buffer": _axis_values("buffer", buffer, "amount", size),
+        "loss": _axis_values("loss", settings["loss"], "share", size),
     }
-    several = {name: values for name, values in given.items() if isinstance(values, list)}
-    fixed = {name: values for name, values in given.items() if name not in several}
+    several = {name: values for name, values in axes.items() if isinstance(values, list)}
+    fixed = {name: values for name, values in axes.items() if name not in several}
     common = fixed | {
         "duration": time,
         "warm_up": 0.2 * time if warm_up is None else in_units("warm_up", warm_up, "time"),
-        "recovery": asked["recovery"],
+        "recovery": settings["recovery"],
         "discipline": FIFO() if discipline is None else discipline,
-        "pacing": asked["pacing"],
+        "pacing": settings["pacing"],
         "packet_size": size,
     }
     several["run"] = list(range(integer("runs", runs, 1, 10_000)))
@@ -169,40 +171,39 @@ def coexist_sweep(
     if store is not None:
         about["source"] = source_of(flows[0], flows, discipline)
     rows = functools.partial(_rows, flows)
-    return _with_intervals(
-        over_grid(rows, grid, about=about, executor=executor, store=store, bar=Bar("coexist", "run"))
-    )
+    return _add_intervals(over_grid(rows, grid, about=about, executor=executor, store=store, bar=Bar("coexist", "run")))
 
 
-def _with_intervals(data: xr.Dataset) -> xr.Dataset:
-    """Return a sweep with means over the runs and the half widths of their intervals."""
+def _add_intervals(data: xr.Dataset) -> xr.Dataset:
+    """Return a sweep with additional means over the runs and half widths of their intervals."""
     columns: dict[str, tuple[str, Any]] = {
         "mean": ("mean over seeds and starts", functools.partial(np.mean, axis=0)),
         "half_width": ("of the 95 % interval of the mean over seeds and starts", half_width),
         "prediction_half_width": ("of the interval of one further run, 95 %", prediction_half_width),
     }
-    added: dict[str, Any] = {}
+    intervals: dict[str, Any] = {}
     for name in (*PER_FLOW, *OF_ALL):
         by_run = data[name].transpose("run", ...)
         values = by_run.to_numpy()
         for suffix, (about, function) in columns.items():
             attrs = {"units": by_run.attrs["units"], "long_name": f"{by_run.attrs['long_name']}: {about}"}
-            added[f"{name}_{suffix}"] = by_run.dims[1:], function(values), attrs
-    return data.assign(added)
+            intervals[f"{name}_{suffix}"] = by_run.dims[1:], function(values), attrs
+    return data.assign(intervals)
 
 
-def _values(name: str, given: Any, dimension: Any, packet_size: float) -> Any:
-    """Return one value as it is, several as a list, in packets and seconds."""
-    given = unwrap_scalar(given)
-    if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
-        return [_value(name, each, dimension, packet_size) for each in given]
-    return _value(name, given, dimension, packet_size)
+def _axis_values(name: str, values: Any, dimension: Any, packet_size: float) -> Any:
+    """Return a single value, or a list for several, in packets and seconds."""
+    values = unwrap_scalar(values)
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes)):
+        return [_axis_value(name, value, dimension, packet_size) for value in values]
+    return _axis_value(name, values, dimension, packet_size)
 
 
-def _value(name: str, given: Any, dimension: Any, packet_size: float) -> Any:
-    if name == "buffer" and bandwidth_delay_products(name, given) is not None:
-        return given
-    value = in_units(name, given, dimension)
+def _axis_value(name: str, argument: Any, dimension: Any, packet_size: float) -> Any:
+    """Return one value in packets and seconds; a buffer in bandwidth-delay products is unchanged."""
+    if name == "buffer" and bandwidth_delay_products(name, argument) is not None:
+        return argument
+    value = in_units(name, argument, dimension)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (Fraction, Decimal)):
@@ -212,15 +213,15 @@ def _value(name: str, given: Any, dimension: Any, packet_size: float) -> Any:
 
 
 def _rows(flows: tuple[WindowRule, ...], tasks: Sequence[tuple[Bottleneck, int]]) -> Iterator[Row]:
-    """Yield what the flows got on some paths."""
+    """Yield the measures of the flows, a row per path and seed."""
     names = [f"{n} {rule!r}" for n, rule in enumerate(flows, 1)]
     for path, seed in tasks:
-        found = path.run(flows, seed=seed)
-        per_flow = (found.rate, found.share, found.loss, found.timeouts)
-        of_all = (found.delay, found.utilisation, found.jain)
+        shared = path.run(flows, seed=seed)
+        per_flow = (shared.rate, shared.share, shared.loss, shared.timeouts)
+        of_all = (shared.delay, shared.utilisation, shared.jain)
         variables: dict[Any, Any] = {}
-        for (name, (units, what)), values in zip(PER_FLOW.items(), per_flow, strict=True):
-            variables[name] = ("flow",), values, {"units": units, "long_name": what}
-        for (name, (units, what)), value in zip(OF_ALL.items(), of_all, strict=True):
-            variables[name] = (), value, {"units": units, "long_name": what}
+        for (name, (units, meaning)), values in zip(PER_FLOW.items(), per_flow, strict=True):
+            variables[name] = ("flow",), values, {"units": units, "long_name": meaning}
+        for (name, (units, meaning)), value in zip(OF_ALL.items(), of_all, strict=True):
+            variables[name] = (), value, {"units": units, "long_name": meaning}
         yield Row(variables, {"flow": (("flow",), np.array(names), {})})

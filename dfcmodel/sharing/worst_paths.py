@@ -1,4 +1,4 @@
-"""The delay of a path, within a bound, that hurts a rule most: found by search, measured with fresh seeds, and replayed."""
+"""Search for the delay of a path, within a bound, that hurts a rule most; measurement with fresh seeds, and replay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.planning import plan_scenario
 from dfcmodel.packets.simulation import trajectory
-from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
+from dfcmodel.sharing.bottlenecks import Bottleneck, validate_rules
 from hopflow.checks import choice, count_of, instance, integer, one_number, seed_number
 from hopflow.fork_safety import cached_property
 from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
@@ -36,8 +36,8 @@ __all__ = ["JitteredPath", "WorstCase", "worst_case"]
 
 LINK = "in->out"
 SAMPLES = 200
-WARM_UP = 0.4
-"""Part of a run that is not measured."""
+WARM_UP_PART = 0.4
+"""Unmeasured part at the beginning of a run."""
 SHARE, UTILISATION = "share", "utilisation"
 
 
@@ -53,9 +53,9 @@ class JitteredPath(Described):
     rtt
         Propagation there and back, s, > 0.
     buffer
-        Packets that wait.
+        Packets that wait in the queue.
     bound
-        Largest delay that is no queueing, s, at least 0.
+        Largest delay besides queueing, s, at least 0.
     duration
         Simulated time, s; the first two fifths are not measured.
 
@@ -85,42 +85,42 @@ class JitteredPath(Described):
     @property
     def bottleneck(self) -> Bottleneck:
         """The bottleneck, which checks the other parameters."""
-        warm_up = WARM_UP * self.duration
+        warm_up = WARM_UP_PART * self.duration
         return Bottleneck(self.bandwidth, self.rtt, self.buffer, duration=self.duration, warm_up=warm_up)
 
     def scenario(self, rule: WindowRule, trace: DelayTrace | None, flows: int = 2) -> Scenario:
         """Return flows of a rule, the first of which has a delay over time."""
-        found = self.bottleneck.scenario([rule] * flows)
-        return replace(found, elements=() if trace is None else (trace,))
+        scenario = self.bottleneck.scenario([rule] * flows)
+        return replace(scenario, elements=() if trace is None else (trace,))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class WorstCase(Result):
-    """The delay over time that hurts a rule most of those that were tried.
+    """The delay over time that hurts a rule most among all tried delays.
 
-    It is a bound from one side: another delay within the bound may hurt more. The search compares single runs, of which the
+    It is a one-sided bound: another delay within the bound may hurt more. The search compares single runs, and the
     lowest is low by chance as well. Its result is therefore measured again with R seeds that the search did not use.
 
     Attributes
     ----------
     rule, path, measure
-        What was searched for.
+        Arguments of the search.
     trace
         The delay of the first flow's acknowledgements, `DelayTrace`; None: none hurts more than no delay.
     fresh, fresh_without
-        The measure with it, and without any delay, in runs with the same fresh seeds, (R,).
+        The measure with this delay, and without delay, in runs with the same fresh seeds, (R,).
     tried
         The measure of each delay that was tried, in order, one run each, (N,).
     seed
-        Seed from which those of the search and of the fresh runs are spawned.
+        Seed from which the seeds of the search and of the fresh runs are spawned.
 
     Examples
     --------
     >>> from dfcmodel import JitteredPath, worst_case
     >>> from responsefn import FAST
     >>> path = JitteredPath(1000.0, 0.05, buffer=500, bound=0.02)
-    >>> found = worst_case(FAST(), path, runs=8)
-    >>> bool(found.value < found.without)
+    >>> result = worst_case(FAST(), path, runs=8)
+    >>> bool(result.value < result.without)
     True
     """
 
@@ -188,11 +188,11 @@ class WorstCase(Result):
     def replay(self) -> Any:
         """Return the first run with the delay that hurts most and a fresh seed, a `Trajectory`."""
         seed = int(_fresh_seeds(self.seed, 1)[0])
-        return _measured(self.rule, self.path, self.measure, self.trace, seed)[0]
+        return _run_measure(self.rule, self.path, self.measure, self.trace, seed)[0]
 
     def summary(self) -> dict[str, object]:
         """Return the measure with and without the delay, and the delay."""
-        shown = "none" if self.trace is None else _shown(self.trace)
+        shown = "none" if self.trace is None else _delay_text(self.trace)
         return {
             "rule": repr(self.rule),
             "measure": self.measure,
@@ -222,7 +222,7 @@ class WorstCase(Result):
 
 
 def _range_text(values: Floats, measure: str) -> str:
-    """Return the mean over seeds with its interval and the range of single runs; of one run its value."""
+    """Return the mean over seeds with its interval and the range of single runs; for one run its value."""
     mean = float(values.mean())
     if len(values) == 1:
         return f"{mean:.3g}"
@@ -231,7 +231,8 @@ def _range_text(values: Floats, measure: str) -> str:
     return f"{mean:.3g} ± {half_width(values):.2g}, single runs {low:.3g} to {high:.3g}"
 
 
-def _shown(trace: DelayTrace) -> str:
+def _delay_text(trace: DelayTrace) -> str:
+    """Return the first eight delays of a trace as a string."""
     steps = zip(trace.times[:8], trace.delays[:8], strict=True)
     text = ", ".join(f"{1e3 * delay:.3g} ms from {time:.3g} s" for time, delay in steps)
     return text + (", ..." if len(trace.times) > 8 else "")
@@ -248,10 +249,11 @@ def worst_case(
 ) -> WorstCase:
     """Search the delay within a bound that hurts a rule most, at packet level.
 
-    The delay is that of the acknowledgements of one flow, constant over pieces of time, in order, from 0 to the bound. Tried are first the
-    shapes that are known to mislead senders (Arun et al. 2022): a constant one, one that is absent for a round trip, so that the least
-    round-trip time is wrong from then on, its opposite, and alternations. Then the best one is changed piece by piece, at random,
-    as long as that hurts more. The worst delay and no delay are then measured with fresh seeds.
+    The acknowledgements of one flow have a piecewise constant delay from 0 to the bound, and stay in order. The search
+    first tries shapes that mislead senders (Arun et al. 2022): a constant delay; a delay that is absent for a round
+    trip, so that the minimum round-trip time is wrong afterwards; the opposite; and alternations. Then it changes
+    random pieces of the best delay and accepts changes that hurt more. The worst delay and no delay are measured with
+    fresh seeds.
 
     Parameters
     ----------
@@ -263,17 +265,18 @@ def worst_case(
         ``"share"``: the smaller share of two flows of the rule, one of which has the delay. ``"utilisation"``: of one
         flow alone, which has it.
     runs
-        How many delays are tried, one run each, all with the same seed.
+        Number of tried delays, one run each, all with the same seed.
     seed
-        Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the search and of the fresh runs are spawned.
+        Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the search and of the fresh runs are
+        spawned.
     repeats
-        Number of fresh seeds with which the worst delay and no delay are measured; one has no interval. Where one run in
-        eight has another share, five seeds have an interval that covers in 66 % of cases only, sixteen in 93 %.
+        Number of fresh seeds with which the worst delay and no delay are measured; one has no interval. If one run in
+        eight has another share, the interval of five seeds covers in 66 % of cases only, that of sixteen in 93 %.
 
     Raises
     ------
     TypeError, ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
 
     References
     ----------
@@ -284,11 +287,11 @@ def worst_case(
     >>> from dfcmodel import JitteredPath, worst_case
     >>> from responsefn import NewReno
     >>> path = JitteredPath(1000.0, 0.04, buffer=40, bound=0.01)
-    >>> found = worst_case(NewReno(), path, "utilisation", runs=4)
-    >>> len(found.tried)
+    >>> result = worst_case(NewReno(), path, "utilisation", runs=4)
+    >>> len(result.tried)
     4
     """
-    (own,) = checked_rules((rule,))
+    (chosen,) = validate_rules((rule,))
     instance("path", path, JitteredPath, "a JitteredPath(...)")
     choice("measure", measure, (SHARE, UTILISATION))
     integer("runs", runs, 1, 100_000)
@@ -297,21 +300,21 @@ def worst_case(
     search_seed = int(spawn_seeds(seed, 1)[0])
 
     def cost(trace: DelayTrace | None, seed: int = search_seed) -> float:
-        return _measured(own, path, measure, trace, seed)[1]
+        return _run_measure(chosen, path, measure, trace, seed)[1]
 
     without = cost(None)
-    best, least, tried = None, without, []
+    best, lowest, tried = None, without, []
     search = _search(path, np.random.default_rng(search_seed), lambda: best)
-    for _ in progress_bar(range(runs), desc=repr(own), unit="run"):
+    for _ in progress_bar(range(runs), desc=repr(chosen), unit="run"):
         trace = next(search)
         value = cost(trace)
         tried.append(value)
-        if value < least:
-            best, least = trace, value
+        if value < lowest:
+            best, lowest = trace, value
     fresh_seeds = _fresh_seeds(seed, repeats)
     fresh_without = np.array([cost(None, fresh) for fresh in fresh_seeds])
     fresh = fresh_without if best is None else np.array([cost(best, fresh) for fresh in fresh_seeds])
-    return WorstCase(own, path, measure, best, fresh, fresh_without, np.array(tried), seed)
+    return WorstCase(chosen, path, measure, best, fresh, fresh_without, np.array(tried), seed)
 
 
 def _fresh_seeds(seed: int, repeats: int) -> list[int]:
@@ -320,46 +323,47 @@ def _fresh_seeds(seed: int, repeats: int) -> list[int]:
 
 
 def _trace(times: Any, delays: Any) -> DelayTrace:
+    """Return a delay of the acknowledgements of the first flow."""
     return DelayTrace(LINK, tuple(times), tuple(delays), flows=("1",), acks=True)
 
 
 def _search(
     path: JitteredPath, rng: np.random.Generator, best: Callable[[], DelayTrace | None]
 ) -> Iterator[DelayTrace]:
-    """Yield known shapes, then changes of the best delay so far."""
+    """Yield delays: first known shapes, then random changes of the best delay so far."""
     D, end, trip = path.bound, path.duration, 2.0 * path.rtt
-    for at in (0.0, 0.1 * end):  # absent or present for some round trips
+    for begin in (0.0, 0.1 * end):  # absent or present for some round trips
         for inside, outside in ((0.0, D), (D, 0.0)):
-            times = [0.0, at, at + trip] if at > 0.0 else [0.0, trip]
+            times = [0.0, begin, begin + trip] if begin > 0.0 else [0.0, trip]
             yield _trace(times, [outside] * (len(times) - 2) + [inside, outside])
     yield _trace([0.0], [D])
     for period in (2.0 * trip, 8.0 * trip):
         steps = np.arange(0.0, end, 0.5 * period)
         yield _trace(steps, D * (np.arange(len(steps)) % 2))
     while True:
-        known = best() or _trace([0.0], [0.0])
-        yield _changed(known, path, rng)
+        current = best() or _trace([0.0], [0.0])
+        yield _mutate(current, path, rng)
 
 
-def _changed(trace: DelayTrace, path: JitteredPath, rng: np.random.Generator) -> DelayTrace:
-    """Return a delay that differs from another one in an interval of random length."""
+def _mutate(trace: DelayTrace, path: JitteredPath, rng: np.random.Generator) -> DelayTrace:
+    """Return a copy of a delay with a random value in a random interval."""
     begin = float(rng.uniform(0.0, path.duration))
     length = float(path.rtt * math.exp(rng.uniform(0.0, math.log(0.5 * path.duration / path.rtt))))
     delay = path.bound * float(rng.choice([0.0, 1.0, rng.uniform()]))
-    past = begin + length
+    end = begin + length
     times, delays = np.array(trace.times), np.array(trace.delays)
-    after = float(delays[np.searchsorted(times, past, side="right") - 1])
-    kept = (times < begin) | (times > past)
-    times = np.concatenate([times[kept], [begin, past]])
-    delays = np.concatenate([delays[kept], [delay, after]])
+    after = float(delays[np.searchsorted(times, end, side="right") - 1])
+    unchanged = (times < begin) | (times > end)
+    times = np.concatenate([times[unchanged], [begin, end]])
+    delays = np.concatenate([delays[unchanged], [delay, after]])
     order = np.argsort(times, kind="stable")
     return _trace(times[order].tolist(), delays[order].tolist())
 
 
-def _measured(
+def _run_measure(
     rule: WindowRule, path: JitteredPath, measure: str, trace: DelayTrace | None, seed: int
 ) -> tuple[Any, float]:
-    """Return a run and its measure."""
+    """Simulate flows of a rule with a delay; return the run and its measure."""
     scenario = path.scenario(rule, trace, 2 if measure == SHARE else 1)
     starts = random_starts(scenario.table, path.rtt, np.random.default_rng(seed))
     plan = plan_scenario(
@@ -367,7 +371,7 @@ def _measured(
         sample=path.duration / SAMPLES, starts=starts, packet_jitter=1.0 / path.bandwidth,
     )  # fmt: skip
     run = trajectory(plan, run_engine(plan), 0.0)
-    rates = run.mean_goodput(run.time[round(WARM_UP * SAMPLES)])
+    rates = run.mean_goodput(run.time[round(WARM_UP_PART * SAMPLES)])
     if measure == UTILISATION:
         return run, float(rates[0] / path.bandwidth)
     return run, float(rates.min() / rates.sum()) if rates.any() else 0.0

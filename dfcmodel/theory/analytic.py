@@ -159,7 +159,7 @@ def steady_state(
 
 
 def packet_spread(diffusion: float, periods: int) -> NDArray[np.float64]:
-    """Return the distribution of the packets of one loaded node after some periods of the closed loop.
+    """Return the distribution of the packets of one loaded node after a number of periods of the closed loop.
 
     The packets appear at time 0 in an empty, idle chain (alpha = 1, hence w = 0 at all times). In
     every period a node sends the fraction D of its packets, and a packet needs one period per link.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Clocks", "clocks_of", "tick_phases"]
 
-MAX_STEPS = 20_000  # of a common period: some seconds of computation for fifteen nodes
+MAX_STEPS = 20_000  # of a common period: a few seconds of computation for fifteen nodes
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Clocks:
         Parameters
         ----------
         diffusion, intensity
-            D and alpha; complex ones differentiate (the result is polynomial in both).
+            D and alpha; complex values differentiate (the result is polynomial in both).
 
         Returns
         -------
@@ -86,8 +86,8 @@ class Clocks:
             ticking = k % delays == np.array(self.phases)
             if ticking.any():
                 target[ticking], ahead[ticking] = message[ticking], message_queue[ticking]
-                own = np.concatenate([none, n[:-1]])
-                gradient = gain * (ahead - own)
+                upstream = np.concatenate([none, n[:-1]])
+                gradient = gain * (ahead - upstream)
                 sends[ticking] = (intensity * target - gradient)[ticking]
                 nominal = np.concatenate([(target - gradient)[1:], none])
                 message[ticking], message_queue[ticking] = nominal[ticking], n[ticking]
@@ -120,7 +120,7 @@ def clocks_of(
     scenario, law, flow
         A scenario with diffusion-type flow control, the `law_of` a flow, and the flow's index.
     seed
-        Seed of the phases if the discipline has random ones; None: all clocks tick at time 0.
+        Seed of the phases if they are random; None: all clocks tick at time 0.
     steps_per_delay
         Steps per shortest link delay of the scenario.
 

@@ -57,6 +57,7 @@ End = Empty | Callable[[Any], Any] | float
 
 
 def _functions_or_numbers(equation: Any, *names: str) -> None:
+    """Raise ValueError for named fields that are neither functions nor finite numbers."""
     for name in names:
         value = getattr(equation, name)
         if not callable(value) and not isinstance(value, Empty):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Law", "Loop", "Report", "Sharing", "advance", "bare_law", "law_of", "rates"]
 
-ENDS = ("ring", "chain")
+BOUNDARIES = ("ring", "chain")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Law:
     diffusion, intensity
         D and alpha.
     delays
-        Delays of the links after those nodes, in s, shape (hops,).
+        Delays of the links after the nodes, in s, shape (hops,).
     link_rate
         B, packets/s.
     buffer
@@ -93,8 +93,8 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
         For a path with a link without DFC or with links of unequal rates, DFC per input, an index
         out of range.
     """
-    own = scenario.flows[integer("flow", flow, 0, len(scenario.flows) - 1)]
-    path = scenario.path(own)
+    chosen = scenario.flows[integer("flow", flow, 0, len(scenario.flows) - 1)]
+    path = scenario.path(chosen)
     first = path[0]
     for link in path:
         choice(f"discipline of link {link.name}", type(link.discipline).__name__, ("DFC",))
@@ -107,8 +107,8 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
             raise ValueError(f"rate, buffer, discipline: {msg}")
     law: Any = first.discipline
     choice("per", law.per, ("flow",))
-    others = {hop for other in scenario.flows if other is not own for hop in other.hops}
-    joined = [hop in others for hop in own.hops]
+    others = {hop for other in scenario.flows if other is not chosen for hop in other.hops}
+    joined = [hop in others for hop in chosen.hops]
     return Law(
         hops=len(path),
         bottleneck=joined.index(True) + 1 if any(joined) else len(path),
@@ -117,7 +117,7 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
         delays=tuple(float(link.delay) for link in path),
         link_rate=float(first.rate),
         buffer=float(buffer_in_packets(first, scenario.packet_size)),
-        host=scenario.host_of(own),
+        host=scenario.host_of(chosen),
         synchronous=law.phases == "synchronous",
     )
 
@@ -131,7 +131,7 @@ class Sharing(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What each node is told by the next one: r (packets/s) and n' (packets), shape (F, L)."""
+    """Feedback of the next node to each node: r (packets/s) and n' (packets), shape (F, L)."""
 
     target_rate: Any
     queue: Any
@@ -150,9 +150,9 @@ def rates(
     Parameters
     ----------
     report
-        What the next nodes have reported.
+        Feedback of the next nodes.
     queue
-        n of the node itself, shape (F, L).
+        n of each node, shape (F, L).
     active
         Whether a flow is active at a node, shape (F, L).
     nodes
@@ -182,7 +182,7 @@ def rates(
 
 
 class Loop(NamedTuple):
-    """State of the bare law: packets in the nodes now and one period ago, and the rates of then.
+    """State of the bare law: packets in the nodes now and one period ago, and the rates one period ago.
 
     ``sent`` is J and ``nominal`` the nominal rate N of one period ago, eq. (5), in packets per period.
     Each has shape (N,), or (N, K) for K states at once.
@@ -287,7 +287,7 @@ def bare_law(
     diffusion = one_number("diffusion", diffusion, above=0.0)
     periods = integer("periods", periods, 0, 10**9)
     past = start if before is None else _per_node("before", before, len(start))
-    if choice("ends", ends, ENDS) == "chain":
+    if choice("ends", ends, BOUNDARIES) == "chain":
         if rate is not None:
             raise ValueError("rate = ...: must be None on a chain, where r is fed back")
         start, past, base = np.append(0.0, start), np.append(0.0, past), np.append(base[0], base)
@@ -296,22 +296,22 @@ def bare_law(
     history[0] = start
     with np.errstate(over="ignore", invalid="ignore"):
         gradient = diffusion * (np.roll(past, -1) - start)
-        # the rates of one period ago, consistent with the packets of then
+        # rates of one period ago, consistent with the packets at that time
         sent = base if prescribed is None else intensity * prescribed - gradient
         loop = Loop(start, past, sent, sent)
         for k in range(periods):
             loop = advance(loop, diffusion, intensity, prescribed, ends)
             history[k + 1] = loop.packets
     if not np.isfinite(history).all():
-        given = f"diffusion = {diffusion:g}, intensity = {intensity:g}"
-        said = "must be so small that packets, rate, base_rate and before lead to finite numbers"
-        raise ValueError(f"{given}: {said}")
+        parameters = f"diffusion = {diffusion:g}, intensity = {intensity:g}"
+        requirement = "must be so small that packets, rate, base_rate and before lead to finite numbers"
+        raise ValueError(f"{parameters}: {requirement}")
     return history if ends == "ring" else history[:, 1:]
 
 
 def _per_node(name: str, value: ArrayLike, nodes: int) -> NDArray[np.float64]:
     """Return numbers as an array of shape (nodes,): one for each node, or one for all."""
-    given = number(name, value)
-    if given.shape not in ((), (1,), (nodes,)):
-        raise ValueError(f"{name} has shape {given.shape}: must have that of packets, ({nodes},)")
-    return np.broadcast_to(given, (nodes,))
+    values = number(name, value)
+    if values.shape not in ((), (1,), (nodes,)):
+        raise ValueError(f"{name} has shape {values.shape}: must have that of packets, ({nodes},)")
+    return np.broadcast_to(values, (nodes,))

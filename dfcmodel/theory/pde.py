@@ -48,7 +48,7 @@ class Equation(Protocol):
 class Lines:
     """Method of lines: second-order finite volumes in space, SciPy's LSODA in time.
 
-    LSODA (Petzold 1983) changes between Adams' methods and implicit ones of variable order by itself.
+    LSODA (Petzold 1983) switches between Adams' methods and implicit methods of variable order.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def _integrate(
     """Return the fields at all times, shape (T, fields, N), and the number of time steps.
 
     Unknowns are ordered by cell, so that the Jacobian is a band; a ring is folded, 0, N - 1, 1, ...,
-    so that adjacent cells are at most two places apart.
+    so that adjacent cells are at most two positions apart.
     """
     from scipy.integrate import LSODA
 
@@ -246,8 +246,8 @@ def _integrate(
         raise ValueError(f"{name}: the fields at t = 0 must be finite, initial gives nan or inf")
     band = count * (3 if equation.periodic else 2) - 1
     last = float(ts[-1])
-    found = np.empty((len(ts), count, cells))
-    found[ts == 0.0] = start
+    solution = np.empty((len(ts), count, cells))
+    solution[ts == 0.0] = start
     solver = LSODA(
         derivative,
         0.0,
@@ -270,9 +270,9 @@ def _integrate(
         until = int(np.searchsorted(ts, solver.t, side="right"))
         if until > done:
             at = solver.dense_output()(ts[done:until])
-            found[done:until, :, order] = at.reshape(cells, count, -1).T
+            solution[done:until, :, order] = at.reshape(cells, count, -1).T
             done = until
-    return found, steps
+    return solution, steps
 
 
 def loaded_node(

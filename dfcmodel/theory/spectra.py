@@ -53,8 +53,8 @@ class Spectrum(Result):
     --------
     >>> from dfcmodel import takano2006
     >>> from dfcmodel.theory import spectrum
-    >>> found = spectrum(takano2006("1"))
-    >>> found.stable, round(1e3 * found.settling_time, 1)  # ms
+    >>> modes = spectrum(takano2006("1"))
+    >>> modes.stable, round(1e3 * modes.settling_time, 1)  # ms
     (True, 10.4)
     """
 
@@ -108,8 +108,8 @@ class Spectrum(Result):
         choice("of", of, ("diffusion", "intensity"))
         law, tiny = self.law, 1e-30j  # a complex step: exact, the matrix is a polynomial
         D, alpha = law.diffusion, law.intensity
-        near = (D + tiny, alpha) if of == "diffusion" else (D, alpha + tiny)
-        slope = period_matrix(law, self.clocks, *near).imag / tiny.imag
+        shifted = (D + tiny, alpha) if of == "diffusion" else (D, alpha + tiny)
+        slope = period_matrix(law, self.clocks, *shifted).imag / tiny.imag
         x, y = self.vectors[0, :, 0], self.vectors[1, :, 0]
         z = self.eigenvalues[0]
         change = (y.conj() @ slope @ x) / (y.conj() @ x)
@@ -123,12 +123,12 @@ class Spectrum(Result):
         state; at most 2000 periods.
         """
         u, s, vh = np.linalg.svd(self.matrix)
-        kept = s > 1e-15 * s[0]  # the matrix is singular: past rates are forgotten in one period
-        u, s, vh = u[:, kept], s[kept], vh[kept]
-        again = s[:, None] * (vh @ u)
+        nonzero = s > 1e-15 * s[0]  # the matrix is singular: past rates are forgotten in one period
+        u, s, vh = u[:, nonzero], s[nonzero], vh[nonzero]
+        reduced = s[:, None] * (vh @ u)
         power, norms = np.diag(s), [1.0, float(s[0])]
         while norms[-1] >= 1.0 and len(norms) < 2000:
-            power = again @ power
+            power = reduced @ power
             norms.append(float(np.linalg.norm(power, 2)))
         return np.array(norms)
 
@@ -143,7 +143,7 @@ class Spectrum(Result):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the eigenvalues, and those of the endless chain, with the unit circle."""
+        """Draw the eigenvalues of this chain and of the endless chain with the unit circle."""
         if ax is None:
             _, ax = figure(width=4.4, height=4.4)
         turn = np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 361))
@@ -160,8 +160,8 @@ class Spectrum(Result):
     def summary(self) -> dict[str, object]:
         """Return radius, settling time, limits, transient growth."""
         law = self.law
-        grown = self.transient_growth
-        most = int(np.argmax(grown))
+        growth = self.transient_growth
+        peak = int(np.argmax(growth))
         limit = endless_limit(law.intensity, "closed")
         return {
             "law": f"D = {law.diffusion:g}, alpha = {law.intensity:g}, {count_of(law.bottleneck, 'node')} from "
@@ -170,12 +170,12 @@ class Spectrum(Result):
             "radius": f"{self.radius:.6f} per period of {self.period:g} s",
             "settling time": f"{self.settling_time:.4g} s to 1/e",
             "this chain": f"stable up to D = {finite_limit(law, self.clocks, 'diffusion'):.6g} (kind='finite')",
-            "endless chain": f"stable up to D = {limit:g} with r fed back (kind='closed'), {endless_limit(1.0, 'prescribed'):.4g} "
-            "with r prescribed, for equal delays and synchronous clocks",
+            "endless chain": f"stable up to D = {limit:g} with r fed back (kind='closed'), "
+            f"{endless_limit(1.0, 'prescribed'):.4g} with r prescribed, for equal delays and synchronous clocks",
             "applies": "while packets are queued in every node; where queues drain, clipping hides it",
             "sensitivity": f"radius by D {self.sensitivity('diffusion'):+.4g}, by alpha "
             f"{self.sensitivity('intensity'):+.4g}",
-            "transient growth": f"factor {grown[most]:.3g} after {most} periods",
+            "transient growth": f"factor {growth[peak]:.3g} after {peak} periods",
         }
 
 
@@ -191,7 +191,7 @@ def spectrum(
 
     The law is linearized around a state with packets queued in every node from the host, which obeys
     eq. (9), to the saturated bottleneck; rates are not clipped. For asynchronous clocks or unequal
-    delays the modes are those of the monodromy matrix over the common period of all clocks.
+    delays they are the modes of the monodromy matrix over the common period of all clocks.
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ def spectrum(
     law = law_of(scenario, flow)
     clocks = scenario_clocks(scenario, law, flow, seed, steps_per_delay)
     matrix = period_matrix(law, clocks, law.diffusion, law.intensity)
-    found: Any = eig(matrix, left=True, right=True)
-    z, left, right = found
+    decomposition: Any = eig(matrix, left=True, right=True)
+    z, left, right = decomposition
     order = np.argsort(-np.abs(z), kind="stable")
     vectors = np.stack([right[:, order], left[:, order]])
     return Spectrum(law, clocks, z[order], vectors, matrix)

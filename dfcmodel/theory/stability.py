@@ -121,6 +121,7 @@ def chain_matrix(hops: int, diffusion: float, intensity: float = 1.0) -> NDArray
 
 
 def _chain(b: int, diffusion: complex, intensity: complex) -> NDArray[Any]:
+    """Return `chain_matrix` without checks; complex parameters differentiate."""
     unit, none = np.eye(4 * b - 1), np.zeros((1, 4 * b - 1))
     now, before, sent, nominal = np.split(unit, [b, 2 * b, 3 * b])
     start = Loop(
@@ -157,7 +158,7 @@ def period_matrix(law: Law, clocks: Clocks | None, diffusion: complex, intensity
     law, clocks
         See `scenario_clocks`.
     diffusion, intensity
-        D and alpha, complex ones to differentiate.
+        D and alpha; complex values differentiate.
     """
     if clocks is None:
         return _chain(law.bottleneck, diffusion, intensity)
@@ -183,16 +184,16 @@ def stability_limit(
     Parameters
     ----------
     scenario
-        A scenario with diffusion-type flow control. The endless chains use its D and alpha alone; the finite one uses the
-        path of a flow up to its bottleneck as well.
+        A scenario with diffusion-type flow control. The endless chains use its D and alpha alone; the finite one uses
+        the path of a flow up to its bottleneck as well.
     parameter
         ``"diffusion"``: the limit of D at the scenario's alpha (0 if no D is stable);
         ``"intensity"``: the limit of alpha at its D (nan if alpha = 1 is unstable).
     kind
-        ``"closed"``: an endless chain (von Neumann), r fed back by eq. (5), 1 for alpha = 1;
-        ``"prescribed"``: an endless chain, r prescribed, 1/3; ``"finite"``: the chain of the scenario from a host (eq. 9)
-        to the saturated bottleneck of a flow, 0.5186 for 15 nodes and between 0.5 and 0.6181 for any number, alpha = 1
-        and synchronous clocks.
+        ``"closed"``: an endless chain (von Neumann), r fed back by eq. (5), 1 for alpha = 1; ``"prescribed"``: an
+        endless chain, r prescribed, 1/3; ``"finite"``: the chain of the scenario from a host (eq. 9) to the saturated
+        bottleneck of a flow, 0.5186 for 15 nodes and between 0.5 and 0.6181 for any number, alpha = 1 and synchronous
+        clocks.
     flow
         For the finite chain: index of the flow.
     seed
@@ -262,12 +263,14 @@ def warn_if_unstable(scenario: Scenario) -> None:
         rule = dfc_of(link.discipline)
         if rule is not None and not rule.is_stable:
             limit = f"{rule.stability_limit:.4g}, its stability limit on an endless chain"
-            msg = f"beyond {limit} (alpha = {rule.intensity:g}); that of a chain from host to bottleneck is another one, see run.limits"
-            warnings.warn(f"diffusion of link {link.name} = {rule.diffusion:g}: {msg}", stacklevel=3)
+            msg = f"beyond {limit} (alpha = {rule.intensity:g})"
+            other = "that of a chain from host to bottleneck is another one, see run.limits"
+            warnings.warn(f"diffusion of link {link.name} = {rule.diffusion:g}: {msg}; {other}", stacklevel=3)
             return
 
 
 def _radius(matrix: NDArray[np.float64]) -> float:
+    """Return the spectral radius of a matrix."""
     return float(np.abs(np.linalg.eigvals(matrix)).max())
 
 

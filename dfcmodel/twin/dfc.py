@@ -51,11 +51,11 @@ def exchange_feedback(plan: TwinPlan, p: Any, state: Feedback, queue: Any, k: An
     full, period = of_links(plan, p.link_rate), plan.periods[plan.link_of]
     diffusion, intensity = of_links(plan, p.diffusion), of_links(plan, p.intensity)
     gain = diffusion / (period * h)
-    tells = jnp.where(plan.after >= 0, plan.diffuses[plan.link_of[plan.after]], False)
+    has_feedback = jnp.where(plan.after >= 0, plan.diffuses[plan.link_of[plan.after]], False)
 
     def of_next(values: Any, last: Any) -> Any:
-        """Return the values of the next node; ``last`` where that has no DFC, or is the receiver."""
-        return jnp.where(tells, values[plan.after], last)
+        """Return the values of the next node; ``last`` if it has no DFC, or is the receiver."""
+        return jnp.where(has_feedback, values[plan.after], last)
 
     receives = (k % period == plan.feedback_phase[plan.link_of]) & active
     first = period[plan.first]

@@ -1,4 +1,4 @@
-"""From values of links to those of the queues at them, and back to sums."""
+"""Expansion of values of links to their queues, and sums over the queues of a link."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["of_all_links", "of_links", "over_links"]
 
 
 def of_all_links(plan: TwinPlan, values: Any) -> Any:
-    """Return a parameter for each link, (L,), whether it is one number or one per link."""
+    """Return a parameter of each link, (L,), from one number or one per link."""
     import jax.numpy as jnp
 
     return jnp.broadcast_to(jnp.asarray(values, dtype=float), plan.delay.shape)

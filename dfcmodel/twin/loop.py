@@ -14,7 +14,7 @@ from dfcmodel.twin.links import of_all_links, of_links, over_links
 if TYPE_CHECKING:
     from dfcmodel.twin.plans import Shape, TwinPlan
 
-__all__ = ["QueueRecords", "compiled"]
+__all__ = ["QueueRecords", "compile_loop"]
 
 
 class QueueRecords(NamedTuple):
@@ -49,7 +49,7 @@ class State(NamedTuple):
 
 
 @functools.cache
-def compiled() -> Callable[[Shape, TwinPlan, Any], QueueRecords]:
+def compile_loop() -> Callable[[Shape, TwinPlan, Any], QueueRecords]:
     """Return the compiled loop, cached per process and shared by scenarios of equal `Shape`."""
     import jax
 
@@ -80,7 +80,7 @@ def simulate(shape: Shape, plan: TwinPlan, p: Any) -> QueueRecords:
     )
     delay = plan.delay[plan.link_of]
     capacity = _over_flows(plan, of_links(plan, p.link_rate) * plan.step * delay)
-    # what the way back leaves of a whole step is on the way there, but it is no part of the path
+    # the fraction of a step of the way back is added to the forward delay, but it is no part of the path
     capacity *= _over_flows(plan, plan.lag + plan.part) / _over_flows(plan, delay)
 
     def one_step(carry: Any, k: Any) -> tuple[Any, None]:
@@ -94,13 +94,13 @@ def simulate(shape: Shape, plan: TwinPlan, p: Any) -> QueueRecords:
         efficiency = transit / size / capacity
         return state, QueueRecords(efficiency, state.queue, state.backlog, lost, state.delivered)
 
-    samples, rest = divmod(shape.steps, shape.every)
+    samples, remaining = divmod(shape.steps, shape.every)
     state, run = jax.lax.scan(one_sample, state, jnp.arange(samples))
-    if not rest:
+    if not remaining:
         return run
-    _, shorter = one_sample(state, samples, rest)
-    whole: QueueRecords = jax.tree.map(lambda rows, row: jnp.concatenate([rows, row[None]]), run, shorter)
-    return whole
+    _, shorter = one_sample(state, samples, remaining)
+    records: QueueRecords = jax.tree.map(lambda rows, row: jnp.concatenate([rows, row[None]]), run, shorter)
+    return records
 
 
 def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State, Any]:
@@ -112,11 +112,11 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
     if s.feedback is not None:
         feedback, host_service = dfc.exchange_feedback(plan, p, s.feedback, s.queue, k)
     if s.paused is not None:
-        less, host_less = pause.reductions(plan, p, s.paused, k)
-        rate, host_service = rate - less, host_service - host_less
+        paused_service, paused_host_service = pause.reductions(plan, p, s.paused, k)
+        rate, host_service = rate - paused_service, host_service - paused_host_service
 
     # receivers and sources
-    due = _due(s.wire, plan.lag, plan.part, k)
+    due = _arrivals(s.wire, plan.lag, plan.part, k)
     arrived = due[plan.last]
     acked = s.acks[(k - plan.ack_delay) % shape.acks, np.arange(len(plan.first))]
     window = _window(plan, p, s.window, acked)
@@ -130,24 +130,24 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
     # hosts, then nodes
     sent = jnp.where(plan.host == 2, backlog, _smaller(backlog, host_service))
     access = s.access.at[k % shape.slots].set(sent)
-    entering = _due(access, plan.access_lag, plan.access_part, k)
+    entering = _arrivals(access, plan.access_lag, plan.access_part, k)
     arrivals = jnp.where(plan.before < 0, entering[plan.flow_of], due[plan.before])
-    held = s.queue + arrivals
+    present = s.queue + arrivals
     order, out = s.order, None
     if s.order is not None:
         order, out = orders.serve(plan, s.order, arrivals, rate, k)
     if feedback is not None:
         service = feedback.sends * plan.step
-        own = jnp.where(held < service, held, service)  # every flow has its own queue
-        out = own if out is None else jnp.where(plan.diffuses[plan.link_of], own, out)
-    queue = held - out
-    dropped = _dropped(plan, p.buffer, shape.smoothing, arrivals, queue)
+        separate = jnp.where(present < service, present, service)  # every flow has a separate queue
+        out = separate if out is None else jnp.where(plan.diffuses[plan.link_of], separate, out)
+    queue = present - out
+    dropped = _drops(plan, p.buffer, shape.smoothing, arrivals, queue)
     queue = queue - dropped
     if order is not None:
-        order = orders.take_back(plan, order, dropped, k)
+        order = orders.remove_dropped(plan, order, dropped, k)
     paused = s.paused
     if paused is not None:
-        paused = pause.observe(p, paused, over_links(plan, queue), k)
+        paused = pause.update(p, paused, over_links(plan, queue), k)
     return (
         State(
             queue=queue,
@@ -167,11 +167,11 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
     )
 
 
-def _due(sent: Any, lag: Any, part: Any, k: Any) -> Any:
-    """Return what arrives in step k of what was sent ``lag`` steps ago, and the part of a step before."""
-    size, places = len(sent), np.arange(sent.shape[1])
-    now, then = sent[(k - lag) % size, places], sent[(k - lag - 1) % size, places]
-    return now + part * (then - now)
+def _arrivals(sent: Any, lag: Any, part: Any, k: Any) -> Any:
+    """Return the arrivals in step k of packets sent ``lag`` steps ago; a fraction ``part`` was sent a step earlier."""
+    size, columns = len(sent), np.arange(sent.shape[1])
+    current, previous = sent[(k - lag) % size, columns], sent[(k - lag - 1) % size, columns]
+    return current + part * (previous - current)
 
 
 def _over_flows(plan: TwinPlan, values: Any) -> Any:
@@ -198,7 +198,7 @@ def _window(plan: TwinPlan, p: Any, window: Any, acked: Any) -> Any:
     return window + plan.increase * (acked - slow) / window
 
 
-def _dropped(plan: TwinPlan, buffer: Any, smoothing: float, arrivals: Any, queue: Any) -> Any:
+def _drops(plan: TwinPlan, buffer: Any, smoothing: float, arrivals: Any, queue: Any) -> Any:
     """Return the drops at full buffers, in proportion to the arrivals of the step, (C,)."""
     import jax
     import jax.numpy as jnp

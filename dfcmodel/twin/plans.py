@@ -47,8 +47,8 @@ class TwinPlan(NamedTuple):
     link_of: Ints  # (C,)
     before: Ints  # (C,) the queue before on the path, -1: the host
     after: Ints  # (C,) the next queue, -1: the receiver
-    buffer_of: Ints  # (C,) a queue of those that share its buffer
-    bounded: NDArray[np.bool_]  # (C,) whether that is the link's: interfaces of hosts drop nothing
+    buffer_of: Ints  # (C,) representative of the queues with the same buffer
+    bounded: NDArray[np.bool_]  # (C,) whether the buffer is bounded: interfaces of hosts drop nothing
     lag: Ints  # (C,) whole steps to the next queue or the receiver
     part: Floats  # (C,) of a step's departures that arrive a step later
     delay: Floats  # (L,) of the links
@@ -66,10 +66,10 @@ class TwinPlan(NamedTuple):
     periods: Ints  # (L,) of feedback
     feedback_phase: Ints  # (L,) step of its period of feedback to a node
     host_phase: Ints  # (F,) the same for a shaped host
-    # P pairs of a queue that pauses and who is paused
+    # P pairs of a pausing queue and a paused link or host
     pausing: Ints  # (P,) link
     paused: Ints  # (P,) link, or L + flow for a host
-    wait: Ints  # (P,) whole steps until that takes effect
+    wait: Ints  # (P,) whole steps until a pause takes effect
     wait_part: Floats  # (P,) and the part of a step beyond
 
 
@@ -89,7 +89,7 @@ class Shape(NamedTuple):
 
 
 def check_scenario(scenario: Scenario) -> None:
-    """Refuse what has no smooth form here, by name.
+    """Raise for parts of a scenario that the twin does not have.
 
     Raises
     ------
@@ -140,27 +140,27 @@ def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | 
     seed
         Seed of random feedback phases, drawn as by `simulate`.
     phases
-        Phases of the nodes' clocks in steps, in the order of ``scenario.nodes``; None: those of the scenario.
+        Phases of the nodes' clocks in steps, in the order of ``scenario.nodes``; None: as in the scenario.
     """
     links, flows = scenario.links, scenario.flows
-    delay = np.array([_in_steps(link, step) for link in links])
+    delay = np.array([_delay_in_steps(link, step) for link in links])
     paths = [scenario.path_index(flow) for flow in flows]
     queues = [(f, n) for f, path in enumerate(paths) for n in path]
     number_of = {queue: c for c, queue in enumerate(queues)}
     flow_of, link_of = np.array(queues, dtype=np.int64).T
-    ends = np.cumsum([len(path) for path in paths])
-    first, last = ends - [len(path) for path in paths], ends - 1
+    stops = np.cumsum([len(path) for path in paths])
+    first, last = stops - [len(path) for path in paths], stops - 1
     before, after = np.arange(len(queues)) - 1, np.arange(len(queues)) + 1
     before[first], after[last] = -1, -1
     groups = {n: number_of[f, n] for f, n in reversed(queues)}
     starts = np.array([flow.start for flow in flows]) + scenario.handshake_times()
     direct = np.array([scenario.enters_at_once(flow) for flow in flows])
     access = np.where(direct, 0.0, delay[link_of[first]])
-    there = delay[link_of].astype(float)
+    forward = delay[link_of].astype(float)
     back = np.array([delay[list(path)].sum() for path in paths]) + access
-    whole_back = np.maximum(1, np.floor(back + ROUNDING)).astype(np.int64)
-    there[last] += np.maximum(0.0, back - whole_back)  # what is left of a step, as in the engine
-    lag, part = integer_and_fraction(there)
+    ack_steps = np.maximum(1, np.floor(back + ROUNDING)).astype(np.int64)
+    forward[last] += np.maximum(0.0, back - ack_steps)  # the remaining part of a step, as in the engine
+    lag, part = integer_and_fraction(forward)
     access_lag, access_part = integer_and_fraction(access)
     periods = np.maximum(1, np.round(delay)).astype(np.int64)
     feedback_phase, host_phase = _phases(scenario, periods, link_of[first], seed, phases)
@@ -180,7 +180,7 @@ def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | 
         access_lag=access_lag,
         access_part=access_part,
         start=np.array([round(start / step) for start in starts.tolist()]),
-        ack_delay=whole_back,
+        ack_delay=ack_steps,
         host=np.where(direct, 2, [int(scenario.host_of(flow) != "shaped") for flow in flows]),
         constant=np.array([isinstance(flow.source, CBR) for flow in flows]),
         increase=np.array([float(getattr(getattr(flow.source, "params", None), "a", 1.0)) for flow in flows]),
@@ -193,7 +193,7 @@ def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | 
 
 
 def shape_of(scenario: Scenario, plan: TwinPlan, steps: int, every: int, smoothing: float) -> Shape:
-    """Return the static arguments of a run of so many steps."""
+    """Return the static arguments of a run of ``steps`` steps."""
     pauses = len(plan.pausing) > 0
     used = np.unique(plan.link_of).tolist()
     in_order = [n for n in used if not scenario.links[n].discipline.diffuses]
@@ -214,28 +214,28 @@ def shape_of(scenario: Scenario, plan: TwinPlan, steps: int, every: int, smoothi
     )
 
 
-def _in_steps(link: Any, step: float) -> float:
-    """Return a link's delay in steps: whole ones for DFC, whose feedback period it is."""
+def _delay_in_steps(link: Any, step: float) -> float:
+    """Return a link's delay in steps; an integer for DFC, whose feedback period it is."""
     if link.discipline.diffuses:
         return nearest_steps(f"delay of link {link.name}", link.delay, step)
     delay = float(link.delay / step)
-    whole = max(1, round(delay))
-    return whole if abs(delay - whole) < ROUNDING else delay
+    rounded = max(1, round(delay))
+    return rounded if abs(delay - rounded) < ROUNDING else delay
 
 
 def _phases(scenario: Scenario, periods: Ints, entry: Ints, seed: int, phases: ArrayLike | None) -> tuple[Ints, Ints]:
-    """Return in which step of their periods nodes (L,) and shaped hosts (F,) hear and speak."""
+    """Return the feedback phases of nodes, (L,), and of shaped hosts, (F,), in steps of their periods."""
     links, first = scenario.links, periods[entry]
     if phases is not None:
-        most: dict[Any, int] = {}
-        for ends in ("target", "source"):  # the period of a link to it, else of one from it
+        periods_of: dict[Any, int] = {}
+        for end in ("target", "source"):  # the period of an input link, otherwise of an output link
             for link, period in zip(links, periods.tolist(), strict=True):
-                most.setdefault(getattr(link, ends), period)
-        bounds = np.array([most[node] for node in scenario.nodes])
-        given = number("phases", phases, at_least=0.0).astype(int)
-        if given.shape != bounds.shape or (given >= bounds).any():
+                periods_of.setdefault(getattr(link, end), period)
+        bounds = np.array([periods_of[node] for node in scenario.nodes])
+        values = number("phases", phases, at_least=0.0).astype(int)
+        if values.shape != bounds.shape or (values >= bounds).any():
             raise ValueError(f"phases = {phases!r}: must be below {bounds.tolist()}")
-        at = dict(zip(scenario.nodes, given, strict=True))
+        at = dict(zip(scenario.nodes, values, strict=True))
         hosts = [at[flow.path[0]] for flow in scenario.flows]
         return np.array([at[link.target] for link in links]) % periods, np.array(hosts) % first
     drawn = tick_phases(scenario, seed)
@@ -246,7 +246,7 @@ def _phases(scenario: Scenario, periods: Ints, entry: Ints, seed: int, phases: A
 
 
 def _pauses(scenario: Scenario, delay: Floats, step: float) -> dict[str, Any]:
-    """Return who pauses whom, and after how long."""
+    """Return pausing queues, paused links or hosts, and the delays of their pauses in steps."""
     rows = []
     for n, link in enumerate(scenario.links):
         rule: Any = link.discipline

@@ -19,7 +19,7 @@ from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import DFC, Pause
-from dfcmodel.twin.loop import QueueRecords, compiled
+from dfcmodel.twin.loop import QueueRecords, compile_loop
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
 from hopflow.checks import instance, integer, number, one_number, seed_number
 from hopflow.deprecations import accept_old_names
@@ -41,8 +41,8 @@ class Parameters(NamedTuple):
     ``link_rate`` (packets/s), ``buffer`` (packets), ``max_window`` and ``slow_start_threshold``
     (packets, (F,)), ``rate`` of constant-rate sources (packets/s, (F,)). For DFC: ``diffusion`` D and
     ``intensity`` alpha. For pause: the thresholds ``high`` and ``low`` (packets) and ``paused_rate``
-    (packets/s). Parameters of links are one number where all links that have them agree, which stands for
-    all, else one per link, (L,); either is taken. Parameters of disciplines that no link has are None.
+    (packets/s). Parameters of links are one number if all links with the parameter agree, otherwise one per
+    link, (L,); both forms are accepted. Parameters of disciplines that no link has are None.
     """
 
     link_rate: Any
@@ -114,13 +114,13 @@ class Twin:
     seed
         Seed of the feedback phases, if these are random.
     phases
-        Phases of the nodes' clocks in steps, in the order of ``scenario.nodes``; None: those of the
+        Phases of the nodes' clocks in steps, in the order of ``scenario.nodes``; None: as in the
         scenario.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed, and the discipline that the twin does not have.
+        Naming the parameter, its value and the allowed values, and the discipline that the twin does not have.
     TypeError
         For a source that is not smooth.
 
@@ -191,9 +191,9 @@ class Twin:
         def common(name: str, kind: type) -> Any:
             """Return a parameter of the links of a kind: one number, or one per link, 0 for others."""
             owners = [link if kind is object else link.discipline for link in links]
-            own = [float(getattr(o, name)) if isinstance(o, kind) else None for o in owners]
-            found = {value for value in own if value is not None}
-            return found.pop() if len(found) == 1 else np.array([v or 0.0 for v in own]) if found else None
+            values = [float(getattr(o, name)) if isinstance(o, kind) else None for o in owners]
+            distinct = {value for value in values if value is not None}
+            return distinct.pop() if len(distinct) == 1 else np.array([v or 0.0 for v in values]) if distinct else None
 
         return Parameters(
             link_rate=common("rate", object),
@@ -212,7 +212,7 @@ class Twin:
 
     @cached_property
     def last(self) -> NDArray[np.bool_]:
-        """Which samples are the last tenth, shape (T,)."""
+        """Flags of the samples in the last tenth, shape (T,)."""
         count = len(self.time)
         return np.arange(count) >= count - max(1, count // 10)
 
@@ -220,17 +220,17 @@ class Twin:
     def time(self) -> NDArray[np.float64]:
         """Ends of the sampling intervals in s, shape (T,)."""
         count = -(-self.steps // self.every)
-        ends = np.minimum(self.every * np.arange(1.0, count + 1.0), self.steps)
-        return np.asarray(self.step * ends, dtype=np.float64)
+        steps = np.minimum(self.every * np.arange(1.0, count + 1.0), self.steps)
+        return np.asarray(self.step * steps, dtype=np.float64)
 
     @property
     def steps(self) -> int:
-        """Steps of a run: the duration to a step."""
+        """Number of steps of a run; the duration is rounded to steps."""
         end = self.scenario.duration if self.duration is None else self.duration
         return max(1, round(end / self.step))
 
     def __call__(self, parameters: Parameters | None = None) -> TwinRun:
-        """Simulate; ``None`` is the scenario's own parameters."""
+        """Simulate with parameters; None: the parameters of the scenario."""
         import jax.numpy as jnp
 
         plan, run = self._plan, self._run(parameters)
@@ -246,7 +246,7 @@ class Twin:
         plan = self._plan
         shape = shape_of(self.scenario, plan, self.steps, self.every, float(self.smoothing))
         at = self.parameters if parameters is None else parameters
-        return compiled()(shape, plan, at)
+        return compile_loop()(shape, plan, at)
 
     @quantities(since="time")
     def merits(self, parameters: Parameters, since: WithUnit = 0.0, tolerance: float = 0.01) -> Merits:
@@ -262,9 +262,9 @@ class Twin:
             Deviation from the final efficiency below which a flow counts as settled.
         """
         lengths = np.diff(self.time, prepend=0.0)
-        late = self.time > since
+        measured = self.time > since
         run, flow_of = self._run(parameters), self._plan.flow_of
-        merits: Merits = _measures()(run, flow_of, late, self.last, tolerance, lengths)
+        merits: Merits = _measures()(run, flow_of, measured, self.last, tolerance, lengths)
         return merits
 
 
@@ -276,15 +276,15 @@ def _measures() -> Any:
     def total(values: Any, weights: Any) -> Any:
         return (values * weights.reshape(-1, *[1] * (values.ndim - 1))).sum(axis=0)
 
-    def measures(run: QueueRecords, flow_of: Any, late: Any, last: Any, tolerance: Any, lengths: Any) -> Merits:
-        late_s, last_s = late * lengths, last * lengths
-        off = abs(run.efficiency - total(run.efficiency, last_s) / last_s.sum())
+    def measures(run: QueueRecords, flow_of: Any, measured: Any, last: Any, tolerance: Any, lengths: Any) -> Merits:
+        measured_seconds, last_seconds = measured * lengths, last * lengths
+        off = abs(run.efficiency - total(run.efficiency, last_seconds) / last_seconds.sum())
         outside = jax.nn.sigmoid(10.0 * (off / tolerance - 1.0))
         return Merits(
-            efficiency=total(run.efficiency, late_s) / late_s.sum(),
-            queue=total(run.queued, late_s).sum() / late_s.sum(),
-            loss=jax.ops.segment_sum(total(run.lost, late), flow_of, run.delivered.shape[1]),
-            settling_time=total(outside, late_s),
+            efficiency=total(run.efficiency, measured_seconds) / measured_seconds.sum(),
+            queue=total(run.queued, measured_seconds).sum() / measured_seconds.sum(),
+            loss=jax.ops.segment_sum(total(run.lost, measured), flow_of, run.delivered.shape[1]),
+            settling_time=total(outside, measured_seconds),
         )
 
     return jax.jit(measures)

@@ -1,4 +1,4 @@
-"""When a job of many transfers is complete, and the bandwidth that it had, beside its lower bound."""
+"""Completion time and bandwidth of a job of many transfers, beside its bounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.network.demands.offered_rates import offers_all_at_once
 from dfcmodel.results.completions.lower_bounds import CompletionBounds, completion_bounds, transfers
 from dfcmodel.results.completions.upper_bounds import busy_time_bound
-from dfcmodel.results.limits import limits_of_run, said_by_topic
+from dfcmodel.results.limits import limits_of_run, messages_by_topic
 from dfcmodel.results.records import Records
 from hopflow.checks import choice, instance, one_number
 from hopflow.results import Result, figure
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["BUS_FACTORS", "JobCompletion", "job_completion"]
 
 
-def _all_links(hosts: int) -> float:
-    """Return the part of an array that each host sends where all hosts share the work."""
+def _part_per_host(hosts: int) -> float:
+    """Return the part of an array that each host sends if all hosts share the work."""
     return (hosts - 1) / hosts
 
 
 BUS_FACTORS: dict[str, Callable[[int], float]] = {
-    "all_reduce": lambda hosts: 2.0 * _all_links(hosts),
-    "reduce_scatter": _all_links,
-    "all_gather": _all_links,
-    "all_to_all": _all_links,
+    "all_reduce": lambda hosts: 2.0 * _part_per_host(hosts),
+    "reduce_scatter": _part_per_host,
+    "all_gather": _part_per_host,
+    "all_to_all": _part_per_host,
     "broadcast": lambda _: 1.0,
     "reduce": lambda _: 1.0,
 }
@@ -45,24 +45,24 @@ BUS_FACTORS: dict[str, Callable[[int], float]] = {
 
 @dataclass(frozen=True, repr=False, eq=False)
 class JobCompletion(Result):
-    """When all transfers of a run were complete, as `job_completion` returns it.
+    """Completion of all transfers of a run, as `job_completion` returns it.
 
     Attributes
     ----------
     scenario
         Name of the scenario.
     began
-        When the first transfer started, s.
+        Start of the first transfer, s.
     finished
-        When each one was complete, s from the start of the run, ascending, nan: not, shape (N,).
+        Completion time of each transfer, s from the start of the run, ascending, shape (N,); nan: not complete.
     bounds
-        The times that no run passes.
+        Lower bounds on completion times of any run.
     upper
-        A time by which each run is complete whose links are not idle while packets wait for them, s from the start of the run; nan where
-        this is not known of the run: packets were paused, lost or sent again, senders or links held them back, or links repeat frames
-        (`job_completion`).
+        A time by which each run is complete whose links are not idle while packets wait for them, s from the start of
+        the run; nan where this is not known of the run: packets were paused, lost or sent again, senders or links held
+        them back, or links repeat frames (`job_completion`).
     duration
-        Of the run, s: transfers that are not complete then are missing.
+        Duration of the run, s; transfers that are incomplete at its end are missing.
     limits
         Known limits that apply to the run (`Trajectory.limits`).
     operation, hosts, size
@@ -92,12 +92,12 @@ class JobCompletion(Result):
 
     @property
     def unfinished(self) -> int:
-        """Transfers that were not complete at the end of the run."""
+        """Number of transfers that were incomplete at the end of the run."""
         return int(np.isnan(self.finished).sum())
 
     @property
     def time(self) -> float:
-        """From the first start to the last end, s; nan where some were not complete."""
+        """Time from the first start to the last completion, s; nan if a transfer is incomplete."""
         return float(self.finished[-1] - self.began)
 
     @property
@@ -107,7 +107,7 @@ class JobCompletion(Result):
 
     @property
     def upper_bound(self) -> float:
-        """The upper bound of ``time``, s; nan where none is known."""
+        """The upper bound of ``time``, s; nan if it does not apply."""
         return self.upper - self.began
 
     @property
@@ -117,7 +117,7 @@ class JobCompletion(Result):
 
     @property
     def bus_bandwidth(self) -> float:
-        """What each host's link carried by the operation's own count, bytes/s: comparable with its rate; nan without an operation."""
+        """Bandwidth of each host's link by the operation's count, bytes/s; nan without an operation."""
         factor = BUS_FACTORS[self.operation](self.hosts) if self.operation else np.nan
         return factor * self.algorithm_bandwidth
 
@@ -130,13 +130,15 @@ class JobCompletion(Result):
         }
         if self.unfinished:
             rows["the job did not end"] = (
-                f"{self.unfinished} of {N} transfers are missing at the end of the run, at {readable_text(self.duration, 's')}"
+                f"{self.unfinished} of {N} transfers are missing at the end of the run, at "
+                f"{readable_text(self.duration, 's')}"
             )
         if not self.unfinished:
             rows["time"] = readable_text(self.time, "s")
             limit = self.bounds.link or "the delays of a chain of transfers"
             rows["lower bound"] = (
-                f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}); the run took {self.time / self.bound:.3f} times as long"
+                f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}); the run took "
+                f"{self.time / self.bound:.3f} times as long"
             )
         if np.isfinite(self.upper):
             rows["upper bound"] = f"{readable_text(self.upper_bound, 's')}, of links that are never idle"
@@ -144,11 +146,11 @@ class JobCompletion(Result):
             rows["operation"] = f"{self.operation} of {self.hosts} hosts, {readable_text(self.size, 'bytes')}"
             rows["algorithm bandwidth"] = f"{readable_text(self.algorithm_bandwidth, 'bytes')}/s"
             rows["bus bandwidth"] = f"{readable_text(self.bus_bandwidth, 'bytes')}/s"
-        rows |= {f"limit, {topic}": said for topic, said in said_by_topic(self.limits).items()}
+        rows |= {f"limit, {topic}": message for topic, message in messages_by_topic(self.limits).items()}
         return rows
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the part of the transfers that is complete over time, and the bounds; return the Axes."""
+        """Draw the part of complete transfers over time, and the bounds; return the Axes."""
         axes = figure()[1] if ax is None else ax
         done = self.finished[np.isfinite(self.finished)]
         scale, unit = readable("s", float(done.max(initial=0.0)) or self.bounds.job)
@@ -164,7 +166,7 @@ class JobCompletion(Result):
 
 
 class _Transfers(NamedTuple):
-    """The transfers of a run between N hosts: hosts at their ends, from 0 on, and packets, each of shape (M,)."""
+    """M transfers between N hosts: source and target, numbered from 0, and packets, each of shape (M,)."""
 
     source: Integers
     target: Integers
@@ -172,7 +174,7 @@ class _Transfers(NamedTuple):
 
     @property
     def groups(self) -> int:
-        """Into how many groups the hosts fall between which transfers lead."""
+        """Number of groups of hosts that transfers connect."""
         label = np.arange(1 + int(max(self.source.max(), self.target.max())))
         before = np.full_like(label, -1)
         while (label != before).any():
@@ -183,13 +185,13 @@ class _Transfers(NamedTuple):
         return len(np.unique(label))
 
 
-def _moved_packets(operation: str, hosts: int, packets: float) -> tuple[float, float]:
-    """Return the fewest and the most packets that hosts send for an operation on arrays of this size.
+def _packet_limits(operation: str, hosts: int, packets: float) -> tuple[float, float]:
+    """Return the minimum and maximum number of packets that hosts send for an operation on arrays of this size.
 
-    Each host receives its array but its own part once, where parts are exchanged. For a sum each array but one is sent,
-    and the sum to each host but one (rings, trees and halving-doubling alike); the most is an exchange of all arrays. A
-    broadcast sends the array to each host but one; scattering it first sends at most the same again. So does a
-    reduction, which is a broadcast backwards.
+    If parts are exchanged, each host receives its array without its own part once. For a sum all arrays but one are
+    sent, and the sum to all hosts but one (by rings, trees and halving-doubling); the maximum is an exchange of all
+    arrays. A broadcast sends the array to all hosts but one; scattering it first sends at most the same again. A
+    reduction is a broadcast backwards.
     """
     others = hosts - 1
     if operation == "all_reduce":
@@ -200,73 +202,74 @@ def _moved_packets(operation: str, hosts: int, packets: float) -> tuple[float, f
 
 
 def _check_operation(operation: str, packets: float, moved: _Transfers, nodes: Sequence[Any]) -> None:
-    """Raise ValueError where transfers are not those of one operation on arrays of this size between all of the nodes.
+    """Raise ValueError if the transfers are not one operation on arrays of this size between all of the nodes.
 
-    1. Transfers of an operation connect all of its hosts: jobs of groups of their own are several operations.
+    1. Transfers of an operation connect all of its hosts: separate groups have several operations.
     2. Sums of parts that are rounded up to packets are up to a packet for each transfer larger, and so are arrays.
-    3. No all-reduce sends more from one host to another than a ring, 2 (N - 1) / N of an array, and no broadcast more than
-       3 / 2. Operations that follow each other do. Those that exchange parts have one number of packets, so that 2. is enough.
+    3. No all-reduce sends more from one host to another than a ring, 2 (N - 1) / N of an array, and no broadcast more
+       than 3 / 2. Operations that follow each other do. Operations that exchange parts have one number of packets, for
+       which the second condition is enough.
     """
     hosts, begin = len(nodes), f"packets = {packets:g}"
     if moved.groups > 1:
         several = f"the transfers connect these in {moved.groups} groups, each with operations of its own"
         raise ValueError(f"{begin}: must be one {operation} of all {hosts} hosts of the run, {several}")
-    fewest, most = _moved_packets(operation, hosts, packets)
+    minimum, maximum = _packet_limits(operation, hosts, packets)
     total, rounded = moved.packets.sum(), len(moved.packets)
-    if not fewest - fewest / packets <= total <= most + rounded:
-        expected = f"{fewest:.4g}" if fewest == most else f"{fewest:.4g} to {most:.4g}"
-        wanted = f"{operation} of {hosts} hosts with this number of packets each moves {expected} packets, the run {total:.4g}"
-        raise ValueError(f"{begin}: {wanted}")
+    if not minimum - minimum / packets <= total <= maximum + rounded:
+        expected = f"{minimum:.4g}" if minimum == maximum else f"{minimum:.4g} to {maximum:.4g}"
+        message = f"{operation} of {hosts} hosts with this number of packets each moves {expected} packets"
+        raise ValueError(f"{begin}: {message}, the run {total:.4g}")
     pairs, pair = np.unique(moved.source * hosts + moved.target, return_inverse=True)
     between = np.bincount(pair.reshape(-1), moved.packets)
-    at_least = between - np.bincount(pair.reshape(-1))  # without what was rounded up
-    limit = 2.0 * _all_links(hosts) * packets
-    if fewest < most and (at_least >= limit).any():
-        n = int(np.argmax(at_least))
+    lower_bounds = between - np.bincount(pair.reshape(-1))  # without rounding up to whole packets
+    limit = 2.0 * _part_per_host(hosts) * packets
+    if minimum < maximum and (lower_bounds >= limit).any():
+        n = int(np.argmax(lower_bounds))
         source, target = (nodes[k] for k in divmod(int(pairs[n]), hosts))
         sent = f"{source!r} sends {between[n]:.4g} packets to {target!r}"
         raise ValueError(f"{begin}: {sent}, and one {operation} at most {limit:.4g}: the run must have one operation")
 
 
 def _is_never_idle(run: Records) -> bool:
-    """Return whether no link of a run was idle, or busy with what it repeats, while packets waited for it."""
-    paused = run.paused is None or len(run.paused)
+    """Return whether no link of a run was idle, or repeated frames, while packets waited for it."""
+    has_pauses = run.paused is None or len(run.paused)
     sizes = run.scenario.table.numbers("size").sum()
-    again = run.emitted is None or run.emitted.sum() > sizes or run.lost_by_flow.any()
+    repeats = run.emitted is None or run.emitted.sum() > sizes or run.lost_by_flow.any()
     by_rates = any(link.discipline.diffuses for link in run.scenario.link_table.kinds)
-    late = run.packet_jitter != 0.0 or run.repeats_frames
-    held = paused or again or by_rates or late or run.scenario.elements
-    return not held and offers_all_at_once(run.scenario)
+    has_delays = run.packet_jitter != 0.0 or run.repeats_frames
+    is_limited = has_pauses or repeats or by_rates or has_delays or run.scenario.elements
+    return not is_limited and offers_all_at_once(run.scenario)
 
 
 def job_completion(run: Records, operation: str | None = None, packets: float | None = None) -> JobCompletion:
-    """Return when all transfers of a run were complete, beside a time that no run with its routes and transfers beats.
+    """Return the completion time of all transfers of a run, beside its lower bound for these routes and transfers.
 
-    The bound belongs to the routes of the flows and to the algorithm whose transfers they are: with other routes, or another
-    algorithm for the same operation, there is another bound.
+    The bound belongs to the routes of the flows and to the algorithm whose transfers they are: with other routes, or
+    another algorithm for the same operation, there is another bound.
 
-    An upper bound stands beside it where the theory has one: nothing was paused, lost or sent again, all flows are transfers that
-    begin together, by `responsefn.FixedRate` at the rate of their interfaces. Each link is then busy from the last arrival at it on, for
-    no longer than all of its packets take.
+    The upper bound holds if nothing was paused, lost or sent again, and all flows are transfers that begin together, by
+    `responsefn.FixedRate` at the rate of their interfaces. Each link is then busy from the last arrival on, for at most
+    the transmission time of all of its packets.
 
     Parameters
     ----------
     run
-        At packet level, with flows of finite size.
+        A run at packet level with flows of finite size.
     operation
-        A collective operation, whose bandwidths are those of NCCL's tests: algorithm bandwidth is the size of the
-        array over the time, and bus bandwidth 2 (n - 1) / n of it for ``"all_reduce"``, (n - 1) / n for
-        ``"reduce_scatter"``, ``"all_gather"`` and ``"all_to_all"``, all of it for ``"broadcast"`` and ``"reduce"``. None:
-        without them. The n hosts are the ends of the transfers, which must be those of one operation.
+        A collective operation, with the bandwidths of NCCL's tests: algorithm bandwidth is the size of the array
+        over the time, and bus bandwidth 2 (n - 1) / n of it for ``"all_reduce"``, (n - 1) / n for ``"reduce_scatter"``,
+        ``"all_gather"`` and ``"all_to_all"``, all of it for ``"broadcast"`` and ``"reduce"``. None: no bandwidths. The
+        n hosts are the sources and targets of the transfers, which must be one operation.
     packets
-        The array of each host in packets, with ``operation``. Of an all-to-all this is n times what a host sends to
-        each other one, as in NCCL's tests; of an all-gather that of all chunks together.
+        The array of each host in packets, with ``operation``. For an all-to-all this is n times the packets of a
+        host to each other host, as in NCCL's tests; for an all-gather it is the sum of all chunks.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed; for a run without transfers, or of the fluid; with ``operation``
-        for a run of several operations, one after the other or in groups of hosts.
+        Naming the parameter, its value and the allowed values; for a run without transfers, or of the fluid; with
+        ``operation`` for a run of several operations, one after the other or in groups of hosts.
 
     Notes
     -----
@@ -294,19 +297,19 @@ def job_completion(run: Records, operation: str | None = None, packets: float | 
     began = float(np.nanmin(run.started[chosen]))
     bounds = completion_bounds(scenario)
     upper = began + busy_time_bound(scenario) if _is_never_idle(run) else np.nan
-    found = JobCompletion(scenario.name, began, finished, bounds, upper, float(run.time[-1]), limits_of_run(run))
+    completion = JobCompletion(scenario.name, began, finished, bounds, upper, float(run.time[-1]), limits_of_run(run))
     if operation is None:
         if packets is not None:
             raise ValueError(f"packets = {packets!r}: must be None without an operation")
-        return found
+        return completion
     choice("operation", operation, tuple(BUS_FACTORS))
-    given = one_number("packets", np.nan if packets is None else packets, at_least=1.0)
+    array_packets = one_number("packets", np.nan if packets is None else packets, at_least=1.0)
     paths = scenario.table.paths
     last = paths.places[paths.begin + paths.counts - 1]
-    ends = np.stack([paths.first, last])[:, chosen]
-    nodes, place = np.unique(ends, return_inverse=True)
-    source, target = place.reshape(ends.shape)
+    endpoints = np.stack([paths.first, last])[:, chosen]
+    nodes, inverse = np.unique(endpoints, return_inverse=True)
+    source, target = inverse.reshape(endpoints.shape)
     moved = _Transfers(source, target, scenario.table.numbers("size")[chosen])
     hosts = len(nodes)
-    _check_operation(operation, given, moved, [scenario.table.nodes[n] for n in nodes.tolist()])
-    return replace(found, operation=operation, hosts=hosts, size=given * scenario.packet_size)
+    _check_operation(operation, array_packets, moved, [scenario.table.nodes[n] for n in nodes.tolist()])
+    return replace(completion, operation=operation, hosts=hosts, size=array_packets * scenario.packet_size)

@@ -23,16 +23,16 @@ __all__ = ["CompletionBounds", "completion_bounds", "empty_network_times", "tran
 
 @dataclass(frozen=True)
 class CompletionBounds:
-    """Times before which no run at packet level completes its transfers, as `completion_bounds` returns them.
+    """Lower bounds on completion times at packet level, as `completion_bounds` returns them.
 
     Attributes
     ----------
     finished
-        Of each flow, s from the start of the run, shape (F,); nan: no transfer.
+        Bound of each flow, s from the start of the run, shape (F,); nan: no transfer.
     job
-        Of the last of them, s; nan: there are none.
+        Bound of the last transfer, s; nan without transfers.
     link
-        Name of the link that needs so long; empty: the delays of a flow, or of a chain of flows, do.
+        Name of the link that determines ``job``; empty: the delays of a flow, or of a chain of flows, do.
     """
 
     finished: Floats
@@ -41,32 +41,32 @@ class CompletionBounds:
 
 
 class _Hops(NamedTuple):
-    """All hops of all flows: how long a packet alone takes from its sender to the queue of each, and from there on, s.
+    """Times of a packet in an empty network, s: up to the queue of each hop, and from the hop to the receiver.
 
-    ``before`` and ``beyond`` leave out the transmission of the hop itself. Shapes (H,), and (F,) for ``whole``, the time
-    of a packet over the whole path.
+    ``before`` and ``beyond`` exclude the transmission of the hop itself. Shapes (H,), and (F,) for ``total``, the time
+    of a packet over the path.
     """
 
     before: Floats
     beyond: Floats
-    whole: Floats
+    total: Floats
 
 
 def transfers(scenario: Scenario) -> NDArray[np.bool_]:
-    """Return which flows have an end that can be known before the run: finite sizes, and no stop, shape (F,)."""
+    """Return flags, (F,), of the flows with a finite size and no stop."""
     size, stop = (scenario.table.numbers(name) for name in ("size", "stop"))
     return np.isfinite(size) & np.isinf(stop)
 
 
 def empty_network_times(scenario: Scenario, *, forwards_whole_packets: bool = True) -> Floats:
-    """Return how long each transfer takes at the rate of its slowest link in an empty network, s, shape (F,).
+    """Return the duration of each transfer at the rate of its slowest link in an empty network, s, shape (F,).
 
     Parameters
     ----------
     scenario
         The network and its flows.
     forwards_whole_packets
-        Whether nodes forward a packet when it has come as a whole, as at packet level. The fluid has no packets.
+        Whether nodes store and forward packets, as at packet level. The fluid has no packets.
 
     Examples
     --------
@@ -79,25 +79,26 @@ def empty_network_times(scenario: Scenario, *, forwards_whole_packets: bool = Tr
     size = scenario.table.numbers("size")
     slowest = 1.0 / _lowest_rates(scenario)
     if forwards_whole_packets:
-        return np.asarray(_hops(scenario).whole + (size - 1.0) * slowest)
+        return np.asarray(_hops(scenario).total + (size - 1.0) * slowest)
     return np.asarray(0.5 * scenario.base_rtts() + size * slowest)
 
 
 def completion_bounds(scenario: Scenario) -> CompletionBounds:
-    """Return times before which no run of a scenario at packet level is complete, whatever its senders and switches do.
+    """Return lower bounds on the completion times of a scenario at packet level, for any senders and switches.
 
     1. A transfer takes at least as long as in an empty network, from its start, or from the earliest possible end of
-       those that it waits for (`Flow`: ``after``).
-    2. A link needs the transmission times of its packets. Of the transfers whose first packets can reach it at some
-       time at the earliest, or later, the last one ends no sooner than this time, their transmissions, and the least
-       way that one of them has beyond it. The largest such time of all links bounds the job.
+       its predecessors (`Flow`: ``after``).
+    2. A link needs the transmission times of its packets. Consider the transfers whose first packets cannot reach it
+       before a time. The last of them ends no earlier than this time, plus their transmissions, plus the shortest time
+       that one of them needs beyond the link. The largest such sum over times and links bounds the job.
 
-    Packets that are lost, marked or sent again, ACKs and pauses only add to this. The routes are those of the flows.
+    Packets that are lost, marked or sent again, ACKs and pauses only add to this. The bounds hold for the routes of the
+    flows.
 
     Parameters
     ----------
     scenario
-        The network and its flows. Those without a finite size, or with a stop, are left out.
+        The network and its flows. Flows without a finite size, or with a stop, are ignored.
 
     Examples
     --------
@@ -129,8 +130,8 @@ def completion_bounds(scenario: Scenario) -> CompletionBounds:
     return CompletionBounds(finished, job, name)
 
 
-def _may_be_left_out(scenario: Scenario) -> NDArray[np.bool_]:
-    """Return which hops not all packets of a flow take: those of sprayed flows but the first and the last one, (H,)."""
+def _is_optional(scenario: Scenario) -> NDArray[np.bool_]:
+    """Return flags, (H,), of hops that not all packets of a flow take: inner hops of sprayed flows."""
     routes = scenario.routes
     inner = scenario.table.each("paths", bool)[routes.flow]
     inner[routes.begin] = inner[routes.begin + routes.counts - 1] = False
@@ -138,29 +139,30 @@ def _may_be_left_out(scenario: Scenario) -> NDArray[np.bool_]:
 
 
 def _lowest_rates(scenario: Scenario) -> Floats:
+    """Return the lowest rate on the path of each flow, packets/s, (F,)."""
     rates = scenario.by_link(lambda link: link.rate)[scenario.routes.places]
-    rates = np.where(_may_be_left_out(scenario), np.inf, rates)
+    rates = np.where(_is_optional(scenario), np.inf, rates)
     return np.asarray(np.minimum.reduceat(rates, scenario.routes.begin))
 
 
 def _hops(scenario: Scenario) -> _Hops:
-    """Return the times of a packet alone."""
+    """Return the times of a packet in an empty network at all hops."""
     routes = scenario.routes
     delay = scenario.by_link(lambda link: link.delay)
     sending = 1.0 / scenario.by_link(lambda link: link.rate)
-    each = (delay + sending)[routes.places]
-    whole = np.where(scenario.at_once, 0.0, (delay + sending)[routes.first])
-    before = np.empty(len(each))
-    for k in range(int(routes.counts.max())):  # hop by hop, so that rounding errors are those of one path
+    per_hop = (delay + sending)[routes.places]
+    total = np.where(scenario.at_once, 0.0, (delay + sending)[routes.first])
+    before = np.empty(len(per_hop))
+    for k in range(int(routes.counts.max())):  # hop by hop, so that rounding errors equal those on one path
         at = routes.begin[k < routes.counts] + k
-        before[at] = whole[k < routes.counts]
-        whole[k < routes.counts] += each[at]
-    beyond = whole[routes.flow] - before - sending[routes.places]
-    return _Hops(before, beyond, whole)
+        before[at] = total[k < routes.counts]
+        total[k < routes.counts] += per_hop[at]
+    beyond = total[routes.flow] - before - sending[routes.places]
+    return _Hops(before, beyond, total)
 
 
 def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
-    """Return when each flow can start at the earliest, s, (F,); nan: when one has ended whose end is not known."""
+    """Return the earliest start of each flow, s, (F,); nan: it waits for a flow without a known end."""
     after = scenario.followers
     delays, starts = after.times(scenario.table.numbers("start"))
     if not len(delays):
@@ -168,12 +170,12 @@ def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
     missing = after.missing.copy()
     ready = np.flatnonzero(missing == 0)
     while ready.size:  # flows whose predecessors are all known
-        ends = starts[ready] + ideal[ready]
+        finished = starts[ready] + ideal[ready]
         counts = after.begin[ready + 1] - after.begin[ready]
-        places = np.repeat(after.begin[ready] - np.cumsum(counts) + counts, counts)
-        pairs = places + np.arange(int(counts.sum()))
+        indices = np.repeat(after.begin[ready] - np.cumsum(counts) + counts, counts)
+        pairs = indices + np.arange(int(counts.sum()))
         waiting = after.flow[pairs]
-        np.maximum.at(starts, waiting, np.repeat(ends, counts) + delays[pairs])
+        np.maximum.at(starts, waiting, np.repeat(finished, counts) + delays[pairs])
         np.subtract.at(missing, waiting, 1)
         ready = np.unique(waiting[missing[waiting] == 0])
     return starts
@@ -182,16 +184,16 @@ def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
 def _link_bounds(
     scenario: Scenario, hops: _Hops, starts: Floats, chosen: NDArray[np.bool_]
 ) -> Iterator[tuple[int, float]]:
-    """Yield the bound of each link that transfers use."""
+    """Yield index and bound, s, of each link that transfers use."""
     routes, size = scenario.routes, scenario.table.numbers("size")
-    at = np.flatnonzero(chosen[routes.flow] & ~_may_be_left_out(scenario))
+    at = np.flatnonzero(chosen[routes.flow] & ~_is_optional(scenario))
     link, flow = routes.places[at], routes.flow[at]
     arrival, beyond = starts[flow] + hops.before[at], hops.beyond[at]
     order = np.lexsort((-arrival, link))
     first = np.flatnonzero(np.diff(link[order], prepend=-1))
     for begin, end in zip(first, [*first[1:], len(order)], strict=True):
-        own = order[begin:end]
-        n = int(link[own[0]])
-        work = np.cumsum(size[flow[own]]) / scenario.links[n].rate
-        way = np.minimum.accumulate(beyond[own])
-        yield n, float((arrival[own] + work + way).max())
+        on_link = order[begin:end]
+        n = int(link[on_link[0]])
+        work = np.cumsum(size[flow[on_link]]) / scenario.links[n].rate
+        way = np.minimum.accumulate(beyond[on_link])
+        yield n, float((arrival[on_link] + work + way).max())

@@ -1,4 +1,4 @@
-"""Slowdowns of transfers by their sizes: completion times over those of an empty network."""
+"""Slowdowns of transfers by their sizes: completion times relative to an empty network."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Slowdowns(Result):
     >>> from dfcmodel import CBR, Flow, Packets, Scenario, chain, simulate, slowdowns
     >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
     >>> flows = [Flow(f"{n}", (1, 2), CBR(1e4), size=n) for n in (10, 40)]
-    >>> found = slowdowns(simulate(Scenario("two", links, flows, duration=0.1), Packets(seed=1)))
-    >>> found.sizes.tolist(), found.values.round(1).tolist()
+    >>> result = slowdowns(simulate(Scenario("two", links, flows, duration=0.1), Packets(seed=1)))
+    >>> result.sizes.tolist(), result.values.round(1).tolist()
     ([10.0, 40.0], [1.5, 1.2])
     """
 
@@ -66,15 +66,15 @@ class Slowdowns(Result):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each group that has transfers: their number, largest size in packets, and quantiles."""
+        """A row for each non-empty group: number of transfers, largest size in packets, and quantiles."""
         import pandas as pd
 
         rows = []
         for g in np.unique(self.group).tolist():
-            own = self.values[self.group == g]
-            quantiles = dict(zip(QUANTILES, np.quantile(own, [*QUANTILES.values()]), strict=True))
+            values = self.values[self.group == g]
+            quantiles = dict(zip(QUANTILES, np.quantile(values, [*QUANTILES.values()]), strict=True))
             largest = float(self.sizes[self.group == g].max())
-            rows.append({"transfers": len(own), "up to": largest, **quantiles, "largest": own.max()})
+            rows.append({"transfers": len(values), "up to": largest, **quantiles, "largest": values.max()})
         return pd.DataFrame(rows)
 
     def summary(self) -> dict[str, object]:
@@ -104,20 +104,21 @@ class Slowdowns(Result):
 
 
 def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
-    """Return the slowdowns of a run's transfers by size: completion times over those of an empty network.
+    """Return the slowdowns of a run's transfers by size: completion times relative to an empty network.
 
     Parameters
     ----------
     run
-        With flows of finite size.
+        A run with flows of finite size.
     limits
-        Limits of the groups in packets, increasing, at least two: a group has the sizes above one and up to the next. Transfers of
-        other sizes are counted apart. None: at most ten groups of as many transfers each, as far as their sizes differ.
+        Limits of the groups in packets, increasing, at least two: a group has the sizes above one limit and up to the
+        next. Transfers of other sizes are counted separately. None: at most ten groups of equal numbers of transfers,
+        as far as their sizes differ.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed; for a run without transfers.
+        Naming the parameter, its value and the allowed values; for a run without transfers.
 
     Examples
     --------
@@ -128,8 +129,8 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     >>> traffic = {"source": FixedRate(), "links": fabric.links}
     >>> flows = random_traffic(fabric.hosts, "web search", 0.3, 2e-3, seed=1, **traffic)
     >>> run = simulate(fabric.scenario("web search", flows, duration=0.02), Packets(seed=1))
-    >>> found = slowdowns(run, limits=[0, 100, 1000, 1e5])
-    >>> len(found.values) == len(flows), bool(found.values.min() > 0.999)
+    >>> result = slowdowns(run, limits=[0, 100, 1000, 1e5])
+    >>> len(result.values) == len(flows), bool(result.values.min() > 0.999)
     (True, True)
     """
     instance("run", run, Records, "a run, as simulate returns it")
@@ -140,7 +141,7 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     complete = np.isfinite(values)
     within = np.ones(len(sizes), dtype=bool)
     if limits is None:
-        groups = _groups(sizes[complete])
+        groups = _equal_groups(sizes[complete])
     else:
         groups = number("limits", limits, at_least=0.0)
         if groups.ndim != 1 or len(groups) < 2 or (np.diff(groups) <= 0).any():
@@ -153,9 +154,9 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     )  # fmt: skip
 
 
-def _groups(sizes: Floats) -> Floats:
-    """Return limits of at most `MAX_BINS` groups of as many transfers each, as far as their sizes differ."""
+def _equal_groups(sizes: Floats) -> Floats:
+    """Return limits of at most `MAX_BINS` groups of equal numbers of transfers, as far as their sizes differ."""
     if not len(sizes):
         return np.array([0.0, 1.0])
-    ends = np.quantile(sizes, np.linspace(0, 1, MAX_BINS + 1)[1:], method="higher")
-    return np.concatenate([[0.0], np.unique(ends)])
+    upper_limits = np.quantile(sizes, np.linspace(0, 1, MAX_BINS + 1)[1:], method="higher")
+    return np.concatenate([[0.0], np.unique(upper_limits)])

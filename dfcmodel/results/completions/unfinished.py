@@ -1,4 +1,4 @@
-"""Transfers that were not complete when a run ended, and what they wait for."""
+"""Transfers that were incomplete at the end of a run, and the reason."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from dfcmodel.results.records import Records
 
-__all__ = ["Unfinished", "described", "unfinished_flows"]
+__all__ = ["Unfinished", "unfinished_flows", "unfinished_text"]
 
-SHOWN = 3
-"""Transfers that a summary lists one by one."""
-NONE_INSIDE = 0.5
-"""Packets in the network below which there are none: fluids have parts of packets."""
+MAX_LISTED = 3
+"""Largest number of transfers that a summary lists."""
+MIN_PACKETS_INSIDE = 0.5
+"""Smallest number of packets that counts as a packet in the network: fluids have fractions."""
 LOST_FOR_EVER = "lost packets, which its source never sends again"
 SENDING = "still sending"
 TIMER = "waits for its retransmission timer"
@@ -31,16 +31,16 @@ NOT_STARTED = "starts after the end"
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A flow of a given size that was not delivered completely when the run ended.
+    """A flow of finite size that was incomplete at the end of the run.
 
     Attributes
     ----------
     name
-        Of the flow.
+        Name of the flow.
     size, sent, delivered
-        Packets: to be sent, sent (with those that were sent again), and delivered.
+        Packets of the transfer, sent packets (with retransmissions) and delivered packets.
     waits_for
-        Why it is not complete: still sending; paused by which links; waits for its retransmission timer; packets lost
+        Reason: still sending; paused by links, with their names; waits for its retransmission timer; packets lost
         that its source never sends again; starts after the end.
     """
 
@@ -56,7 +56,7 @@ class Unfinished:
 
 
 def unfinished_flows(run: Records) -> tuple[Unfinished, ...]:
-    """Return the flows of finite size that were not complete at the end of a run, in their order."""
+    """Return the flows of finite size that were incomplete at the end of a run, in their order."""
     flows = run.scenario.flows
     finite = np.isfinite(run.scenario.table.numbers("size"))
     waiting = _pausers_by_flow(run) if (finite & np.isnan(run.finished)).any() else {}
@@ -73,10 +73,10 @@ def unfinished_flows(run: Records) -> tuple[Unfinished, ...]:
 
 
 def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
-    """Return what a flow waits for, that is paused by some links at the end."""
+    """Return the reason why flow f is incomplete; ``paused_by`` are the links that pause it at the end."""
     flow = run.scenario.flows[f]
     if np.isnan(run.started[f]):
-        return f"waits for {_awaited(run, f)}"
+        return f"waits for {_missing_predecessors(run, f)}"
     if run.started[f] >= run.time[-1]:
         return NOT_STARTED
     if paused_by:
@@ -90,39 +90,39 @@ def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
         size = min(flow.size, flow.source.total) if isinstance(flow.source, Replay) else flow.size
         ended = run.emitted[f] >= size or flow.stop <= run.time[-1]
         return LOST_FOR_EVER if ended and lost > 0.0 else SENDING
-    rest = lost > 0.0 and run.inside[f] < NONE_INSIDE
-    return TIMER if rest else SENDING
+    waits_for_timer = lost > 0.0 and run.inside[f] < MIN_PACKETS_INSIDE
+    return TIMER if waits_for_timer else SENDING
 
 
-def _awaited(run: Records, f: int) -> str:
-    """Return the names of the flows that have to finish before flow f starts, and have not."""
+def _missing_predecessors(run: Records, f: int) -> str:
+    """Return the names of the incomplete flows that flow f waits for before its start."""
     table, after = run.scenario.table, run.scenario.flows[f].after
     number = {name: n for n, name in enumerate(table.names)} if str in map(type, after) else {}
-    given = [number[each] if isinstance(each, str) else each for each in after]
-    return ", ".join(table.name(n) for n in given if np.isnan(run.finished[n]))
+    predecessors = [number[flow] if isinstance(flow, str) else flow for flow in after]
+    return ", ".join(table.name(n) for n in predecessors if np.isnan(run.finished[n]))
 
 
 def _pausers_by_flow(run: Records) -> dict[int, tuple[str, ...]]:
-    """Return the links that pause a queue in which packets of a flow wait at the end."""
-    found: dict[int, dict[str, None]] = {}
+    """Return the names of the links that pause queues with packets of each flow at the end, by flow."""
+    names_by_flow: dict[int, dict[str, None]] = {}
     pausers = pausers_of(run)
     if run.remaining is None or not pausers:
         return {}
     for lane, row in zip(lanes_of(run), run.remaining, strict=True):
         if row["ack"] == 0:
             names = [link_name(run, int(pause["by"])) for pause in pausers.get(lane, ())]
-            found.setdefault(int(row["flow"]), {}).update(dict.fromkeys(names))
-    return {f: tuple(names) for f, names in found.items() if names}
+            names_by_flow.setdefault(int(row["flow"]), {}).update(dict.fromkeys(names))
+    return {f: tuple(names) for f, names in names_by_flow.items() if names}
 
 
-def described(run: Records, flows: Sequence[Unfinished]) -> str:
-    """Return a line about the transfers that are not complete, "" where all are."""
+def unfinished_text(run: Records, flows: Sequence[Unfinished]) -> str:
+    """Return a line on the incomplete transfers; "" if there are none."""
     if not flows:
         return ""
     sizes = int(np.isfinite(run.scenario.table.numbers("size")).sum())
-    counts = Counter(each.waits_for.partition(" by ")[0] for each in flows)
+    counts = Counter(flow.waits_for.partition(" by ")[0] for flow in flows)
     first = f"{len(flows)} of {sizes} transfers"
-    if len(flows) <= SHOWN:
+    if len(flows) <= MAX_LISTED:
         return f"{first}: {'; '.join(map(str, flows))}"
     kinds = "; ".join(f"{kind}: {count}" for kind, count in counts.most_common())
     return f"{first}. {kinds}. The first one: {flows[0]}"

@@ -43,12 +43,12 @@ from dfcmodel import (
 )
 from dfcmodel.levels.accuracies import measured_accuracies
 from dfcmodel.levels.predictions import (
-    LONG_RUN,
+    WARNING_SECONDS,
     check_cost,
     fluid_work,
-    measured,
     packet_work,
     predicted_seconds,
+    table_of,
 )
 from dfcmodel.lossless import leaf_spine
 from dfcmodel.network.demands.offered_rates import (
@@ -58,7 +58,7 @@ from dfcmodel.network.demands.offered_rates import (
     offered_packets,
 )
 from dfcmodel.results import Ensemble
-from dfcmodel.simulation import FEW_PACKETS, FEW_STEPS
+from dfcmodel.simulation import SHORT_PACKETS, SHORT_STEPS
 from hopflow.text_files import read_rows
 from responsefn import CUBIC, DCQCN, TIMELY, FixedRate, NewReno
 from tests.dfcmodel.intervals import student_interval
@@ -91,7 +91,7 @@ def test_packets_where_they_are_cheap(bottleneck) -> None:
 @pytest.mark.parametrize(("flows", "window"), [(2, 10.0), (32, 30.0), (128, 100.0)])
 def test_at_measured_points_the_measured_error_decides(flows: int, window: float) -> None:
     """Within the tolerance the fluid is good, beyond it doubted."""
-    table, scenario = measured(), crowded(flows, window)
+    table, scenario = table_of(), crowded(flows, window)
     row, column = list(table.flows).index(flows), list(table.windows).index(window)
     error = table.errors[row, column]
     found = choose_level(scenario, affordable=0.0, fluid=Fluid(steps_per_delay=1))
@@ -122,7 +122,7 @@ def test_packets_that_take_long_must_cost_less_than_the_fluid(times: float) -> N
 
 
 def test_between_measured_points_the_error_is_between_theirs() -> None:
-    table = measured()
+    table = table_of()
     found = choose_level(crowded(16, 17.0)).error
     inside = table.errors[1:3, 2:4]
     assert inside.min() < found < inside.max()
@@ -134,14 +134,14 @@ def test_dfc_and_pfc_have_tables_of_their_own(rule) -> None:
     scenario = crowded(8, 30.0)
     (link,) = scenario.links
     name, wide = type(rule).__name__, replace(link, discipline=rule, buffer=1e6)
-    table = measured(name)
+    table = table_of(name)
     error = table.errors[list(table.flows).index(8), list(table.windows).index(30.0)]
     given = {"affordable": 0.0, "fluid": Fluid(steps_per_delay=1)}
     found = choose_level(replace(scenario, links=(wide,)), **given)
     assert found.error == pytest.approx(error)
     costs = [
         each.packet_nanoseconds[list(each.flows).index(8), list(each.windows).index(30.0)]
-        for each in (table, measured())
+        for each in (table, table_of())
     ]
     fifo = choose_level(scenario, **given)
     assert found.packet_seconds / fifo.packet_seconds == pytest.approx(costs[0] / costs[1])
@@ -296,9 +296,9 @@ def test_a_run_of_a_link_of_a_nanosecond_is_refused_unless_asked_for() -> None:
 
 def test_runs_that_are_not_predicted_take_less_than_a_minute() -> None:
     for discipline in ("FIFO", "DFC", "PFC"):
-        table = measured(discipline)
-        assert FEW_STEPS * table.fluid_nanoseconds.max() < LONG_RUN * 1e9
-        assert FEW_PACKETS * table.packet_nanoseconds.max() < LONG_RUN * 1e9
+        table = table_of(discipline)
+        assert SHORT_STEPS * table.fluid_nanoseconds.max() < WARNING_SECONDS * 1e9
+        assert SHORT_PACKETS * table.packet_nanoseconds.max() < WARNING_SECONDS * 1e9
 
 
 def test_a_limit_of_the_user_replaces_both() -> None:

@@ -35,8 +35,8 @@ from dfcmodel import (
 )
 from dfcmodel.levels import explaining
 from dfcmodel.levels.contributions import in_order, shapley_values
-from dfcmodel.levels.instances import Runs, checked_runs, refuse_one_level
-from dfcmodel.levels.quantities import MOST_FLOWS, quantities_of
+from dfcmodel.levels.instances import Runs, build_runs, refuse_one_level
+from dfcmodel.levels.quantities import MAX_FLOWS, quantities_of
 from dfcmodel.levels.refinements import usual_refinements, with_refinements
 from dfcmodel.levels.stack_parts import parts_of_stacks
 from dfcmodel.network.phase_effects import packet_time
@@ -253,9 +253,9 @@ def test_starts_are_delayed_and_differ_between_runs_and_not_between_levels(bottl
 
 
 def test_defaults_follow_the_scenario(bottleneck) -> None:
-    runs = checked_runs(bottleneck, Fluid(), 2, {})
+    runs = build_runs(bottleneck, Fluid(), 2, {})
     assert (runs.duration, runs.jitter) == (1.0, bottleneck.base_rtt(bottleneck.flows[0]))
-    short = checked_runs(bottleneck, Fluid(), 2, {"duration": 1e-3})
+    short = build_runs(bottleneck, Fluid(), 2, {"duration": 1e-3})
     assert (short.jitter, short.sample) == (1e-3, 2e-3 / 4)  # no shorter than a step
 
 
@@ -365,7 +365,7 @@ def test_a_part_of_the_same_seed_is_the_same(bottleneck) -> None:
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_refused_before_any_run(refused, bottleneck, monkeypatch, changes, parts) -> None:
-    monkeypatch.delattr(explaining, "_runs")
+    monkeypatch.delattr(explaining, "_run_tasks")
     refused(parts, lambda: explain(bottleneck, **changes))
 
 
@@ -376,7 +376,7 @@ def test_an_unknown_setting_is_refused_with_those_that_there_are(call: Any) -> N
 
 
 def test_what_one_level_cannot_run_is_refused_before_any_run(refused, bottleneck, monkeypatch) -> None:
-    monkeypatch.delattr(explaining, "_runs")
+    monkeypatch.delattr(explaining, "_run_tasks")
     refused(["both levels", "per of link"], lambda: explain(by_input(takano2006("1"))))
     *others, last = bottleneck.links
     slowed = replace(last, discipline=Pause(high=30.0, low=10.0, paused_rate=100.0))
@@ -595,7 +595,7 @@ def test_shares_can_begin_later(run, bottleneck) -> None:
 
 
 def test_many_flows_have_a_mean_and_a_smallest_share(bottleneck) -> None:
-    flows = [Flow(f"{n}", ("near", "router", "end"), CBR(50.0 + n)) for n in range(MOST_FLOWS + 1)]
+    flows = [Flow(f"{n}", ("near", "router", "end"), CBR(50.0 + n)) for n in range(MAX_FLOWS + 1)]
     scenario = replace(bottleneck, flows=tuple(flows))
     run = simulate(scenario, duration=0.5, level="fluid")
     found = [each.of(run) for each in quantities_of(scenario, "share")]

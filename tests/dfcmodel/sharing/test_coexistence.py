@@ -15,7 +15,7 @@ from benchmarks.ns3_sharing import KEPT
 from benchmarks.ns3_sharing import PAIRS as LINUX
 from dfcmodel import Jitter, Packets, coexist, coexist_sweep, compare, simulate
 from dfcmodel.sharing import coexistence, sweeps
-from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
+from dfcmodel.sharing.bottlenecks import Bottleneck, mean_of, validate_rules, within_limits
 from hopflow import NotSolvedError, Status, maximum
 from hopflow.intervals import half_width, prediction_half_width, spawn_seeds, t_quantile
 from responsefn import (
@@ -530,11 +530,11 @@ def test_a_short_flow_says_when_it_finished() -> None:
 
 def test_rules_that_are_none_or_answer_marks_are_refused() -> None:
     with pytest.raises(TypeError, match="window rule"):
-        checked_rules((Reno,))  # type: ignore[arg-type]
+        validate_rules((Reno,))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="marks"):
-        checked_rules((DCTCP(),))
+        validate_rules((DCTCP(),))
     with pytest.raises(ValueError, match="differ"):
-        checked_rules((Reno(), Reno()))
+        validate_rules((Reno(), Reno()))
 
 
 def test_half_width_is_students() -> None:

@@ -16,7 +16,7 @@ from dfcmodel.theory.clocks import tick_phases
 from dfcmodel.theory.law import Report, Sharing, rates
 from dfcmodel.twin import dfc, orders, pause
 from dfcmodel.twin.links import of_all_links, of_links, over_links
-from dfcmodel.twin.loop import _dropped, _due, _window
+from dfcmodel.twin.loop import _arrivals, _drops, _window
 from dfcmodel.twin.plans import check_scenario, plan_of, shape_of
 from responsefn import AIMD
 
@@ -246,27 +246,27 @@ TWO_QUEUES: Any = SimpleNamespace(
 
 def test_drops_are_the_excess_in_proportion_to_the_arrivals() -> None:
     arrivals, queue = jnp.array([3.0, 1.0]), jnp.array([60.0, 42.0])
-    np.testing.assert_allclose(_dropped(TWO_QUEUES, 100.0, 0.0, arrivals, queue), [1.5, 0.5])
-    np.testing.assert_allclose(_dropped(TWO_QUEUES, 102.0, 0.0, arrivals, queue), [0.0, 0.0])
+    np.testing.assert_allclose(_drops(TWO_QUEUES, 100.0, 0.0, arrivals, queue), [1.5, 0.5])
+    np.testing.assert_allclose(_drops(TWO_QUEUES, 102.0, 0.0, arrivals, queue), [0.0, 0.0])
 
 
 def test_queues_with_buffers_of_their_own_drop_what_is_theirs() -> None:
     plan: Any = SimpleNamespace(**(vars(TWO_QUEUES) | {"buffer_of": np.array([0, 1])}))
     arrivals, queue = jnp.array([3.0, 1.0]), jnp.array([60.0, 42.0])
-    np.testing.assert_allclose(_dropped(plan, 58.5, 0.0, arrivals, queue), [1.5, 0.0])
+    np.testing.assert_allclose(_drops(plan, 58.5, 0.0, arrivals, queue), [1.5, 0.0])
 
 
 def test_smoothed_drops_tend_to_the_hard_limit() -> None:
     arrivals, queue = jnp.array([4.0, 0.0]), jnp.array([102.0, 0.0])
-    off = [float(_dropped(TWO_QUEUES, 100.0, s, arrivals, queue)[0]) - 2.0 for s in (1.0, 0.5, 0.1)]
+    off = [float(_drops(TWO_QUEUES, 100.0, s, arrivals, queue)[0]) - 2.0 for s in (1.0, 0.5, 0.1)]
     assert off[0] > off[1] > off[2] >= 0.0
     assert off[2] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_what_is_due_was_sent_whole_and_parts_of_steps_ago() -> None:
     sent = jnp.array([[8.0], [16.0], [4.0]])  # in steps 6, 7 and 5
-    assert float(_due(sent, np.array([1]), np.array([0.0]), 8)[0]) == 16.0
-    assert float(_due(sent, np.array([1]), np.array([0.25]), 8)[0]) == 14.0
+    assert float(_arrivals(sent, np.array([1]), np.array([0.0]), 8)[0]) == 16.0
+    assert float(_arrivals(sent, np.array([1]), np.array([0.25]), 8)[0]) == 14.0
 
 
 # Values of links and of the queues at them in the JAX model.
