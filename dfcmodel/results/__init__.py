@@ -1,7 +1,7 @@
 """Results of simulations and analyses: recorded arrays, trajectories, measures, plots.
 
-Functions return instances of the public classes. The classes are here for `isinstance` and annotations; their constructors
-may change in any release.
+Functions return instances of the public classes. The classes are here for `isinstance` and annotations; their
+constructors may change in any release.
 """
 
 from __future__ import annotations
