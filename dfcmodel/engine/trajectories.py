@@ -14,7 +14,7 @@ from dfcmodel.engine.kernel.records import FIRST_FULL, FIRST_MANAGED, MANAGED, R
 from dfcmodel.engine.senders import RECOVERY_NAMES
 from dfcmodel.network.endpoints.notifications import notifications_of
 from dfcmodel.network.queueing.class_pauses import ALL
-from dfcmodel.network.run_tables import EXCESS, WAITING, drop_table, table_of
+from dfcmodel.network.run_tables import EXCESS, WAITING, drop_rows
 from dfcmodel.results.at_nodes import AtNodes, Deferred
 from dfcmodel.results.pauses import PAUSED, intervals_of
 from dfcmodel.results.trajectories import Trajectory
@@ -229,7 +229,7 @@ class _Samples:
         by_manager = self.drops[MANAGED, queue]
         packets = np.column_stack([self.queues["lost"][queue] - by_manager, by_manager])  # BUFFER_FULL, BY_MANAGER
         first = self.drops[[FIRST_FULL, FIRST_MANAGED]][:, queue].T
-        return drop_table(routes.flow[has_queue], routes.places[has_queue], np.zeros(len(queue)), packets, first)
+        return drop_rows(routes.flow[has_queue], routes.places[has_queue], np.zeros(len(queue)), packets, first)
 
 
 def _packets_inside(plan: FluidPlan, steps: int) -> Floats:
@@ -300,16 +300,14 @@ def _waiting_packets(plan: FluidPlan, sent_before: Any) -> Any:
     paused = pauses["paused"]
     links = {plan.order[i] for i in (*paused[paused >= 0].tolist(), *pauses["pausing"].tolist())}
     rows = [
-        (n, feeder, f, moved[c] == 0.0, queues["backlog"][c])
+        (n, feeder, f, 0, int(moved[c] == 0.0), queues["backlog"][c])
         for f, n, c, feeder in plan.queueing_hops()
         if n in links and queues["backlog"][c] > 0.0
     ]
     at_hosts = flows["emitted"] - queues["sent"][: len(flows)]
     hosts = sorted({-1 - n for n in paused[paused < 0].tolist()})
-    rows += [(-1 - f, -1 - f, f, moved[f] == 0.0, at_hosts[f]) for f in hosts if at_hosts[f] > 0.0]
-    columns = list(zip(*rows, strict=True)) or [()] * 5
-    names = ("link", "via", "flow", "still", "packets")
-    return table_of(WAITING, **dict(zip(names, columns, strict=True)))
+    rows += [(-1 - f, -1 - f, f, 0, int(moved[f] == 0.0), at_hosts[f]) for f in hosts if at_hosts[f] > 0.0]
+    return np.array(sorted(rows), dtype=WAITING)
 
 
 def pause_times(plan: FluidPlan, switches: Any) -> Iterator[tuple[int, int, int, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 __all__ = [
     "AT_RANDOM",
@@ -23,8 +23,7 @@ __all__ = [
     "LAST_PART",
     "TRIMMED",
     "WAITING",
-    "drop_table",
-    "table_of",
+    "drop_rows",
 ]
 
 CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed", "policer", "failure", "ttl")
@@ -48,24 +47,10 @@ host); the link over which they came (-1 - flow: from their host); ``still`` = 1
 the final fraction `LAST_PART` of the run."""
 
 
-def table_of(dtype: np.dtype[Any], **columns: ArrayLike) -> Any:
-    """Return a table of columns of equal length, one per field, sorted by the fields in their order.
-
-    Examples
-    --------
-    >>> table_of(EXCESS, link=[3, 1], via=[0, -1], priority=[0, 0], packets=[2.0, 0.5]).tolist()
-    [(1, -1, 0, 0.5), (3, 0, 0, 2.0)]
-    """
-    table = np.zeros(len(np.asarray(columns[dtype.names[0]])), dtype=dtype)  # type: ignore[index]
-    for name, column in columns.items():
-        table[name] = column
-    return np.sort(table)
-
-
-def drop_table(
+def drop_rows(
     flow: NDArray[Any], link: NDArray[Any], ack: NDArray[Any], packets: NDArray[Any], first: NDArray[Any]
 ) -> Any:
-    """Return the drops of a run by hop and cause, of `DROPPED`, in the order of the hops.
+    """Return the rows of `DROPPED` of a run, in the order of hops and causes.
 
     Parameters
     ----------
@@ -79,7 +64,7 @@ def drop_table(
     --------
     >>> flow, link = np.zeros(3, dtype=int), np.array([-1, 4, 7])
     >>> packets, first = np.array([[1.0, 0.0], [0.0, 0.0], [1.5, 2.0]]), np.array([[0.2, 0.0], [0.0, 0.0], [0.3, 0.1]])
-    >>> drop_table(flow, link, np.zeros(3), packets, first).tolist()
+    >>> drop_rows(flow, link, np.zeros(3), packets, first).tolist()
     [(0, 7, 0, 0, 1.5, 0.3), (0, 7, 1, 0, 2.0, 0.1)]
     """
     hop, cause = np.nonzero((packets > 0) & (link >= 0)[:, np.newaxis])

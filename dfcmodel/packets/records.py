@@ -12,7 +12,7 @@ from dfcmodel.network.endpoints.notifications import notifications_of
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, PFC, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
-from dfcmodel.network.run_tables import CAUSES, DROPPED, EXCESS, LAST_PART, WAITING
+from dfcmodel.network.run_tables import CAUSES, DROPPED, EXCESS, LAST_PART, WAITING, drop_rows
 from dfcmodel.packets.kernel.codes import WAKE
 from dfcmodel.packets.kernel.links.ports import INTERFACE
 from dfcmodel.packets.kernel.queues.trimming import CUT
@@ -296,16 +296,9 @@ def dropped_packets(plan: PacketPlan, causes: NDArray[np.int32], first_drops: ND
     if not causes.any():
         return np.zeros(0, dtype=DROPPED)
     hops, links = plan.hops, _link_numbers(plan)
-    rows = hops.row
-    index, cause = np.nonzero(causes[rows])
-    is_link = links[hops.port[index]] >= 0
-    index, cause = index[is_link], cause[is_link]
-    table = np.zeros(len(index), dtype=DROPPED)
-    table["flow"], table["link"] = hops.flow[index], links[hops.port[index]]
-    table["cause"], table["ack"] = cause, hops.is_ack[index]
-    table["packets"] = causes[rows[index], cause]
-    table["first"] = first_drops[rows[index], cause]
-    return table
+    losing = np.flatnonzero(causes[hops.row].any(axis=1))  # few of all hops, whose times of drops are copied
+    rows, link = hops.row[losing], links[hops.port[losing]]
+    return drop_rows(hops.flow[losing], link, hops.is_ack[losing], causes[rows], first_drops[rows])
 
 
 def has_pauses(plan: PacketPlan) -> NDArray[np.bool_]:
