@@ -28,6 +28,8 @@ __all__ = ["Region", "edges_by_regions", "find_regions", "steps_of"]
 
 STATES_PER_REGION = 20
 """Fewest states per region, on average: plain Python runs in this many states in the time of a run on stand-ins."""
+FIRST_REGIONS = 16
+"""Boxes after which their number is predicted: for chains of 1e5 to 2e7 states, below 7 % of the limit or 60 times."""
 MAX_DEFERRED_SHARE, MIN_DEFERRED = 0.3, 64
 """Largest share of the states that is left to plain Python, and the number that always may be."""
 
@@ -55,6 +57,7 @@ def find_regions(
     read: Callable[[Any], float] = float,
     *,
     counts: bool = False,
+    predict: bool = False,
 ) -> list[Region] | None:
     """Divide a space of integers into boxes in each of which the transitions are the same; return them as `Region`.
 
@@ -68,11 +71,13 @@ def find_regions(
         Converts a rate to a float.
     counts
         Whether numbers that depend on one component are curves.
+    predict
+        Whether to stop after `FIRST_REGIONS` boxes if, at their mean size, more than ``max_regions`` would be needed.
 
     Returns
     -------
     list or None
-        None if more boxes are needed, or too many states would be left to plain Python.
+        None if more boxes are needed or predicted, or too many states would be left to plain Python.
     """
     if not (space.has_only_integers and calls.takes_stand_ins):
         return None
@@ -96,6 +101,12 @@ def find_regions(
                 inside = tuple((s.low, s.high) for s in spans[:k])
                 remaining = (*inside, (span.high + 1, high), *bounds[k + 1 :])
                 heappush(heap, (-math.prod(b - a + 1 for a, b in remaining), remaining))
+        if len(regions) + len(heap) > max_regions:  # each remaining box is a region at least
+            return None
+        if predict and len(regions) == FIRST_REGIONS:
+            covered = sum(each.size for each in regions)
+            if len(regions) * space.size > max_regions * covered:
+                return None
     return regions
 
 

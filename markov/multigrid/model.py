@@ -265,7 +265,8 @@ class GridModel:
     model
         On a space of whole numbers.
     states_per_region
-        Minimum mean number of states in a box with the same rules.
+        Minimum mean number of states in a box with the same rules. More than `MIN_STATES_PER_REGION` also stops where
+        the first boxes are so small that their number is predicted to be too large.
 
     Raises
     ------
@@ -284,9 +285,10 @@ class GridModel:
             raise ValueError(_too_large_message(model.name, self.space.size))
         calls = Calls(model, self.space)
         start = self._start_codes(calls)
-        minimum, maximum = REGIONS if states_per_region == MIN_STATES_PER_REGION else (0, REGIONS[1])
-        allowed = min(max(self.space.size // states_per_region, minimum), maximum)
-        regions = find_regions(calls, self.space, allowed, counts=True)
+        predict = states_per_region > MIN_STATES_PER_REGION
+        minimum, maximum = REGIONS
+        allowed = min(max(self.space.size // states_per_region, 0 if predict else minimum), maximum)
+        regions = find_regions(calls, self.space, allowed, counts=True, predict=predict)
         if regions is None:
             msg = (
                 f"its rules are not alike on few boxes of the space, {allowed} at most (a condition on a sum or "

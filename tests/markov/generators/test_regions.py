@@ -16,6 +16,7 @@ from markov import (
     Cluster,
     CoxTandem,
     JacksonTandem,
+    Kanban,
     PauseChain,
     PauseTandem,
     Polling,
@@ -24,7 +25,7 @@ from markov import (
 )
 from markov.computing.matrices import from_edges
 from markov.errors import RuleError, TooLargeError
-from markov.generators import building
+from markov.generators import building, regions
 from markov.generators.building import BoxBuilder, ChainBuilder, GrowingBoxBuilder, build_chain
 from markov.generators.plain import Calls
 from markov.generators.regions import edges_by_regions, find_regions
@@ -68,6 +69,22 @@ def test_matrix_is_that_of_plain_python(model):
     for name in ("indptr", "indices", "data"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     assert found.has_canonical_format
+
+
+@pytest.mark.parametrize(("model", "fits"), [(Kanban(tickets=2), False), (Cluster(workstations=60), True)], ids=str)
+def test_number_of_regions_is_predicted(model, fits, monkeypatch):
+    """A space of many small boxes is refused after few of them; others are divided as without a prediction."""
+    space = Space.of(model.State, model.space(), model.name)
+    calls, corners, run = Calls(model, space), [], regions._run_in_corner
+    monkeypatch.setattr(regions, "_run_in_corner", lambda *args, **options: corners.append(1) or run(*args, **options))
+    limit = space.size // 200
+    found = find_regions(calls, space, limit, counts=True, predict=True)
+    assert (found is not None) == fits
+    assert (len(corners) <= 20) == (not fits)
+    expected = find_regions(calls, space, limit, counts=True)
+    assert (expected is not None) == fits
+    if fits:
+        assert [(r.low, r.high) for r in found] == [(r.low, r.high) for r in expected]
 
 
 @pytest.mark.parametrize("model", ALIKE, ids=repr)
