@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hopflow.checks import file_path
-from markov.files.language import Expression, FileError, Literal, Name
+from markov.files.language import FUNCTIONS, Expression, FileError, Literal, Name
 from markov.files.parsing import (
     EXPRESSION_GRAMMAR,
     Construct,
@@ -79,6 +79,12 @@ GRAMMAR = (
         "intervals of rates or probabilities are not read",
     ),
     Construct("model", "Copies of modules with other names", "module C = A [x = z, a = c] endmodule"),
+    Construct(
+        "model",
+        "Copies of modules with other functions",
+        "module C = A [x = z, min = max] endmodule",
+        "functions are not renamed",
+    ),
     Construct(
         "model",
         "Rewards of states and of transitions, with or without a name",
@@ -241,6 +247,12 @@ class _Parser(ExpressionParser):
             if token.text in self.contents.formulas:
                 message = f"{token.text!r}: a formula is not renamed, rename the names in it"
                 raise FileError((cursor.file, token.line), message)
+            if token.text in FUNCTIONS:  # PRISM renames them, as in [x=y, min=max]
+                message = f"{token.text!r}: functions are not renamed, write a second module"
+                raise FileError((cursor.file, token.line), message)
+            if token.text not in actions | self.contents.variables.keys() | self.contents.constants.keys():
+                location = f"{cursor.file}, line {token.line}"
+                warnings.warn(f"{location}: {token.text!r} is renamed, but the file has no such name", stacklevel=4)
         if self.start is not None:
             for variable in self.contents.variables.values():
                 if variable.start is not None:

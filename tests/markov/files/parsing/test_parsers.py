@@ -339,6 +339,17 @@ def test_rewards_of_an_action_that_no_command_has_are_warned_of(tmp_path: Path, 
     assert model.property("R=? [ S ]").value == 0.0
 
 
+def test_a_renamed_name_that_the_file_does_not_have_is_warned_of(tmp_path: Path) -> None:
+    """Such as a misspelt constant; names of a copy of a copy are those of the copy."""
+    path = tmp_path / "m.prism"
+    path.write_text(f"{MODULES}const double q = 2; module C = A [x = z, a = c, r = q] endmodule")
+    with pytest.warns(UserWarning, match=re.escape("'r' is renamed, but the file has no such name")) as warned:
+        read_prism(path)
+    assert warned[0].filename == __file__
+    path.write_text(f"{MODULES}module C = A [x = z, a = c] endmodule module D = C [z = w, c = a] endmodule")
+    assert read_prism(path).property("S=? [ w = 0 ]").value > 0.0
+
+
 def test_rewards_of_renamed_actions_are_read(tmp_path: Path) -> None:
     """A and B move together at rate 2, as [c]."""
     path = tmp_path / "m.prism"
