@@ -332,9 +332,16 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 class Prediction:
-    """Prediction of the duration of a long sum of matrix powers, from the time and the decay of its terms so far."""
+    """Prediction of the duration of a long sum of matrix powers, from the time and the decay of its terms so far.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    reason
+        Why the sum does not end before, in words.
+    """
+
+    def __init__(self, reason: str = "the chain is not near its long-run distribution before") -> None:
+        self._reason = reason
         self._watch, self._limit = Stopwatch(), _limit.get()
         self._before: dict[str, tuple[int, float]] = {}
 
@@ -367,7 +374,7 @@ class Prediction:
             products = f"{done + remaining:.1e} products of the jump matrix"
             message = f"about {duration} for {products}, more than max_seconds = {limit:g}"
             hint = f"max_seconds={1.2 * seconds:.2g} allows it"
-            raise ValueError(f"{message}: the chain is not near its long-run distribution before; {hint}")
+            raise ValueError(f"{message}: {self._reason}; {hint}")
 
 
 # Rates near the limits of float64: an overflow becomes an error that names them.

@@ -16,6 +16,8 @@ from hopflow.checks import ascending
 from hopflow.fork_safety import cached_property
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import Status, figure
+from hopflow.units import WithUnit
+from markov.computing.resources import MAX_SECONDS, time_limit
 from markov.computing.rounding import U
 from markov.models.measures import resolve_function, resolve_measure
 from markov.models.rules import scope_of_bound
@@ -298,35 +300,62 @@ class Passage(TimeResult):
         return PassageTime(self.chain, self.target, self.start)
 
     @validate_parameters
-    def distribution(self, times: ArrayLike = param(unit="time")) -> Distribution:
+    def distribution(
+        self,
+        times: ArrayLike = param(unit="time"),
+        *,
+        max_seconds: WithUnit = param(MAX_SECONDS, "time", above=0.0),
+    ) -> Distribution:
         """Return P(T <= t), P(T > t) and the density at times, with a bound.
 
         Parameters
         ----------
         times
             In s, >= 0, ascending, shape (times,); or one time.
+        max_seconds
+            In s: a computation that is predicted to take longer is refused, with the time that it would take.
+
+        Raises
+        ------
+        ValueError
+            For bad input; for a computation that is predicted, within its first seconds, to exceed ``max_seconds``.
         """
-        return self._distribution(ascending("times", times))
+        checked_times = ascending("times", times)
+        with time_limit(float(max_seconds)):
+            return self._distribution(checked_times)
 
     def _distribution(self, times: NDArray[np.float64]) -> Distribution:
         """Return `distribution` at times that are checked already."""
         return self._passage_time.at(times)
 
     @validate_parameters
-    def survival(self, times: ArrayLike = param(unit="time")) -> NDArray[np.float64]:
-        """Return P(T > t) at times as in `distribution`, shape (times,): of a failure it is the reliability R(t)."""
-        return self.distribution(times).survival
+    def survival(
+        self,
+        times: ArrayLike = param(unit="time"),
+        *,
+        max_seconds: WithUnit = param(MAX_SECONDS, "time", above=0.0),
+    ) -> NDArray[np.float64]:
+        """Return P(T > t), shape (times,), as `distribution` has it: of a failure it is the reliability R(t)."""
+        return self.distribution(times, max_seconds=max_seconds).survival
 
     @validate_parameters
-    def quantile(self, q: float = param(above=0.0, below=1.0)) -> Bounded:
+    def quantile(
+        self,
+        q: float = param(above=0.0, below=1.0),
+        *,
+        max_seconds: WithUnit = param(MAX_SECONDS, "time", above=0.0),
+    ) -> Bounded:
         """Return the time t with P(T <= t) = q, in s, with an interval that holds it.
 
         Parameters
         ----------
         q
             The probability. The time is inf where the set is entered with a probability of less than q.
+        max_seconds
+            As in `distribution`.
         """
-        return self._quantile(q)
+        with time_limit(float(max_seconds)):
+            return self._quantile(q)
 
     def _quantile(self, q: float) -> Bounded:
         """Return `quantile` of a number q that is checked already."""

@@ -230,7 +230,7 @@ class PowerSums:
                 decay = slowest_decay(self._system)
                 if decay is not None and decay.high <= MAX_DECAY_RATIO * self.rate:
                     self._decay = decay
-        begin, prediction = len(self), Prediction()
+        begin, prediction = len(self), Prediction("the chain has not entered the set before")
         with Counter("powers of the jump matrix") as bar:
             while self._needs_more(count):
                 if len(self) >= MAX_POWERS:

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from hopflow import Status
-from markov import MarkovChain, PauseTandem, passage
+from markov import MM1K, MarkovChain, PauseTandem, passage
 from markov.computing.matrices import leads_to, off_diagonal, stop_outside
 from markov.elimination.bands import PositiveFactors
 from markov.time import absorbing, passage_times
@@ -419,3 +419,19 @@ def test_states_apart_from_each_other_are_solved_too():
     factors = PositiveFactors(sp.csr_matrix((2, 2)), np.array([2.0, 4.0]))
     assert factors.right(np.ones(2)).tolist() == [0.5, 0.25]
     assert factors.left(np.ones(2)).tolist() == [0.5, 0.25]
+
+
+def test_a_distribution_that_takes_too_long_is_refused_with_the_time_and_the_argument(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A walk without drift over 3,000 places needs some nine million steps; its mean is known at once."""
+    monkeypatch.setattr("markov.computing.resources.FIRST_PREDICTION", 0.05)
+    found = passage(MM1K(arrival_rate=1.0, service_rate=1.0, capacity=3000), to=(3000,), start=(0,))
+    assert found.mean == pytest.approx(3000 * 3001 / 2, rel=1e-9)
+    words = r"about .* s for .* products .*, more than max_seconds = 0.2: the chain has not entered the set before; max_seconds=\S+ allows it"
+    with pytest.raises(ValueError, match=words):
+        found.distribution([4e6], max_seconds=0.2)
+    with pytest.raises(ValueError, match=words):
+        found.quantile(0.5, max_seconds="200ms")
+    with pytest.raises(ValueError, match="max_seconds = 0: must be a finite number > 0"):
+        found.survival([1.0], max_seconds=0)
