@@ -57,7 +57,8 @@ OWN_BY_DELIVERIES = ("prr", "rack", "linux-6.12")
 )
 @refuse_options(
     backend="was removed; packets run on the compiled engine",
-    packet_jitter="is a parameter of simulate, sweep and ensemble: simulate(scenario, Packets(...), packet_jitter='1pkt')",
+    packet_jitter="is a parameter of simulate, sweep and ensemble: simulate(scenario, Packets(...), "
+    "packet_jitter='1pkt')",
     jitter="is a parameter of simulate, sweep and ensemble: simulate(scenario, Packets(...), jitter='10ms')",
 )
 @dataclass(frozen=True)

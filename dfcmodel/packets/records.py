@@ -90,7 +90,8 @@ class Records:
     first_loss, finished
         Time of the first loss and of the complete delivery in s; nan: none, (F,).
     timeouts, loss_events
-        Number of retransmission timeouts, and of loss events, which are losses, marks or timeouts that a rule answers, (F,).
+        Number of retransmission timeouts, and of loss events, which are losses, marks or timeouts that a rule answers,
+        (F,).
     marks
         Packets that reached the receiver with congestion experienced, (F,).
     notifications

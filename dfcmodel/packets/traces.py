@@ -179,8 +179,8 @@ def trace_packets(
 ) -> PacketTrace:
     """Simulate a scenario packet by packet and keep every packet at chosen links.
 
-    The run is that of `simulate` with this method, by either engine: their traces are the same, bit for bit. A packet at a traced link
-    takes about a microsecond, and some 300 bytes of memory while the trace is made, 82 in it.
+    The run is that of `simulate` with this method, by either engine: their traces are the same, bit for bit. A packet
+    at a traced link takes about a microsecond, and some 300 bytes of memory while the trace is made, 82 in it.
 
     Parameters
     ----------

@@ -21,7 +21,8 @@ __all__ = ["limit_ingress"]
 def count_excess(n: int, amount: float, pauses: Any) -> None:
     """Add what row n had no room for to the row that asks for its pause.
 
-    With more room the pause would last longer: the largest sum is how much more would have been enough for all arrivals.
+    With more room the pause would last longer: the largest sum is how much more would have been enough for all
+    arrivals.
     """
     asking = n
     while pauses[asking].high == math.inf and pauses[asking].also != n:

@@ -48,7 +48,8 @@ FLOW = np.dtype(
         *_record(
             wholes="start source exit ack_lag pending in_recovery sent_before rule log_first log_end single_acks",
             reals="delivered entered rcv_nxt rcv_max rcv_position offset snd_una snd_nxt snd_max emitted "
-            "deadline rtt rtt_before timed_seq timed_at rto backoff max_window flow_size acks_each ack_part jitter dup_acks",
+            "deadline rtt rtt_before timed_seq timed_at rto backoff max_window flow_size acks_each ack_part jitter "
+            "dup_acks",
         ).descr,
         ("cwnd", np.float64),
         ("ssthresh", np.float64),
@@ -65,18 +66,18 @@ FLOW = np.dtype(
 )
 """A flow with its two ends.
 
-start: step of its first packet; source: what sends (WINDOW, ...); exit: its last queue; ack_lag: steps from its receiver to its sender; pending: stretches with losses
-or marks that its receiver has not seen; all_lost: packets lost, in all queues, lost_area: its sum over the
-steps since the last record; delivered: packets that reached it; entered: sum over the steps since the last record of packets in the
-network or lost; first_loss, finished: s, nan for not yet.
+start: step of its first packet; source: what sends (WINDOW, ...); exit: its last queue; ack_lag: steps from its
+receiver to its sender; pending: stretches with losses or marks that its receiver has not seen; all_lost: packets lost,
+in all queues, lost_area: its sum over the steps since the last record; delivered: packets that reached it; entered: sum
+over the steps since the last record of packets in the network or lost; first_loss, finished: s, nan for not yet.
 
 snd_una, snd_nxt, snd_max, rcv_nxt: RFC 9293, in packets; rcv_max: one beyond the highest sequence
-number received; recover, in_recovery: RFC 6582; pipe: packets in flight in a recovery with SACK (RFC 6675), sack_scanned,
-sack_next: where it looks for lost packets and for those to resend, lost_in_pipe: 1 where lost packets stay in it
-(Fall and Floyd 1996); acks_each: ACKs per packet that
-arrives in order, 1/2 when they are delayed; dup_acks, inflation: RFC 5681 (inflation < 0 holds
-back a first window); timed_seq, timed_at: the packet that is timed, -1 for none; srtt, rttvar, rto,
-backoff, deadline: RFC 6298, s; rtt: of what was acknowledged last, s, rtt_before: in the step before.
+number received; recover, in_recovery: RFC 6582; pipe: packets in flight in a recovery with SACK (RFC 6675),
+sack_scanned, sack_next: where it looks for lost packets and for those to resend, lost_in_pipe: 1 where lost packets
+stay in it (Fall and Floyd 1996); acks_each: ACKs per packet that arrives in order, 1/2 when they are delayed; dup_acks,
+inflation: RFC 5681 (inflation < 0 holds back a first window); timed_seq, timed_at: the packet that is timed, -1 for
+none; srtt, rttvar, rto, backoff, deadline: RFC 6298, s; rtt: of what was acknowledged last, s, rtt_before: in the step
+before.
 
 emitted, rcv_position: positions in emission order; offset: sequence number less position in the last
 stretch of the emission log; sent_before: step in which what arrived last was sent; resent_held,
@@ -116,7 +117,9 @@ step; unconstrained_rate: J-tilde.
 """
 
 LINK = np.dtype(
-    [(name, np.float64) for name in ["rate", "pace", "limit", "peak", "backlog", "pooled", "reserved", "growth", "arrivals", "total", "due", "due_marks", "owed", "weight"]]
+    [(name, np.float64) for name in
+     ["rate", "pace", "limit", "peak", "backlog", "pooled", "reserved", "growth", "arrivals", "total", "due",
+      "due_marks", "owed", "weight"]]
     + [(name, np.int64) for name in
        ["kind", "shared", "lag", "first_band", "end_band", "first_pooled", "first_ingress",
         "end_ingress", "manager", "late", "fractional", "first_managed", "end_managed", "loss_seed"]]
@@ -131,17 +134,18 @@ LINK = np.dtype(
     align=True,
 )  # fmt: skip
 """A link's buffer: rate, and pace while paused; limit: of the buffer in packets; shared: one buffer for
-all flows; first, end: its queues, per_buffer of them in one buffer; first_band, end_band: its FIFO queues, one, or one per flow, input or class; lag,
-weight: those of all its queues, -1 where they differ.
+all flows; first, end: its queues, per_buffer of them in one buffer; first_band, end_band: its FIFO queues, one, or one
+per flow, input or class; lag, weight: those of all its queues, -1 where they differ.
 
-first_ingress, end_ingress: its rows of `PAUSE` with rooms of their own, reserved: these in all (PFC); first_pooled: from this FIFO queue
-on they share the rest of the buffer, pooled: what they hold.
+first_ingress, end_ingress: its rows of `PAUSE` with rooms of their own, reserved: these in all (PFC); first_pooled:
+from this FIFO queue on they share the rest of the buffer, pooled: what they hold.
 
-manager: which queue manager drops or marks early, -1 for none, and first_managed, end_managed: the FIFO queues that it sees; drop, mark: what it asks for in this step,
-fractional: whether each flow gets its part of the marks; state, parameters: its own; seen: what it sees (`network.managers.Arrivals`); due, due_marks: what it has
-asked for and is not a whole packet yet; owed: whole ones that have not come yet. arrivals: packets that
-came in this step, to the queues that a manager sees; growth: by how much ``pooled`` grew; total: that ever came and were not dropped.
-loss_seed: of the flows that lose whole packets, 0 where all lose their part.
+manager: which queue manager drops or marks early, -1 for none, and first_managed, end_managed: the FIFO queues that it
+sees; drop, mark: what it asks for in this step, fractional: whether each flow gets its part of the marks; state,
+parameters: its own; seen: what it sees (`network.managers.Arrivals`); due, due_marks: what it has asked for and is not
+a whole packet yet; owed: whole ones that have not come yet. arrivals: packets that came in this step, to the queues
+that a manager sees; growth: by how much ``pooled`` grew; total: that ever came and were not dropped. loss_seed: of the
+flows that lose whole packets, 0 where all lose their part.
 """
 
 BAND = np.dtype(
@@ -150,7 +154,8 @@ BAND = np.dtype(
     + [(name, np.uint64) for name in ("first", "end")]
 )
 """A FIFO queue of one or several flows, queues first .. end: served, arrivals: packets in all; pace: packets
-that may leave in this step; stopped: part of the step for which it is paused, most: what that lets leave; rank: bands of a lower one are served first; head, tail: rows of `Order`.
+that may leave in this step; stopped: part of the step for which it is paused, most: what that lets leave; rank: bands
+of a lower one are served first; head, tail: rows of `Order`.
 
 Places of queues are unsigned: loops over them are vectorized, since none can count from the end."""
 BLOCK = np.dtype([(name, np.uint64) for name in ("first", "end", "flows", "next", "one_lag_flows")])
@@ -197,11 +202,11 @@ PAUSE = np.dtype(
 still passes per step; delay of a message in whole steps and the part of one beyond, its duration in
 steps (0: until told otherwise) and when it ends; the packets that waited a step ago, and now.
 
-band: which FIFO queue of the paused link stops, WHOLE for all. With PFC, first, end: queues whose packets count, part of
-the FIFO queue ``held``, with room for ``room`` packets; otherwise first = end, and all of the link's count. A port with a fault
-(held: STORM) has a second row: from step ``room`` on it asks for a pause for ever. also: the next of the rows that are counted
-together, all outputs of a switch, in a circle (itself: it is alone); the first of them asks. excess: packets without room
-since its pause began, in the row that asks; most_excess: the most of them in one pause."""
+band: which FIFO queue of the paused link stops, WHOLE for all. With PFC, first, end: queues whose packets count, part
+of the FIFO queue ``held``, with room for ``room`` packets; otherwise first = end, and all of the link's count. A port
+with a fault (held: STORM) has a second row: from step ``room`` on it asks for a pause for ever. also: the next of the
+rows that are counted together, all outputs of a switch, in a circle (itself: it is alone); the first of them asks.
+excess: packets without room since its pause began, in the row that asks; most_excess: the most of them in one pause."""
 
 
 SWITCH = np.dtype([("time", np.float64), ("pause", np.int64), ("on", np.int64)])
@@ -307,10 +312,9 @@ class Output(NamedTuple):
 SENT, LOST_HERE, AREA, ARRIVED, PREVIOUS, BEFORE, OWED, OWED_MARKS, MARKABLE, NOW = range(10)
 """Columns of queues of links that share, as in QUEUE: loops over the flows of a step are vectorized.
 
-ARRIVED: packets that have come and were not dropped here, PREVIOUS the same a step ago; BEFORE: what had been sent a step
-ago, where each flow has a buffer; OWED, OWED_MARKS:
-packets to be dropped (by a manager, or the rest of whole ones) and marked early as they come; MARKABLE: 1 for flows that react to marks; NOW:
-scratch.
+ARRIVED: packets that have come and were not dropped here, PREVIOUS the same a step ago; BEFORE: what had been sent a
+step ago, where each flow has a buffer; OWED, OWED_MARKS: packets to be dropped (by a manager, or the rest of whole
+ones) and marked early as they come; MARKABLE: 1 for flows that react to marks; NOW: scratch.
 """
 COLUMNS = 10
 FIRST_FULL, FIRST_MANAGED, MANAGED = 0, 1, 2

@@ -41,8 +41,9 @@ def write_capture(
 
     Packet n is the bytes from 1 + n (``packet_size`` - 40) on, after a SYN without data, which is packet 0, those from
     1 + (n - 1) (``packet_size`` - 40) on. Node number n is 10.0.0.0 + n + 1, the port of flow number f is 10,000 + f,
-    that of every receiver 5001. SYN, SYN-ACK and FIN are there where flows have a handshake. The IP identification counts
-    the packets of a flow and direction, so that a retransmission has another one and a packet the same one at each node.
+    that of every receiver 5001. SYN, SYN-ACK and FIN are there where flows have a handshake. The IP identification
+    counts the packets of a flow and direction, so that a retransmission has another one and a packet the same one at
+    each node.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the programs of other simulators have of a scenario: its nodes by numbers, options, times; others must be as they are by default."""
+"""What other simulators' programs have of a scenario: nodes by numbers, options, times; the rest must be default."""
 
 from __future__ import annotations
 

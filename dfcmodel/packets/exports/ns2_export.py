@@ -89,8 +89,8 @@ def to_ns2(
     duration, sample
         Simulated time (None: the scenario's) and sampling interval, s.
     packet_jitter
-        As for `simulate`, such as ``"1pkt"``: ``overhead_`` of the agents. ns-2 draws these waits from its own generator, so that
-        with them the two runs agree in distribution only, and the program says so.
+        As for `simulate`, such as ``"1pkt"``: ``overhead_`` of the agents. ns-2 draws these waits from its own
+        generator, so that with them the two runs agree in distribution only, and the program says so.
 
     Raises
     ------

@@ -47,16 +47,16 @@ def to_ns3(
     """Return a C++ program for ns-3.44 with the links, queues and flows of a scenario.
 
     Senders, queue managers and window rules are ns-3's own: its runs agree with ours as distributions, not packet
-    for packet. Every connection opens with a handshake, as with ``Flow(handshake=True)``; headers are those of PPP, IPv4, TCP and its
-    options, so that an ACK has 42 bytes or more; a managed queue holds its last packet below the manager. Rates are
-    rounded to bit/s.
+    for packet. Every connection opens with a handshake, as with ``Flow(handshake=True)``; headers are those of PPP,
+    IPv4, TCP and its options, so that an ACK has 42 bytes or more; a managed queue holds its last packet below the
+    manager. Rates are rounded to bit/s.
 
     Parameters
     ----------
     scenario
         A scenario whose links are `FIFO`, `RED`, `CoDel`, `PIE` or `StepMarking`, and whose flows are `CBR` or
-        have one of the rules `Reno`, `NewReno`, `CUBIC`, `DCTCP`, `HSTCP(table=1)`, ``LinuxScalable(kernel="2.6.22")``, `Vegas`,
-        `BBRv1`. The first two are one rule in ns-3, and recover as NewReno or by SACK.
+        have one of the rules `Reno`, `NewReno`, `CUBIC`, `DCTCP`, `HSTCP(table=1)`, ``LinuxScalable(kernel="2.6.22")``,
+        `Vegas`, `BBRv1`. The first two are one rule in ns-3, and recover as NewReno or by SACK.
     method
         `Packets` with ``convention="standard"``, for its seed, recovery and delay of ACKs; None is ``Packets()``.
     duration, sample

@@ -110,7 +110,8 @@ def _ports(plan: PacketPlan) -> NDArray[Any]:
     kinds = [0, OF_RATE]
     for name, values in (
         ("free", -math.inf), ("spent", plan.transmission[:, kinds]), ("passage", plan.passage[:, kinds]),
-        ("rank", plan.arrival_order(kinds)), ("taken", plan.sizes_in_queue[:, 0]), ("acks_taken", plan.sizes_in_queue[:, OF_RATE]),
+        ("rank", plan.arrival_order(kinds)), ("taken", plan.sizes_in_queue[:, 0]),
+        ("acks_taken", plan.sizes_in_queue[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
         ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
         ("most", -(plan.units > 0).astype(np.int32)),
@@ -173,7 +174,8 @@ def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np
     high, low = plan.thresholds[port].T
     room, shared = table.room[at] * plan.sizes_in_queue[port, 0], is_shared[port]
     for name, values in (
-        ("port", table.before[at]), ("asks", asks[port]), ("priority", table.priority[at]), ("high", high), ("low", low),
+        ("port", table.before[at]), ("asks", asks[port]), ("priority", table.priority[at]),
+        ("high", high), ("low", low),
         ("is_shared", shared), ("bound", np.where(shared, -math.inf, np.minimum(high, room))),
         ("resume", np.where(shared, math.inf, -math.inf)),
     ):  # fmt: skip

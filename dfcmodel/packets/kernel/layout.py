@@ -180,17 +180,15 @@ PORT = np.dtype(
         ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
         ("levels", "i4"),  # of priority; with lanes by class 2: the first lane is the control class
         ("turn", "i4"),  # of an interface: which of its classes is next
-        (
-            "woken",
-            "i4",
-        ),  # of an interface, 1: the event of its next transmission is scheduled; up to four cache lines: an index is a shift
+        ("woken", "i4"),  # of an interface, 1: the event of its next transmission is scheduled
+        # up to four cache lines: an index is a shift
     ],
     align=True,
 )
 """A port with its calendar queue; the last row is that of senders without an interface.
 
-A packet that passes a port where nothing else waits reads the first two cache lines alone. Those that wait in a ring read the
-third one, too.
+A packet that passes a port where nothing else waits reads the first two cache lines alone. Those that wait in a ring
+read the third one, too.
 """
 
 LANE = np.dtype(
@@ -278,8 +276,8 @@ LAW = np.dtype(
 )
 """A law between the ends of a link, of a class, in the row of its feeder.
 
-The numbers from ``sender`` to ``may_send`` stand one after the other: the events of a law get the place of the first one
-(`dfcmodel.network.callback_events`).
+The numbers from ``sender`` to ``may_send`` stand one after the other: the events of a law get the place of the first
+one (`dfcmodel.network.callback_events`).
 """
 
 FOLLOW = np.dtype(
@@ -424,8 +422,8 @@ BLIND, RATED = -1, -2
 BY_FLOW, BY_CLASS, BY_RATE, BY_RANK, BY_LAW, BY_BACKPRESSURE = 1, 2, 3, 4, 5, 6
 """How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order.
 
-With ranks there is one lane, in their order. ``BY_LAW`` is by class, of ports at an end of a link under a law, interfaces of
-hosts among them.
+With ranks there is one lane, in their order. ``BY_LAW`` is by class, of ports at an end of a link under a law,
+interfaces of hosts among them.
 """
 SKIP_LEVELS = 6
 """Levels of the skip list of a ranked queue above the list of all its packets, each with a quarter of the one below.
@@ -514,8 +512,8 @@ RANKED = np.dtype([("rank", "f8"), ("after", "i4", (SKIP_LEVELS,))], align=True)
 """A packet in a ranked queue: its rank, and the next packet on each level of the skip list that it is in; -1: none."""
 
 LOSES, REPEATS, FAILS, VARIES = 1, 2, 4, 8
-"""Faults of a port: it loses packets that arrive at random; its link sends frames with errors again, or fails at times; its
-rate changes over time."""
+"""Faults of a port: it loses packets that arrive at random; its link sends frames with errors again, or fails at times;
+its rate changes over time."""
 OF_LINK = REPEATS | FAILS | VARIES
 """Those that show when a transmission begins."""
 FAULT = np.dtype(

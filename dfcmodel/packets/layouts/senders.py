@@ -178,9 +178,11 @@ def _first_row(ns2: bool) -> NDArray[Any]:
     row = np.zeros(1, FLOW)
     for name, value in (("timed", -1), ("hole", -1), ("beyond", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
-                        ("recover", 0 if ns2 else -2), ("backoff", 1.0), ("agent", -1), ("lane", -1), ("credits", math.inf),
+                        ("recover", 0 if ns2 else -2), ("backoff", 1.0), ("agent", -1), ("lane", -1),
+                        ("credits", math.inf),
                         ("deadline", math.inf), ("alarm", math.inf), ("next_loss", math.inf), ("min_rtt", math.inf),
-                        ("newest_sent", -math.inf), ("wrote_at", -math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
+                        ("newest_sent", -math.inf), ("wrote_at", -math.inf), ("ack_due", math.inf), ("pending", -1),
+                        ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", OLD_INITIAL_RTO if ns2 else INITIAL_RTO), ("variance", 4800.0 if ns2 else 0.0),
                         ("recovery", BLIND), ("rule", -1), ("fin", -1)):  # fmt: skip

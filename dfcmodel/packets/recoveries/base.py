@@ -141,9 +141,9 @@ class LossRecovery:
     Sender
         NamedTuple that the functions take: the fields of every sender, those of the actions, and those of ``State``.
     selective
-        Whether the receiver reports selective ACKs (RFC 2018). In recovery the engine then sends while ``pipe`` is below
-        ``pipe_limit``: the lowest hole below ``highest_sacked`` that was not sent again, otherwise new data (RFC 6675,
-        NextSeg rules 1 and 2).
+        Whether the receiver reports selective ACKs (RFC 2018). In recovery the engine then sends while ``pipe`` is
+        below ``pipe_limit``: the lowest hole below ``highest_sacked`` that was not sent again, otherwise new data (RFC
+        6675, NextSeg rules 1 and 2).
     by_time
         Whether losses are found by time (RFC 8985, 6.2, step 5): a packet is lost that was sent before one that was
         reported, and is late by ``reorder_window`` more than that one's round trip. Needs ``selective``. The scoreboard
@@ -231,8 +231,8 @@ class LossRecovery:
     def on_duplicate_ack(s: Any, e: Any) -> Any:
         """Return the sender after a duplicate ACK, which ``dupacks`` includes.
 
-        Of a selective recovery a duplicate counts if its blocks change the scoreboard; in recovery the function is called
-        for every ACK that is not of new data.
+        Of a selective recovery a duplicate counts if its blocks change the scoreboard; in recovery the function is
+        called for every ACK that is not of new data.
         """
         return s
 

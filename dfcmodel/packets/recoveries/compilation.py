@@ -1,8 +1,8 @@
 """Loss recoveries as data: compiled apart, called by address from the compiled engine.
 
 An event applies a function of a recovery to the record of a flow and writes back the fields that the function sets. It
-takes the address of the record twice, as floats ``p`` and as whole numbers of 32 bits ``i``, and an array ``w`` with the
-rest of the ACK, the actions and, where a field is out of its range, all fields of the sender (`kernel.recovery`).
+takes the address of the record twice, as floats ``p`` and as whole numbers of 32 bits ``i``, and an array ``w`` with
+the rest of the ACK, the actions and, where a field is out of its range, all fields of the sender (`kernel.recovery`).
 """
 
 from __future__ import annotations
@@ -125,13 +125,13 @@ def _adapter(event: str, fields: tuple[str, ...], replaced: set[str]) -> str:
     timed = f"{places['timing']} == 1 and {places['snd_una']} > {places['timed']}"
     kept = [name for name in fields if name in replaced and name not in ACTIONS]
     left, *others = [f"float({places[name]})" for name in MEASURED]
-    measured = ", ".join([f"{left} - time", *others])
+    measured = ", ".join([f"w[{UNREPAIRED}]", "ns2", f"{left} - time", *others])
     return "\n".join(
         [
             f"def {event}(p, i, w, time, ns2, acked, delivered):",
             f"    old = State({', '.join(values)})",
             f"    timed = 1.0 if acked > 0.0 and {timed} else 0.0",
-            f"    seen = Event(time, {places['rtt']}, acked, delivered, w[{NEWLY_LOST}], timed, w[{UNREPAIRED}], ns2, {measured})",
+            f"    seen = Event(time, {places['rtt']}, acked, delivered, w[{NEWLY_LOST}], timed, {measured})",
             f"    new = recovery_{event}(old, seen)",
             *(f"    w[{RESEND + n}] = new.{name}" for n, name in enumerate(ACTIONS)),
             f"    if not ({_condition(fields, replaced)}):",

@@ -19,8 +19,8 @@ class LinuxRecovery(RackRecovery):
     It differs from `RackRecovery`, whose reduction is that of RFC 6937, in three points:
 
     1. Below the window an ACK lets out as many packets as it delivers, and one more only if it advances ``snd_una`` and
-       shows no new loss, as in RFC 9937 (``SafeACK``). RFC 6937 lets one more out at each ACK, so that what is sent into a
-       full buffer is lost as well.
+       shows no new loss, as in RFC 9937 (``SafeACK``). RFC 6937 lets one more out at each ACK, so that what is sent
+       into a full buffer is lost as well.
     2. Above the window packets are sent in proportion to the window before the reduction (``prior_cwnd``), not to what
        was in flight.
     3. If packets are lost still when recovery ends, whether sent again or not, another recovery begins at that ACK with
@@ -41,7 +41,7 @@ class LinuxRecovery(RackRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """End recovery with the ACK that covers ``recover``; begin another one if packets are lost still; schedule a probe."""
+        """End recovery with the ACK that covers ``recover``; begin another if packets are lost; schedule a probe."""
         if s.recovering == 1.0:
             pipe = s.pipe - (e.delivered + e.newly_lost)
             if s.snd_una - 1.0 < s.recover:

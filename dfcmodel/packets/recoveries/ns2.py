@@ -17,7 +17,8 @@ def is_new_loss(s: Any, e: Any) -> bool:
     """Return whether three duplicate ACKs are a loss event of their own (RFC 6582, 3.2, step 2).
 
     They are not where the ACK does not cover more than ``recover``. ns-2 makes an exception of the first packet of a
-    connection, which carries no data. Where no data are outstanding no ACK is a duplicate (RFC 5681, 2): it answers a packet that came twice.
+    connection, which carries no data. Where no data are outstanding no ACK is a duplicate (RFC 5681, 2): it answers a
+    packet that came twice.
     """
     is_later = s.snd_una - 1.0 > s.recover or (e.ns2 == 1.0 and s.snd_una == 1.0)
     return bool(is_later and s.snd_una < s.snd_max)

@@ -27,15 +27,16 @@ SHORTEST = 1e-9
 class RackRecovery(PRRRecovery):
     """Recovery by RACK-TLP (RFC 8985): a packet is lost when it is late, not when three later ones have arrived.
 
-    A packet that was sent before one that was reported is lost when that one's round trip and the reordering window have
-    passed: a quarter of the least round trip (``reordering``) where packets were reordered before, or fewer than three are
-    selectively acknowledged outside of recovery, otherwise 0. When nothing is reported for two round trips, the last packet is sent
-    again, or a new one, so that its ACK shows what is lost of the tail before the retransmission timer expires.
+    A packet that was sent before one that was reported is lost when that one's round trip and the reordering window
+    have passed: a quarter of the least round trip (``reordering``) where packets were reordered before, or fewer than
+    three are selectively acknowledged outside of recovery, otherwise 0. When nothing is reported for two round trips,
+    the last packet is sent again, or a new one, so that its ACK shows what is lost of the tail before the
+    retransmission timer expires.
 
-    ACKs tell which transmission they answer, as with exact timestamps: a probe that repairs a loss is told from one that
-    was not needed by that. There is no DSACK (RFC 2883), so that the window stays what it is.
-    After a timeout everything is sent again, as by the other recoveries (RFC 8985, 6.3, sends what is late).
-    Before the first ACK no probe is scheduled, unless there was a handshake.
+    ACKs tell which transmission they answer, as with exact timestamps: a probe that repairs a loss is told from one
+    that was not needed by that. There is no DSACK (RFC 2883), so that the window stays what it is. After a timeout
+    everything is sent again, as by the other recoveries (RFC 8985, 6.3, sends what is late). Before the first ACK no
+    probe is scheduled, unless there was a handshake.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class RackRecovery(PRRRecovery):
     by_time = True
 
     class State(NamedTuple):
-        """``prr_delivered``, ``recover_fs`` of RFC 6937; ``reordering_seen`` and the state of the probe of RFC 8985, 5.2 and 7.1.
+        """``prr_delivered``, ``recover_fs`` of RFC 6937; ``reordering_seen`` and the probe of RFC 8985, 5.2 and 7.1.
 
         ``tlp_end``: -1 without a probe that is not acknowledged; ``tlp_time``: when it was sent, s.
         """

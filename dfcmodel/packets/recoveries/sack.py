@@ -46,8 +46,8 @@ def count_before_recovery(s: Any, e: Any) -> Any:
 class SackRecovery(LossRecovery):
     """Recovery of ns-2's Agent/TCP/Sack1: the window is cut at once, and nothing is sent until ``pipe`` is below it.
 
-    ``pipe`` falls by one at each duplicate ACK and by two at a partial ACK: the retransmission and the original have both
-    left the network (Fall and Floyd 1996, Sect. 4). RFC 6675 counts from the scoreboard instead (SetPipe).
+    ``pipe`` falls by one at each duplicate ACK and by two at a partial ACK: the retransmission and the original have
+    both left the network (Fall and Floyd 1996, Sect. 4). RFC 6675 counts from the scoreboard instead (SetPipe).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tahoe: fast retransmit, and slow start from the first unacknowledged packet (RFC 5681, 3.2, without fast recovery)."""
+"""Tahoe: fast retransmit, then slow start from the first unacknowledged packet (RFC 5681, 3.2, no fast recovery)."""
 
 from __future__ import annotations
 

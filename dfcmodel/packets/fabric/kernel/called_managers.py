@@ -1,4 +1,4 @@
-"""Queue managers that are called by address: the text of `dfcmodel.packets.kernel.called_managers` in the compiled copy."""
+"""Queue managers that are called by address: `dfcmodel.packets.kernel.called_managers` in the compiled copy."""
 
 from __future__ import annotations
 

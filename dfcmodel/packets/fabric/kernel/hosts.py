@@ -37,7 +37,7 @@ def append(net: Any, p: int, f: int, time: float) -> None:
 
 @inlined
 def create_again(net: Any, p: int, f: int, time: float) -> None:
-    """Create the next packet of a flow of constant rate whose packet leaves now: at once, where that is its next event."""
+    """Create the next packet of a flow of constant rate whose packet leaves now, if that is the flow's next event."""
     s = net.flow[f]
     if s.due > time or (has_timer(net, p) and first_timer(net, p) <= time):
         s.due = max(s.due, time)

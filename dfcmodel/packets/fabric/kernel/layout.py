@@ -92,7 +92,7 @@ PORT = np.dtype(
     ],
     align=True,
 )
-"""A directed link with its queues: three cache lines, the last of which is for pauses, managers and buffers in bytes."""
+"""A directed link with its queues: three cache lines, the last for pauses, managers and buffers in bytes."""
 
 SLOT = np.dtype([("last", "i4"), ("next", "i4")])
 """Of a port in a window: the last packet that was sent to it, -1: none, and the next port of the list of the window;
@@ -120,8 +120,8 @@ HOP = np.dtype(
 )
 """A hop of a flow: those of its packets, its receiver, those of its ACKs, its sender.
 
-Four of them are in a cache line. A packet that leaves a queue adds to ``waited`` of its hop and reads the next one, which
-is mostly in the same line.
+Four of them are in a cache line. A packet that leaves a queue adds to ``waited`` of its hop and reads the next one,
+which is mostly in the same line.
 """
 
 INGRESS = np.dtype(

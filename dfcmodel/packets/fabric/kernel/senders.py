@@ -44,7 +44,7 @@ def move_clocks(net: Any, k: int, now: float) -> None:
 
 @inlined
 def is_due(net: Any, f: int, now: float) -> bool:
-    """Return whether a flow with a rule that changes creates a packet now; if not, set ``due`` to when it is asked again."""
+    """Return whether a flow whose rule changes creates a packet now; if not, set ``due`` to when it is asked again."""
     flow = net.flow[f]
     k = int64(flow.rule)
     s = net.rate[k]
@@ -60,7 +60,7 @@ def is_due(net: Any, f: int, now: float) -> bool:
 
 @compiled
 def catch_up(net: Any, f: int, until: float) -> None:
-    """Move the clocks of a flow whose packet waits in the interface, at the times before ``until`` at which they are due.
+    """Move the clocks of a flow whose packet waits in the interface, at their due times before ``until``.
 
     Such a flow creates no packet, so that it needs no timers: it catches up when its packet leaves, an ACK comes or a
     sample ends. With N flows at an interface a packet waits for N packet times: timers would be N / `STEPS` per packet.

@@ -21,7 +21,7 @@ FREE, USED, FAULT, SWITCHED, WINDOW, CHANGES, CHANGED = 0, 1, 2, 3, 4, 5, 6
 ``switches`` in use, the number of the next window, rows of `CHANGE` in use, and the first shared ingress that has
 changed in the window; -1: none."""
 NO_ROOM, LOST, LATE, FULL = 1, 2, 3, 4
-"""Faults: no free row for a packet, no room for one in a buffer, a timer that expired, more ACKs at a port than can begin
+"""Faults: no free row for a packet, no room for one in a buffer, a timer that expired, more ACKs at a port than begin
 in the windows that have slots."""
 INVERSE, END, TIMEOUT, SAMPLED, LAST, AHEAD = 0, 1, 2, 3, 4, 5
 """Places in `clock`: windows per second, the end of the present one in s, time to a timeout in s, the ends of the

@@ -22,7 +22,7 @@ __all__ = ["enlist_flow", "enqueue_flow", "leave_flow", "stop_flow"]
 
 @compiled
 def enlist_flow(net: Any, k: int, c: int) -> None:
-    """Let a flow of an interface wait for its turn: behind all others of its class, or before them where its turn has not ended."""
+    """Let a flow of an interface wait for its turn, behind the others of its class, or first while its turn lasts."""
     lane = net.lane
     if lane[k].flow == c:
         lane[c].next = lane[k].first

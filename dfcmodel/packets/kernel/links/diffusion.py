@@ -136,7 +136,8 @@ def receive_feedback(net: Any, p: int, e: int) -> None:
 def exchange(net: Any, p: int, e: int) -> None:
     """Process feedback that port p reports or receives; the next follows after a period.
 
-    A report takes a period to arrive, which stands in ``sent_at``: of two places the one is written while the other is read.
+    A report takes a period to arrive, which stands in ``sent_at``: of two places the one is written while the other is
+    read.
     """
     if net.packet[e].number == SEND_FEEDBACK:
         send_feedback(net, p, e)

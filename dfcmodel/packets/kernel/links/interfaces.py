@@ -1,8 +1,9 @@
-"""Network interfaces of hosts: a queue per flow, served in turn by weight, and one of the control class, which goes first.
+"""Network interfaces of hosts: a queue per flow, served in turn by weight, and the control class, which goes first.
 
-An interface shares its calendar queue with the senders of its host, so that a sender at the rate of a rule makes a packet when the one
-before has begun to leave. Its lanes are, in this order: the control class, which is ACKs; its classes of traffic, each a
-list of the flows that wait, counted together; its flows, and the ACKs of flows where these are of their class.
+An interface shares its calendar queue with the senders of its host, so that a sender at the rate of a rule makes a
+packet when the one before has begun to leave. Its lanes are, in this order: the control class, which is ACKs; its
+classes of traffic, each a list of the flows that wait, counted together; its flows, and the ACKs of flows where these
+are of their class.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def class_of(net: Any, e: int) -> int:
 
 @inlined
 def count_turn(net: Any, k: int, c: int) -> None:
-    """Count a packet of lane c that leaves in its turn, which ends when its weight is used up, or with a packet of another flow."""
+    """Count a packet of lane c that leaves in its turn, which ends with its weight or a packet of another flow."""
     lane = net.lane
     other = int64(lane[k].flow)
     if other >= 0 and other != c:

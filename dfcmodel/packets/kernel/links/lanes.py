@@ -105,7 +105,7 @@ def discard(world: Any, p: int, e: int, time: float, cause: int) -> None:
 
 @inlined
 def longest_lane(net: Any, p: int) -> int:
-    """Return the longest lane of the lowest-priority busy level, in packets or bytes; at ties that of the first flow."""
+    """Return the longest lane of the lowest busy priority, in packets or bytes; at ties that of the first flow."""
     lane = net.lane
     port = net.port[p]
     for level in range(port.levels - 1, -1, -1):

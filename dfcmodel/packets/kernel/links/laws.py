@@ -1,7 +1,7 @@
 """Laws of flow control between the two ends of a link, called by address: `dfcmodel.network.queueing.link_laws`.
 
-A row of ``law`` has both ends of a link for a class: the sender is a lane of the port of the link, the receiver the ports behind it,
-which count together. What runs per packet here is a call, not inlined: it costs what the law costs.
+A row of ``law`` has both ends of a link for a class: the sender is a lane of the port of the link, the receiver the
+ports behind it, which count together. What runs per packet here is a call, not inlined: it costs what the law costs.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def count_refused(net: Any, u: int, e: int, now: float) -> None:
 
 @compiled
 def begin_sending(net: Any, records: Any, u: int, e: int, now: float) -> None:
-    """Let both laws see that the transmission of a packet begins at a port: of the link, and of that which it came over."""
+    """Tell the laws of the link, and of the one that a packet came over, that its transmission begins at a port."""
     it = net.packet[e]
     h = int64(it.hop)
     k = row_ahead(net, e)

@@ -19,8 +19,8 @@ def repeated_time(net: Any, senders: Any, u: int, e: int, now: float) -> float:
 
     Of a port whose rate changes over time, by how much its transmission takes longer.
 
-    An error is noticed with the next frame without one, whose request the sender acts on a loop after its end. It then begins
-    again with the frame that had the error (go-back-N), in the chain of `dfcmodel.lossless.link_retry`.
+    An error is noticed with the next frame without one, whose request the sender acts on a loop after its end. It then
+    begins again with the frame that had the error (go-back-N), in the chain of `dfcmodel.lossless.link_retry`.
     """
     it = net.packet[e]
     if net.port[u].faults & VARIES:

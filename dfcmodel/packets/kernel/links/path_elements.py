@@ -1,7 +1,8 @@
 """What stands in front of the queue of a port: delays, batches, losses in bursts, policers; and rates over time.
 
-A packet passes the elements of its hop in their order, which stands in ``chain``. One that is held enters the calendar queue of
-the same port again, with a key that says where in its chain it goes on. The oracle is `tests.oracles.packets.path_elements`.
+A packet passes the elements of its hop in their order, which stands in ``chain``. One that is held enters the calendar
+queue of the same port again, with a key that says where in its chain it goes on. The oracle is
+`tests.oracles.packets.path_elements`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ ROUNDING = 1e-9  # of tokens, packets
 
 @compiled
 def value_at(net: Any, k: int, time: float) -> float:
-    """Return the value of the trace of element k at a time; times do not decrease from call to call by more than a period."""
+    """Return the value of the trace of element k at a time; from call to call times fall by a period at most."""
     w = net.element[k]
     t = time
     if w.period < math.inf:
@@ -140,7 +141,7 @@ def collect(net: Any, u: int, e: int, k: int, key: int) -> None:
 
 @compiled
 def pass_elements(world: Any, u: int, e: int) -> bool:
-    """Let a packet that comes to a port pass its elements; return whether it is at the queue now, neither held nor dropped."""
+    """Let a packet that comes to a port pass its elements; return whether it is at the queue, not held or dropped."""
     net = world.net
     it = net.packet[e]
     time = it.time

@@ -1,7 +1,7 @@
-"""What a switch decides about an arriving packet before it is queued: its next hop, and whether its time to live is over.
+"""What a switch decides about an arriving packet before it is queued: its next hop, and the end of its time to live.
 
-Ports at which this is decided have a watchdog in their chain, and those of a switch are processed event by event, since a choice depends on
-all their queues.
+Ports at which this is decided have a watchdog in their chain, and those of a switch are processed event by event, since
+a choice depends on all their queues.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def length_of(net: Any, h: int, time: float) -> int:
 
 @compiled
 def least_queue(net: Any, h: int, time: float) -> int:
-    """Return the hop among the choices of a switch whose port has the least packets: the packet's own at ties, then the first."""
+    """Return the hop of a switch whose port has the least packets; at ties the packet's own, then the first."""
     found = h
     least = length_of(net, h, time)
     first = int64(net.choice[h, 0])
@@ -45,7 +45,7 @@ def least_queue(net: Any, h: int, time: float) -> int:
 
 @compiled
 def route_packet(net: Any, records: Any, u: int, e: int, time: float) -> int:
-    """Return PASSES, the cause for which a port drops an arriving packet, or MOVED: it has gone to the queue of another port."""
+    """Return PASSES, the cause why a port drops an arriving packet, or MOVED if it went to another port's queue."""
     it = net.packet[e]
     h = int64(it.hop)
     if len(net.choice) > 1:

@@ -48,7 +48,7 @@ def filled(port: Any) -> float:
 
 @compiled
 def free_bytes(net: Any, p: int, first: int, queued: int) -> None:
-    """Subtract the bytes of packets that no longer wait at a port without lanes: the ring held them from ``first`` on."""
+    """Subtract the bytes of packets that no longer wait at a port without lanes, from ``first`` in its ring on."""
     port = net.port[p]
     if queued == 0:
         port.bytes = 0.0

@@ -32,7 +32,8 @@ def chance_of(early: Any, p: int, size: float) -> float:
 def admit_early(net: Any, p: int, queued: int, waiting: float, idle: float, size: float) -> int:
     """Return the decision on an arriving packet: 1 accept, 2 mark, or drop where it cannot be marked, 0 drop.
 
-    ``queued`` packets wait; ``waiting`` is their number, or their bytes where the buffer counts bytes. ``idle`` is the time since the end of the last transmission, s; negative while the port is busy.
+    ``queued`` packets wait; ``waiting`` is their number, or their bytes where the buffer counts bytes. ``idle`` is the
+    time since the end of the last transmission, s; negative while the port is busy.
     """
     rule = net.early[p]
     missed = 0

@@ -47,7 +47,7 @@ MAX_SKIPS = 10_000  # of turns in a row for each packet that waits: as with a cr
 
 @compiled
 def refuse(net: Any, w: Any, event: int, what: int, value: float) -> None:
-    """Record what a program returned that cannot be for the packet it has seen; the run stops at the end of the window."""
+    """Record an invalid answer of a program for the packet it has seen; the run stops at the end of the window."""
     if w.failed == 0:
         w.failed = what
         w.failed_in = event
@@ -123,7 +123,7 @@ def is_flag(value: float) -> bool:
 
 @inlined
 def find_failure(w: Any) -> int:
-    """Return which number of what a program returned cannot be: a rank that is none, others than 0.0 and 1.0; 0: none."""
+    """Return which number of a program's answer is invalid: a rank that is none, others than 0.0 and 1.0; 0: none."""
     if not is_flag(w.drop):
         return IS_DROP
     if not is_flag(w.mark):
@@ -151,7 +151,7 @@ def value_of(w: Any, what: int) -> float:
 
 @inlined
 def remember(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> None:
-    """Keep what a program has returned for a flow, a queue, and a packet: its record of telemetry, and when it was written."""
+    """Store a program's answer for a flow, a queue and a packet: its record of telemetry, and when it was written."""
     for k in range(w.of_flow):
         own.state[k] = w.state[w.first_of_flow - 3 + k]
     if w.queues > 0:
@@ -167,9 +167,10 @@ def remember(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> N
 
 @inlined
 def is_idle(net: Any, w: Any, event: int) -> bool:
-    """Return whether a program does nothing with a packet that comes or is to leave: it has no function of its own for it.
+    """Return whether a program does nothing with a packet that comes or is to leave, since it has no function for it.
 
-    What comes needs a queue if there are several, and what leaves carries the time at which it does if it carries anything.
+    What comes needs a queue if there are several, and what leaves carries the time at which it does if it carries
+    anything.
     """
     if net.programs[w.kind, event] != 0:
         return False

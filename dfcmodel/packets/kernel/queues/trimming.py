@@ -37,8 +37,8 @@ def has_packet(senders: Any, f: int, number: int) -> bool:
 def receive_header(world: Any, e: int, time: float) -> bool:
     """Record a packet of which the header alone has come as dropped where it was cut; return whether it is answered.
 
-    A receiver whose sender repairs losses asks for the packet at once. An agent answers by itself. Others treat it as one that
-    was dropped.
+    A receiver whose sender repairs losses asks for the packet at once. An agent answers by itself. Others treat it as
+    one that was dropped.
     """
     net, senders, records = world
     it = net.packet[e]

@@ -37,7 +37,8 @@ MAX_BATCH = 2147483646.0
 def next_arrival(net: Any, senders: Any, f: int) -> None:
     """Set when the next packets of a source arrive, and how many: ``due`` and ``batch``; inf: none.
 
-    What is no wait or no number of packets stays in the first two numbers of the source's row, with the time in ``clocked``.
+    What is no wait or no number of packets stays in the first two numbers of the source's row, with the time in
+    ``clocked``.
     """
     s = senders.flow[f]
     now = senders.clock[NOW]

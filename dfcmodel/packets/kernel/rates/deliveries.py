@@ -1,8 +1,8 @@
 """What has been sent and not yet been reported: samples of the delivery rate, and losses, for rules that see them.
 
-A ring of records per flow, in the order of sending. Without a recovery by time paths keep that order: a packet is lost once one
-that was sent later is acknowledged and it is not. With one (`late_packets`) records stay until they are lost, or acknowledged
-together with all before them. The oracle is `tests.oracles.packets.deliveries`.
+A ring of records per flow, in the order of sending. Without a recovery by time paths keep that order: a packet is lost
+once one that was sent later is acknowledged and it is not. With one (`late_packets`) records stay until they are lost,
+or acknowledged together with all before them. The oracle is `tests.oracles.packets.deliveries`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 LOSSES = (7, 8, 12, 13)
-"""Places in a sample, in the order of `Delivery` from ``marks`` on, of what is 0 unless something is lost or restarted."""
+"""Places in a sample, in the order of `Delivery` from ``marks`` on: 0 unless something is lost or restarted."""
 
 
 @inlined
@@ -198,7 +198,7 @@ def count_covered(senders: Any, f: int) -> None:
 
 @compiled
 def report_sample(net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float) -> None:
-    """Tell the rule how many packets an ACK acknowledges and shows lost, and of the record ``newest`` what it samples."""
+    """Tell the rule how many packets an ACK acknowledges and shows lost, and the sample of the record ``newest``."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     now = senders.clock[NOW]

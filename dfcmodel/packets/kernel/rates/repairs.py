@@ -1,9 +1,9 @@
 """How senders at the rate of a rule repair losses.
 
 Go-back-N, as reliable connections of RoCE do: the receiver takes packets in order alone. The first one beyond a gap is
-answered by an ACK that tells of it, with the last number that came in order; the sender goes back to the one after that.
-Selective repair, as in IRN (Mittal et al. 2018): the receiver keeps what comes out of order, and names it in its ACK; the
-sender sends again what is missing before it. In both a timer repairs losses where nothing is acknowledged.
+answered by an ACK that tells of it, with the last number that came in order; the sender goes back to the one after
+that. Selective repair, as in IRN (Mittal et al. 2018): the receiver keeps what comes out of order, and names it in its
+ACK; the sender sends again what is missing before it. In both a timer repairs losses where nothing is acknowledged.
 """
 
 from __future__ import annotations
@@ -184,7 +184,8 @@ def acknowledge_plainly(net: Any, senders: Any, f: int, e: int) -> None:
 def expire_rated(net: Any, senders: Any, f: int) -> None:
     """Repair losses where nothing was acknowledged for the retransmission timeout; one packet needs no credit.
 
-    Without repair nothing is taken to be in flight any more: a window is open again. The short timeout of selective repair is extended where more packets are in flight by then.
+    Without repair nothing is taken to be in flight any more: a window is open again. The short timeout of selective
+    repair is extended where more packets are in flight by then.
     """
     s = senders.flow[f]
     if s.repair == SELECTIVE:

@@ -1,7 +1,8 @@
 """Which packets a sender at the rate of a rule sends again where its receiver keeps what comes out of order.
 
-It keeps three maps (`bit_maps`): what is acknowledged selectively, is to be sent again, and was asked for. A packet enters the second when it is lost, and leaves it when it is sent or acknowledged: it is sent again once, until
-the timer expires or the receiver asks for it again. One that was asked for is not taken for lost when a later one comes.
+It keeps three maps (`bit_maps`): what is acknowledged selectively, is to be sent again, and was asked for. A packet
+enters the second when it is lost, and leaves it when it is sent or acknowledged: it is sent again once, until the timer
+expires or the receiver asks for it again. One that was asked for is not taken for lost when a later one comes.
 """
 
 from __future__ import annotations

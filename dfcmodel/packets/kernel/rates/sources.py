@@ -135,7 +135,7 @@ def start_idle_period(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def end_source(net: Any, senders: Any, f: int) -> None:
-    """End a flow with the packets that it has sent; what is lost of them is still sent again where it repairs losses."""
+    """End a flow with the packets that it has sent; where it repairs losses, lost ones are still sent again."""
     s = senders.flow[f]
     sent = s.sent
     if s.recovery >= 0:

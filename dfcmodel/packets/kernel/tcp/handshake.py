@@ -1,7 +1,7 @@
 """The handshake of a window sender in the standard convention (RFC 9293, 3.5): a SYN of its own, or one with data.
 
-The SYN is packet 0, as it has a sequence number of its own (RFC 9293, 3.4). Until it is acknowledged the largest window is
-one packet, since the receiver announces its window with the SYN-ACK.
+The SYN is packet 0, as it has a sequence number of its own (RFC 9293, 3.4). Until it is acknowledged the largest window
+is one packet, since the receiver announces its window with the SYN-ACK.
 """
 
 from __future__ import annotations

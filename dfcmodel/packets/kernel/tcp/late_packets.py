@@ -1,7 +1,7 @@
 """Losses by time (RFC 8985, 6.2): senders whose recovery has ``by_time``, and the alarms of recoveries.
 
-Unlike in the RFC, an ACK tells which transmission it answers, as with a timestamp option whose clock is exact: no round trip
-is ambiguous. There is no DSACK (RFC 2883).
+Unlike in the RFC, an ACK tells which transmission it answers, as with a timestamp option whose clock is exact: no round
+trip is ambiguous. There is no DSACK (RFC 2883).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def acknowledge_data(net: Any, senders: Any, f: int, number: int) -> None:
 
 @compiled
 def update_newest(senders: Any, f: int, sent: float) -> None:
-    """Update the least round trip and the newest packet reported by an ACK of one sent at a time (6.2, steps 1 to 3)."""
+    """Update least round trip and newest reported packet by an ACK of one sent at a time (6.2, steps 1 to 3)."""
     s = senders.flow[f]
     rtt = senders.clock[NOW] - sent
     s.min_rtt = min(s.min_rtt, rtt)
@@ -131,7 +131,7 @@ def report_late(net: Any, senders: Any, f: int, newest: int, marked: float, acke
 
 @compiled
 def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]:
-    """Process an ACK up to what the recovery does; return whether the window grows, and how many packets may be sent."""
+    """Process an ACK before the recovery does; return whether the window grows, and how many packets may be sent."""
     s = senders.flow[f]
     w = senders.exchange
     number = int64(net.packet[e].number)

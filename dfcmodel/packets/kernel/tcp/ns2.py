@@ -1,7 +1,7 @@
 """What the agents of ns-2.35 do and no RFC has: all that senders and receivers have of ``convention="ns2"``.
 
-The size and the number of the opening packet are those of a flow (`layout.FLOW`, ``opening``); what loss recoveries take from
-ns-2 is in `dfcmodel.packets.recoveries.ns2`.
+The size and the number of the opening packet are those of a flow (`layout.FLOW`, ``opening``); what loss recoveries
+take from ns-2 is in `dfcmodel.packets.recoveries.ns2`.
 """
 
 from __future__ import annotations

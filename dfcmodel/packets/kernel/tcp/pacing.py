@@ -64,7 +64,7 @@ def pace(senders: Any, f: int, forced: bool) -> bool:
 
 @compiled
 def segment_of(senders: Any, f: int) -> int:
-    """Return the packets of a segment (``tcp_tso_autosize``): what is paced in 1/1024 s, at least two; 1 without segments."""
+    """Return the packets of a segment (``tcp_tso_autosize``): those of 1/1024 s, at least two; 1 without segments."""
     s = senders.flow[f]
     if s.segments == 0:
         return int64(1)

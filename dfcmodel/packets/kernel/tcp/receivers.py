@@ -47,7 +47,7 @@ def deliver(senders: Any, f: int, number: int) -> int:
 
 @inlined
 def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
-    """Write up to three SACK blocks of out-of-order packets into an ACK, the newest first; return their number (RFC 2018, 4)."""
+    """Write up to three SACK blocks into an ACK, the newest first; return their number (RFC 2018, 4)."""
     block = net.block
     received = senders.received
     s = senders.flow[f]

@@ -59,7 +59,7 @@ def cut_back(senders: Any, f: int, event: int) -> None:
 
 @inlined
 def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered: float) -> None:
-    """Call a function of a flow's recovery and take its actions; those that are left in ``exchange`` are the caller's."""
+    """Call a function of a flow's recovery and take its actions; those left in ``exchange`` are the caller's."""
     s = senders.flow[f]
     w = senders.exchange
     if w[FAILED] != 0.0:  # the run ends with this window

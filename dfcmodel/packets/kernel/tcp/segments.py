@@ -18,7 +18,7 @@ from .timers import NOW
 __all__ = ["send_segments", "update_smooth_rtt"]
 
 SOON = 1e-3
-"""s within which an ACK is worth waiting for, and the last packet was sent lately (``NSEC_PER_MSEC`` in tcp_tso_should_defer)."""
+"""s in which an ACK is worth waiting for, and the last packet was sent lately (tcp_tso_should_defer)."""
 WINDOW_PART = 3
 """A part of the window, one of so many, is sent without waiting (``tcp_tso_win_divisor``)."""
 BUFFERED = 45
@@ -42,8 +42,8 @@ def update_smooth_rtt(senders: Any, f: int) -> None:
 def gathers(net: Any, senders: Any, f: int, room: int, most: int) -> bool:
     """Return whether a sender waits until there is room for a whole segment (``tcp_tso_should_defer``).
 
-    It does if the last packet was sent lately and the next ACK is expected soon, except with the end of a buffer. A segment
-    that is longer than what is left of a buffer takes the rest from the next one (``tcp_grow_skb``).
+    It does if the last packet was sent lately and the next ACK is expected soon, except with the end of a buffer. A
+    segment that is longer than what is left of a buffer takes the rest from the next one (``tcp_grow_skb``).
     """
     clock = senders.clock
     s = senders.flow[f]

@@ -28,7 +28,7 @@ def is_held(senders: Any, f: int, number: int) -> bool:
 
 @inlined
 def skip_held(senders: Any, f: int) -> None:
-    """Move what a rule of deliveries with a recovery by time sends next past what was selectively acknowledged, after a timeout."""
+    """After a timeout, move the next packet of a rule of deliveries with a recovery by time past those acknowledged."""
     s = senders.flow[f]
     if s.samples == 1 and s.by_time == 1:
         while s.snd_nxt < s.snd_max and is_held(senders, f, int64(s.snd_nxt)):
@@ -96,7 +96,7 @@ def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
 
 @inlined
 def next_hole(senders: Any, f: int) -> int:
-    """Return the first packet to resend below a selectively acknowledged one; -1: none (RFC 6675, 4, NextSeg rule 1)."""
+    """Return the first packet to resend below a selectively acknowledged one, or -1 (RFC 6675, 4, NextSeg rule 1)."""
     s = senders.flow[f]
     n = max(s.hole, s.least)
     if s.sacked == 0 or n > s.top:
