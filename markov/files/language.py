@@ -374,15 +374,24 @@ def check_numbers(values: list[Value], location: Any, sign: str) -> None:
 
 
 def combine(kind: str, parts: list[Value], run: Run, **options: Any) -> Value:
-    """Return the typed expression that ``run`` computes from ``parts``; a constant if all parts are constants."""
+    """Return the typed expression that ``run`` computes from ``parts``; a constant if all parts are constants.
+
+    If the constant cannot be computed, as ``mod(3, 0)``, the FileError is raised by each evaluation of the
+    expression, not here: ``c = 0 | mod(3, c) = 0`` does not evaluate it.
+    """
     fails = options.pop("fails", False) or any(part.fails for part in parts)
     reads = frozenset[int]().union(*(part.reads for part in parts))
     fixed = all(part.fixed for part in parts)
     value = Value(kind, run, fixed=fixed, fails=fails, reads=reads, **options)
     if not value.fixed:
         return value
-    with np.errstate(all="ignore"):
-        return constant(_to_python(value.single(), kind))
+    try:
+        with np.errstate(all="ignore"):
+            return constant(_to_python(value.single(), kind))
+    except FileError:
+        if fails:
+            return value
+        raise
 
 
 def _to_python(value: Any, kind: str) -> Any:
@@ -449,7 +458,7 @@ class BinaryOperator:
     Attributes
     ----------
     rank
-        Binding strength in the PRISM language; operators of one rank associate to the left.
+        Binding strength in the PRISM language; operators of one rank associate to the left, except for powers.
     meaning
         Description in the documentation.
     arrays
@@ -488,9 +497,13 @@ def _all_or_any(sign: str, parts: list[Value], location: Any) -> Value:
         check_boolean(part, location, f"an operand of {sign}")
     deciding = sign == "|"
     join = np.logical_or if deciding else np.logical_and
-    undecided = [part for part in parts if not (part.fixed and part.single() != deciding)]
-    if any(part.fixed for part in undecided):  # an operand that decides: earlier operands may still fail
-        undecided = undecided[: next(k for k, part in enumerate(undecided) if part.fixed) + 1]
+    undecided: list[Value] = []
+    for part in parts:
+        if not part.fixed or part.fails:
+            undecided.append(part)
+        elif part.single() == deciding:  # it decides: only earlier operands are evaluated, and may fail
+            undecided.append(part)
+            break
     if not undecided:
         return constant(not deciding)
 
@@ -616,7 +629,7 @@ def _evaluate_both(operation: Callable[[Any, Any], Any]) -> Callable[[StateFunct
 NEGATION_RANK = 4
 """Rank of the prefix ``!``, which applies to comparisons."""
 POWER_RANK = 9
-"""Rank of ``^``, which the parser reads as the function ``pow``."""
+"""Rank of ``^``, which the parser reads as the function ``pow``; it associates to the right, as in PRISM."""
 
 OPERATORS: dict[str, BinaryOperator] = {
     "=>": BinaryOperator(

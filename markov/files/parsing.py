@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -293,8 +294,8 @@ class ExpressionParser:
                 sign = self.cursor.take().text
                 operands.append((sign, self._read_binary(rank + 1)))
             if rank == POWER_RANK:
-                for _, exponent in operands:
-                    tree = Call("pow", (tree, exponent), line)
+                bases = [tree, *(operand for _, operand in operands)]
+                tree = reduce(lambda exponent, base: Call("pow", (base, exponent), line), reversed(bases))
             else:
                 tree = Chain(tree, tuple(operands), line)
         return tree

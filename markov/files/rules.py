@@ -84,6 +84,8 @@ class StateExpressions:
     def function(self, expression: Expression, renamed: Mapping[str, str] | None = None) -> StateFunction:
         """Return an expression, with names replaced by ``renamed``, as a function of one state."""
         value = self.instance.scope.value(expression, renamed)  # checks names and types
+        if value.fixed and value.fails:
+            return lambda _s: value.single()  # raises where it is evaluated
         if value.fixed:
             constant = value.single()
             return lambda _s: constant

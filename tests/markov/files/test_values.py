@@ -89,6 +89,14 @@ def test_operators_are_those_of_python(
         ("pow(2, 10) + pow(4.0, 0.5) + log(8, 2)", lambda x, y, on: 1029.0),
         ("mod(7, 4) + 10 * mod(-1, 4)", lambda x, y, on: 33),
         ("(1 / 0 > x ? 1 : 0)", lambda x, y, on: math.inf > x),
+        # powers, as in PRISM's grammar: to the right, after a minus sign
+        ("2 ^ y ^ 2 + 2 ^ 3 ^ 2", lambda x, y, on: 2**y**2 + 512),
+        ("-2 ^ 2 + 2.0 ^ -1 ^ 2", lambda x, y, on: 4 + 2),
+        # parts that are not evaluated, as in PRISM's tests of short circuits
+        ("(N = 4 | mod(3, N - 4) = 0 ? 1 : 0)", lambda x, y, on: 1),
+        ("(x > 9 & mod(3, N - 4) = 0 ? 1 : 0)", lambda x, y, on: 0),
+        ("(N > 4 => pow(2, N - 5) > 0 ? 1 : 0)", lambda x, y, on: 1),
+        ("N > 4 ? mod(3, N - 4) : y", lambda x, y, on: y),
     ],
 )
 def test_an_expression_means_what_its_parts_mean(tmp_path: Path, text: str, python: Callable[..., float]) -> None:
@@ -115,11 +123,21 @@ def test_an_expression_means_what_its_parts_mean(tmp_path: Path, text: str, pyth
         (" * ".join(["x", *["3"] * 40]), r"beyond 2\^62"),
         ("pow(y, 40)", r"beyond 2\^62"),
         ("pow(y, x)", "exponent below 0"),
+        ("x + mod(3, N - 4)", "not positive"),
+        ("(mod(3, N - 4) = 0 | N = 4 ? 1 : 0)", "not positive"),
     ],
 )
 def test_what_means_nothing_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(FileError, match=message):
         values(tmp_path, text)
+
+
+def test_constants_and_properties_skip_parts_that_are_decided(tmp_path: Path) -> None:
+    constants = "const bool ok = N = 4 | mod(3, N - 4) = 0; const int k = N > 4 ? mod(3, N - 4) : 7;"
+    model = model_of(tmp_path, MODEL.replace("formula twice", f"{constants}\nformula twice"))
+    assert model.property("ok & k = 7 & (N > 4 => pow(2, N - 5) > 0)").value is True
+    with pytest.raises(FileError, match="line 3: mod by a number that is not positive"):
+        model_of(tmp_path, MODEL.replace("formula twice", "const int k = mod(3, N - 4);\nformula twice"))
 
 
 def test_formulas_that_grow_without_end_are_refused(tmp_path: Path) -> None:
