@@ -24,6 +24,7 @@ from markov.files.enclosures import Estimate, Truth, probability
 from markov.files.language import FileError
 from markov.files.queries import Accumulated, Interval, Operator, Path
 from markov.time.absorbing import Absorbing
+from markov.time.endless_rewards import common_sign, total_rewards
 from markov.time.exponentials import squaring_pays
 from markov.time.passage_times import PassageTime, stopping_rates
 from markov.time.squaring import Evolution
@@ -308,15 +309,19 @@ class Checker:
         return Estimate(result.values, np.full(self.n, result.error))
 
     def total_reward(self, rewards: Vector) -> Estimate:
-        """Return the mean reward that is accumulated for ever, from each state; inf where it grows without bound."""
+        """Return the mean reward that is accumulated for ever, from each state.
+
+        inf or -inf where it grows without bound; NaN where it has no limit.
+        """
         assert self.chain is not None
-        endless = np.zeros(self.n, dtype=bool)
-        closed = np.zeros(self.n, dtype=bool)
-        for states in self.chain.closed_classes:
-            closed[states] = True
-            endless[states] = bool(np.any(rewards[states] != 0.0))
-        infinite = self.leads_to(endless)
-        return self._reward_while(rewards, ~infinite & ~closed, infinite)
+        ends, signs = np.zeros(self.n, dtype=bool), np.zeros(self.n)
+        for number, states in enumerate(self.chain.closed_classes):
+            sign = common_sign(rewards[states])
+            if np.isnan(sign):
+                mean, mean_error = self._class_mean(number, rewards)
+                sign = np.sign(mean) if abs(mean) > mean_error else np.nan
+            ends[states], signs[states] = sign == 0.0, sign
+        return Estimate(*total_rewards(self.Q, self._rates_transposed, rewards, ends, signs))
 
     def long_run_probability(self, marks: Marks) -> Estimate:
         """Return the long-run share of time in the marked states, from each state.
@@ -516,7 +521,11 @@ class Operators:
         if path.kind == "I":
             return self.checker.reward_at(states, low)
         if path.kind == "C" and math.isinf(high):
-            return self.checker.total_reward(total)
+            estimate = self.checker.total_reward(total)
+            if np.isnan(estimate.values).any():
+                reason = "the total reward has no limit: positive and negative rewards are earned for ever"
+                raise FileError((self.scope.file, operator.line), f"{reason}; [ C<=t ] has a value")
+            return estimate
         if path.kind == "C":
             return self.checker.reward_within(total, high)
         target = self.scope.truth(path.right)

@@ -160,8 +160,8 @@ def _quotient(a: Estimate, b: Estimate) -> Estimate:
 
 
 def _with_rounding(values: Vector, error: Vector) -> Estimate:
-    """Return computed values with an error that adds their rounding to the error from the operands."""
-    error = np.where(np.isnan(error), np.inf, error) * ROUNDED_UP
+    """Return computed values with an error that adds their rounding to the error from the operands; inf of NaN."""
+    error = np.where(np.isnan(error) | np.isnan(values), np.inf, error) * ROUNDED_UP
     finite = np.isfinite(values)
     return Estimate(values, error + np.where(finite, U * np.abs(values), 0.0))
 
@@ -321,6 +321,10 @@ def _reduce(how: str, values: Estimate, indices: NDArray[np.int64], location: An
             return FilterValue(float(inside.min()), _error_of_maximum(-inside, errors))
         case "max":
             return FilterValue(float(inside.max()), _error_of_maximum(inside, errors))
+        case "sum" | "avg" if np.isinf(inside).any():
+            if np.isposinf(inside).any() and np.isneginf(inside).any():
+                raise FileError(location, f"filter {how}: some states have inf, others -inf")
+            return FilterValue(float(inside.sum()), math.inf if np.isinf(errors).any() else 0.0)
         case "sum":
             rounding = U * math.fsum(np.abs(inside))
             return FilterValue(math.fsum(inside), math.fsum(errors) * ROUNDED_UP + rounding)

@@ -23,8 +23,10 @@ from hopflow.fork_safety import cached_property
 from hopflow.results import WithoutCaches
 from markov.computing.matrices import leads_to, off_diagonal
 from markov.computing.rounding import U
+from markov.elimination.structure import closed_classes
 from markov.proofs.bounded import Bounded
 from markov.time.absorbing import Absorbing
+from markov.time.endless_rewards import common_sign, total_rewards
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -215,11 +217,32 @@ class Moments(WithoutCaches):
         return values, error
 
     def reward(self, rewards: Vector, start: Vector) -> Bounded:
-        """Return the mean reward from the distribution ``start`` until the set is entered; inf if it may never be."""
+        """Return the mean reward from the distribution ``start`` until the set is entered, or for ever if it never is.
+
+        Infinite where a reward goes on for ever. ValueError where the total has no limit.
+        """
         if start[~self.certain].sum() > 0.0:
-            return Bounded(math.inf, -math.inf, math.inf)
-        value, bound = mean_over(start, *self.rewards(rewards))
+            value, bound = mean_over(start, *self._rewards_without_end(rewards, start))
+        else:
+            value, bound = mean_over(start, *self.rewards(rewards))
+        if math.isinf(value):
+            return Bounded(value, value, value)
         return Bounded(value, value - bound, value + bound)
+
+    def _rewards_without_end(self, rewards: Vector, start: Vector) -> tuple[Vector, Vector]:
+        """Return `rewards` for states from which the set may never be entered; 0 from states of other starts."""
+        ends, signs = self.target.copy(), np.zeros(len(rewards))
+        never = np.flatnonzero(~self.possible)
+        for inside in closed_classes(sp.csr_matrix(self.Q[never][:, never])):
+            states = never[inside]
+            signs[states] = common_sign(rewards[states])
+            ends[states] = signs[states[0]] == 0.0
+        values, error = total_rewards(self.Q, self._backward, rewards, ends, signs)
+        from_start = values[start > 0.0]
+        if np.isnan(from_start).any() or (np.isposinf(from_start).any() and np.isneginf(from_start).any()):
+            message = "rewards: positive and negative ones are earned for ever where the set is never entered"
+            raise ValueError(f"{message}; their total has a value if all have one sign there")
+        return values, error
 
     def from_start(self, start: Vector) -> dict[str, float]:
         """Return the probability to enter the set from ``start`` and the mean time, with error bounds, by name."""

@@ -87,7 +87,8 @@ def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> 
     states = np.arange(chain.size)
     perturbation = Perturbation(chain, states, parameter, {})
     if of != "probability" and start[~moments.certain].sum() > 0.0:
-        raise ValueError(f'of = {of!r}: is infinite, since the set may never be entered; of="probability" is not')
+        reason = "is infinite, since" if of == "mean" else "has no derivative, since"
+        raise ValueError(f'of = {of!r}: {reason} the set may never be entered; of="probability" has one')
     if perturbation.counted:
         other = passage.asked().again(perturbation.model_at(-1 if side == "left" else 1))
         return difference(perturbation, of, _quantity(passage, of), _quantity(other, of), side or "right")
@@ -216,7 +217,9 @@ class Passage(TimeResult):
         return self.moments.conditional_mean(self.start)
 
     def reward(self, rewards: str | ArrayLike) -> Bounded:
-        """Return the expected reward earned until the set is entered.
+        """Return the expected reward earned until the set is entered, or for ever if it is never entered.
+
+        It is infinite, with the sign of the rewards, where they go on for ever with a positive probability.
 
         Parameters
         ----------
@@ -227,7 +230,7 @@ class Passage(TimeResult):
         Raises
         ------
         ValueError
-            For another name or shape.
+            For another name or shape; for rewards of both signs that go on for ever.
         """
         states = np.arange(self.chain.size)
         return self.moments.reward(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -187,6 +188,19 @@ def test_labels_name_the_set_and_rewards_are_earned_until_it() -> None:
     assert found.reward("machines").value == pytest.approx(2.0 * (65.0 - in_one.value) + in_one.value, abs=1e-10)
     assert "probability" in repr(found)
     assert found._repr_html_().startswith("<table>")
+
+
+def test_rewards_where_the_set_may_never_be_entered() -> None:
+    """From 0 to 1, or to 2 and 3 for ever, with probability 1/2 each."""
+    Q = np.array([[-2.0, 1, 1, 0], [0, 0, 0, 0], [0, 0, -1, 1], [0, 0, 1, -1]])
+    found = passage(Q, to=1, start=0)
+    in_zero = found.reward([3.0, 5.0, 0.0, 0.0])  # 1/2 s
+    assert abs(in_zero.value - 1.5) <= in_zero.error < 1e-15
+    assert [found.reward([0.0, 0.0, sign, 0.0]).value for sign in (1.0, -1.0)] == [math.inf, -math.inf]
+    assert found.reward([0.0, 0.0, -1.0, 0.0]).error == 0.0
+    with pytest.raises(ValueError, match="rewards: positive and negative ones are earned for ever"):
+        found.reward([0.0, 0.0, -1.0, 1.0])
+    assert passage(Q, to=[2, 3], start=1).reward([0.0, 0.0, 1.0, -1.0]).value == 0.0
 
 
 # Quasi-stationary distributions: formulas, dense eigenvectors, and intervals that hold.

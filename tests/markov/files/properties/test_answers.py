@@ -14,7 +14,7 @@ from hopflow import Status
 from hopflow.kernels.stopwatch import Stopwatch
 from markov import read_prism, transient
 from markov.computing import resources
-from markov.errors import FileError, UndecidedError
+from markov.errors import ConvergenceError, FileError, UndecidedError
 from tests.markov.files.conftest import QUEUE_BESIDE, model_of
 
 # Values against formulas of the M/M/1/N queue.
@@ -290,6 +290,49 @@ def test_results_of_prism_and_storm(tmp_path: Path, model: str, text: str, value
     (tmp_path / "m.sm").write_text(model)
     found = read_prism(tmp_path / "m.sm").property(text)
     assert found.value == pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+CYCLE = {(0, 1): "1", (1, 2): "1", (2, 1): "1"}
+"""From 0 for ever to 1 and 2, half of the time each."""
+
+
+@pytest.mark.parametrize(
+    ("rewards", "value"),
+    [
+        ("x=0: 3; x=1: -1;", -math.inf),
+        ("x=1: 2; x=2: -1;", math.inf),
+        ("x=1: 1; x=2: -2;", -math.inf),
+        ("[] x=1: -1;", -math.inf),
+        ("x=0: -3;", -3.0),
+    ],
+)
+def test_a_total_reward_has_the_sign_of_what_is_earned_for_ever(tmp_path: Path, rewards: str, value: float) -> None:
+    (tmp_path / "m.sm").write_text(chain_of(CYCLE, f"rewards\n{rewards}\nendrewards\n"))
+    model = read_prism(tmp_path / "m.sm")
+    assert model.property("R=? [ C ]").value == value
+    assert model.property("R<0 [ C ]").value is (value < 0.0)
+
+
+def test_a_total_reward_without_a_limit_is_refused(tmp_path: Path) -> None:
+    both_signs = "rewards\nx=1: 1;\nx=2: -1;\nendrewards\n"
+    for chain in (CYCLE, {(0, 1): "1", (0, 2): "1"}):
+        (tmp_path / "m.sm").write_text(chain_of(chain, both_signs))
+        model = read_prism(tmp_path / "m.sm")
+        with pytest.raises(FileError, match="the total reward has no limit"):
+            model.property("R=? [ C ]")
+        assert math.isfinite(model.property("R=? [ C<=100 ]").value)
+
+
+def test_infinite_values_of_both_signs_have_no_sum_and_no_difference(tmp_path: Path) -> None:
+    module = "module m x : [0..1]; [] true -> 1 : true; endmodule init true endinit"
+    (tmp_path / "m.sm").write_text(f"ctmc {module} rewards true : 2 * x - 1; endrewards")
+    model = read_prism(tmp_path / "m.sm")
+    assert model.property("filter(range, R=? [ C ])").value == [-math.inf, math.inf]
+    assert model.property("filter(sum, R=? [ C ], x=1)").error_bound == 0.0
+    with pytest.raises(FileError, match="filter avg: some states have inf, others -inf"):
+        model.property("filter(avg, R=? [ C ])")
+    with pytest.raises(ConvergenceError):
+        model.property("filter(state, R=? [ C ] - R=? [ C ], x=1)")
 
 
 def test_markovian_commands_of_storm_are_refused(tmp_path: Path) -> None:
