@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from markov.files.chains import ListedStates
 
 __all__ = [
+    "FIRST_EVENT",
+    "FIRST_REACTION",
     "NUMBER_BITS",
     "Assignment",
     "Branch",
@@ -53,6 +55,15 @@ __all__ = [
 ]
 
 # ---------------------------------------------------------------------------------- contents of a file
+
+
+FIRST_REACTION = 10**9
+"""Number of the first reaction, in place of a line: beyond all lines, since a line may have several reactions."""
+FIRST_EVENT = 2 * FIRST_REACTION
+"""Number of the first reaction with the event that it triggers."""
+TOO_FEW_MOLECULES = "; its law must be 0 where there are fewer molecules than it takes, such as X (X - 1) for two"
+WRONG_EVENT = "; it must assign whole numbers from 0 to the limit"
+"""Remedies for reactions and events that set a variable beyond its range."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +225,8 @@ class Program:
     resets
         Events at given times (SBML).
     reactions
-        Line and description of each reaction (SBML), by the number that its commands have instead of a line.
+        Line and description of each reaction (SBML), and of each event that a reaction triggers, by the number that its
+        commands have instead of a line.
     listed
         States, rates, labels and rewards of a file that lists them, in place of commands; otherwise None.
     """
@@ -245,6 +257,10 @@ class Program:
         if line not in self.reactions:
             return FileError(self.location(line), reason)
         return FileError(self.location(line), f"{self.reactions[line][1]}: {reason}{remedy}")
+
+    def range_error(self, line: int, reason: str) -> FileError:
+        """Return the FileError of a command that sets a variable beyond its range."""
+        return self.command_error(line, reason, TOO_FEW_MOLECULES if line < FIRST_EVENT else WRONG_EVENT)
 
     def names(self) -> set[str]:
         """Return the names of all constants, variables and formulas."""

@@ -32,7 +32,6 @@ from markov.files.tables import synchronisation_groups
 from markov.files.transitions import (
     NEGATIVE,
     NO_ONE_VALUE,
-    TOO_FEW_MOLECULES,
     initial_values,
     moves_of,
     transient_changes,
@@ -288,7 +287,7 @@ class FileRules(ChainModel):
                 low, high = r.limits
                 if r.kind != "bool" and not (low <= value <= high) and rate != 0:
                     message = f"{r.name!r} leaves its range from state {tuple(s)}"
-                    raise self.program.command_error(outcome.line, message, TOO_FEW_MOLECULES)
+                    raise self.program.range_error(outcome.line, message)
         return self.State(*values)
 
     def _gains(self, s: Any, outcomes: tuple[_Outcome, ...], target: Any) -> dict[int, Any]:

@@ -45,6 +45,8 @@ from markov.files.language import (
 from markov.files.models import FileModel
 from markov.files.parsing import decimal
 from markov.files.program import (
+    FIRST_EVENT,
+    FIRST_REACTION,
     Assignment,
     Branch,
     Command,
@@ -75,9 +77,10 @@ HOLDS_AFTER = {(">=", 0): False, (">", 0): True, ("<=", 1): False, ("<", 1): Tru
 class Trigger:
     """An event of SBML that reactions trigger: its condition, and the assignments when the condition becomes true.
 
-    ``at_start``: whether the event happens at time 0 if the condition holds initially.
+    ``at_start``: whether the event happens at time 0 if the condition holds initially. ``where``: its description.
     """
 
+    where: str
     condition: Expression
     changes: tuple[Assignment, ...]
     at_start: bool
@@ -130,7 +133,7 @@ def read_event(
     if CLOCK not in names_in(condition):
         initial = _true_by_default(trigger, "initialValue", where, refuse)
         integers = (replace(c, value=Call("whole", (c.value,), c.line)) for c in changes)
-        return Trigger(condition, tuple(integers), not initial)
+        return Trigger(where, condition, tuple(integers), not initial)
     match condition:
         case Chain(first, ((sign, second),)):
             sides = first, second
@@ -152,8 +155,10 @@ def _true_by_default(element: Element, name: str, where: str, refuse: Callable[[
     return text in ("true", "1")
 
 
-def split_by_trigger(command: Command, step: Mapping[str, int], event: Trigger) -> tuple[Command, Command]:
-    """Return a reaction's command where it does not trigger the event, and one with the event's changes elsewhere.
+def split_by_trigger(
+    command: Command, step: Mapping[str, int], event: Trigger, number: int, limits: Mapping[str, int], away: Branch
+) -> Iterator[Command]:
+    """Yield a reaction's command where it does not trigger the event, and commands with the event's changes elsewhere.
 
     Parameters
     ----------
@@ -163,18 +168,28 @@ def split_by_trigger(command: Command, step: Mapping[str, int], event: Trigger) 
         Change of each species.
     event
         Event that happens when its condition becomes true; its values are computed after the reaction.
+    number
+        Number of the commands with the event.
+    limits
+        Limit of each species to which the event assigns a value that depends on amounts.
+    away
+        Branch of the command where such a value exceeds its limit.
     """
     before, after = event.condition, shift(event.condition, step)
     fires = Chain(Negation("!", before, 1), (("&", after),), 1)
     stays = Chain(before, (("|", Negation("!", after, 1)),), 1)
     (branch,) = command.branches
     changes = {change.name: change for change in branch.changes}
-    changes |= {c.name: replace(c, value=shift(c.value, step)) for c in event.changes}
-    then = Branch(branch.rate, tuple(changes.values()))
-    return (
-        replace(command, guard=Chain(command.guard, (("&", stays),), 1)),
-        replace(command, guard=Chain(command.guard, (("&", fires),), 1), branches=(then,)),
-    )
+    changes |= {c.name: replace(c, value=shift(c.value, step), line=number) for c in event.changes}
+    yield replace(command, guard=_conjunction(command.guard, stays))
+    guard = _conjunction(command.guard, fires)
+    if limits:
+        exceeds = _disjunction(
+            Chain(changes[name].value, ((">", Literal(limit, 1)),), 1) for name, limit in limits.items()
+        )
+        yield Command("", _conjunction(guard, exceeds), (away,), number)
+        guard = _conjunction(guard, Negation("!", exceeds, 1))
+    yield Command("", guard, (Branch(branch.rate, tuple(changes.values())),), number)
 
 
 def shift(tree: Expression, step: Mapping[str, int]) -> Expression:
@@ -192,8 +207,6 @@ TWO_REACTIONS = (
     "; write two reactions, one for each direction, with laws that are never negative, "
     'or reversible="false" where the law is the rate of one direction alone'
 )
-FIRST_REACTION = 10**9
-"""Number of the first reaction, in place of a line: beyond all lines, since a line may have several reactions."""
 
 
 def read_sbml(
@@ -566,8 +579,13 @@ class _Reader:
         if len(triggers) > 1 or (triggers and resets):
             message = "several, and one of them depends on the state: their order is not given"
             raise self.error("listOfEvents", message)
-        if triggers and set(names_in(triggers[0].condition)) & self.rules.keys():
-            raise self.error("listOfEvents", "a trigger that depends on a rule is not read")
+        for event in triggers:
+            if set(names_in(event.condition)) & self.rules.keys():
+                raise self.error(event.where, "a trigger that depends on a rule is not read")
+            for change in event.changes:  # the value after the reaction, which a rule would have before it
+                if set(names_in(change.value)) & self.rules.keys():
+                    reason = f"assigns {change.name!r} a value that depends on a rule"
+                    raise self.error(event.where, f"{reason}: not read of events that the state triggers")
         if self.limited:
             resets = tuple(
                 replace(reset, exceeding=self._leave_limits(1)) if self._depends_on_amounts(reset) else reset
@@ -688,7 +706,15 @@ class _Reader:
         if self.truth(reaction, "reversible", default=True):
             self.reversible[number] = rate
         plain = Command("", fits, (Branch(rate, step),), number)
-        yield from ((plain,) if self.trigger is None else split_by_trigger(plain, changes, self.trigger))
+        if self.trigger is None:
+            yield plain
+        else:
+            event_number = number - FIRST_REACTION + FIRST_EVENT
+            program.reactions[event_number] = reaction.line, f"{self.trigger.where}, which {where} triggers"
+            assigned = [c.name for c in self.trigger.changes if self.counts.keys() & set(names_in(c.value))]
+            limits = {name: limit for name in assigned if (limit := self.counts[name][1]) is not None}
+            away = Branch(rate, self._leave_limits(event_number))
+            yield from split_by_trigger(plain, changes, self.trigger, event_number, limits, away)
         for species, amount in returned.items():  # leaves the range: the error of a law that is positive there
             short = Chain(Name(species, 1), (("<", Literal(amount, 1)),), 1)
             negative_amount = Chain(Name(species, 1), (("-", Literal(amount, 1)),), 1)

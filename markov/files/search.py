@@ -29,7 +29,6 @@ from markov.files.transitions import (
     NEGATIVE,
     NO_ONE_VALUE,
     NO_VALUE,
-    TOO_FEW_MOLECULES,
     WRONG_RATE,
     Moves,
     Rows,
@@ -724,7 +723,7 @@ def _check_rows(instance: Instance, moves: Moves, rows: Rows, c: Batch) -> None:
     moves.rows(c.take(rows.source[[k]]))  # records the variables that leave their windows
     if any(instance.ranges[k].is_window for k in instance.escaped):
         raise OutsideError
-    raise instance.program.command_error(line, f"a variable leaves its range from state {state}", TOO_FEW_MOLECULES)
+    raise instance.program.range_error(line, f"a variable leaves its range from state {state}")
 
 
 def format_state(instance: Instance, codes: NDArray[np.int64]) -> str:

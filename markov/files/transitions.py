@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = [
     "NEGATIVE",
     "NO_ONE_VALUE",
-    "TOO_FEW_MOLECULES",
     "GuardedCommand",
     "ModuleMoves",
     "Moves",
@@ -48,7 +47,6 @@ WRONG_RATE, OUTSIDE, NO_VALUE = 1, 2, 3
 """Faults of a transition: its rate, a variable out of its range, a transient variable without a unique finite value."""
 NO_ONE_VALUE = "edges must assign it one finite value"
 NEGATIVE = "; a law that is a difference has to be written as two reactions"
-TOO_FEW_MOLECULES = "; its law must be 0 where there are fewer molecules than it takes, such as X (X - 1) for two"
 """Remedy for reactions with such a fault."""
 
 

@@ -398,6 +398,36 @@ def test_an_event_that_a_reaction_triggers_is_part_of_it(read_with_events: Any, 
     np.testing.assert_allclose(model.chain.Q.toarray(), mine.Q.toarray(), rtol=1e-15)
 
 
+ABOVE_7 = f"<apply><gt/><ci>X</ci>{number(7)}</apply>"
+
+
+def test_a_triggered_dose_beyond_the_limit_leads_out_of_the_limits(read_with_events: Any) -> None:
+    """A dose that X reaches at 8 molecules."""
+    model = read_with_events(event(ABOVE_7, more_of("X", 53)))
+    until_8 = explore(lambda n, q: [(n + 1, 3.0)] + ([(n - 1, 0.5 * n)] if n else []) if n < 8 else [], start=0)
+    assert model.chain.size == 9
+    assert passage(model, to="outside").mean == pytest.approx(passage(until_8, to=8).mean, rel=1e-13)
+    assert read_with_events(event(ABOVE_7, more_of("X", 52))).chain.size == 62  # from 8 to 60, the limit
+
+
+@pytest.mark.parametrize("value", [number(61), f"<apply><minus/><ci>X</ci>{number(9)}</apply>"])
+def test_a_triggered_event_that_assigns_no_number_of_molecules_is_named(read_with_events: Any, value: str) -> None:
+    model = read_with_events(event(ABOVE_7, assigned("X", value)))
+    message = "event 'e', which reaction 'birth' triggers: .* it must assign whole numbers from 0 to the limit"
+    with pytest.raises(FileError, match=message):
+        transient(model, 1.0)
+
+
+def test_a_triggered_event_whose_value_depends_on_a_rule_is_refused(read: Any) -> None:
+    """A rule would have its value before the reaction, not after it."""
+    less = f"<apply><minus/><ci>X</ci>{number(5)}</apply>"
+    rule = f'<listOfRules><assignmentRule variable="less"><math>{less}</math></assignmentRule></listOfRules>'
+    events = f"<listOfEvents>{event(ABOVE_7, assigned('X', '<ci>less</ci>'))}</listOfEvents>"
+    text = network(SPECIES.format("X", 0), BIRTH + DEATH, MU + '<parameter id="less" constant="false"/>', rule + events)
+    with pytest.raises(FileError, match="event 'e': assigns 'X' a value that depends on a rule: not read of events"):
+        read(text)
+
+
 def test_a_condition_that_holds_already_does_not_become_true(read_with_events: Any) -> None:
     """Above 7 at first: nothing happens until it was 7 or less."""
     above = f"<apply><gt/><ci>X</ci>{number(7)}</apply>"
