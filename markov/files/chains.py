@@ -64,6 +64,9 @@ class Source(Protocol):
     def with_constants(self, changes: dict[str, Any]) -> Any:
         """Return the contents with changed values of constants."""
 
+    def unproved_limits(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return a note on limits of the states that the error bound of an answer does not cover; empty without."""
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ListedStates(ByValue):
@@ -128,6 +131,10 @@ class ListedStates(ByValue):
         """Raise ValueError: a list of transitions has no constants."""
         raise ValueError(f"constants: {self.name} has none, but {', '.join(changes)} is given")
 
+    def unproved_limits(self, measures: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return an empty tuple: a list of transitions has no limits."""
+        return ()
+
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the indices of states from the codes of their components, shape (components, ...).
 
@@ -189,6 +196,10 @@ class FileChain(ChainModel):
     def constants(self) -> dict[str, Any]:
         """Values of the file's constants by name."""
         return dict(self.source.constants)
+
+    def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return estimates of parameters, and limits of species (SBML)."""
+        return (*super().unproved_inputs(measures), *self.source.unproved_limits(measures))
 
     def replace(self, **changes: Any) -> Any:
         """Return a new model of the file with changed values of constants."""

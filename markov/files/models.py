@@ -364,6 +364,18 @@ class FileModel:
         """The file's name."""
         return self.program.file
 
+    def unproved_limits(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return a note on limits of species (SBML) that the error bound of an answer does not cover; empty without.
+
+        ``measures`` has the scalar measures of a long-run answer by name; it is empty for other answers.
+        """
+        if not self.program.reactions or "outside" not in self.program.labels:
+            return ()
+        share = measures.get("outside")
+        if share is None:
+            return ('the limits, whose effect is at most the probability of "outside"',)
+        return (f"the network without limits, which exceeds them with probability {share:.3g}",) if share else ()
+
     @cached_property
     def state_space(self) -> StateSpace:
         """The reachable states and the rates between them, explored on first use."""

@@ -169,12 +169,16 @@ class PhaseType(ByValue):
     @classmethod
     @validate_parameters
     def mixture(
-        cls, probabilities: WithUnits = param(unit="share", at_least=0.0), parts: Sequence[PhaseType] = param()
+        cls,
+        probabilities: WithUnits = param(unit="share", at_least=0.0, at_most=1.0),
+        parts: Sequence[PhaseType] = param(),
     ) -> PhaseType:
         """Return the mixture of the distributions ``parts`` with these probabilities."""
         weights = np.asarray(probabilities)
         if weights.shape != (len(parts),) or not len(parts):
             raise ValueError(f"probabilities has shape {weights.shape}: one for each part is expected")
+        if abs(weights.sum() - 1.0) > ROW_SUM_TOLERANCE:
+            raise ValueError(f"probabilities sum to {weights.sum():g}: must be 1")
         alpha = np.concatenate([w * part.alpha for w, part in zip(weights, parts, strict=True)])
         result = cls(alpha, _block_diagonal([part.T for part in parts]), np.concatenate([part.exits for part in parts]))
         return result.with_fits(fit for part in parts for fit in part.fits)

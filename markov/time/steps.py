@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,8 +60,8 @@ class Steps:
     probability: Bounded
     mean: Bounded
     variance: Bounded
-    _inside: sp.csr_matrix
-    _start: Vector
+    _inside: sp.csr_matrix = field(repr=False)
+    _start: Vector = field(repr=False)
 
     def survival(self, steps: ArrayLike) -> Vector:
         """Return P(N > n) for ascending integers n >= 0, shape (steps,).

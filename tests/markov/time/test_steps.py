@@ -33,6 +33,12 @@ def test_a_geometric_number_of_steps():
     np.testing.assert_allclose(found.survival([0, 3, 10]), 0.75 ** np.array([0, 3, 10]))
 
 
+def test_steps_print_their_numbers():
+    found = DiscreteChain([[0.5, 0.5], [0.0, 1.0]]).passage(to=1, start=0)
+    assert repr(found).startswith("Steps(probability=1 +- ")
+    assert "matrix" not in repr(found)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_moments_are_those_of_the_fundamental_matrix(seed):
     """Mean N 1 and variance (2 N - I) N 1 - (N 1)^2 with N = (I - B)^-1 (Kemeny and Snell, 3.3)."""

@@ -85,6 +85,17 @@ def test_what_a_limit_cuts_off_goes_to_a_state_of_its_own(read):
     assert transient(model, 1.0)["X"][0] == pytest.approx(2.0 * math.exp(-3.0) + 3.0 * 3.0 * math.exp(-3.0), rel=1e-12)
 
 
+def test_answers_say_what_limits_leave_open(read: Any) -> None:
+    """All of the long run is outside where the limits can be exceeded."""
+    model = read(network(SPECIES.format("X", 0), BIRTH + DEATH, MU), limits=5)
+    row = stationary(model).summary()["bound covers"]
+    assert row == "this chain; not the network without limits, which exceeds them with probability 1"
+    for answer in (transient(model, 1.0), passage(model, to=lambda s: s.X == 3)):
+        assert str(answer.summary()["bound covers"]).endswith('at most the probability of "outside"')
+    never_exceeded = read(network(SPECIES.format("X", 2), DEATH, MU), limits=5)
+    assert "bound covers" not in stationary(never_exceeded).summary()
+
+
 def test_limits_that_nothing_exceeds_have_probability_0(read):
     """Reactions that only use X up: the label is in the model, and no state in it."""
     later = transient(read(network(SPECIES.format("X", 2), DEATH, MU), limits=5), [1.0, 2.0])
