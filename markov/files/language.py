@@ -458,7 +458,7 @@ class BinaryOperator:
     Attributes
     ----------
     rank
-        Binding strength in the PRISM language; operators of one rank associate to the left, except for powers.
+        Binding strength in the PRISM language; operators of one rank associate to the left, except for ``=>`` and powers.
     meaning
         Description in the documentation.
     arrays

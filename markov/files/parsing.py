@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
-from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -225,6 +224,7 @@ class Cursor:
 MAX_DEPTH = 60  # of nested parentheses and operators
 MAX_NUMBER_LENGTH = 400  # characters
 RANKS = {"^": POWER_RANK, **{sign: entry.rank for sign, entry in OPERATORS.items()}}
+RIGHT_RANKS = (RANKS["=>"], POWER_RANK)  # of operators that associate to the right, as in PRISM's grammar
 FUNCTIONS = names_of_language("prism")
 
 
@@ -293,11 +293,13 @@ class ExpressionParser:
             while self._next_rank() == rank:
                 sign = self.cursor.take().text
                 operands.append((sign, self._read_binary(rank + 1)))
-            if rank == POWER_RANK:
-                bases = [tree, *(operand for _, operand in operands)]
-                tree = reduce(lambda exponent, base: Call("pow", (base, exponent), line), reversed(bases))
-            else:
+            if rank not in RIGHT_RANKS:
                 tree = Chain(tree, tuple(operands), line)
+                continue
+            right = operands.pop()[1]
+            for left in (*(operand for _, operand in reversed(operands)), tree):
+                right = Call("pow", (left, right), line) if rank == POWER_RANK else Chain(left, (("=>", right),), line)
+            tree = right
         return tree
 
     def _next_rank(self) -> int:

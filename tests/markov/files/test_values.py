@@ -89,7 +89,9 @@ def test_operators_are_those_of_python(
         ("pow(2, 10) + pow(4.0, 0.5) + log(8, 2)", lambda x, y, on: 1029.0),
         ("mod(7, 4) + 10 * mod(-1, 4)", lambda x, y, on: 33),
         ("(1 / 0 > x ? 1 : 0)", lambda x, y, on: math.inf > x),
-        # powers, as in PRISM's grammar: to the right, after a minus sign
+        # as in PRISM's grammar: powers and implications to the right, powers after a minus sign
+        ("(x > 9 => y > 2 => on ? 1 : 0)", lambda x, y, on: 1),
+        ("(on => y > 2 => x > 1 => y > 3 ? 1 : 0)", lambda x, y, on: not (on and y > 2 and x > 1) or y > 3),
         ("2 ^ y ^ 2 + 2 ^ 3 ^ 2", lambda x, y, on: 2**y**2 + 512),
         ("-2 ^ 2 + 2.0 ^ -1 ^ 2", lambda x, y, on: 4 + 2),
         # parts that are not evaluated, as in PRISM's tests of short circuits
