@@ -458,7 +458,7 @@ class BinaryOperator:
     Attributes
     ----------
     rank
-        Binding strength in the PRISM language; operators of one rank associate to the left, except for ``=>`` and powers.
+        Binding strength in the PRISM language; operators of one rank associate to the left, except for ``=>``.
     meaning
         Description in the documentation.
     arrays
