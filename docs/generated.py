@@ -785,7 +785,7 @@ def _trace_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     blocks = ", ".join(f"0x{number:x} ({name})" for number, name in captures.SKIPPED_BLOCKS.items())
     yield _reader(
         "Packet captures", responsefn.read_pcap, formats="pcap with times in us or ns, pcapng with any unit of time, also compressed with gzip.",
-        used=f"TCP over IPv4 and IPv6; link types {links}. The MSS of the receiver's SYN, less the options of TCP, is the size of full packets. Retransmissions are also those merged with new bytes.",
+        used=f"TCP over IPv4 and IPv6; link types {links}. The MSS of the receiver's SYN, less the options of TCP, is the size of full packets. Retransmissions are also those merged with new bytes, and not segments that the file has in another order than they were sent.",
         skipped=f"Packets that are not TCP, tunnels among them; copies of frames; keep-alives of one byte and probes of a closed window; blocks of pcapng {blocks}; options other than the MSS and timestamps. ECN marks, which a warning names, do not count.",
         limits=f"{_size(captures.MAX_BYTES)} uncompressed, {captures.MAX_CAPTURED:,} bytes for each packet, {_size(captures.MAX_BLOCK)} for each block of pcapng.",
     )  # fmt: skip

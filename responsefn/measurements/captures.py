@@ -295,7 +295,8 @@ class _Direction:
         if self._is_probe(start, length):
             return
         is_new = end > self.highest
-        covered = self._covered(start, end) if start < self.highest else range(0)
+        gap = self._gap_after(start, end, time)
+        covered = self._covered(start, end) if start < self.highest and gap is None else range(0)
         if covered and self._is_copied(covered, start, end, time):
             if not is_new:
                 return
@@ -306,7 +307,9 @@ class _Direction:
             (time if math.isnan(self.first_time) else self.first_time),
             time,
         )
-        if start < self.highest:
+        if gap is not None:
+            self._insert(gap, start, end, time)
+        elif start < self.highest:
             self.repeated += bool(covered) and not is_new and not has_identification
             self._resend(covered or self._add_unrecorded(start, end, time), time)
         if is_new:
@@ -316,6 +319,34 @@ class _Direction:
             self.sent.append(time)
             self.unacked.append((end, time))
             self.highest = end
+
+    def _gap_after(self, start: int, end: int, time: float) -> int | None:
+        """Return the index of the segment after a gap that a segment recorded late fills; None for another segment.
+
+        A sender learns of a loss after a round trip. A segment that comes sooner after the one beyond it is no
+        retransmission: the capture has the two in another order than they were sent, as from two queues of a device.
+        """
+        if not self.starts or start >= self.highest:
+            return None
+        index = bisect.bisect_right(self.starts, start)
+        before_file = index == 0 and self.handshake.sequence is None
+        if before_file or index == len(self.starts) or self.starts[index] < end:
+            return None
+        is_missing = index == 0 or self.ends[index - 1] <= start
+        return index if is_missing and time - self.times[index] <= self.copy_limit() else None
+
+    def _insert(self, index: int, start: int, end: int, time: float) -> None:
+        """Insert a segment that was recorded after those with later bytes."""
+        for n in range(len(self.starts) - 1, index - 1, -1):  # few segments are later in the file
+            if n in self.resent:
+                self.resent.remove(n)
+                self.resent.add(n + 1)
+        self.starts.insert(index, start)
+        self.ends.insert(index, end)
+        self.times.insert(index, time)
+        self.sent.insert(index, time)
+        if end > self.acked:
+            bisect.insort(self.unacked, (end, time))
 
     def _add_unrecorded(self, start: int, end: int, time: float) -> range:
         """Add a segment before all others, which was first sent before the file begins, and return its index.
@@ -478,13 +509,15 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     """Read a packet capture taken at, or near, the senders of TCP connections: pcap or pcapng.
 
     Each direction of each connection that carries data is one sample. A segment that begins below the highest
-    byte sent so far is a retransmission, also if it is merged with new bytes. The segment that first carried its
-    first byte counts as lost once, also where only a part of it is sent again, or a retransmission is lost. Where
-    that one counts already, the next does. Bytes before the first ones of the file are a retransmission as well, of a
-    segment that is not in it. Spurious retransmissions count as losses, and ECN marks do not. p is loss events per
-    packet sent. Losses of segments first sent within a round trip are one event (`loss_events`). The round-trip time is
-    the mean over ACKs of the end of a segment that was sent once (Karn). It includes the delay of delayed ACKs. The
-    rate is packets sent, retransmissions included, over the time from the first to the last.
+    byte sent so far is a retransmission, also if it is merged with new bytes. Missing bytes that come within half of
+    the shortest round trip after the segment beyond them are none: the file has the two in another order than they
+    were sent. The segment that first carried the first byte of a retransmission counts as lost once, also where only a
+    part of it is sent again, or a retransmission is lost. Where that one counts already, the next does. Bytes before
+    the first ones of the file are a retransmission as well, of a segment that is not in it. Spurious retransmissions
+    count as losses, and ECN marks do not. p is loss events per packet sent. Losses of segments first sent within a
+    round trip are one event (`loss_events`). The round-trip time is the mean over ACKs of the end of a segment that was
+    sent once (Karn). It includes the delay of delayed ACKs. The rate is packets sent, retransmissions included, over
+    the time from the first to the last.
 
     A segment larger than a full packet, as offloads make them, counts as several packets, of which a retransmission of
     some makes one loss. A full packet has the MSS that the receiver announced in its SYN, less the options of TCP in
@@ -892,7 +925,8 @@ def _pcapng(location: str, stream: _Stream) -> Iterator[tuple[float, int, bytes,
                 if captured > len(body) - 24:
                     raise ValueError(f"{block}: {captured} bytes captured of a packet: must fit the block")
                 if at >= len(interfaces):
-                    raise ValueError(f"{block}: interface {at}: must be one of {len(interfaces)}")
+                    message = f"interface {at}: must be less than {len(interfaces)}, the number of interfaces before it"
+                    raise ValueError(f"{block}: {message}")
                 link, per_second, offset = interfaces[at]
                 time = origin.seconds(offset * per_second + (high << 32) + low, per_second)
                 yield time, link, body[20 : 20 + captured], sent
