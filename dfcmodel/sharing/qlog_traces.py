@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from hopflow.results import ByValue
 from hopflow.units import WithUnit, quantities
 from hopflow.whole_files import replacing
 from responsefn.measurements.qlog_events import METRICS as METRICS_UPDATED
-from responsefn.measurements.qlog_events import PARAMETERS, STATE, Event, Qlog
+from responsefn.measurements.qlog_events import PARAMETERS, STATE, Event, Qlog, doubt_units
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -168,6 +169,12 @@ def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None, *, 
     skip
         Names of further events and fields to skip, as the error message has them.
 
+    Warns
+    -----
+    UserWarning
+        For round-trip times that differ from the times to ACKs and losses by a factor of at least 100, as if in another
+        unit.
+
     Raises
     ------
     ValueError
@@ -190,6 +197,8 @@ def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None, *, 
             reason = "states of more than one connection; write a trace for each"
             raise qlog.error(events[0].location, f"{names}: {reason}")
         if connections:
+            if remark := doubt_units(event for event in events if event.connection in connections):
+                warnings.warn(f"{qlog.name}: {remark}", stacklevel=3)
             kinds = (STATE, METRICS_UPDATED, PARAMETERS)
             relevant = [e for e in events if e.kind in kinds and e.connection in connections]
             return _trace(qlog, relevant, size)

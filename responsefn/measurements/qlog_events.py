@@ -12,6 +12,7 @@ import itertools
 import json
 import math
 import re
+import statistics
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from hopflow.checks import count_of, format_value, instances, one_number
 from hopflow.text_files import MAX_BYTES, read_text, unique_fields
 from responsefn.measurements.time_limits import MAX_BACKWARD, MAX_GAP
 
-__all__ = ["ACKS", "LOST", "METRICS", "PARAMETERS", "RECEIVED", "SENT", "STATE", "Event", "Qlog"]
+__all__ = ["ACKS", "LOST", "METRICS", "PARAMETERS", "RECEIVED", "SENT", "STATE", "Event", "Qlog", "doubt_units"]
 
 SENT, LOST, RECEIVED, ACKS, METRICS, STATE, PARAMETERS = (
     "packet_sent",
@@ -178,6 +179,11 @@ NUMBER_SPACES = {"": "", "initial": "initial", "handshake": "handshake", "applic
 """Number spaces by their names in qlog."""
 MAX_PARSED_BYTES = 600 * 10**6
 """Maximum memory of the parsed values of a contained file, estimated from its brackets and commas."""
+UNIT_DOUBT = 100.0
+"""Ratio of the times to an answer and the round-trip times, or its inverse, at which units are in doubt.
+
+The units that programs write (s, ms, us) are 1000 apart.
+"""
 DIGITS = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?")
 """Numbers as strings, which qlog allows for 64-bit integers and older drafts write throughout."""
 
@@ -551,6 +557,38 @@ class Qlog:
         elif "packet_number" not in values:
             raise self.error(event_location, "'packet_number' is missing")
         return values
+
+
+def doubt_units(events: Iterable[Event]) -> str | None:
+    """Return a remark if the round-trip times of a connection do not fit the times from packets to their ACK or loss.
+
+    None if they do, or if the trace has only one of the two. An ACK answers its largest packet.
+    """
+    sent: dict[tuple[str, float], float] = {}
+    answers, rtts = list[float](), list[float]()
+    for event in events:
+        data, keys = event.data, list[tuple[str, float]]()
+        if event.kind == SENT and "packet_number" in data:
+            sent[data["space"], data["packet_number"]] = event.time
+        elif event.kind == LOST and "packet_number" in data:
+            keys = [(data["space"], data["packet_number"])]
+        elif event.kind == ACKS and data["ranges"]:
+            keys = [("1rtt", max(high for _, high in data["ranges"]))]
+        elif event.kind == RECEIVED and data["packet_numbers"]:
+            keys = [
+                (space, max(data["packet_numbers"])) for space in ([data["space"]] if data["space"] else ["1rtt", ""])
+            ]
+        elif event.kind == METRICS:
+            rtts += [data[name] for name in ("smoothed_rtt", "min_rtt") if name in data][:1]
+        answers += [event.time - sent.pop(key) for key in keys if key in sent]
+    if not answers or not rtts:
+        return None
+    answer, rtt = statistics.median(answers), statistics.fmean(rtts)
+    if rtt / UNIT_DOUBT < answer < UNIT_DOUBT * rtt:
+        return None
+    unit = "s" if answer > rtt else "us"
+    message = f"round-trip times of {rtt:.4g} s, and packets acknowledged or lost after {answer:.4g} s"
+    return f"{message}; qlog has them in ms, and this trace perhaps in {unit}"
 
 
 def _frames(data: dict[str, Any]) -> list[dict[str, Any]]:

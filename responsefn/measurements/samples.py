@@ -14,7 +14,7 @@ import numpy as np
 from hopflow.checks import count_of, format_value, instances, integer, one_number
 from hopflow.text_files import read_text
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.qlog_events import ACKS, LOST, METRICS, RECEIVED, SENT, STATE, Event, Qlog
+from responsefn.measurements.qlog_events import ACKS, LOST, METRICS, RECEIVED, SENT, STATE, Event, Qlog, doubt_units
 from responsefn.measurements.time_limits import MAX_DISORDER, MAX_RTT
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
@@ -305,7 +305,9 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     Warns
     -----
     UserWarning
-        For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone.
+        For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone;
+        for round-trip times that differ from the times to ACKs and losses by a factor of at least 100, as if in another
+        unit.
 
     Raises
     ------
@@ -388,6 +390,8 @@ def _sender(
         without = _loss_event_rate(sent, lost_keys - spurious, rtt)
         message = f"{len(spurious)} of {count_of(len(lost_keys), 'lost packet')} arrived and count in p"
         warnings.warn(f"{qlog.name}: {name}: {message}; without them p is {without:.4g}", stacklevel=4)
+    if remark := doubt_units(events):
+        warnings.warn(f"{qlog.name}: {name}: {remark}", stacklevel=4)
     idle = sum(event.data["elicits_no_ack"] for event in events if event.kind == SENT)
     if 2 * idle > len(sent):
         message = f"{idle} of {count_of(len(sent), 'packet')} sent hold ACKs alone"

@@ -161,13 +161,13 @@ def test_each_connection_of_a_trace_is_a_sample() -> None:
 
 
 def test_two_losses_within_a_round_trip_are_one_event_by_the_units_of_the_trace() -> None:
-    """Packets 2 and 5 are sent 30 ms apart: one event for a round trip of 40 ms, two for one of 40 us."""
+    """Packets 2 and 5 are sent 30 ms apart: one event for a round trip of 40 ms, two for one of 20 ms."""
     pair = plain(lost(2), lost(5))
     assert read_qlog(written(pair)).p[0] == pytest.approx(1 / 11)
     found = read_qlog(written(pair, configuration={"time_units": "us"}))
     assert (found.rtt[0], found.p[0]) == pytest.approx((4e-5, 1 / 11))
     assert found.rate[0] == pytest.approx(110e3)
-    pair[0]["data"]["smoothed_rtt"] = 0.02
+    pair[0]["data"]["smoothed_rtt"] = 20.0
     assert read_qlog(written(pair)).p[0] == pytest.approx(2 / 11)
 
 
@@ -245,6 +245,33 @@ def test_marks_are_named(name: str, data: dict[str, Any], counts: str) -> None:
         warnings.simplefilter("always")
         assert read_qlog(written(plain(event(f"quic:{name}", 210.0, data)))).p.tolist() == [0.0]
     assert [counts in str(warning.message) for warning in caught] == [True] * (counts != "")
+
+
+ANSWERS = {
+    "packet_received": {"header": {"packet_type": "1RTT"}, "frames": [{"frame_type": "ack", "acked_ranges": [[0, 3], [5, 6]]}]},
+    "packets_acked": {"packet_number_space": "application_data", "packet_numbers": [5, 6]},
+    "packet_lost": {"header": {"packet_type": "1RTT", "packet_number": 6}},
+}  # fmt: skip
+"""Events 40 ms after packet 6."""
+
+
+@for_each([
+    *((answer, rtt, unit) for answer in ANSWERS for rtt, unit in ((0.04, "s"), (40e3, "us"), (40.0, None), (3.0, None))),
+    ("packet_buffered", 0.04, None),
+])  # fmt: skip
+def test_round_trips_in_another_unit_are_named(answer: str, rtt: float, unit: str | None) -> None:
+    """Programs wrote them in s or us, against the schema: `quinn-rs/quinn` until its pull request 2631."""
+    times = [(10.0 * n, "packet_sent", {"header": {"packet_type": "1RTT", "packet_number": n}}) for n in range(11)]
+    events = [*times, (100.0, answer, ANSWERS.get(answer, {})), (100.0, "metrics_updated", {"smoothed_rtt": rtt})]
+    state = {"time": 0.0, "name": "congestion_state_updated", "data": {"new": "startup"}}
+    text = json.dumps({"traces": [{"events": [state] + [{"time": t, "name": n, "data": d} for t, n, d in events]}]})
+    for read in (read_qlog, read_qlog_trace):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            read(text)
+        remarks = [str(warning.message) for warning in caught if "perhaps in" in str(warning.message)]
+        assert [remark.endswith(f"acknowledged or lost after 0.04 s; qlog has them in ms, and this trace perhaps in {unit}")
+                for remark in remarks] == [True] * (unit is not None)  # fmt: skip
 
 
 def test_numbers_of_received_packets_are_checked() -> None:
