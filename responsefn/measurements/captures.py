@@ -19,7 +19,7 @@ import numpy as np
 
 from hopflow.checks import count_of, file_path, integer
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.samples import Samples, first_names
+from responsefn.measurements.samples import LIMITED_SHARE, Samples, first_names
 from responsefn.measurements.time_limits import MAX_BACKWARD, MAX_GAP, MAX_RTT
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
@@ -258,6 +258,8 @@ class _Direction:
     acked: int = 0
     window_was_open: bool = False
     window_is_closed: bool = False
+    closed_since: float = math.nan
+    closed_time: float = 0.0
     min_rtt: float = math.inf
     repeated: int = 0
     marks: int = 0
@@ -421,9 +423,11 @@ class _Direction:
         return range(count, len(self.rtts))
 
     def _set_window(self, segment: _Segment) -> None:
-        """Store whether the receiver's window is closed."""
+        """Store whether the receiver's window is closed, and for how long it was since the first data."""
         if not segment.flags & RST:
-            self.window_is_closed = not segment.window
+            if self.window_is_closed and not math.isnan(self.first_time):
+                self.closed_time += segment.time - max(self.closed_since, self.first_time)
+            self.window_is_closed, self.closed_since = not segment.window, segment.time
             self.window_was_open = self.window_was_open or segment.window > 0
 
     def _count_marks(self, segment: _Segment, *, is_new: bool) -> None:
@@ -562,7 +566,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         For a file that ends within a packet: the packets before it are read. For directions that are left out because
         each ACK of their data may be of a retransmission. For directions whose round trips are less than half of that
         of their handshake, as in a capture near the receiver. For directions of which most ACKs have the times of their
-        segments, as with a coarse clock. For directions with ECN marks, which do not count in p.
+        segments, as with a coarse clock. For directions with ECN marks, which do not count in p. For directions whose
+        receiver had closed its window in at least a tenth of the time.
 
     Raises
     ------
@@ -657,6 +662,14 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     if near_receiver:
         reason = "rtt is far less than that of the handshake, as in a capture near the receiver, and p too large"
         warnings.warn(f"{path}: {first_names(near_receiver)}: {reason}", stacklevel=3)
+    closed = [
+        f"{name} ({share:.0%})"
+        for name, flow, _ in measured_flows
+        if (share := min(flow.closed_time / (flow.last_time - flow.first_time), 1.0)) >= LIMITED_SHARE
+    ]
+    if closed:
+        reason = "the receiver's window was closed in this part of the time: the rate is not that of congestion control"
+        warnings.warn(f"{path}: {first_names(closed)}: {reason}", stacklevel=3)
     marked = [f"{name} ({flow.marks})" for name, flow, _ in measured_flows if flow.marks]
     if marked:
         reason = "the receiver reports ECN marks (ECE, AccECN), which p does not count"

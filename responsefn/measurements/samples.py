@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import math
 import re
 import warnings
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ __all__ = ["Samples", "read_qlog", "read_ss"]
 
 MAX_LISTED = 3
 """Connections that a warning names."""
+LIMITED_SHARE = 0.1
+"""Part of the time from which on something other than congestion control limits the rate of a connection."""
+DUPLICATED_SHARE = 0.1
+"""Part of the retransmissions from which on a warning names those that the receiver had."""
 MAX_SS = 16 * 2**20
 """Maximum size of an output of ``ss``: about 30,000 connections."""
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -47,16 +52,19 @@ TIME = re.compile(
 )
 """A time at the start of a line, as ``date``, ``ts`` of moreutils and ISO 8601 have it, or in s since 1970."""
 CLOCK = re.compile(rf"\[?{_CLOCK}\]?")
+SHARE = re.compile(r"[0-9]{1,30}ms\(([0-9]{1,3}(?:\.[0-9]{0,30})?)%\)")
+"""A time of ``ss`` with its share of the time in which there were data to send: ``4ms(50.0%)``."""
+LIMITS = {"rwnd_limited": "receive window", "sndbuf_limited": "send buffer"}
 RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
 USED = frozenset(
     ("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "delivered_ce", "app_limited", "congestion control")
-)
+) | {"dsack_dups", *LIMITS}
 _NAMES = (
     "timer uid ino sk cgroup fwmark <-> --> <-- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff "
     "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_retrans bytes_acked bytes_received segs_out "
-    "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered busy rwnd_limited "
-    "sndbuf_limited unacked lost sacked dsack_dups fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh "
+    "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered busy "
+    "unacked lost sacked fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh "
     "notsent minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls version cipher rxconf txconf "
     "zc_ro_tx no_pad_rx flags token seq sfseq ssnoff maplen"
 )
@@ -114,13 +122,13 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
 
     p is the fraction of retransmitted data segments, retransmissions over ``data_segs_out``. It is an upper bound of
     the loss event rate, since a loss event may cost several retransmissions. p is 0 without any, and ECN marks do not
-    count. The rate is ``delivery_rate`` over the MSS, the round-trip time the smoothed one. A connection begins with a
-    line of two queue lengths and two addresses, whose ports may be names, indented or not. Connections without data,
-    round-trip time or delivery rate are omitted. So are connections with ``app_limited``, whose delivery rate is the
-    application's. A word without a colon that is no flag of ``ss`` is the name of the congestion control. Times in
-    front of lines (``ts``) and between samples (``date``), in English, ISO 8601 or s since 1970, are skipped. A
-    connection that was sampled several times has several rows. Further fields of ``ss`` are skipped, unknown fields are
-    refused.
+    count. Retransmissions of data that the receiver had (``dsack_dups``) do. The rate is ``delivery_rate`` over the
+    MSS, the round-trip time the smoothed one. A connection begins with a line of two queue lengths and two addresses,
+    whose ports may be names, indented or not. Connections without data, round-trip time or delivery rate are omitted.
+    So are connections with ``app_limited``, whose delivery rate is the application's. A word without a colon that is no
+    flag of ``ss`` is the name of the congestion control. Times in front of lines (``ts``) and between samples
+    (``date``), in English, ISO 8601 or s since 1970, are skipped. A connection that was sampled several times has
+    several rows. Further fields of ``ss`` are skipped, unknown fields are refused.
 
     Parameters
     ----------
@@ -132,7 +140,9 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     Warns
     -----
     UserWarning
-        For connections with ECN marks (``delivered_ce``).
+        For connections with ECN marks (``delivered_ce``). For those that the receive window or the send buffer limited
+        in at least a tenth of their time (``rwnd_limited``, ``sndbuf_limited``). For those in which the receiver had at
+        least a tenth as many packets already (``dsack_dups``) as were retransmitted, with p without them.
 
     Raises
     ------
@@ -149,13 +159,18 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     >>> print(samples.names[0], samples.p[0], round(samples.rtt[0], 4), round(samples.rate[0]))
     10.0.0.1:22 > 10.0.0.2:41000 0.0003 0.0255 1502
     """
-    skipped = SKIPPED | set(instances("skip", skip, str, "a name"))
+    further = instances("skip", skip, str, "a name")
+    for field in further:
+        if field in USED:
+            raise ValueError(f"skip = {field!r}: must be a field that is not used")
+    skipped = SKIPPED | set(further)
     name, text = "source", source
     if not isinstance(source, str) or ("\n" not in source and "rtt:" not in source):
         name, text = f"source = {str(source)!r}", read_text("source", source, MAX_SS)
     if len(str(text)) > MAX_SS:
         raise ValueError(f"{name}: must have at most {MAX_SS} characters")
-    names, rows, marked, limited = [], [], [], 0
+    names, rows, limited = [], [], 0
+    remarks: dict[str, list[str]] = {"marked": [], "window": [], "repeated": []}
     for location, connection, fields in _connections(name, str(text), skipped):
         if not all(word in fields for word in ("rtt", "mss", "data_segs_out", "delivery_rate")):
             continue
@@ -174,16 +189,30 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         rate = one_number(f"{location}, delivery_rate", bits, above=0.0, hint="such as 17.4Mbps")
         marks = integer(f"{location}, delivered_ce", _integer(fields.get("delivered_ce", "0")), 0, 2**32)
         if marks:
-            marked.append(f"{connection} ({marks})")
+            remarks["marked"].append(f"{connection} ({marks})")
+        remarks["window"] += [
+            f"{connection} ({cause}, {share:.0%})"
+            for field, cause in LIMITS.items()
+            if (share := _share(f"{location}, {field}", fields.get(field))) >= LIMITED_SHARE
+        ]
+        duplicates = integer(f"{location}, dsack_dups", _integer(fields.get("dsack_dups", "0")), 0, 2**32)
+        if lost and duplicates >= DUPLICATED_SHARE * lost:
+            without = max(lost - duplicates, 0) / sent
+            remarks["repeated"].append(f"{connection} ({duplicates}; {lost} in retrans; p without them {without:.4g})")
         names.append(connection)
         rows.append((lost / sent, rtt, rate / (8.0 * mss), float(sent)))
     if not rows:
         left_out = f"; {limited} are application-limited" if limited else ""
         message = "no connection with rtt, mss, data_segs_out and delivery_rate in it"
         raise ValueError(f"{name}: {message}{left_out}")
-    if marked:
-        message = "packets delivered with an ECN mark (delivered_ce), which p does not count"
-        warnings.warn(f"{name}: {first_names(marked)}: {message}", stacklevel=2)
+    messages = {
+        "marked": "packets delivered with an ECN mark (delivered_ce), which p does not count",
+        "window": "limited the rate in this part of the time (rwnd_limited, sndbuf_limited), not congestion control",
+        "repeated": "packets that the receiver already had (dsack_dups), whose retransmissions count in p",
+    }
+    for kind, message in messages.items():
+        if remarks[kind]:
+            warnings.warn(f"{name}: {first_names(remarks[kind])}: {message}", stacklevel=2)
     return Samples(tuple(names), *np.array(rows).T)
 
 
@@ -268,6 +297,16 @@ def _decimal(text: str) -> float | str:
     return float(text) if DECIMAL.fullmatch(text) else text
 
 
+def _share(location: str, text: str | None) -> float:
+    """Return the share of a time of ``ss``; 0 without the field."""
+    if text is None:
+        return 0.0
+    match = SHARE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{location} = {format_value(text)}: must be a time and its share, such as 4ms(50.0%)")
+    return float(match[1]) / 100.0
+
+
 def _bits(text: str) -> float | str:
     """Parse a rate of ``ss`` in bit/s; return another string unchanged."""
     number = text.removesuffix("bps")
@@ -306,8 +345,8 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     -----
     UserWarning
         For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone;
-        for round-trip times that differ from the times to ACKs and losses by a factor of at least 100, as if in another
-        unit.
+        where the application limits the rate in at least a tenth of the time (``application_limited``); for round-trip
+        times that differ from the times to ACKs and losses by a factor of at least 100, as if in another unit.
 
     Raises
     ------
@@ -396,6 +435,9 @@ def _sender(
     if 2 * idle > len(sent):
         message = f"{idle} of {count_of(len(sent), 'packet')} sent hold ACKs alone"
         warnings.warn(f"{qlog.name}: {name}: {message}: p and rate are of the ACKs of a receiver", stacklevel=4)
+    if (share := _application_limited(events, first, last)) >= LIMITED_SHARE:
+        message = f"application_limited in {share:.0%} of the time: the rate may not be that of its congestion control"
+        warnings.warn(f"{qlog.name}: {name}: {message}", stacklevel=4)
     marks = max((event.data["ce"] for event in events if event.kind == ACKS), default=0.0)
     answers = sum(str(event.data.get("trigger")).lower() == "ecn" for event in events if event.kind == STATE)
     if marks or answers:
@@ -403,6 +445,18 @@ def _sender(
         warnings.warn(f"{qlog.name}: {name}: ECN marks do not count in p: {counts}", stacklevel=4)
     packets = len(sent) if packet_size is None else size / packet_size
     return p, rtt, packets / (last - first), float(len(sent))
+
+
+def _application_limited(events: list[Event], first: float, last: float) -> float:
+    """Return the share of the time from the first to the last packet in which the application limits the rate."""
+    share, since = 0.0, math.nan
+    for event in events:
+        if event.kind == STATE and "new" in event.data:
+            time = min(max(event.time, first), last)
+            share += 0.0 if math.isnan(since) else (time - since) / (last - first)
+            name = "".join(filter(str.isalpha, str(event.data["new"]))).lower()
+            since = time if name == "applicationlimited" else math.nan
+    return share if math.isnan(since) else share + (last - since) / (last - first)
 
 
 def _loss_event_rate(sent: dict[tuple[str, float], float], lost: set[tuple[str, float]], rtt: float) -> float:

@@ -92,7 +92,7 @@ FIELDS = "cubic wscale:7,7 rto:204 rtt:40/2 mss:1000 cwnd:10 data_segs_out:1000 
     # names of ports; without the state, as with a filter by state; with the protocol; on one line; indented
     f"0 0 10.0.0.1:targus-getdata1 10.0.0.2:http-alt\n\t {FIELDS} delivery_rate 8Mbps\n",
     f"tcp ESTAB 0 36 10.0.0.1%eth0:ssh 10.0.0.2:41000 timer:(on,204ms,0) users:((\"my sshd: x\",pid=7,fd=4)) uid:5 ino:7 sk:1 cgroup:/a <->\n\t skmem:(r0,rb1) ts sack {FIELDS} delivery_rate 8Mbps",
-    f"ESTAB 0 0 [2001:db8::1]:ssh [2001:db8::2]:41000 {FIELDS} send 9Mbps lastsnd:4 pacing_rate 9.5Mbps/12Mbps delivery_rate 8Mbps delivered:9 busy:8ms rwnd_limited:4ms(50.0%)",
+    f"ESTAB 0 0 [2001:db8::1]:ssh [2001:db8::2]:41000 {FIELDS} send 9Mbps lastsnd:4 pacing_rate 9.5Mbps/12Mbps delivery_rate 8Mbps delivered:9 busy:50ms rwnd_limited:4ms(8.0%)",
     f"   ESTAB  0 0  10.0.0.1:22  10.0.0.2:41000 \r\n      {FIELDS} bbr:(bw:8Mbps,mrtt:40,pacing_gain:2.89,cwnd_gain:2.89) delivery_rate 8000kbps minrtt:39\r\n",
     f"ESTAB 0 0 ::1:5001 ::1:41000\n\t ts sack dctcp:(ce_state:0,alpha:9,ab_ecn:0,ab_tot:0) {FIELDS} delivery_rate 8000000bps reordering:8",
     f"\ufeffESTAB 0 0 10.0.0.1:22 10.0.0.2:4 tcp-ulp-tls version: 1.3 cipher: aes-gcm-128 rxconf: sw txconf: sw {FIELDS} delivery_rate 8e6bps\n",
@@ -135,6 +135,37 @@ def test_ss_names_connections_with_marks() -> None:
     assert caught[0].filename == __file__
     with pytest.raises(ValueError, match="delivered_ce"):
         read_ss(text.replace("ce:12", "ce:x"))
+
+
+@for_each([
+    ("busy:90ms rwnd_limited:9ms(10.0%)", "(receive window, 10%): limited the rate in this part of the time"),
+    ("busy:90ms rwnd_limited:8ms(9.9%) sndbuf_limited:45ms(50.0%)", "(send buffer, 50%): limited the rate"),
+    ("busy:90ms rwnd_limited:8ms(9.9%)", None),
+    ("dsack_dups:9", "(9; 10 in retrans; p without them 0.001): packets that the receiver already had"),
+    ("dsack_dups:1", "(1; 10 in retrans; p without them 0.009): packets that"),
+    ("dsack_dups:0", None),
+])  # fmt: skip
+def test_ss_names_rates_and_retransmissions_of_other_causes(fields: str, message: str | None) -> None:
+    """The window, which the receiver or the host sets, limits the rate; a duplicate (DSACK) was no loss. Ten of 1,000 are sent again."""
+    text = f"ESTAB 0 0 10.0.0.1:22 10.0.0.2:4\n\t {FIELDS} delivery_rate 8Mbps {fields}\n"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert read_ss(text).p.tolist() == [0.01]
+    assert [f"10.0.0.1:22 > 10.0.0.2:4 {message}" in str(one.message) for one in caught] == [True] * (
+        message is not None
+    )
+
+
+@for_each(["rwnd_limited:4ms", "sndbuf_limited:x(1%)", "dsack_dups:-1"])
+def test_ss_refuses_impossible_limits_and_duplicates(field: str) -> None:
+    with pytest.raises(ValueError, match=f"^source, line 1, {field.partition(':')[0]} = "):
+        read_ss(f"ESTAB 0 0 10.0.0.1:22 10.0.0.2:4\n\t {FIELDS} delivery_rate 8Mbps {field}\n")
+
+
+@for_each(["retrans", "rwnd_limited"])
+def test_ss_does_not_skip_what_it_uses(name: str) -> None:
+    with pytest.raises(ValueError, match=f"^skip = '{name}': must be a field that is not used"):
+        read_ss(f"ESTAB 0 0 10.0.0.1:22 10.0.0.2:4\n\t {FIELDS} delivery_rate 8Mbps\n", skip=[name])
 
 
 def test_ss_separates_connections_wherever_their_lines_begin() -> None:
@@ -212,7 +243,9 @@ def test_lines_of_ss_from_other_programs(text: str, p: float, rtt: float, rate: 
         found = read_ss(text)
     assert [str(warning.message).partition(")")[0] for warning in caught] == [
         "source: 192.0.2.1:55042 > 192.0.2.9:5201 (562"
-    ] * ("delivered_ce" in text)
+    ] * ("delivered_ce" in text) + [
+        "source: 192.0.2.35:443 > 203.0.113.20:50123 (4; 3 in retrans; p without them 0"
+    ] * (text == AGENT)
     np.testing.assert_allclose((found.p, found.rtt, found.rate, found.packets), [[p], [rtt], [rate], [packets]])
 
 

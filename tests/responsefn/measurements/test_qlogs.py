@@ -247,6 +247,24 @@ def test_marks_are_named(name: str, data: dict[str, Any], counts: str) -> None:
     assert [counts in str(warning.message) for warning in caught] == [True] * (counts != "")
 
 
+@for_each([
+    ([(40.0, "application_limited")], 0.6),
+    ([(40.0, "ApplicationLimited"), (60.0, "congestion_avoidance"), (90.0, "application_limited")], 0.3),
+    ([(95.0, "application_limited")], None),
+    ([(40.0, "application_limited"), (49.0, "slow_start")], None),
+])  # fmt: skip
+def test_rates_that_the_application_limits_are_named(states: list[tuple[float, str]], share: float | None) -> None:
+    events = plain(*(event("quic:congestion_state_updated", time, {"new": name}) for time, name in states))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert read_qlog(written(sorted(events, key=lambda one: one["time"]))).rate.tolist() == pytest.approx([110.0])
+    messages = [
+        f"trace 1: application_limited in {share:.0%} of the time" in str(one.message) for one in caught if share
+    ]
+    assert messages == [True] * (share is not None)
+    assert len(caught) == len(messages)
+
+
 ANSWERS = {
     "packet_received": {"header": {"packet_type": "1RTT"}, "frames": [{"frame_type": "ack", "acked_ranges": [[0, 3], [5, 6]]}]},
     "packets_acked": {"packet_number_space": "application_data", "packet_numbers": [5, 6]},
