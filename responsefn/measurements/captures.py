@@ -335,17 +335,19 @@ class _Direction:
         if before_file or index == len(self.starts) or self.starts[index] < end:
             return None
         is_missing = index == 0 or self.ends[index - 1] <= start
-        return index if is_missing and time - self.times[index] <= self.copy_limit() else None
+        limit = self.copy_limit() if math.isfinite(self.min_rtt) else 0.5 * self.handshake.round_trip
+        limit = UNMEASURED_COPY_TIME if math.isnan(limit) else limit
+        return index if is_missing and time - self.times[index] <= limit else None
 
     def _insert(self, index: int, start: int, end: int, time: float) -> None:
-        """Insert a segment that was recorded after those with later bytes."""
+        """Insert a segment that was recorded after those with later bytes, but sent before them."""
         for n in range(len(self.starts) - 1, index - 1, -1):  # few segments are later in the file
             if n in self.resent:
                 self.resent.remove(n)
                 self.resent.add(n + 1)
         self.starts.insert(index, start)
         self.ends.insert(index, end)
-        self.times.insert(index, time)
+        self.times.insert(index, self.times[index])
         self.sent.insert(index, time)
         if end > self.acked:
             bisect.insort(self.unacked, (end, time))
@@ -502,8 +504,8 @@ class _Direction:
     def row(self, packets: int) -> tuple[float, float, float, float]:
         """Return loss event rate, mean round-trip time in s, packets/s, and packets."""
         rtt = float(np.mean(self.rtts))
-        resent = sorted(self.resent)
-        loss_starts = loss_events(range(len(resent)), [self.times[n] for n in resent], rtt, unit_check=False)
+        times = sorted(self.times[n] for n in self.resent)  # a clock may go back a little
+        loss_starts = loss_events(range(len(times)), times, rtt, unit_check=False)
         rate = packets / (self.last_time - self.first_time)
         return len(loss_starts) / packets, rtt, rate, float(packets)
 

@@ -634,6 +634,22 @@ def test_segments_in_another_order_than_they_were_sent_are_no_losses(name: str, 
         assert found[0].tolist() == [losses / 42]
 
 
+@pytest.mark.parametrize("in_file", ["21, 20", "20, 21"])
+def test_lost_segments_in_another_order_are_one_loss_event(in_file: str) -> None:
+    """Segment 20 has a later time than segment 21, in the order of the file or not, and both are sent again."""
+    sent = [(1.0 + 0.01 * n + 0.0101 * (n == 20), n) for n in range(COPIED)] + [(1.27, 20), (1.271, 21)]
+    answers = [(1.04 + 0.01 * n, n) for n in range(COPIED) if not 20 <= n < 28] + [(1.311, 27)]
+    packets = [(time, ipv4(segment(1000 * n, 1, 1000))) for time, n in sent]
+    packets += [(time, ipv4(segment(1, 1000 * (n + 1), 0))) for time, n in answers]
+    packets.sort(key=lambda frame: frame[0])
+    if in_file == "20, 21":
+        first = next(n for n, (_, data) in enumerate(packets) if data == ipv4(segment(21_000, 1, 1000)))
+        second = next(n for n, (_, data) in enumerate(packets) if data == ipv4(segment(20_000, 1, 1000)))
+        packets[first], packets[second] = packets[second], packets[first]
+    p, _, _, count = _read(pcap(packets))
+    assert (p.tolist(), count.tolist()) == ([1 / 42], [42.0])
+
+
 @pytest.mark.parametrize(("delay", "losses"), [(5e-4, 0), (5e-3, 1)])
 def test_the_first_segment_of_a_connection_may_be_recorded_after_the_second(delay: float, losses: int) -> None:
     packets = [(time, ipv4(data)) for time, data in transfer_of(bytes, handshake=True) if time != 1.03 + 0.1 * AGAIN]
