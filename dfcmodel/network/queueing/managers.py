@@ -69,7 +69,7 @@ class RED(QueueManager):
                 if isinstance(threshold, PacketUnits):  # no longer a number of packets
                     object.__setattr__(self, name, float(threshold.in_packets_of(unit)))
         one_number("low", self.low, above=0.0)
-        one_number("high", self.high, above=self.low, hint="low < high")
+        one_number("high", self.high, above=self.low, hint="low < high; StepMarking has one threshold")
         one_number("weight", self.weight, above=0.0, at_most=1.0)
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)
         flag("gentle", self.gentle)
