@@ -45,7 +45,7 @@ class Corrected(Response):
     recovery
         1 or 0.
     rto
-        Retransmission timeout in s; None without timeouts.
+        Retransmission timeout in s, at most 100; None without timeouts.
     packets_per_ack
         Packets that one ACK acknowledges, >= 1 (2 with delayed ACKs).
     max_window
@@ -71,7 +71,9 @@ class Corrected(Response):
             choices=(0, 1),
             source="own choice: no correction unless asked for",
         )
-        rto: float | None = param(None, "time", above=0.0, source="own choice: no correction unless asked for")
+        rto: float | None = param(
+            None, "time", above=0.0, at_most=100.0, source="own choice: no correction unless asked for"
+        )
         packets_per_ack: float = param(1.0, at_least=1.0, source="own choice: no correction unless asked for")
         max_window: float | None = param(
             None,

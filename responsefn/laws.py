@@ -39,7 +39,7 @@ class TFRC(Law):
     packets_per_ack
         b, packets that one ACK acknowledges, >= 1; 1 is the RFC's recommendation.
     rto
-        t_RTO in s; None is the RFC's recommendation of four round trips.
+        t_RTO in s, at most 100; None is the RFC's recommendation of four round trips.
     form
         ``"rfc5348"``, or ``"zheng2002"`` for the misprint.
 
@@ -147,7 +147,7 @@ class PFTK(Law):
     packets_per_ack
         b, packets that one ACK acknowledges, >= 1 (2 with delayed ACKs).
     rto
-        t_RTO, the first timeout, in s; None is four round trips.
+        t_RTO, the first timeout, in s, at most 100; None is four round trips.
     form
         ``"full"`` or ``"approximate"``.
 

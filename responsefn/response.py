@@ -812,7 +812,7 @@ class Law(Response, ABC):
         """Packets per ACK; retransmission timeout in s, None for four round trips."""
 
         packets_per_ack: float = param(1, at_least=1.0, source="RFC 5348, Sect. 3.1: b = 1 is recommended")
-        rto: float | None = param(None, "time", above=0.0, at_most=1000.0, source="RFC 5348, Sect. 4.3: t_RTO = 4 R")
+        rto: float | None = param(None, "time", above=0.0, at_most=100.0, source="RFC 5348, Sect. 4.3: t_RTO = 4 R")
 
     def bindings(self, rtt: Any) -> dict[str, Any]:
         """Return b and t_RTO; the default timeout is four round trips."""

@@ -408,7 +408,7 @@ class LinuxCUBIC(LinuxRule):
     hystart
         ``hystart_detect``: 1 by trains, 2 by delay, 3 by both, 0 no HyStart.
     ack_delay
-        Allowance for aggregation in s, added to the duration of a train; Linux has less above 2 Gb/s.
+        Allowance for aggregation in s, below 5, added to the duration of a train; Linux has less above 2 Gb/s.
     whole_windows
         1: windows at a loss are whole packets; 0: with their fractions.
     counted
@@ -465,6 +465,7 @@ class LinuxCUBIC(LinuxRule):
             1e-3,
             "time",
             at_least=0.0,
+            below=5.0,
             source="Linux 6.12, net/ipv4/tcp_cubic.c: hystart_ack_delay, at most USEC_PER_MSEC",
         )
         kernel: str = KERNEL

@@ -29,7 +29,7 @@ class Fusion(WindowRule):
     Parameters
     ----------
     min_delay
-        D_min, the resolution of the queueing delay, in s.
+        D_min, the resolution of the queueing delay, in s, below 5.
     gain
         Gain of the rate estimate per round trip; 1/8 replaces the filter of TCPW-RE.
 
@@ -50,7 +50,7 @@ class Fusion(WindowRule):
     class Params(NamedTuple):
         """D_min in s, gain of the rate estimate."""
 
-        min_delay: float = param(1e-3, "time", above=0.0, source="kaneko2007, slides: D_min = 1 ms")
+        min_delay: float = param(1e-3, "time", above=0.0, below=5.0, source="kaneko2007, slides: D_min = 1 ms")
         gain: float = param(
             0.125,
             above=0.0,

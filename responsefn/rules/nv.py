@@ -62,7 +62,7 @@ class LinuxNV(LinuxRule):
     pad
         Packets in the queue, > 2.
     reset_period
-        Period in s, > 0.
+        Period in s, > 0, at most 1000.
     kernel
         Version of the file: ``"6.12"``.
 
@@ -110,6 +110,7 @@ class LinuxNV(LinuxRule):
             5.0,
             "time",
             above=0.0,
+            at_most=1000.0,
             source="Linux 6.12, net/ipv4/tcp_nv.c: nv_reset_period = 5 s",
         )
         kernel: str = KERNEL

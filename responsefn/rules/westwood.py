@@ -104,7 +104,7 @@ class WestwoodPlus(WindowRule):
     gain
         Gain of each filter per sample.
     shortest
-        Minimum duration of a sample in s.
+        Minimum duration of a sample in s, below 5.
     deferred
         1: a loss halves the window, which becomes the estimated rate times RTT_min at the first ACK after recovery, as
         in the module. 0: it does so at the loss. With immediate repair, as in `rate`, both differ by at most two per
@@ -140,6 +140,7 @@ class WestwoodPlus(WindowRule):
             0.05,
             "time",
             at_least=0.0,
+            below=5.0,
             source="Linux 2.6.22, net/ipv4/tcp_westwood.c: TCP_WESTWOOD_RTT_MIN, HZ/20",
         )
         deferred: float = param(

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from dfcmodel.network.queueing.disciplines import check_codel, check_times
 from dfcmodel.network.queueing.programs import SwitchProgram
-from dfcmodel.network.queueing.schedulers import HashedQueues, check_codel
+from dfcmodel.network.queueing.schedulers import HashedQueues
 from hopflow.checks import one_number
 from hopflow.parameters import extends
 from hopflow.units import WithUnit, quantities
@@ -32,7 +33,7 @@ class AFD(SwitchProgram):
     target
         Queue, packets, >= 0.
     interval
-        Time between two updates, s.
+        Time between two updates, s, below 5.
     alpha, beta
         Gains, arrivals per packet of the queue; 0 < alpha < beta.
     memory
@@ -69,7 +70,7 @@ class AFD(SwitchProgram):
 
     def __post_init__(self) -> None:
         one_number("target", self.target, at_least=0.0, hint="in packets")
-        one_number("interval", self.interval, above=0.0, hint="in s")
+        check_times(self, "interval")
         one_number("beta", self.beta, above=0.0)
         one_number("alpha", self.alpha, above=0.0, below=self.beta, hint="< beta")
         one_number("memory", self.memory, above=1.0, hint="in packets")
@@ -106,8 +107,8 @@ class CAKE(HashedQueues):
     Parameters
     ----------
     target, interval
-        Parameters of COBALT, s; 0 < target < interval. If a packet takes more than two thirds of the target, the target
-        is the time of 1.5 packets, and the interval is longer by the same amount and at least twice the target.
+        Parameters of COBALT, s; 0 < target < interval <= 10. If a packet takes more than two thirds of the target, the
+        target is the time of 1.5 packets, and the interval is longer by the same amount and at least twice the target.
     quantum
         Bytes per turn.
     queues

@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dfcmodel.network.queueing.disciplines import PACKETS_ALONE, Discipline, QueueManager
+from dfcmodel.network.queueing.disciplines import (
+    IN_SECONDS,
+    MAX_TIME,
+    PACKETS_ALONE,
+    Discipline,
+    QueueManager,
+    check_times,
+)
 from hopflow.checks import flag, one_number
 from hopflow.units import WithUnit, quantities
 
@@ -32,9 +39,9 @@ class PI2(QueueManager):
     Parameters
     ----------
     target
-        Target delay, s.
+        Target delay, s, below 5.
     update
-        Time between two updates of p', s.
+        Time between two updates of p', s, below 5.
     alpha, beta
         Gains of the delay's distance from the target and of its change, 1/s.
     coupling
@@ -102,16 +109,16 @@ class DualPI2(Discipline):
     Parameters
     ----------
     target
-        Target delay of the Classic queue, s.
+        Target delay of the Classic queue, s, below 5.
     update
-        Time between two updates of p', s.
+        Time between two updates of p', s, below 5.
     alpha, beta
         Gains of the delay's distance from the target and of its change, 1/s.
     coupling
         Coupling factor k >= 1.
     ramp, ramp_width
-        Delay at which marking in the Scalable queue begins, and further delay up to which all are marked, s.
-        A packet that leaves fewer than two behind is not marked by the ramp (Th_len of A.2, Fig. 7).
+        Delay at which marking in the Scalable queue begins, and further delay up to which all are marked, s, below 5. A
+        packet that leaves fewer than two behind is not marked by the ramp (Th_len of A.2, Fig. 7).
     classic_share
         Share of the link while both queues wait, 0 < share < 1; in weighted turns by bytes.
     ecn
@@ -139,19 +146,15 @@ class DualPI2(Discipline):
 
     def __post_init__(self) -> None:
         _check_controller(self)
-        one_number("ramp", self.ramp, at_least=0.0, hint="in s")
-        one_number("ramp_width", self.ramp_width, above=0.0, hint="in s")
+        one_number("ramp", self.ramp, at_least=0.0, below=MAX_TIME, hint=IN_SECONDS)
+        check_times(self, "ramp_width")
         one_number("classic_share", self.classic_share, above=0.0, below=1.0)
 
 
 def _check_controller(rule: PI2 | DualPI2) -> None:
     """Validate the parameters that both disciplines have."""
-    for name, hint in (
-        ("target", "in s"),
-        ("update", "in s"),
-        ("alpha", "in 1/s"),
-        ("beta", "in 1/s"),
-    ):
-        one_number(name, getattr(rule, name), above=0.0, hint=hint)
+    check_times(rule, "target", "update")
+    for name in ("alpha", "beta"):
+        one_number(name, getattr(rule, name), above=0.0, hint="in 1/s")
     one_number("coupling", rule.coupling, at_least=1.0)
     flag("ecn", rule.ecn)

@@ -26,12 +26,20 @@ __all__ = [
     "Pause",
     "Priority",
     "QueueManager",
+    "check_codel",
     "check_manager",
+    "check_times",
     "dfc_of",
     "manager_of",
     "numeric_fields",
 ]
 
+MAX_TIME, MAX_INTERVAL = 5.0, 10.0
+"""Times of queue managers in s must be below the first, intervals of CoDel at most the second.
+
+Larger ones were probably meant in ms, as Mahimahi has them.
+"""
+IN_SECONDS = "in s: ms(5) is 0.005"
 BOTH_LEVELS, PACKETS_ALONE = frozenset(("fluid", "packets")), frozenset(("packets",))
 
 
@@ -210,6 +218,18 @@ def manager_of(discipline: Discipline) -> QueueManager | None:
 def dfc_of(discipline: Discipline) -> DFC | None:
     """Return the discipline if it is `DFC`, otherwise None."""
     return discipline if isinstance(discipline, DFC) else None
+
+
+def check_times(rule: Discipline, *names: str) -> None:
+    """Check that parameters of a rule are times above 0 s and below 5 s."""
+    for name in names:
+        one_number(name, getattr(rule, name), above=0.0, below=MAX_TIME, hint=IN_SECONDS)
+
+
+def check_codel(target: WithUnit, interval: WithUnit) -> None:
+    """Check the times of CoDel."""
+    one_number("interval", interval, above=0.0, at_most=MAX_INTERVAL, hint=IN_SECONDS)
+    one_number("target", target, above=0.0, below=interval, hint=f"{IN_SECONDS}, < interval")
 
 
 def check_manager(manager: object) -> None:

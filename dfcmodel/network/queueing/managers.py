@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dfcmodel.network.queueing.coupled import PI2
-from dfcmodel.network.queueing.disciplines import QueueManager
+from dfcmodel.network.queueing.disciplines import IN_SECONDS, MAX_TIME, QueueManager, check_codel, check_times
 from hopflow.checks import flag, one_number
 from hopflow.parameters import extends
 from hopflow.units import PacketUnits, WithUnit, quantities
@@ -122,9 +122,9 @@ class CoDel(QueueManager):
     Parameters
     ----------
     target
-        Acceptable delay in s.
+        Acceptable delay in s, less than ``interval``.
     interval
-        Time for which a longer delay is tolerated, s.
+        Time for which a longer delay is tolerated, s, at most 10.
 
     Examples
     --------
@@ -153,8 +153,7 @@ class CoDel(QueueManager):
         last_drop_count: float = 0.0
 
     def __post_init__(self) -> None:
-        one_number("target", self.target, above=0.0, hint="in s")
-        one_number("interval", self.interval, above=0.0, hint="in s")
+        check_codel(self.target, self.interval)
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
@@ -191,14 +190,14 @@ class PIE(QueueManager):
     Parameters
     ----------
     target
-        Target delay, s.
+        Target delay, s, below 5.
     update
-        Time between two updates of the probability, s.
+        Time between two updates of the probability, s, below 5.
     alpha, beta
         Gains of the delay's distance from the target and of its change, 1/s.
     burst
-        Time without drops when a queue builds up after small probabilities and delays, s (4.4, MAX_BURST); 0: no
-        allowance.
+        Time without drops when a queue builds up after small probabilities and delays, s, below 5 (4.4, MAX_BURST); 0:
+        no allowance.
 
     Examples
     --------
@@ -224,9 +223,10 @@ class PIE(QueueManager):
         spent: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("target", "update", "alpha", "beta"):
+        check_times(self, "target", "update")
+        for name in ("alpha", "beta"):
             one_number(name, getattr(self, name), above=0.0)
-        one_number("burst", self.burst, at_least=0.0, hint="in s")
+        one_number("burst", self.burst, at_least=0.0, below=MAX_TIME, hint=IN_SECONDS)
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from dfcmodel.network.queueing.disciplines import check_codel
 from dfcmodel.network.queueing.programs import SwitchProgram
 from hopflow.checks import one_number
 from hopflow.parameters import extends
@@ -18,7 +19,6 @@ __all__ = [
     "ShortestRemaining",
     "Weighted",
     "WeightedFair",
-    "check_codel",
 ]
 
 
@@ -193,7 +193,7 @@ class FlowQueueCoDel(HashedQueues):
     Parameters
     ----------
     target, interval
-        Parameters of CoDel (RFC 8289, 4.3 and 4.4), s; 0 < target < interval.
+        Parameters of CoDel (RFC 8289, 4.3 and 4.4), s; 0 < target < interval <= 10.
     quantum
         Bytes per turn, >= 1: by default a packet of 1500 bytes, without the link header of RFC 8290, 5.2.4 (1514
         bytes).
@@ -288,12 +288,6 @@ def codel_update(s: Any, q: Any, e: Any) -> Any:
         drop_next = e.time + q.interval / math.sqrt(count)
     s = s._replace(above=above, dropping=1.0 if ok_to_drop else 0.0, mark=1.0 if acts else 0.0)
     return s._replace(drops=count, last_drops=last, drop_next=drop_next)
-
-
-def check_codel(target: WithUnit, interval: WithUnit) -> None:
-    """Check the times of CoDel in a program."""
-    one_number("interval", interval, above=0.0, hint="in s")
-    one_number("target", target, above=0.0, below=interval, hint="in s, < interval")
 
 
 def weight_of(q: Any, e: Any) -> Any:

@@ -460,7 +460,7 @@ class BBR(DeliveryRule):
     margin
         Fraction by which pacing is below the bandwidth.
     min_rtt_window, probe_rtt_interval, probe_rtt_duration
-        Times in s.
+        Times in s, the first two at most 1000, the third below 5.
     extra_acked_rounds
         Round trips of the filter for the largest aggregation of acknowledgements, which is added to the window
         (ExtraAckedFilterLen, the draft's by default); 0: no estimate, which the draft does not have.
@@ -569,18 +569,21 @@ class BBR(DeliveryRule):
             10.0,
             "time",
             above=0.0,
+            at_most=1000.0,
             source="draft-ietf-ccwg-bbr, Sect. 2.16.1: MinRTTFilterLen = 10 s",
         )
         probe_rtt_interval: float = param(
             5.0,
             "time",
             above=0.0,
+            at_most=1000.0,
             source="draft-ietf-ccwg-bbr, Sect. 2.16.2: ProbeRTTInterval = 5 s",
         )
         probe_rtt_duration: float = param(
             0.2,
             "time",
             above=0.0,
+            below=5.0,
             source="draft-ietf-ccwg-bbr, Sect. 2.16.2: ProbeRTTDuration = 200 ms",
         )
         extra_acked_rounds: float = param(

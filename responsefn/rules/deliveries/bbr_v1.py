@@ -54,7 +54,7 @@ class BBRv1(DeliveryRule):
     rounds
         Round trips of the bandwidth's filter.
     min_rtt_window, probe_rtt_duration
-        Times in s.
+        Times in s, at most 1000 and below 5.
     pacing_margin
         Fraction by which it paces below the rate, 0 <= pacing_margin < 1.
     probe_packets, aggregated
@@ -121,12 +121,14 @@ class BBRv1(DeliveryRule):
             10.0,
             "time",
             above=0.0,
+            at_most=1000.0,
             source="Linux, net/ipv4/tcp_bbr.c: bbr_min_rtt_win_sec = 10",
         )
         probe_rtt_duration: float = param(
             0.2,
             "time",
             above=0.0,
+            below=5.0,
             source="Linux, net/ipv4/tcp_bbr.c: bbr_probe_rtt_mode_ms = 200",
         )
         pacing_margin: float = param(
@@ -152,6 +154,7 @@ class BBRv1(DeliveryRule):
             0.0,
             "time",
             at_least=0.0,
+            below=5.0,
             source="ns-3, TcpBbr: the same round-trip time renews the least one; tcp_bbr.c has 1 us",
         )
         extra_acked_rounds: float = param(

@@ -50,11 +50,11 @@ class DCQCN(RateRule):
     g
         Gain of alpha, 0 < g <= 1.
     notification
-        tau: minimum time between two notifications of a flow, s.
+        tau: minimum time between two notifications of a flow, s, below 5.
     alpha_timer
-        tau': time without a notification after which alpha falls, s.
+        tau': time without a notification after which alpha falls, s, below 5.
     timer
-        T: period of the timer that raises the rate, s.
+        T: period of the timer that raises the rate, s, below 5.
     counter
         B: packets after which the counter raises the rate.
     stages
@@ -112,18 +112,21 @@ class DCQCN(RateRule):
             50e-6,
             "time",
             above=0.0,
+            below=5.0,
             source="Zhu et al. 2015, Sect. 3.3: one notification in 50 us",
         )
         alpha_timer: float = param(
             55e-6,
             "time",
             above=0.0,
+            below=5.0,
             source="Zhu et al. 2015, Sect. 3.3: K = 55 us",
         )
         timer: float = param(
             55e-6,
             "time",
             above=0.0,
+            below=5.0,
             source="Zhu et al. 2015, Sect. 5.2: T = 55 us",
         )
         counter: float = param(

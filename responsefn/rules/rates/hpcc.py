@@ -36,8 +36,8 @@ class HPCC(NoLossRate):
     Parameters
     ----------
     base_rtt
-        T: the longest round-trip time of the network without queues, s. None: the network determines it as the maximum
-        over its flows with HPCC (`Scenario.packet_rtts` in dfcmodel). Needed outside of a network.
+        T: the longest round-trip time of the network without queues, s, below 5. None: the network determines it as the
+        maximum over its flows with HPCC (`Scenario.packet_rtts` in dfcmodel). Needed outside of a network.
     eta
         Target of the load, 0 < eta < 1.
     max_stage
@@ -81,6 +81,7 @@ class HPCC(NoLossRate):
             None,
             "time",
             above=0.0,
+            below=5.0,
             source="own choice: from the network; Li et al. 2019, Sect. 5.1 has T = 13 us",
         )
         eta: float = param(

@@ -36,9 +36,9 @@ class TIMELY(NoLossRate):
     alpha
         Weight of a new change of the round-trip time, 0 < alpha <= 1.
     t_low, t_high
-        Round-trip times between which the gradient determines the rate, s.
+        Round-trip times between which the gradient determines the rate, s, below 5.
     min_rtt
-        Time by which changes are normalized, s.
+        Time by which changes are normalized, s, below 5.
     segment
         Packets, >= 1.
     start_part
@@ -96,17 +96,20 @@ class TIMELY(NoLossRate):
             50e-6,
             "time",
             above=0.0,
+            below=5.0,
             source="Mittal et al. 2015, Sect. 4.4: T_low = 50 us",
         )
         t_high: float = param(
             500e-6,
             "time",
+            below=5.0,
             source="Mittal et al. 2015, Sect. 4.4: T_high = 500 us",
         )
         min_rtt: float = param(
             20e-6,
             "time",
             above=0.0,
+            below=5.0,
             source="Zhu et al. 2016, Sect. 4: D_minRTT = 20 us",
         )
         segment: float = param(
