@@ -35,8 +35,8 @@ __all__ = [
     "check_elements",
 ]
 
-MAX_HOLD = 100.0
-"""Longest time for which an element holds a packet, s."""
+MAX_HOLD = 10.0
+"""Longest time for which an element holds a packet, s, as the delay of a link: more was probably meant in ms."""
 MAX_BATCH = 100_000
 """Maximum number of packets that an element collects."""
 DISTRIBUTIONS = ("uniform", "constant")
@@ -102,7 +102,7 @@ class Jitter(PathElement):
     link, flows, acks
         As for `PathElement`.
     bound
-        Largest delay in s, at most 100.
+        Largest delay in s, at most 10.
     distribution
         ``"uniform"``: drawn evenly from 0 to ``bound`` for each packet. ``"constant"``: each packet is held for
         ``bound``.
@@ -127,7 +127,7 @@ class Jitter(PathElement):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_number("bound", self.bound, at_least=0.0, at_most=MAX_HOLD, hint="in s")
+        one_number("bound", self.bound, at_least=0.0, at_most=MAX_HOLD, hint="in s: ms(5) is 0.005")
         choice("distribution", self.distribution, DISTRIBUTIONS)
         object.__setattr__(self, "in_order", flag("in_order", self.in_order))
 
@@ -164,7 +164,7 @@ class DelayTrace(PathElement):
     times
         Times at which the delay changes, s, increasing from 0, (N,).
     delays
-        Delay from each of these times on, s, at most 100, (N,). The arrival of a packet selects its delay.
+        Delay from each of these times on, s, at most 10, (N,). The arrival of a packet selects its delay.
     period
         Time after which the trace repeats, s; `inf`: the last delay stays.
     in_order
@@ -212,7 +212,7 @@ class Reordering(PathElement):
     p
         Probability with which a packet is held, 0 <= p <= 1.
     delay
-        Time for which it is held, s, at most 100.
+        Time for which it is held, s, at most 10.
 
     Raises
     ------
@@ -232,7 +232,7 @@ class Reordering(PathElement):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_number("p", self.p, at_least=0.0, at_most=1.0)
-        one_number("delay", self.delay, at_least=0.0, at_most=MAX_HOLD, hint="in s")
+        one_number("delay", self.delay, at_least=0.0, at_most=MAX_HOLD, hint="in s: ms(5) is 0.005")
 
     @property
     def largest_hold(self) -> float:
@@ -279,9 +279,9 @@ class Aggregation(PathElement):
         if (self.interval is None) == (self.count is None):
             msg = "give one of them, the other is None"
             raise ValueError(f"interval = {self.interval!r}, count = {self.count!r}: {msg}")
-        one_number("hold", self.hold, above=0.0, at_most=MAX_HOLD, hint="in s")
+        one_number("hold", self.hold, above=0.0, at_most=MAX_HOLD, hint="in s: ms(5) is 0.005")
         if self.interval is not None:
-            one_number("interval", self.interval, above=0.0, at_most=MAX_HOLD, hint="in s")
+            one_number("interval", self.interval, above=0.0, at_most=MAX_HOLD, hint="in s: ms(5) is 0.005")
         if self.count is not None:
             integer("count", self.count, 2, MAX_BATCH, why="packets")
 

@@ -302,6 +302,9 @@ LATE = DelayTrace("b->c", (0.0,), (0.01,))
     [
         (lambda: PathElement("b->c"), ("base",)),
         (lambda: Jitter("b->c", -1.0), ("bound", "-1")),
+        (lambda: Jitter("b->c", 50), ("bound = 50", "<= 10; in s: ms(5) is 0.005")),
+        (lambda: Reordering("b->c", 0.1, 12), ("delay = 12", "<= 10; in s")),
+        (lambda: Aggregation("b->c", interval=20), ("interval = 20", "<= 10; in s")),
         (lambda: Jitter("b->c", 1.0, "normal"), ("distribution", "normal")),
         (lambda: Jitter("b->c", 1.0, flows=()), ("flows",)),
         (lambda: Reordering("b->c", 1.5, 0.1), ("p", "1.5")),
