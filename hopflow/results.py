@@ -633,7 +633,9 @@ class Result(ByValue):
 
     FOLDED: ClassVar[tuple[str, ...]] = ()
     DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Dimensions of array fields; the default is named after the field."""
+    """Dimensions of array fields; the default is named after the field, and holds for a single field alone."""
+    ROW_DIMENSIONS: ClassVar[tuple[str, ...]] = ()
+    """Dimensions of the rows of `to_pandas`, which leaves out fields along other ones; (): all dimensions."""
     FIELD_UNITS: ClassVar[Mapping[str, str]] = {}
     """Units by field."""
     COMPARED_BY: ClassVar[str] = ""
@@ -665,13 +667,17 @@ class Result(ByValue):
             array = np.asarray(value) if isinstance(value, (int, float, str, np.ndarray)) else None
             if array is None or array.dtype.kind == "O" or name.startswith("_"):
                 continue
-            default_dims = tuple(f"{name}_{axis}" for axis in range(array.ndim))
+            dims = self.DIMENSIONS.get(name, ())
+            if len(dims) != array.ndim:
+                dims = tuple(f"{name}_{axis}" for axis in range(array.ndim))
             attrs = {"units": self.FIELD_UNITS[name]} if name in self.FIELD_UNITS else {}
-            variables[name] = self.DIMENSIONS.get(name, default_dims), array, attrs
+            variables[name] = dims, array, attrs
         return xr.Dataset(variables)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the Dataset of `to_xarray` as a table, with a row for each combination of coordinates.
+
+        Arrays along a dimension of their own, such as the limits of groups beside the transfers in them, are left out.
 
         Raises
         ------
@@ -679,6 +685,8 @@ class Result(ByValue):
             If the table would have more than `MAX_TABLE_ROWS` rows.
         """
         data = self.to_xarray()
+        if self.ROW_DIMENSIONS:
+            data = data.drop_dims(set(data.dims) - set(self.ROW_DIMENSIONS))
         rows = math.prod(data.sizes.values())
         if rows > MAX_TABLE_ROWS:
             limit = f"more than {MAX_TABLE_ROWS:.0e}; take a variable of to_xarray()"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -132,6 +132,10 @@ class WorstCase(Result):
     fresh_without: Floats = field(repr=False)
     tried: Floats = field(repr=False)
     seed: int = 0
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "fresh": ("run",), "fresh_without": ("run",), "tried": ("trial",),
+    }  # fmt: skip
+    ROW_DIMENSIONS: ClassVar[tuple[str, ...]] = ("run",)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Read a saved result, also of a release whose ``value`` and ``without`` were single runs."""

@@ -7,7 +7,7 @@ Chemistry 81, 1977: an exponential time in each state, and a jump by the rates o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,9 @@ from markov.models.measures import resolve_function
 from markov.selections import as_chain, distribution
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import xarray as xr
     from numpy.typing import ArrayLike, NDArray
 
     from markov.chains import MarkovChain
@@ -67,11 +70,20 @@ class Paths(Result):
     times: NDArray[np.float64]
     states: NDArray[np.int64]
     horizon = attribute_alias("horizon", "duration")
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "first": ("path",), "times": ("visit",), "states": ("visit",),
+    }  # fmt: skip
+    ROW_DIMENSIONS: ClassVar[tuple[str, ...]] = ("visit",)
 
     @property
     def runs(self) -> int:
         """Number of paths."""
         return len(self.first) - 1
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the visits as a Dataset, with the number of the path of each as ``run``."""
+        runs = np.repeat(np.arange(self.runs), np.diff(self.first))
+        return super().to_xarray().assign(run=("visit", runs))
 
     def path(self, run: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return entry times in s and numbers of the states of path number ``run``, shape (visits,) each."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -456,6 +456,9 @@ class PropertyResult(Result):
     status: Status
     reason: str = ""
     seconds: float = 0.0
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "values": ("state",), "errors": ("state",), "undecided": ("state",),
+    }  # fmt: skip
 
     @property
     def relative_bound(self) -> float:

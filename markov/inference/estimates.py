@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,8 +42,9 @@ from markov.sensitivities.model_parameters import entry_of, parameters_of
 from markov.sensitivities.perturbations import Perturbation, same_states
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    import xarray as xr
     from numpy.typing import NDArray
 
     from markov.chains import MarkovChain
@@ -121,6 +122,14 @@ class Estimate(Result):
     steps: int
     seconds: float
     advice: str = ""
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "covariance": ("parameter", "other_parameter"), "gradient": ("parameter",),
+    }  # fmt: skip
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return covariance and gradient as a Dataset, with the names of the parameters as coordinates."""
+        names = [*self.values]
+        return super().to_xarray().assign_coords(parameter=names, other_parameter=names)
 
     @property
     def model(self) -> Any:

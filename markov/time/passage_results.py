@@ -29,7 +29,7 @@ from markov.time.passage_times import Distribution, PassageTime
 from markov.time.results import TimeResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -176,6 +176,7 @@ class Passage(TimeResult):
     question: Question | None = None
     SWEPT_BY: ClassVar[str] = "markov.passage_sweeps"
     NOT_COMPARED: ClassVar[tuple[str, ...]] = ("seconds", "question")
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {"target": ("state",), "start": ("state",)}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes to pickle, with None for ``question``, since functions may not be pickled."""

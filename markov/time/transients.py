@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from markov.time.results import TimeResult, answer_over_time
 from markov.time.uniformization import MIN_JUMPS_FOR_LIMIT, Uniformized, check_horizon
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import xarray as xr
     from numpy.typing import ArrayLike, NDArray
@@ -103,6 +103,10 @@ class Transient(TimeResult):
     timed: bool = False
     relative_error: NDArray[np.float64] | None = None
     max_seconds: float = MAX_SECONDS
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "start": ("state",), "times": ("time",), "pi": ("time", "state"),
+        "error_bound": ("time",), "relative_error": ("time",), "outside": ("time",),
+    }  # fmt: skip
 
     @property
     def states(self) -> Any:

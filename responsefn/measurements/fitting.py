@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -68,6 +68,9 @@ class Fit(Result):
     p: Floats
     rtt: Floats
     rate: Floats
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "p": ("observation",), "rtt": ("observation",), "rate": ("observation",),
+    }  # fmt: skip
 
     def summary(self) -> dict[str, object]:
         """Return the rule, its intervals and the spread."""

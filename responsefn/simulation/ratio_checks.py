@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from responsefn.simulation.losses import Deterministic, Independent
 from responsefn.simulation.single_flow import DirectSimulation, simulate_curve
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
@@ -85,6 +86,14 @@ class RatioTable(Result):
     deterministic: Floats
     independent: Floats
     half_width: Floats
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "p": ("loss",), "deterministic": ("rule", "loss"),
+        "independent": ("rule", "loss"), "half_width": ("rule", "loss"),
+    }  # fmt: skip
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the ratios as a Dataset, with the rules as a coordinate."""
+        return super().to_xarray().assign_coords(rule=[str(rule) for rule in self.rules])
 
     def inside(self, rule: WindowRule) -> NDArray[np.bool_]:
         """Return where the ratio is claimed to be 1 within 0.5 %, shape (m,)."""

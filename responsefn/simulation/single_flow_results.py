@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Losses
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -78,6 +78,7 @@ class SimulatedResponse(Result):
     packets: int
     times: Floats
     windows: Floats
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {"times": ("event",), "windows": ("event",)}
 
     @property
     def prediction_half_width(self) -> float:

@@ -272,6 +272,23 @@ def test_it_is_a_dataset_and_a_table_of_pandas(result) -> None:
     assert isinstance(data, xr.Dataset)
     assert data.variables
     assert isinstance(result.to_pandas(), pd.DataFrame)
+    unnamed = [name for name in data.data_vars if f"{name}_0" in data.dims]
+    assert len(unnamed) <= 1, "a table would have each value of one beside all values of the others"
+
+
+def test_a_row_of_a_table_has_values_that_belong_together() -> None:
+    fit = responsefn.fit(responsefn.AIMD(b=0.5), [1e-4, 1e-3, 1e-2], 0.1, [1225.0, 387.0, 122.0], by="a")
+    assert fit.to_pandas()[["p", "rate"]].to_numpy().tolist() == [[1e-4, 1225.0], [1e-3, 387.0], [1e-2, 122.0]]
+    answer = markov.transient(markov.MM1K(capacity=2), [0.1, 1.0, 9.0], start=(0,))
+    table = answer.to_pandas()
+    assert table.groupby("times")["pi"].sum().round(12).tolist() == [1.0, 1.0, 1.0]
+    assert len(table) == answer.pi.size
+    chain = np.array([[-1.0, 1.0], [3.0, -3.0]])
+    sample = markov.paths(chain, 10.0, start=0, runs=3, seed=1)
+    visits = sample.to_pandas()
+    for run in range(3):
+        times, states = sample.path(run)
+        assert visits[visits["run"] == run][["times", "states"]].to_numpy().tolist() == np.c_[times, states].tolist()
 
 
 def test_a_table_of_pandas_has_at_most_its_rows(monkeypatch) -> None:

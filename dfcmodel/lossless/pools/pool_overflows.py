@@ -11,7 +11,7 @@ the next level.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from markov import PhaseType
@@ -152,6 +154,8 @@ class OverflowEstimate(Result):
     replications: Floats
     levels: Floats
     within: float
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {"replications": ("replication",), "levels": ("level",)}
+    ROW_DIMENSIONS: ClassVar[tuple[str, ...]] = ("replication",)
 
     @property
     def probability(self) -> float:

@@ -11,7 +11,7 @@ averaged. Nothing is extrapolated.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
@@ -63,6 +65,7 @@ class PoolRisk(Result):
     above: Floats
     below: Floats
     chernoff: float
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {"above": ("grains",), "below": ("grains",)}
 
     def survival(self, size: ArrayLike) -> Floats:
         """Return the probability that the demand exceeds ``size`` bytes, rounded up: an upper bound."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from hopflow.checks import count_of, format_value, instance, number
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
@@ -33,8 +35,8 @@ class Slowdowns(Result):
     ----------
     scenario
         Name of the scenario.
-    sizes, values
-        Packets and slowdown of each complete transfer within the limits, shape (N,).
+    flows, sizes, values
+        Name, packets and slowdown of each complete transfer within the limits, in the order of the flows, shape (N,).
     limits
         Limits of the groups in packets, increasing, shape (G + 1,): a group has sizes above one and up to the next.
     unfinished
@@ -58,6 +60,16 @@ class Slowdowns(Result):
     limits: Floats
     unfinished: int
     outside: int
+    flows: NDArray[np.str_]
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "flows": ("transfer",), "sizes": ("transfer",), "values": ("transfer",), "limits": ("limit",),
+    }  # fmt: skip
+    ROW_DIMENSIONS: ClassVar[tuple[str, ...]] = ("transfer",)
+    FIELD_UNITS: ClassVar[Mapping[str, str]] = {"sizes": "packets", "values": "1", "limits": "packets"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Read a saved result, also of a release without the names of flows."""
+        self.__dict__.update({"flows": np.full(len(state["sizes"]), "")} | state)
 
     @property
     def group(self) -> NDArray[np.int64]:
@@ -151,6 +163,7 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     return Slowdowns(
         run.scenario.name, sizes[counted], values[counted], groups,
         unfinished=int((within & ~complete).sum()), outside=int((~within).sum()),
+        flows=times["flow"].to_numpy()[counted].astype(np.str_),
     )  # fmt: skip
 
 

@@ -316,6 +316,15 @@ def test_groups_have_the_quantiles_of_their_transfers(run) -> None:
     assert found.values.min() >= 1.0 - 1e-12  # rounding errors of the quotient
 
 
+def test_a_row_per_transfer_has_its_flow_its_size_and_its_slowdown(run) -> None:
+    times = run.completion_times().to_pandas()
+    for limits in (None, [0, 10, 29]):
+        table = dfc.slowdowns(run, limits).to_pandas()
+        assert table["sizes"].tolist() == times.loc[table["flows"], "size"].tolist()
+        assert table["values"].tolist() == times.loc[table["flows"], "slowdown"].tolist()
+        assert len(table) == len(dfc.slowdowns(run, limits).values) > 1
+
+
 def test_groups_without_limits_have_as_many_transfers_each(run) -> None:
     counts = dfc.slowdowns(run).table["transfers"]
     assert len(counts) == 10
