@@ -20,6 +20,7 @@ __all__ = [
     "binary_tree",
     "halving_doubling",
     "pairwise",
+    "refuse_bytes",
     "ring",
     "ring_all_reduce",
 ]
@@ -50,34 +51,34 @@ class Messages(NamedTuple):
     step: Integers
 
 
-def chunk_sizes(packets: int, hosts: int) -> Integers:
-    """Return the sizes of chunks, one per host, that differ by at most one packet, shape (hosts,).
+def chunk_sizes(packets: int, chunks: int, owner: str = "the chunk of each host") -> Integers:
+    """Return the sizes of chunks that differ by at most one packet, shape (chunks,).
 
     Raises
     ------
     ValueError
-        For fewer packets than hosts.
+        For fewer packets than chunks; ``owner`` says what each chunk is.
 
     Examples
     --------
     >>> chunk_sizes(10, 4)
     array([3, 3, 2, 2])
     """
-    why = "one for the chunk of each host at least"
-    packets = integer("packets", _check_count(packets), hosts, 10**12, why=why)
-    return np.asarray(packets // hosts + (np.arange(hosts) < packets % hosts), dtype=np.int64)
+    packets = integer("packets", packets, chunks, 10**12, why=f"one for {owner} at least")
+    return np.asarray(packets // chunks + (np.arange(chunks) < packets % chunks), dtype=np.int64)
 
 
-def _check_count(packets: object) -> object:
-    """Return ``packets`` unchanged; ValueError for a string in bytes, which needs the size of a packet."""
-    if isinstance(packets, str):
-        try:
-            size = quantity("packets", packets, "size")
-        except ValueError:
-            return packets
-        msg = f"must be a number of packets; in packets of 4096 bytes write math.ceil({size:.12g} / 4096)"
-        raise ValueError(f"packets = {packets!r}: {msg}")
-    return packets
+def refuse_bytes(packets: object, packet_size: float | None) -> None:
+    """Raise ValueError for an array in bytes, with the expression of its packets; None: their size is not known."""
+    if not isinstance(packets, str):
+        return
+    try:
+        size = quantity("packets", packets, "size")
+    except ValueError:
+        return
+    divisor = "packet_size" if packet_size is None else f"{packet_size:.12g}"
+    msg = f"must be a number of packets: for packets of {divisor} bytes write math.ceil({size:.12g} / {divisor})"
+    raise ValueError(f"packets = {packets!r}: {msg}")
 
 
 def ring(hosts: int, packets: int, rounds: int = 1) -> Messages:
@@ -183,7 +184,7 @@ def binary_tree(hosts: int, packets: int, pieces: int = 1) -> Messages:
     ([(1, 0), (2, 0), (0, 1), (0, 2)], [0, 1, -1])
     """
     pieces = integer("pieces", pieces, 1, 10**6)
-    sizes = chunk_sizes(packets, pieces)
+    sizes = chunk_sizes(packets, pieces, "each piece")
     child = np.arange(1, hosts)
     parent, edges = (child - 1) // 2, hosts - 1
     depth = np.frexp(child + 1)[1] - 1  # depth of each child; the root has 0
@@ -229,7 +230,7 @@ def pairwise(hosts: int, packets: int) -> Messages:
     >>> messages.target.tolist(), messages.after[3].tolist()
     ([1, 2, 0, 2, 0, 1], [0, 2])
     """
-    packets = integer("packets", _check_count(packets), 1, 10**12)
+    packets = integer("packets", packets, 1, 10**12)
     step, source = (axis.reshape(-1) for axis in np.indices((hosts - 1, hosts)))
     round_before = (step - 1) * hosts
     sent = round_before + source

@@ -19,6 +19,7 @@ from dfcmodel.network.demands.exchanges import (
     binary_tree,
     halving_doubling,
     pairwise,
+    refuse_bytes,
     ring,
     ring_all_reduce,
 )
@@ -99,7 +100,7 @@ def all_reduce(
     more = () if algorithm != "tree" else (pieces,)
     if algorithm != "tree" and pieces != 1:
         raise ValueError(f"pieces = {pieces!r}: must be 1 for algorithm = {algorithm!r}")
-    return _flows_of(hosts, lambda N: ALL_REDUCES[algorithm](N, packets, *more), delay, {**options})
+    return _flows_of(hosts, packets, lambda N: ALL_REDUCES[algorithm](N, packets, *more), delay, {**options})
 
 
 @quantities(delay="time")
@@ -123,7 +124,7 @@ def reduce_scatter(
     >>> len(reduce_scatter(fabric.hosts, 80, source=FixedRate(), links=fabric.links))
     56
     """
-    return _flows_of(hosts, lambda N: ring(N, packets), delay, {**options})
+    return _flows_of(hosts, packets, lambda N: ring(N, packets), delay, {**options})
 
 
 @quantities(delay="time")
@@ -179,11 +180,12 @@ def all_to_all_rounds(
     >>> len(flows), flows[8].path[-1], flows[8].after
     (56, ('host', 2), (0, 7))
     """
-    return _flows_of(hosts, lambda N: pairwise(N, packets), delay, {**options})
+    return _flows_of(hosts, packets, lambda N: pairwise(N, packets), delay, {**options})
 
 
 def _flows_of(
     hosts: Iterable[Hashable],
+    packets: int,
     exchange: Callable[[int], Messages],
     delay: float,
     options: dict[str, Any],
@@ -193,6 +195,7 @@ def _flows_of(
         if name in options:
             raise TypeError(f"{name}: must not be given, the operation has its own")
     nodes, options = collective_hosts(hosts, options)
+    refuse_bytes(packets, getattr(options.get("links"), "packet_size", None))
     delay = one_number("delay", delay, at_least=0.0, at_most=1e5, hint="in s")
     starts = one_number("starts", options.pop("starts", 0.0), at_least=0.0, hint="in s, one number")
     messages = exchange(len(nodes))

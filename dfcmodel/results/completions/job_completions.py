@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.demands.exchanges import refuse_bytes
 from dfcmodel.network.demands.offered_rates import offers_all_at_once
 from dfcmodel.results.completions.lower_bounds import CompletionBounds, completion_bounds, transfers
 from dfcmodel.results.completions.upper_bounds import busy_time_bound
@@ -303,6 +304,7 @@ def job_completion(run: Records, operation: str | None = None, packets: float | 
             raise ValueError(f"packets = {packets!r}: must be None without an operation")
         return completion
     choice("operation", operation, tuple(BUS_FACTORS))
+    refuse_bytes(packets, scenario.packet_size)
     array_packets = one_number("packets", np.nan if packets is None else packets, at_least=1.0)
     paths = scenario.table.paths
     last = paths.places[paths.begin + paths.counts - 1]

@@ -99,6 +99,7 @@ def test_a_job_says_why_it_sends_again() -> None:
         (("all-reduce", 5), "operation = 'all-reduce': must be one of 'all_reduce'"),
         (("all_reduce",), "packets = nan"),
         (("all_reduce", 0), "packets = 0"),
+        (("all_reduce", "4 MB"), r"packets = '4 MB': .* of 1500 bytes write math.ceil\(4000000 / 1500\)"),
         (
             ("all_reduce", 2_000),
             r"packets = 2000: all_reduce .* moves 2.8e\+04 to 1.12e\+05 packets, the run 2.24e\+05",
