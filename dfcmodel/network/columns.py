@@ -182,8 +182,18 @@ def check_count(name: str, values: Any, count: int, of: str = "flows") -> None:
         raise ValueError(f"{name}: {count_of(len(values), 'value')}, must be one, or one for each of {count} {of}")
 
 
+def as_sequence(option: Any) -> Any:
+    """Return a column of pandas, xarray or JAX as an array and a range as a list; other values unchanged."""
+    if isinstance(option, range):
+        return [*option]
+    if hasattr(option, "__array__") and not isinstance(option, (np.ndarray, np.generic)) and np.ndim(option):
+        return np.asarray(option)
+    return option
+
+
 def column_for(name: str, option: Any, count: int, of: str = "flows") -> Column:
     """Return the column of an option, a single value or a sequence of ``count`` values."""
+    option = as_sequence(option)
     if isinstance(option, Column):
         check_count(name, option, count, of)
         return option

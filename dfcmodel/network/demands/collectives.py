@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
+import numbers
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict, Unpack
@@ -13,6 +15,7 @@ import numpy as np
 from dfcmodel.network.columns import (
     Column,
     Routes,
+    as_sequence,
     check_count,
     column_for,
     column_of,
@@ -165,8 +168,8 @@ def flows_from(
         dropped.
     **options
         Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an
-        array of F values. ``after``: an array of indices of flows, -1: none, shape (F,) or (F, K); ``delays``: an array
-        of the same shape. ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
+        array of F values. ``after``: a list or an array of indices of flows, -1: none, shape (F,) or (F, K); ``delays``:
+        times of the same shape. ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
         it where this is not unique. ``entropy``: F whole numbers that ``"ecmp"``, ``"spray"`` and tables of next hops
         hash with the node, and nothing else. Flows between the same nodes with equal entropy take the same path, as
         flows of one connection do. ``"pair"``: all flows between two nodes are one connection.
@@ -210,6 +213,11 @@ def flows_from(
         subject = f"routes = {routes!r}" if isinstance(routes, str) else "given paths"
         raise ValueError(f"entropy: must not be numbers with {subject}, for which nothing is hashed")
     values: dict[str, Any] = {"size": sizes, "start": starts, "source": source, **options}
+    values = {name: as_sequence(value) for name, value in values.items()}
+    if "after" in values:
+        values["after"] = _as_rows(values["after"], "iu")
+        if "delays" in values and isinstance(values["after"], np.ndarray):
+            values["delays"] = _as_rows(values["delays"], "iuf")
     links = _link_table(links)
     packet_size = links.packet_size or PACKET_SIZE
     allowed = tuple(option.name for option in OPTIONS)
@@ -417,6 +425,15 @@ def _entropy(value: Any, count: int) -> NDArray[np.int64] | None:
         n = int(np.argmax((entropy < 0) | (entropy >= 2**39)))
         raise ValueError(f"entropy[{n}] = {entropy[n]}: must be a whole number in 0..2^39 - 1")
     return entropy.astype(np.int64)
+
+
+def _as_rows(value: Any, kinds: str) -> Any:
+    """Return a list of numbers of these kinds, or of lists of equally many, as an array; other values unchanged."""
+    if type(value) is list and all(isinstance(entry, (numbers.Real, list)) for entry in value):
+        with contextlib.suppress(ValueError):  # lists of different lengths
+            array = np.asarray(value)
+            return array if array.size and array.dtype.kind in kinds else value
+    return value
 
 
 def _after_column(name: str, value: Any, count: int) -> Column:

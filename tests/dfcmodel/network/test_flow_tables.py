@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dfcmodel as dfc
@@ -49,6 +50,17 @@ def test_items_are_flows_and_flows_make_the_same_table() -> None:
     with pytest.raises(IndexError, match="flow 30"):
         flows[30]
     assert list(pickle.loads(pickle.dumps(flows))) == objects
+
+
+def test_a_column_of_pandas_and_a_range_have_a_value_per_flow() -> None:
+    columns = {"sizes": [1, 2, 3], "starts": [0.0, 1e-6, 2e-6], "priority": [0, 1, 2], "after": [-1, 0, 0]}
+    ends = HOSTS[:3], HOSTS[3:], {"source": FixedRate(), "links": links()}
+    arrays = dfc.flows_from(*ends[:2], **ends[2], **{name: np.array(column) for name, column in columns.items()})
+    assert [flow.after for flow in arrays] == [(), (0,), (0,)]
+    for of in (list, pd.Series):
+        assert dfc.flows_from(*ends[:2], **ends[2], **{name: of(column) for name, column in columns.items()}) == arrays
+    assert dfc.flows_from(*ends[:2], **ends[2], **{**columns, "priority": range(3)}) == arrays
+    assert dfc.flows_from(*ends[:2], **ends[2], **{**columns, "after": [[-1], [0], [0]]}) == arrays
 
 
 def test_names_are_distinct() -> None:
