@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +31,17 @@ if TYPE_CHECKING:
     import networkx as nx
     from numpy.typing import NDArray
 
-__all__ = ["EDGE_ATTRIBUTES", "Scenario", "from_networkx"]
+__all__ = ["EDGE_ATTRIBUTES", "Scenario", "from_networkx", "other_name"]
 
 EDGE_ATTRIBUTES = ("rate", "delay", "buffer", "discipline", "shared")
 """Attributes of the edges of a graph that `from_networkx` reads; the first three must be given."""
+OTHER_NAMES = {
+    **dict.fromkeys(("rate", "bandwidth", "bw", "capacity", "speed", "linkspeed", "linkspeedraw", "datarate"), "rate"),
+    **dict.fromkeys(("delay", "latency", "propagation", "propagationdelay", "length", "distance"), "delay"),
+    **dict.fromkeys(("buffer", "buffersize", "queue", "queuesize", "queuelimit"), "buffer"),
+    **dict.fromkeys(("discipline", "qdisc"), "discipline"),
+}
+"""Attributes by which graphs of other programs name those of `EDGE_ATTRIBUTES`, in lower case, without underscores."""
 LONGEST_RUN = 1e5
 """Largest simulated time, s."""
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
@@ -118,7 +125,8 @@ class Scenario(Ingresses):
         if not len(self.flows):
             raise ValueError("flows = (): at least one flow is needed")
         if not self.link_table.have_distinct_names:
-            _distinct("links", self.link_table.names)
+            ends = set(zip(self.link_table.source.tolist(), self.link_table.target.tolist(), strict=True))
+            _distinct("links", self.link_table.names, PARALLEL if len(ends) < len(self.link_table) else "")
         if self.table.are_named:
             _distinct("flows", list(self.table.names))
         if self.table.waits.any():
@@ -305,7 +313,8 @@ def from_networkx(
     Raises
     ------
     ValueError
-        Naming the edge and the missing attribute, or a ``cable``, which a `Fabric` reads.
+        Naming the edge and the missing attribute, a ``cable``, which a `Fabric` reads, or another name of an attribute,
+        such as ``bandwidth``; for parallel edges.
 
     Examples
     --------
@@ -320,7 +329,13 @@ def from_networkx(
     instance("graph", graph, nx.Graph, "a graph of networkx")
     links = []
     for source, target, data in graph.to_directed().edges(data=True):
+        if graph.is_multigraph() and graph.number_of_edges(source, target) > 1:
+            count = graph.number_of_edges(source, target)
+            raise ValueError(f"graph: has {count} edges from {source!r} to {target!r}, must be one; {PARALLEL}")
         attributes = {key: data.get(key, defaults.get(key)) for key in EDGE_ATTRIBUTES}
+        if name := other_name(data):
+            meant = OTHER_NAMES[_folded(name)]
+            raise ValueError(f"{name} of edge {source}->{target}: is not read; write it as {meant}, or leave it out")
         if "cable" in data:
             raise ValueError(
                 f"cable of edge {source}->{target}: is read by Fabric alone; give the edge a rate and a delay"
@@ -330,6 +345,24 @@ def from_networkx(
                 raise ValueError(f"{key} of edge {source}->{target} is missing: must be given")
         links.append(Link(source, target, **{k: v for k, v in attributes.items() if v is not None}))
     return tuple(links)
+
+
+PARALLEL = "parallel links are one link with the sum of their rates, or go over a node of their own each"
+
+
+def _folded(name: object) -> str:
+    """Return the name of an attribute in lower case, without separators."""
+    return str(name).lower().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def other_name(data: Mapping[Any, Any]) -> str | None:
+    """Return the first attribute of an edge that names a property of a link in another way; None: there is none.
+
+    >>> other_name({"rate": 1.0, "weight": 2.0}), other_name({"Bandwidth": "10Gbps"})
+    (None, 'Bandwidth')
+    """
+    names = (name for name in data if name not in EDGE_ATTRIBUTES and _folded(name) in OTHER_NAMES)
+    return next(names, None)
 
 
 def run_end(scenario: Scenario, duration: Any = None) -> float:
@@ -356,12 +389,12 @@ def _in_packets(where: str, part: Any, size: float) -> Any:
         raise ValueError(f"{where}: {error}; the scenario has {hint}") from None
 
 
-def _distinct(kind: str, names: Collection[str]) -> None:
+def _distinct(kind: str, names: Collection[str], hint: str = "") -> None:
     """Raise ValueError for the first duplicate name."""
     if len(set(names)) == len(names):
         return
     visited: set[str] = set()
     for name in names:
         if name in visited:
-            raise ValueError(f"{kind}: {name!r} occurs twice, names must differ")
+            raise ValueError(f"{kind}: {name!r} occurs twice, names must differ{hint and '; '}{hint}")
         visited.add(name)

@@ -71,7 +71,9 @@ def check_digraph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
     if not isinstance(graph, nx.Graph):
         raise TypeError(f"{name} = {format_value(graph)}: {msg}")
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise ValueError(f"{name} = {type(graph).__name__}: {msg}")
+        parallel = "without parallel edges: a cable of the sum of their rates, or a switch for each"
+        hint = f"must be a networkx.DiGraph, {parallel}" if graph.is_multigraph() else msg
+        raise ValueError(f"{name} = {type(graph).__name__}: {hint}")
     if not len(graph):
         raise ValueError(f"{name}: must have a node at least")
     return graph

@@ -14,7 +14,7 @@ from dfcmodel.lossless.quantities import bit_rate, metres, size_in_bytes
 from dfcmodel.lossless.topologies.fabrics import SERVERS, with_hosts
 from dfcmodel.network.columns import encode
 from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
-from dfcmodel.network.networks import EDGE_ATTRIBUTES, Scenario
+from dfcmodel.network.networks import EDGE_ATTRIBUTES, Scenario, other_name
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import format_value, instance, integer, one_number
@@ -109,7 +109,7 @@ class Fabric:
     ------
     ValueError
         For a buffer that no chip or size describes, a cable of another kind, a packet size that is not positive, and
-        edges with attributes of links instead of a cable, such as ``rate``.
+        edges with attributes of links instead of a cable, such as ``rate`` or ``bandwidth``.
 
     Examples
     --------
@@ -157,6 +157,8 @@ class Fabric:
                     raise ValueError(
                         f"{name} of {a}->{b}: is read by from_networkx alone; give the edge a cable=Cable(...)"
                     )
+            if name := other_name(data):
+                raise ValueError(f"{name} of {a}->{b}: is not read; give the edge a cable=Cable(...), or leave it out")
 
     @cached_property
     def graph(self) -> nx.DiGraph[Any]:
