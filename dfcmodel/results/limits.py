@@ -31,7 +31,10 @@ from dfcmodel.network.queueing.disciplines import (
     Pause,
     QueueManager,
     dfc_of,
+    manager_of,
 )
+from dfcmodel.network.queueing.managers import RED
+from dfcmodel.network.queueing.marking import RampMarking, StepMarking
 from dfcmodel.network.queueing.programs import may_mark
 from dfcmodel.network.run_tables import AT_RANDOM
 from dfcmodel.results.full_buffers import passing_full_buffers
@@ -44,9 +47,11 @@ from responsefn import RateRule, WindowRule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.links import Link
     from dfcmodel.network.networks import Scenario
 
     Flags = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
 
 __all__ = [
     "LIMIT_KINDS",
@@ -279,21 +284,49 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
 
 
 def _no_marks(scenario: Scenario) -> tuple[str, ...]:
-    """Report flows of rules for congestion marks on paths without a queue that marks."""
+    """Report flows of rules for congestion marks on paths without a queue that marks, or reaches its threshold."""
     marked = scenario.table.each("source", needs_marks).astype(np.bool_)
     if not marked.any():
         return ()
     silent = scenario.by_link(lambda link: not may_mark(link.discipline))
+    thresholds, room = scenario.by_link(_marking_threshold), _room_of_queues(scenario)
+    too_high = ~silent & (thresholds >= room)
+    silent = silent | too_high
     routes = scenario.routes
     loud = np.bincount(routes.flow, ~silent[routes.places], minlength=len(scenario.flows)) > 0
     unmarked = np.flatnonzero(marked & ~loud).tolist()
     if not unmarked:
         return ()
     names = _list_names("flow", [scenario.table.name(f) for f in unmarked])
+    advice = "write PFC(manager=RampMarking(...)), or a discipline that marks"
+    on_paths = np.intersect1d(routes.places[np.isin(routes.flow, unmarked)], np.flatnonzero(too_high))
+    if len(on_paths):
+        n = int(on_paths[0])
+        advice = (
+            f"{scenario.links[n].name} marks from {thresholds[n]:g} packets on, and no more than {room[n]:g} fit into its "
+            "buffer: give thresholds in packets, or as '100 kB'"
+        )
     return _one(
         f"no marks: no link marks packets of {names}, whose rules wait for marks to slow down (windows do at losses, "
-        "too); write PFC(manager=RampMarking(...)), or a discipline that marks",
+        f"too); {advice}",
     )
+
+
+def _marking_threshold(link: Link) -> float:
+    """Return the queue in packets up to which a manager of this package never marks; 0: unknown."""
+    manager: Any = manager_of(link.discipline)
+    if type(manager) is StepMarking:
+        return float(manager.threshold)
+    return float(manager.low) if type(manager) in (RampMarking, RED) else 0.0
+
+
+def _room_of_queues(scenario: Scenario) -> Floats:
+    """Return an upper bound of the packets in the queue of each link, (L,): those of a node where classes share it."""
+    links, size = scenario.link_table, scenario.packet_size
+    buffers = scenario.by_link(lambda link: buffer_in_packets(link, size) if link.shared else np.inf).astype(np.float64)
+    at_node = np.bincount(links.source, buffers, minlength=len(links.nodes))[links.source]
+    together = scenario.by_link(lambda link: link.discipline.queue_per == "class")
+    return np.where(together, at_node, buffers)
 
 
 def _ineffective_options(run: Any) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 
 import numpy as np
 import pytest
@@ -111,6 +112,22 @@ def test_a_rule_that_answers_marks_says_where_nothing_marks(source, method) -> N
         limits = dfc.simulate(_to_one(source, discipline), method).limits
         said = [each for each in limits if each.startswith("no marks: no link marks packets of flows a, b")]
         assert len(said) == silent
+
+
+@pytest.mark.parametrize("method", [dfc.Fluid(), dfc.Packets(seed=1)], ids=["fluid", "packets"])
+@pytest.mark.parametrize("manager", [dfc.StepMarking, lambda low: dfc.RampMarking(low, 2.0 * low, 0.1)])
+def test_a_threshold_above_the_buffer_marks_nothing(manager, method) -> None:
+    """Buffers of 2000 packets, of which the classes of PFC share those of all links out of a node."""
+    of_link = r"no marks: .*; a->s marks from 100000 packets on, and no more than 2000 fit into its buffer"
+    for discipline, said in (
+        (manager(1e5), of_link),
+        (dfc.PFC(xoff=400, xon=200, counts="switch", manager=manager(1e5)), of_link),
+        (manager(200.0), None),
+    ):
+        scenario = _to_one(DCQCN(), discipline)
+        limits = [limit for limit in dfc.simulate(scenario, method).limits if limit.startswith("no marks")]
+        assert len(limits) == (said is not None)
+        assert said is None or re.match(said, limits[0])
 
 
 QUEUES = [
