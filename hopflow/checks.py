@@ -98,7 +98,7 @@ def number(
     limits = [(sign, compare, bound) for sign, compare, bound in bounds if bound is not None]
 
     def refusal(shown_value: str) -> ValueError:
-        range_text = " and ".join(f"{sign} {_show(bound)}" for sign, _, bound in limits)
+        range_text = " and ".join(f"{sign} {_as_written(bound) or _show(bound)}" for sign, _, bound in limits)
         rule = f"must be a finite number{range_text and ' '}{range_text}{hint and '; '}{hint}"
         return ValueError(f"{name} = {shown_value}: {rule}")
 
@@ -117,7 +117,7 @@ def number(
     for _, compare, bound in limits:
         allowed = allowed & compare(array, bound)
     if not np.all(allowed):
-        raise refusal(_show(array[~allowed].flat[0]))
+        raise refusal(_as_written(value) or _show(array[~allowed].flat[0]))
     return array
 
 
@@ -158,6 +158,12 @@ def _show(number: float) -> str:
     value = float(number)
     short = f"{value:g}"
     return short if np.isnan(value) or float(short) == value else repr(float(value))
+
+
+def _as_written(value: object) -> str:
+    """Format a quantity in bits or bytes as it was written, with its packets; "": other values."""
+    text = getattr(value, "text", "") if isinstance(value, float) else ""
+    return f"{text!r} ({float(value):.6g} in packets of {value.packet_size:g} bytes)" if text else ""  # type: ignore[arg-type,attr-defined]
 
 
 def seconds(name: str, value: ArrayLike, *, longest: float = 1000.0) -> NDArray[np.float64]:
@@ -465,6 +471,8 @@ def format_value(value: object) -> str:
     >>> len(format_value(10**100))
     80
     """
+    if written := _as_written(value):
+        return written
     try:
         text = " ".join(repr(value).split())
     except ValueError:  # more digits than Python prints

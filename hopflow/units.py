@@ -267,7 +267,7 @@ def quantity(
         value = float(match.group(1)) * unit[0] / unit[1]
         by_size = dimension in ("rate", "amount") and unit[1] != 1.0
         in_bytes = float(match.group(1)) * unit[0] / 8.0
-        return PacketUnits(value, packet_size, in_bytes) if by_size else value
+        return PacketUnits(value, packet_size, in_bytes, text=text.strip()) if by_size else value
     if dimension == "share":
         allowed = "must be a percentage, such as '80%', or a number, such as 0.8"
     elif match and match.group(2) == "%":
@@ -324,6 +324,8 @@ class PacketUnits(float):
         ``value`` and rounded to 12 digits.
     framing
         Overhead of each packet in bytes.
+    text
+        The quantity as it was written, for messages; "": unknown.
 
     Examples
     --------
@@ -331,18 +333,19 @@ class PacketUnits(float):
     (1000.0, 1500.0)
     """
 
-    __slots__ = ("framing", "in_bytes", "packet_size")
+    __slots__ = ("framing", "in_bytes", "packet_size", "text")
     __array_priority__ = -1.0
     """Between NumPy scalars, which defer to this class, and arrays, which do not."""
     packet_size: float
     in_bytes: float
     framing: float
+    text: str
 
     def __new__(  # noqa: D102
-        cls, value: float, packet_size: float, in_bytes: float | None = None, framing: float = 0.0
+        cls, value: float, packet_size: float, in_bytes: float | None = None, framing: float = 0.0, text: str = ""
     ) -> Self:
         packets = super().__new__(cls, value)
-        packets.packet_size, packets.framing = packet_size, framing
+        packets.packet_size, packets.framing, packets.text = packet_size, framing, text
         if in_bytes is None:
             in_bytes = float(f"{float(value) * (packet_size + framing):.12g}")
         packets.in_bytes = in_bytes
@@ -370,7 +373,7 @@ class PacketUnits(float):
                 "numbers of packets are part of it"
             )
             raise ValueError(f"{float(self):g} {msg}")
-        return PacketUnits(self.in_bytes / (size + self.framing), size, self.in_bytes, self.framing)
+        return PacketUnits(self.in_bytes / (size + self.framing), size, self.in_bytes, self.framing, self.text)
 
     def _like(self, value: float, in_bytes: float) -> PacketUnits:
         return PacketUnits(value, self.packet_size, in_bytes, self.framing)

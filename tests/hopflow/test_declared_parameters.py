@@ -61,7 +61,7 @@ number: Any = float
 
 REFUSED = [
     (lambda: Port(-1.0), "rate = -1: must be a finite number > 0; in packets/s"),
-    (lambda: Port("0 Mbps"), "rate = 0: must be a finite number > 0; in packets/s"),
+    (lambda: Port("0 Mbps"), "rate = '0 Mbps' (0 in packets of 1500 bytes): must be a finite number > 0; in"),
     (lambda: Port("9 kB"), "rate = '9 kB': must be a number and a unit of"),
     (lambda: Port(float("nan")), "rate = nan: must be a finite number > 0"),
     (lambda: Port([1.0, 2.0]), "rate = [1.0, 2.0]: one number is expected"),
@@ -256,7 +256,7 @@ REFUSED_COUNTS = [
     ({"pair": (number(1.5), 2)}, "pair[0] = 1.5: must be a whole number >= 1 (B1, B2)"),
     ({"pair": (1,)}, "pair = (1,): must be 2 numbers (B1, B2)"),
     ({"pair": 1}, "pair = 1: must be 2 numbers (B1, B2)"),
-    ({"pair": ("1 kB", 2)}, "pair[0] = 0.6666666666666666: must be a whole number >= 1 (B1, B2)"),
+    ({"pair": ("1 kB", 2)}, "pair[0] = '1 kB' (0.666667 in packets of 1500 bytes): must be a whole number >= 1 (B1, B2)"),
     ({"rates": (1.0, 0.0)}, "rates = 0: must be a finite number > 0; in packets/s"),
     ({"rates": 1.0}, "rates = 1.0: must be several numbers"),
     ({"rates": ((1.0, 2.0),)}, "rates = ((1.0, 2.0),): must be several numbers"),

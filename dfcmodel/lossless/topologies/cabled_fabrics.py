@@ -157,8 +157,8 @@ class Fabric:
                     raise ValueError(
                         f"{name} of {a}->{b}: is read by from_networkx alone; give the edge a cable=Cable(...)"
                     )
-            if name := other_name(data):
-                raise ValueError(f"{name} of {a}->{b}: is not read; give the edge a cable=Cable(...), or leave it out")
+            if other := other_name(data):
+                raise ValueError(f"{other} of {a}->{b}: is not read; give the edge a cable=Cable(...), or leave it out")
 
     @cached_property
     def graph(self) -> nx.DiGraph[Any]:
