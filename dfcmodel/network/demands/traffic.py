@@ -75,8 +75,8 @@ class FlowSizes:
 
     def __post_init__(self) -> None:
         instance("name", self.name, str, "a text")
-        for key, low, high in (("sizes", 0.0, 1e18), ("shares", 0.0, 1.0)):
-            values = number(key, getattr(self, key), at_least=low, at_most=high)
+        for key, high, unit in (("sizes", 1e18, "in bytes"), ("shares", 1.0, "fractions of 1: divide per cent by 100")):
+            values = number(key, getattr(self, key), at_least=0.0, at_most=high, hint=unit)
             if values.ndim != 1 or len(values) < 2:
                 raise ValueError(f"{key} = {format_value(getattr(self, key))}: must be two numbers or more")
             falls = np.diff(values) <= 0 if key == "sizes" else np.diff(values) < 0

@@ -155,7 +155,7 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     if limits is None:
         groups = _equal_groups(sizes[complete])
     else:
-        groups = number("limits", limits, at_least=0.0)
+        groups = number("limits", limits, at_least=0.0, hint="in packets")
         if groups.ndim != 1 or len(groups) < 2 or (np.diff(groups) <= 0).any():
             raise ValueError(f"limits = {format_value(limits)}: must be two or more, increasing")
         within = (sizes > groups[0]) & (sizes <= groups[-1])
