@@ -36,7 +36,7 @@ from dfcmodel.network.shortest_routes import (
     numbers_between,
 )
 from hopflow.callers import warn_caller
-from hopflow.checks import choice, count_of, format_value, instances, random_generator, unwrap_scalar
+from hopflow.checks import choice, count_of, dimensions, format_value, instances, random_generator, unwrap_scalar
 from hopflow.deprecations import accept_old_names
 from hopflow.keywords import takes_keywords
 from hopflow.units import PACKET_SIZE, PacketUnits, declares, in_units, quantities_of, whole_packets
@@ -267,7 +267,8 @@ def all_to_all(hosts: Iterable[Hashable], **options: Unpack[FlowTableOptions]) -
     hosts
         At least two nodes.
     **options
-        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as for `flows_from`.
+        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as for `flows_from`. Of a matrix of sizes,
+        sources by rows, ``matrix[~np.eye(N, dtype=bool)]`` has those of the flows in their order.
 
     Examples
     --------
@@ -279,6 +280,11 @@ def all_to_all(hosts: Iterable[Hashable], **options: Unpack[FlowTableOptions]) -
     """
     nodes, arguments = collective_hosts(hosts, {**options})
     count = len(nodes)
+    if len(shape := dimensions(arguments.get("sizes", ())) or ()) > 1:
+        rows = (
+            f"must be one, or one for each of {count * (count - 1)} flows: write matrix[~np.eye({count}, dtype=bool)]"
+        )
+        raise ValueError(f"sizes: an array of shape {shape}, {rows}")
     source = np.repeat(np.arange(count), count - 1)
     target = np.tile(np.arange(count - 1), count)
     target += target >= source  # skip the pair of a host with itself
