@@ -115,7 +115,9 @@ def test_a_rule_that_answers_marks_says_where_nothing_marks(source, method) -> N
 
 
 @pytest.mark.parametrize("method", [dfc.Fluid(), dfc.Packets(seed=1)], ids=["fluid", "packets"])
-@pytest.mark.parametrize("manager", [dfc.StepMarking, lambda low: dfc.RampMarking(low, 2.0 * low, 0.1)])
+@pytest.mark.parametrize(
+    "manager", [dfc.StepMarking, lambda low: dfc.RampMarking(low, 2.0 * low, 0.1)], ids=["step", "ramp"]
+)
 def test_a_threshold_above_the_buffer_marks_nothing(manager, method) -> None:
     """Buffers of 2000 packets, of which the classes of PFC share those of all links out of a node."""
     of_link = r"no marks: .*; a->s marks from 100000 packets on, and no more than 2000 fit into its buffer"
