@@ -21,7 +21,7 @@ from dfcmodel.lossless.audits.orders import (
 )
 from dfcmodel.lossless.audits.profiles import port_from_name
 from dfcmodel.lossless.audits.row_audits import RowAudit, law_lines, rows_text
-from dfcmodel.lossless.audits.row_needs import Assumptions, covering, needs_of
+from dfcmodel.lossless.audits.row_needs import Assumptions, RowNeeds, covering, needs_of
 from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import TableLaw, law_of
@@ -92,7 +92,7 @@ class TableAudit(Result):
 
     @property
     def wasted(self) -> dict[str, int]:
-        """Bytes beyond the proved headroom for any frame size by port; empty without ports or a cell."""
+        """Bytes reserved beyond the proved headroom for any frame size by port; empty without ports or a cell."""
         ports: dict[str, int] = {}
         for audit in self.rows:
             if audit.row.port and audit.wasted is not None:
@@ -276,7 +276,8 @@ def audit_headroom(
     for row in table:
         if row.no_headroom or _key(row) not in by_key:
             by_key[_key(row)] = _judge(row, assumed)
-        rows.append(_audit(row, by_key[_key(row)], remarks.get(_key(row), ())))
+        audit = _audit(row, by_key[_key(row)], remarks.get(_key(row), ()))
+        rows.append(dataclasses.replace(audit, wasted=_wasted(row, audit.needs, assumed)))
     return TableAudit(table, tuple(_in_pools(rows, assumed)), law, assumed, source)
 
 
@@ -308,7 +309,7 @@ def _in_pools(rows: list[RowAudit], assumed: Assumptions) -> list[RowAudit]:
             pool_audit = _audit(row, _judge(limited, assumed), audit.remarks)
             reserved_text = f", its size reserves {reserved:,} B" if reserved else ""
             reason = f"{row.pool} has {pool_size:,} B in all{reserved_text}: {pool_audit.reason}"
-            audit = dataclasses.replace(pool_audit, reason=reason, remarks=audit.remarks)
+            audit = dataclasses.replace(pool_audit, reason=reason, wasted=audit.wasted, remarks=audit.remarks)
         if not row.port:
             remark = f"every class that uses it shares {pool_size:,} B of {row.pool}"
             audit = dataclasses.replace(audit, remarks=(*audit.remarks, remark))
@@ -369,10 +370,19 @@ def _judge(row: BufferRow, assumed: Assumptions) -> RowAudit:
     needs = needs_of(link, row.rate, row.cable)
     verdict, reason, smallest = verdict_of(row, needs, link)
     write = None if verdict is RowVerdict.FULL_SIZE else needs.any_sizes
-    wasted = None
-    if assumed.cell > 1 and needs.any_sizes is not None:
-        wasted = max(0, row.xoff - needs.any_sizes)
-    return RowAudit(row, verdict, reason, needs, smallest, write, wasted)
+    return RowAudit(row, verdict, reason, needs, smallest, write)
+
+
+def _wasted(row: BufferRow, needs: RowNeeds, assumed: Assumptions) -> int | None:
+    """Return the reserved bytes beyond the proved headroom for any frame size; None if that is unknown.
+
+    Bytes taken from a pool are a limit, not a reservation. Where the table has xon and size, these say what is reserved
+    even if the pool is unknown.
+    """
+    if assumed.cell == 1 or needs.any_sizes is None:
+        return None
+    shares = row.pool_size is not None or (row.xon and row.size is not None)
+    return max(0, row.xoff - (row.drawn if shares else 0) - needs.any_sizes)
 
 
 def _audit(row: BufferRow, judged: RowAudit, remarks: Iterable[str]) -> RowAudit:

@@ -37,7 +37,8 @@ class RowAudit:
         Recommended xoff in bytes: the proved headroom for any frame size, in bytes if the cell is unknown;
         None for rows that cover full-size frames with an unknown cell, and if no response time is known.
     wasted
-        Bytes of xoff beyond the proved headroom for any frame size; None if the cell or response time is unknown.
+        Bytes of xoff beyond the proved headroom for any frame size, without those taken from a shared pool; None if the
+        cell or response time is unknown.
     remarks
         Results of comparisons with other rows, the cell and the chip.
 

@@ -335,6 +335,20 @@ def test_waste_is_summed_by_port_and_for_the_switch() -> None:
     assert audit_headroom(rows).wasted == {}  # without a cell
 
 
+def test_what_classes_take_from_a_pool_is_not_wasted() -> None:
+    """sonic-buildimage#29565: 256 ports of 400G whose xoff is 1,887,900 B share a pool of 120,825,600 B."""
+    row = BufferRow(400e9, 500.0, 1_887_900, 0, 4620, port="Ethernet0", pool="lossless", pool_size=120_825_600)
+    need = headroom("400Gbps", "500m", cell=420, small_packets=1).bytes
+    own = dataclasses.replace(row, pool_size=None)
+    assert [audit_headroom([each], cell=420).wasted for each in (row, own)] == [
+        {"Ethernet0": 0}, {"Ethernet0": 1_887_900 - need},
+    ]  # fmt: skip
+    assert "B wasted" not in audit_headroom([row], cell=420).text()
+    for size, wasted in ((19456, 0), (19456 + need + 420, 420), (19456 + 1_887_900, 1_887_900 - need)):
+        sized = dataclasses.replace(own, xon=19456, size=size)  # the pool is unknown; size says what is reserved
+        assert audit_headroom([sized], cell=420).rows[0].wasted == wasted
+
+
 def test_the_picture_has_every_row_and_its_line_has_a_name() -> None:
     axes = audit_headroom([BufferRow(100e9, 300.0, 0), BufferRow(100e9, 250.0, 70_000)]).plot()
     (low, high), points = axes.get_ylim(), []
