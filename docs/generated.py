@@ -744,7 +744,7 @@ def _switch_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         formats="`config_db.json`, dumps of the database, `buffers.json.j2`.",
         used="; ".join((
             *(f"`{name}`: {_names(fields)}" for name, fields in used.items()),
-            "`PORT`: `speed`, `admin_status`", "`CABLE_LENGTH`", "`DEVICE_METADATA`: `buffer_model`", _names(config_databases.PFC_MAPS),
+            "`PORT`: `speed`, `autoneg`, `adv_speeds`, `admin_status`", "`CABLE_LENGTH`", "`DEVICE_METADATA`: `buffer_model`", _names(config_databases.PFC_MAPS),
         )) + ".",
         skipped="; ".join((
             *(f"`{name}`: {_names(n for n in config_databases.FIELDS[name] if n not in fields)}" for name, fields in used.items()),

@@ -1,6 +1,7 @@
 """Ports, their lossless classes and their headroom, from SONiC's ``config_db.json``.
 
-A row is a class of a port: rate and cable are the port's (tables ``PORT`` and ``CABLE_LENGTH``), xoff belongs to the
+A row is a class of a port: rate and cable are the port's (tables ``PORT`` and ``CABLE_LENGTH``). With auto-negotiation
+the rate is the highest that the port advertises, as in SONiC's buffer manager. xoff belongs to the
 profile of its priority group (``BUFFER_PG``, ``BUFFER_PROFILE``). A class with PFC (``PORT_QOS_MAP``) whose group has
 no xoff is a row without headroom. The xoff of a pool (``BUFFER_POOL``) is the headroom that all groups of the pool
 share, beyond the bytes that their sizes reserve. For pools without xoff, in the dynamic buffer model,
@@ -28,9 +29,10 @@ from dfcmodel.lossless.audits.profiles import (
     pool_name,
     port_from_name,
     rate_of,
+    whole_number,
 )
 from dfcmodel.lossless.quantities import metres
-from hopflow.checks import format_value
+from hopflow.checks import choice, format_value
 from hopflow.text_files import parse_json
 
 __all__ = ["read_configuration"]
@@ -69,12 +71,22 @@ MAX_TABLES = 2000
 """Maximum number of tables of a configuration; SONiC has hundreds."""
 CLASSES = range(8)
 DOWN = "admin_status is down"
+STATES = {
+    "admin_status": ("up", "down"),
+    "autoneg": ("on", "off", "1", "0"),
+    "buffer_model": ("traditional", "dynamic"),
+    "headroom_type": ("static", "dynamic"),
+}
+"""Values of the fields that are names, as in SONiC's models; releases before 202106 write autoneg as 1 and 0."""
 
 
 def read_configuration(text: str) -> TableContent:
     """Return a row for each lossless class of each port, and for each profile with an xoff that no port uses."""
     data = parse_json(text)
-    data = _nest_tables(data) if isinstance(data, dict) else {}
+    if not isinstance(data, dict):
+        kind = "a JSON list, as for swssconfig" if isinstance(data, list) else "no JSON object"
+        raise ValueError(f"is {kind}: must be an object with a table BUFFER_PROFILE")  # noqa: TRY004
+    data = _nest_tables(data)
     parts = [name for name, tables in data.items() if isinstance(tables, dict) and "BUFFER_PROFILE" in tables]
     if parts:
         raise ValueError(f"the file is of several chips ({', '.join(parts)}): give the tables of one")
@@ -125,6 +137,11 @@ def _table(data: Fields, name: str) -> dict[str, Fields]:
     return table
 
 
+def _state(location: str, fields: Fields, name: str, default: str = "") -> str:
+    """Return the value of a field of `STATES`, or the default where it is missing; ValueError for another value."""
+    return choice(f"{location}: {name}", fields[name], STATES[name]) if name in fields else default
+
+
 class _Configuration:
     """The tables of a configuration, and the properties of its ports."""
 
@@ -135,11 +152,13 @@ class _Configuration:
             if (bare := bare_name(name)) in self.profiles:
                 raise ValueError(f"BUFFER_PROFILE: {format_value(bare)} is given twice")
             self.profiles[bare] = name, fields
-        self.speeds = {
-            port: rate_of(f"PORT, {port}", fields["speed"])
-            for port, fields in tables["PORT"].items()
-            if "speed" in fields
+        self.negotiated: dict[str, str] = {}
+        self.speeds = self._speeds()
+        self.down = {
+            port for port, fields in tables["PORT"].items() if _state(f"PORT, {port}", fields, "admin_status") == "down"
         }
+        given = [port for port, fields in tables["PORT"].items() if "admin_status" in fields]
+        self.stateless = tables["PORT"].keys() - given if given else set()
         self.cables = self._cables()
         self.groups = self._groups()
         self.unmapped: dict[tuple[str, int], str] = {}
@@ -151,18 +170,44 @@ class _Configuration:
                 self.shared[pool_name(name)] = size
         localhost = tables["DEVICE_METADATA"].get("localhost", {})
         # without a model in the file, a profile of dynamic headroom means that the switch computes NULL profiles
-        computes = any(fields.get("headroom_type") == "dynamic" for fields in tables["BUFFER_PROFILE"].values())
-        self.dynamic = localhost.get("buffer_model", "dynamic" if computes else None) == "dynamic"
+        self.computed = {
+            name
+            for name, fields in tables["BUFFER_PROFILE"].items()
+            if _state(f"BUFFER_PROFILE, {name}", fields, "headroom_type") == "dynamic"
+        }
+        model = _state("DEVICE_METADATA, localhost", localhost, "buffer_model")
+        self.dynamic = (model or ("dynamic" if self.computed else "")) == "dynamic"
         self.ratio = 0
         for name, fields in tables[LOSSLESS_PARAMETERS].items():
             location = f"{LOSSLESS_PARAMETERS}, {name}"
             ratio = optional_number(location, RATIO, fields.get(RATIO))
-            if localhost.get("buffer_model", "dynamic") != "dynamic" or not ratio:  # other models do not read the table
+            if model == "traditional" or not ratio:  # this model does not read the table
                 continue
             if self.ratio not in (0, ratio):
                 raise ValueError(f"{location}: {RATIO} = {ratio}: another object has {self.ratio}")
             self.ratio = ratio
         self.divided = self._divide_headroom()
+
+    def _speeds(self) -> dict[str, float]:
+        """Return the rate in b/s by port, with auto-negotiation the highest of ``adv_speeds``."""
+        speeds: dict[str, float] = {}
+        for port, fields in self.tables["PORT"].items():
+            location = f"PORT, {port}"
+            if "speed" in fields:
+                speeds[port] = rate_of(location, fields["speed"])
+            if _state(location, fields, "autoneg") not in ("on", "1"):
+                continue
+            advertised = fields.get("adv_speeds", "all")
+            parts = advertised if isinstance(advertised, list) else str(advertised).split(",")
+            if parts in (["all"], [""], []):
+                if port in speeds:
+                    self.negotiated[port] = "autoneg is on for all speeds: the link may have another speed than PORT"
+                continue
+            rate = max(whole_number(location, "adv_speeds", part) for part in parts) * 1e6
+            if rate != speeds.get(port):
+                self.negotiated[port] = f"autoneg is on: {rate / 1e9:g}G is the highest of adv_speeds"
+            speeds[port] = rate
+        return speeds
 
     def _cables(self) -> dict[str, float]:
         """Return the length of the cable in m by port."""
@@ -205,6 +250,8 @@ class _Configuration:
         for key, fields in self.tables["PORT_QOS_MAP"].items():
             location = f"PORT_QOS_MAP, {key}"
             enabled = str(fields.get("pfc_enable", "")).strip()
+            if key == "global" and enabled:
+                raise ValueError(f"{location}: pfc_enable = {format_value(enabled)}: is of a port")
             priorities = [n for part in enabled.split(",") if enabled for n in _classes(location, part)]
             map_name = bare_name(str(fields.get("pfc_to_pg_map", ""))).rpartition("|")[2]
             to_group = next((self.tables[t][map_name] for t in PFC_MAPS if map_name in self.tables[t]), {})
@@ -256,17 +303,13 @@ class _Configuration:
         totals: dict[str, int] = {}
         for (port, _), reference in self.groups.items() if self.ratio else ():
             name, profile = self.profiles.get(bare_name(reference), (bare_name(reference), {}))
-            if self._is_down(port) or self.cables.get(port) == 0.0:
+            if port in self.down or self.cables.get(port) == 0.0:
                 continue
-            if name == "NULL" or profile.get("headroom_type") == "dynamic":
+            if name == "NULL" or name in self.computed:
                 return {}
             pool = pool_name(str(profile.get("pool", "")))
             totals[pool] = totals.get(pool, 0) + _bytes_from_pool(name, profile)
         return {pool: -(-total // self.ratio) for pool, total in totals.items() if total}
-
-    def _is_down(self, port: str) -> bool:
-        """Return whether a port is shut down."""
-        return self.tables["PORT"].get(port, {}).get("admin_status") == "down"
 
     def _with_pool(self, row: DraftRow, profile: Fields) -> DraftRow:
         """Return a row with the headroom pool of its profile, if that has a pool."""
@@ -298,14 +341,14 @@ class _Configuration:
         name, fields = self.profiles.get(bare, (bare, {}))
         row = DraftRow(
             location, self.speeds.get(port), self.cables.get(port), 0, profile=name, port=port, priority=group,
-            active=not self._is_down(port),
+            active=port not in self.down,
             absent=tuple(table for table in ("PORT", "CABLE_LENGTH") if not self.tables[table]),
         )  # fmt: skip
         if "xoff" in fields:
             xoff, xon, size = numbers_of(name, fields)
             row = self._with_pool(row._replace(xoff=xoff, xon=xon, size=size), fields)
-        if note := self.unmapped.get((port, group)):
-            row = row._replace(remarks=(*row.remarks, note))
+        notes = (self.unmapped.get((port, group)), self.negotiated.get(port))
+        row = row._replace(remarks=(*row.remarks, *filter(None, notes)))
         if row.xoff > 0:
             if self.paused is not None and not has_pfc:
                 row = row._replace(remarks=(*row.remarks, "PFC is not enabled for this class"))
@@ -315,7 +358,8 @@ class _Configuration:
             return
         null = bare == "NULL"
         if reference is None:
-            reason = f"BUFFER_PG has no {location}"
+            stateless = "; PORT has no admin_status, which SONiC takes as down" if port in self.stateless else ""
+            reason = f"BUFFER_PG has no {location}{stateless}"
         elif null:
             reason = "its profile is NULL"
         elif bare not in self.profiles:
@@ -323,7 +367,7 @@ class _Configuration:
         else:
             reason = f"its profile {name} has " + ("xoff 0" if "xoff" in fields else "no xoff")
         lossless = has_pfc or (self.paused is None and (null or port_from_name(bare) is not None))
-        if self.dynamic and (null or fields.get("headroom_type") == "dynamic"):
+        if self.dynamic and (null or name in self.computed):
             skipped.append((location, "the buffer model is dynamic: the switch computes its headroom"))
         elif lossless and not row.active:
             skipped.append((location, f"{reason}; {DOWN}"))

@@ -25,6 +25,7 @@ __all__ = [
     "pool_name",
     "port_from_name",
     "rate_of",
+    "whole_number",
 ]
 
 NO_XOFF = "no xoff: not a profile of a lossless ingress"

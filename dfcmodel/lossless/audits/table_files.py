@@ -70,8 +70,9 @@ def read_table(
     Rows with a speed below 1 Gb/s, where no port has priority flow control, or above 10 Tb/s are ``skipped`` with the
     reason, in all formats.
 
-    *config*: a row for each lossless class of each port, with the rate of ``PORT``, the length of ``CABLE_LENGTH``, and
-    the xoff of the profile that its group has in ``BUFFER_PG`` and ``BUFFER_PROFILE``. A class with PFC (``pfc_enable``
+    *config*: a row for each lossless class of each port, with the rate of ``PORT`` (with auto-negotiation the highest of
+    ``adv_speeds``), the length of ``CABLE_LENGTH``, and the xoff of the profile that its group has in ``BUFFER_PG`` and
+    ``BUFFER_PROFILE``. A class with PFC (``pfc_enable``
     in ``PORT_QOS_MAP``, groups by ``pfc_to_pg_map``) and without xoff is a row without headroom. A profile that no port
     uses is a row by its name. In a file without the table ``PORT`` or ``CABLE_LENGTH`` the profile's name is used
     instead, with a remark; a port that is missing in the table is refused, unless ``rate`` or ``cable`` is given.
@@ -133,9 +134,7 @@ def _kind_of(text: str) -> str:
     if re.search(r"\{[%{#]", text):
         return "template"
     first = next((line for line in text.splitlines() if line.strip()), "")
-    if re.match(r"\s*\[\s*\{", text):
-        raise ValueError("is a JSON list, as for swssconfig: must be an object with a table BUFFER_PROFILE")
-    if first.lstrip().startswith("{"):
+    if first.lstrip().startswith("{") or re.match(r"\s*\[\s*\{", text):
         return "config"
     return "csv" if "," in first else "lookup"
 

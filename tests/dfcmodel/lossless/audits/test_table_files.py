@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 
 import pytest
 
@@ -284,9 +285,59 @@ def test_groups_are_computed_by_the_switch_where_a_profile_is_dynamic_and_no_mod
     assert {row.no_headroom for row in read_table(named).rows} == {"its profile is NULL"}
 
 
-def test_a_list_for_swssconfig_is_named() -> None:
-    with pytest.raises(ValueError, match="is a JSON list, as for swssconfig: must be an object"):
-        read_table(io.StringIO('[{"BUFFER_PROFILE_TABLE:a": {"xoff": "1"}, "OP": "SET"}]'))
+def test_a_list_for_swssconfig_is_named_in_a_file_too(tmp_path) -> None:
+    text = '[{"BUFFER_PROFILE_TABLE:a": {"xoff": "1"}, "OP": "SET"}]'
+    (tmp_path / "buffers.json").write_text(text)
+    for source in (io.StringIO(text), tmp_path / "buffers.json"):
+        with pytest.raises(ValueError, match="is a JSON list, as for swssconfig: must be an object"):
+            read_table(source)
+
+
+@pytest.mark.parametrize(
+    ("fields", "rate", "remark"),
+    [
+        ({"autoneg": "on", "adv_speeds": "25000,50000,100000"}, 100e9, "autoneg is on: 100G is the highest of adv_speeds"),
+        ({"autoneg": "1", "adv_speeds": [10000, "25000"]}, 25e9, ""),
+        ({"autoneg": "on", "adv_speeds": "10000"}, 10e9, "autoneg is on: 10G is the highest of adv_speeds"),
+        ({"autoneg": "on", "adv_speeds": "all"}, 25e9, "autoneg is on for all speeds: the link may have another speed than PORT"),
+        ({"autoneg": "on"}, 25e9, "autoneg is on for all speeds: the link may have another speed than PORT"),
+        ({"autoneg": "off", "adv_speeds": "100000"}, 25e9, ""),
+        ({"adv_speeds": "100000"}, 25e9, ""),
+    ],
+)  # fmt: skip
+def test_a_port_that_negotiates_has_the_highest_speed_that_it_advertises(
+    fields: dict, rate: float, remark: str
+) -> None:
+    """As the effective speed of BufferMgrDynamic, sonic-swss, cfgmgr/buffermgrdyn.cpp."""
+    row = read_table(configuration(PORT={"Ethernet8": {"speed": "25000"} | fields})).rows[0]
+    assert (row.rate, "; ".join(row.remarks)) == (rate, remark)
+
+
+def test_a_port_without_a_state_beside_others_is_down_in_sonic() -> None:
+    ports = {"Ethernet8": {"speed": "100000"}, "Ethernet12": {"speed": "100000", "admin_status": "up"}}
+    cables = {"AZURE": dict.fromkeys(ports, "5m")}
+    rows = read_table(configuration(PORT=ports, CABLE_LENGTH=cables, BUFFER_PG={"Ethernet12|3": {"profile": NAMED}}))
+    assert {row.no_headroom for row in rows} == {
+        "", "BUFFER_PG has no Ethernet8|3; PORT has no admin_status, which SONiC takes as down",
+        "BUFFER_PG has no Ethernet8|4; PORT has no admin_status, which SONiC takes as down",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ({"PORT": {"Ethernet8": {"speed": "100000", "admin_status": "DOWN"}}}, "PORT, Ethernet8: admin_status = 'DOWN': must be one of 'up', 'down'"),
+        ({"PORT": {"Ethernet8": {"speed": "100000", "autoneg": "true"}}}, "PORT, Ethernet8: autoneg = 'true': must be one of 'on'"),
+        ({"PORT": {"Ethernet8": {"autoneg": "on", "adv_speeds": "100G"}}}, "PORT, Ethernet8: adv_speeds = '100G': must be a whole number"),
+        ({"DEVICE_METADATA": {"localhost": {"buffer_model": "Dynamic"}}}, "DEVICE_METADATA, localhost: buffer_model = 'Dynamic': must be one of 'traditional'"),
+        ({"BUFFER_PROFILE": {NAMED: {"headroom_type": "Dynamic"}}}, f"BUFFER_PROFILE, {NAMED}: headroom_type = 'Dynamic': must be one of 'static'"),
+        ({"PORT_QOS_MAP": {"global": {"pfc_enable": "3,4"}}}, "PORT_QOS_MAP, global: pfc_enable = '3,4': is of a port"),
+    ],
+)  # fmt: skip
+def test_values_that_sonic_does_not_have_are_refused(tables: dict, message: str) -> None:
+    """They were taken as missing: a port of state "DOWN" was up, a model "Dynamic" was the traditional one."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_table(configuration(**tables))
 
 
 def test_a_class_without_pfc_or_of_a_port_that_is_down_or_computed_by_the_switch_is_none() -> None:
