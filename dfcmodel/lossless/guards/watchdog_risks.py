@@ -216,10 +216,11 @@ def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats 
     from scipy.special import betaincc
     from scipy.stats import poisson
 
-    every = np.asarray(expm(Q * dog.period))
+    # rounding of expm leaves entries of about -1e-16 in place of tiny probabilities, as of Erlang phases far apart
+    every = np.maximum(expm(Q * dog.period), 0.0)
     bad = np.zeros_like(Q)
     if dog.fraction == 1.0:
-        bad[np.ix_(on, on)] = expm(Q[np.ix_(on, on)] * dog.period)
+        bad[np.ix_(on, on)] = np.clip(expm(Q[np.ix_(on, on)] * dog.period), 0.0, every[np.ix_(on, on)])
         return bad, every
     rate = float(-Q.diagonal().min())
     if rate * dog.period > MAX_EVENTS:
@@ -241,7 +242,7 @@ def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats 
         paths[0, :, on] = 0.0
         if events < last:
             paths[1 : events + 3, :, on] = stepped[:, :, on]
-    return bad, every
+    return np.minimum(bad, every), every
 
 
 def _chernoff(dog: Watchdog, Q: Floats, on: NDArray[np.bool_], start: Floats) -> float:

@@ -74,6 +74,15 @@ def test_false_alarms_agree_with_an_event_simulation(fraction, pauses) -> None:
     assert risk.alarms <= risk.bound
 
 
+def test_pauses_and_gaps_of_many_phases_are_computed() -> None:
+    """sonic-swss#4784: storms of 2 s every 4 s, polled every 0.4 s. Of phases far apart, expm has about -1e-16."""
+    phases, dog = PhaseType.erlang(10, mean=2.0), Watchdog("400 ms", "400 ms", "400 ms")
+    for each in (dog, replace(dog, fraction=0.99)):
+        risk = watchdog_risk(each, phases, phases)
+        alarms, dropping = simulate_watchdog(each, phases, phases, polls=20_000, seed=1)
+        assert (risk.alarms, risk.dropping) == pytest.approx((alarms / (20_000 * 0.4), dropping), rel=0.02)
+
+
 def test_the_paused_time_of_an_interval_is_bounded_where_it_is_not_computed() -> None:
     pauses, gaps = PhaseType.exponential(5e4), PhaseType.exponential(1e4)
     risk = watchdog_risk(Watchdog("100 ms", "200 ms", "1 s", 0.8), pauses, gaps)
