@@ -19,6 +19,7 @@ __all__ = [
     "BOTH_LEVELS",
     "DFC",
     "FIFO",
+    "ONE_THRESHOLD",
     "PACKETS_ALONE",
     "Arrivals",
     "Discipline",
@@ -41,6 +42,8 @@ Larger ones were probably meant in ms, as Mahimahi has them.
 """
 IN_SECONDS = "in s: ms(5) is 0.005"
 BOTH_LEVELS, PACKETS_ALONE = frozenset(("fluid", "packets")), frozenset(("packets",))
+ONE_THRESHOLD = "for one threshold use StepMarking"
+"""Hint in messages of managers that need two thresholds; switches may have equal ones."""
 
 
 @dataclass(frozen=True)

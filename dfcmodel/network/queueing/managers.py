@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dfcmodel.network.queueing.coupled import PI2
-from dfcmodel.network.queueing.disciplines import IN_SECONDS, MAX_TIME, QueueManager, check_codel, check_times
+from dfcmodel.network.queueing.disciplines import (
+    IN_SECONDS,
+    MAX_TIME,
+    ONE_THRESHOLD,
+    QueueManager,
+    check_codel,
+    check_times,
+)
 from hopflow.checks import flag, one_number
 from hopflow.parameters import extends
 from hopflow.units import PacketUnits, WithUnit, quantities
@@ -69,7 +76,7 @@ class RED(QueueManager):
                 if isinstance(threshold, PacketUnits):  # no longer a number of packets
                     object.__setattr__(self, name, float(threshold.in_packets_of(unit)))
         one_number("low", self.low, above=0.0)
-        one_number("high", self.high, above=self.low, hint="low < high; StepMarking has one threshold")
+        one_number("high", self.high, above=self.low, hint=f"low < high; {ONE_THRESHOLD}")
         one_number("weight", self.weight, above=0.0, at_most=1.0)
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)
         flag("gentle", self.gentle)

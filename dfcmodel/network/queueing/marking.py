@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from dfcmodel.network.queueing.disciplines import QueueManager
+from dfcmodel.network.queueing.disciplines import ONE_THRESHOLD, QueueManager
 from hopflow.checks import choice, one_number
 from hopflow.parameters import in_packets_of
 from hopflow.units import PacketUnits, WithUnit, quantities
@@ -106,7 +106,7 @@ class RampMarking(QueueManager):
     def __post_init__(self) -> None:
         choice("at", self.at, SAMPLING_POINTS)
         one_number("low", self.low, above=0.0, hint=THRESHOLD_HINT)
-        one_number("high", self.high, above=self.low, hint="low < high; StepMarking has one threshold")
+        one_number("high", self.high, above=self.low, hint=f"low < high; {ONE_THRESHOLD}")
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)
 
     def expected(self) -> QueueManager | None:
