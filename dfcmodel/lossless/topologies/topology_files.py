@@ -9,7 +9,8 @@ of the flows. Without flows all shortest paths count, between the named hosts or
     flows = [{path = ["leaf1", "spine1", "leaf2"], priority = 3}]
 
 The file of a scenario is therefore valid. Its rates, delays and other keys are skipped; further paths of a flow are
-also routes, and the priority may be a default of all flows. Keys that neither a topology nor a scenario has are
+also routes, and the priority may be a default of all flows. With ``ttl`` a path that ends at a node which it has visited
+is a routing loop; without, it is refused. Keys that neither a topology nor a scenario has are
 refused.
 
 A link without a discipline pauses each class separately. With a discipline, `Pause` has one queue of all classes, `PFC`
@@ -221,6 +222,10 @@ def _routes(n: int, flow: Any, defaults: dict[str, Any]) -> list[Route]:
             raise ValueError(f"path of {name} = {format_value(path)}: must be a list of at least two nodes")
         nodes = _nodes(f"path of {name}", path)
         if nodes[-1] in nodes[:-1]:
+            if "ttl" not in fields:
+                loop = f"ends at {format_value(nodes[-1])}, which it has visited"
+                hint = "give ttl for a routing loop, or the node after it"
+                raise ValueError(f"path of {name} = {format_value(path)}: {loop}: {hint}")
             nodes = [*nodes, nodes[nodes.index(nodes[-1]) + 1]]
         routes.append(Route(nodes, priority))
     return routes

@@ -295,6 +295,11 @@ def test_a_default_priority_further_paths_and_loops_are_routes(tmp_path) -> None
     assert len(read_topology(ring + f"flows = [{spread}]")[1]) == 2
     loop = '{path = ["a", "b", "c", "b"], ttl = 9}'
     assert not deadlock(*read_topology(ring + f"flows = [{loop}]")).is_free
+    with pytest.raises(ValueError, match=r"path of flows\[0\] = .*: ends at 'b', which it has visited: give ttl"):
+        read_topology(ring + f"flows = [{loop.replace(', ttl = 9', '')}]")  # it was a loop, of which nothing was said
+    assert deadlock(
+        *read_topology(ring + 'flows = [{path = ["a", "b", "c", "b", "x"]}]\nlinks = [{source = "b", target = "x"}]')
+    ).is_free
 
 
 def ring_of(discipline: str, priorities: tuple[int, int, int]) -> str:
