@@ -13,6 +13,7 @@ import typer
 from dfcmodel.lossless._audit_cli import EPILOG, audit, in_bytes
 from dfcmodel.lossless.paused import headrooms
 from hopflow.console import command_line as cli
+from hopflow.units import quantity
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
@@ -43,8 +44,15 @@ def _read_numbers(name: str, text: str) -> float | tuple[float, float]:
     try:
         return (float(low), float(high)) if dots else float(text)
     except ValueError:
-        msg = f"{name} = {text!r}: must be a number, or a range such as 0..0.5"
+        msg = f"{name} = {text!r}: must be a number, or a range such as 1.9e8..2e8"
         raise ValueError(msg) from None
+
+
+def _read_shares(name: str, text: str) -> float | tuple[float, float]:
+    """Return a share such as ``0.5`` or ``50%``, or a range such as ``0..50%`` as a pair."""
+    low, dots, high = text.partition("..")
+    first, last = (quantity(name, end, "share", bare=True) for end in (low, high if dots else low))
+    return (first, last) if dots else first
 
 
 PORT = cli.Parameter(headrooms.headroom)
@@ -52,7 +60,8 @@ SIZE = cli.Parameter(headrooms.headroom, lambda _, text: in_bytes(text), "192 or
 DELAY = cli.Parameter(
     headrooms.headroom, lambda _, text: _read_range(text), "1.2us, 905quanta, 820B, or a range 1us..2us"
 )
-NUMBER = cli.Parameter(headrooms.headroom, _read_numbers, "a number, or a range 0..0.5")
+NUMBER = cli.Parameter(headrooms.headroom, _read_numbers, "a number, or a range 1.9e8..2e8")
+SHARE = cli.Parameter(headrooms.headroom, _read_shares, "0.5, 50%, or a range 0..50%")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +83,9 @@ class _Ports:
     pipeline: Annotated[Any, DELAY]
     classes: Annotated[int, PORT]
     velocity: Annotated[Any, NUMBER]
-    small_packets: Annotated[Any, NUMBER]
+    small_packets: Annotated[Any, SHARE]
     smallest: Annotated[Any, SIZE]
-    exceeded: Annotated[float, PORT]
+    exceeded: Annotated[Any, PORT]
     merged: Annotated[bool, PORT]
     resume_queued: Annotated[bool, PORT]
 
@@ -179,7 +188,9 @@ class _Traffic:
     blocked: Annotated[str | None, typer.Option(help="How long outputs may serve nothing: 20us.")] = None
     active_ports: Annotated[int | None, typer.Option(help="Most ports active at once.")] = None
     active_classes: Annotated[int | None, typer.Option(help="Most classes of a port.")] = None
-    paused: Annotated[float, typer.Option(help="Probability that a class of a port is paused, independently.")] = 0.01
+    paused: Annotated[str, typer.Option(help="Probability that a class of a port is paused, independently: 1%.")] = (
+        "0.01"
+    )
 
 
 @commands.command(
@@ -206,13 +217,14 @@ def pool(
         "active_ports": traffic.active_ports,
         "active_classes": traffic.active_classes,
     }
-    risk = overflow(headroom_pool, PausedGroups(traffic.paused))
+    paused = quantity("paused", traffic.paused, "share", bare=True)
+    risk = overflow(headroom_pool, PausedGroups(paused))
     worst = worst_demand(headroom_pool, blocked=traffic.blocked, **active)
     times = longest_blocking(headroom_pool, **active)
     if json:
         sizes = {f"{limit:g}": risk.least_size(limit) for limit in (1e-6, 1e-9, 1e-12)}
         demand = {"reached": worst.lower, "at_most": worst.upper, "overflows": worst.overflows}
-        chance = {"paused": traffic.paused, "overflow": risk.probability, "least_size": sizes}
+        chance = {"paused": paused, "overflow": risk.probability, "least_size": sizes}
         rows = {"oversubscription": headroom_pool.oversubscription, "demand": demand}
         blocks = {name: t if t < math.inf else None for name, t in times._asdict().items()}
         typer.echo(cli.as_json({**rows, "blocked": blocks, "probability": chance}))
@@ -220,7 +232,7 @@ def pool(
         typer.echo(worst)
         safe, overflows = (f"{t * 1e6:.4g} us" if t < math.inf else "ever" for t in times)
         typer.echo(f"blocked up to {safe}: no overflow, proved; for {overflows}: reached")
-        typer.echo(f"\nEach paused {traffic.paused:.3g} of the time, independently of the others:\n{risk}")
+        typer.echo(f"\nEach paused {paused:.3g} of the time, independently of the others:\n{risk}")
     if plot is not None:
         cli.save_figure(worst.plot(), plot, quiet=json)
 

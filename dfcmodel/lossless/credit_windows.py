@@ -24,7 +24,7 @@ from hopflow.checks import flag, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.results import Result, figure
-from hopflow.units import declares
+from hopflow.units import declares, in_units
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
@@ -186,7 +186,7 @@ class RequiredCredits(Result):
 
 @declares(
     rate="bit_rate", cable="length", mtu="size", lossless_mtu="size", credit="size", message="size",
-    update="time", overhead="size", **DATASHEET_UNITS,
+    update="time", overhead="size", small_packets="share", **DATASHEET_UNITS,
 )  # fmt: skip
 @takes_keywords(CreditDatasheet, DEFAULTS)
 def credits(
@@ -262,7 +262,9 @@ def credits(
     largest, largest_lossless, size = frames_and_cell(mtu, lossless_mtu, credit, "credit")
     stored = not flag("cut_through", options["cut_through"])
     speed = one_number("velocity", options["velocity"], at_least=1e8, at_most=3e8, hint="in m/s")
-    small_share = one_number("small_packets", small_packets, at_least=0.0, at_most=1.0)
+    small_share = one_number(
+        "small_packets", in_units("small_packets", small_packets, "share"), at_least=0.0, at_most=1.0
+    )
     interface, gearbox, pipeline = (bit_times(name, options[name], bits) for name in DELAYS)
     link = CreditedLink(
         bits, largest, largest_lossless, size, small_share,

@@ -24,6 +24,7 @@ DATASHEET_UNITS: dict[str, Dimension] = {
 """Dimensions of the keywords of `Datasheet`."""
 HEADROOM_UNITS: dict[str, Dimension] = {
     **DATASHEET_UNITS, "response": "time", "mtu": "size", "lossless_mtu": "size", "cell": "size",
+    "small_packets": "share", "exceeded": "share",
 }  # fmt: skip
 """Dimensions of the parameters of `headroom`, without rate and cable."""
 

@@ -246,6 +246,14 @@ CALLS = [
     (lambda: dfcmodel.BurstLoss("1->2", "0.1%", "10%"), lambda: dfcmodel.BurstLoss("1->2", 0.001, 0.1)),
     (lambda: lossless.Watchdog("200ms", "400ms", "2s", fraction="50%"), lambda: lossless.Watchdog(0.2, 0.4, 2.0, fraction=0.5)),
     (lambda: lossless.link_retry("400Gbps", "100m", request_loss="1%").request_loss, lambda: 0.01),
+    (lambda: lossless.link_retry("400Gbps", "100m").throughput("1%"), lambda: lossless.link_retry("400Gbps", "100m").throughput(0.01)),
+    (lambda: lossless.headroom("400Gbps", "100m", cell=192, small_packets="50%", exceeded="0.1%").bytes,
+     lambda: lossless.headroom("400Gbps", "100m", cell=192, small_packets=0.5, exceeded=1e-3).bytes),
+    (lambda: lossless.headroom("400Gbps", "100m", cell=192, small_packets=("0%", "50%")).bytes,
+     lambda: lossless.headroom("400Gbps", "100m", cell=192, small_packets=(0.0, 0.5)).bytes),
+    (lambda: lossless.credits("400Gbps", "100m", credit=192, small_packets="50%").credits,
+     lambda: lossless.credits("400Gbps", "100m", credit=192, small_packets=0.5).credits),
+    (lambda: lossless.PausedGroups(0.01, others=[("1%", "50%")]).others, lambda: [(0.01, 0.5)]),
     (lambda: bottleneck_of("24Mbps", "40ms", "80pkt", loss="1%").loss, lambda: 0.01),
 ]  # fmt: skip
 

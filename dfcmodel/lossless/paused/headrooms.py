@@ -37,7 +37,7 @@ from hopflow.checks import count_of, flag, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.results import Result, figure
-from hopflow.units import declares, readable_text
+from hopflow.units import declares, in_units, readable_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -263,8 +263,8 @@ def headroom(
     cell
         Bytes of a buffer cell; None counts bytes of frames, without rounding.
     small_packets
-        Largest fraction of the frames of any window that is smaller than ``lossless_mtu``: 0, none; 1, all. It
-        caps each window. A share of the traffic is exceeded in many windows: see ``exceeded``.
+        Largest fraction of the frames of any window that is smaller than ``lossless_mtu``: 0, none; 1 or ``"100%"``,
+        all. It caps each window. A share of the traffic is exceeded in many windows: see ``exceeded``.
     classes
         Number of classes paused separately.
     **datasheet
@@ -325,7 +325,7 @@ def headroom(
         inputs[name] = both_ends(name, delay, lambda name, value: bit_times(name, value, bits))
     fixed = {
         "classes": classes, "smallest": frame_size("smallest", options["smallest"]),
-        "exceeded": options["exceeded"], "merged": options["merged"],
+        "exceeded": in_units("exceeded", options["exceeded"], "share"), "merged": options["merged"],
         "resume_queued": options["resume_queued"],
     }  # fmt: skip
     sizes = (bits, *frames_and_cell(mtu, lossless_mtu, cell))
@@ -344,4 +344,5 @@ def _velocity(name: str, value: Given) -> float:
 
 
 def _share(name: str, value: Given) -> float:
-    return one_number(name, value, at_least=0.0, at_most=1.0, hint="a fraction of the frames")
+    share = in_units(name, value, "share")
+    return one_number(name, share, at_least=0.0, at_most=1.0, hint="a fraction of the frames")

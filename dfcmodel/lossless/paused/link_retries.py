@@ -276,5 +276,5 @@ def _errors(errors: float | ErrorBursts) -> ErrorBursts:
     """Return a probability or bursts of errors as bursts; independent errors have equal states."""
     if isinstance(errors, ErrorBursts):
         return errors
-    p = one_number("errors", errors, at_least=0.0, at_most=1.0)
+    p = one_number("errors", in_units("errors", errors, "share"), at_least=0.0, at_most=1.0)
     return ErrorBursts(p, p, 0.5, 0.5)

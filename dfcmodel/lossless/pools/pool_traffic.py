@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
 from hopflow.checks import dimensions, flag, format_value, instance, instances, number, one_number
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, in_units, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -57,6 +57,8 @@ class PausedGroups:
         pairs = isinstance(others, Sequence) and all(dimensions(p) and len(p) == 2 for p in others)
         if not pairs:
             raise TypeError(f"others = {format_value(others)}: must be a list of pairs (fraction, paused)")
+        others = in_units("others", others, "share")
+        object.__setattr__(self, "others", others)
         times = [one_number("others", part, at_least=0.0, at_most=1.0) for part, _ in others]
         if sum(times) > 1.0:
             msg = f"fractions of time add up to {sum(times):g}, at most 1 is allowed"

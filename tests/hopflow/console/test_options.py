@@ -442,6 +442,7 @@ IN_UNITS: dict[str, dict[str, tuple[str, ...]]] = {
         "--rate": ("100Gbps", "100000Mbps", "97656250Kibit/s"), "--cable": ("250m", "0.25km"), "--mtu": ("9216", "9216B", "9KiB", "9.216kB"),
         "--lossless-mtu": SIZES, "--cell": ("256", "256B", "0.25KiB"), "--smallest": ("128", "128B", "0.125KiB"),
         "--response": ("3us", "3000ns", "300000bits"), "--interface": TIMES_OF_PORTS, "--gearbox": TIMES_OF_PORTS, "--pipeline": TIMES_OF_PORTS,
+        "--small-packets": ("30%", "0.3"), "--exceeded": ("1% --small-packets 0.3", "0.01 --small-packets 0.3"),
     },
     AUDIT: {
         "--cell": ("256", "256B", "0.25KiB"), "--mtu": ("9216", "9KiB"), "--lossless-mtu": SIZES, "--response": ("3us", "3000ns"),
@@ -450,7 +451,7 @@ IN_UNITS: dict[str, dict[str, tuple[str, ...]]] = {
     "headroom audit rates.csv --cable 300m --json": {"--cable": ("250m", "0.25km")},
     POOL: {
         "--headroom": ("220.5KiB", "225792", "225.792kB"), "--rate": ("409.6Gbps", "400000000Kibit/s"), "--size": ("1MiB", "1048576"),
-        "--shared": ("0.5MiB", "524288B"), "--xoff": ("48KiB", "49.152kB"), "--blocked": ("2us", "2000ns"),
+        "--shared": ("0.5MiB", "524288B"), "--xoff": ("48KiB", "49.152kB"), "--blocked": ("2us", "2000ns"), "--paused": ("20%", "0.2"),
     },
     PAUSE: {
         "--buffers": ("12,20", "18kB,30kB"), "--high-threshold": ("12", "12pkt", "18kB"), "--low-threshold": ("12", "12pkt", "18kB"),
@@ -467,8 +468,8 @@ IN_UNITS: dict[str, dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """Calls, and texts of options for one value each."""
 NUMBERS_OR_NAMES = {
-    "--invert", "--response-measured", "--classes", "--velocity", "--small-packets", "--exceeded", "--chip", "--ports", "--alpha", "--active-ports",
-    "--active-classes", "--paused", "--recovery", "--pause-at-threshold", "--certificate", "--set", "--method", "--states", "--property", "--properties",
+    "--invert", "--response-measured", "--classes", "--velocity", "--chip", "--ports", "--alpha", "--active-ports",
+    "--active-classes", "--recovery", "--pause-at-threshold", "--certificate", "--set", "--method", "--states", "--property", "--properties",
     "--const", "--proof", "--max-seconds", "--plot", "--csv", "--table", "--tcp", "--host", "--level", "--steps-per-delay", "--steps", "--seed", "--runs",
     "--animation", "--netcdf", "--save", "--discipline", "--measures", "--packets", "--node", "--periods", "--most", "--threshold", "--reading", "--port",
     "--claim", "--report", "--recompute", "--dask", "--folder", "--rows", "--value", "--jobs",
