@@ -310,5 +310,6 @@ def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
         text = re.sub(rf"\b{parameter}=False\b", off or f"no {on}", text)
         text = re.sub(rf"\b{parameter}=True\b", on, text)
         if on:
-            text = re.sub(rf"(?<![\w-]){parameter}(?: = |=)(?=[\w('\"])", f"{on} ", text)
+            # behind a position in a file, "line 2: cable = '40M'", it is a column or a field, not the option
+            text = re.sub(rf"(?<![\w-])(?:(?<!: ){parameter} = |{parameter}=)(?=[\w('\"])", f"{on} ", text)
     return text.replace("unit_check=False", "--no-unit-check").replace("ms(48) is 0.048", "40ms")

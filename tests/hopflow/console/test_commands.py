@@ -86,6 +86,7 @@ def of_command(message: str) -> ValueError:
         (ValueError("x; unit_check=False allows it"), [], "x; --no-unit-check allows it"),
         (ValueError("path = a.toml: cannot be read"), ["a.toml"], "a.toml: cannot be read"),
         (FileNotFoundError(2, "No such file", "a.toml"), ["a.toml"], "a.toml: No such file"),
+        (of_command("a.ini: line 2: high_threshold = '40M': no"), [], "a.ini: line 2: high_threshold = '40M': no"),
     ],
     ids=[
         "option",
@@ -99,6 +100,7 @@ def of_command(message: str) -> ValueError:
         "switch",
         "path",
         "file",
+        "column-of-a-file",
     ],
 )
 def test_messages_speak_of_options(error, words: list[str], said: str) -> None:
