@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -72,6 +72,9 @@ class CreditedLink(PausedLink):
     """
 
     overhead: int = OVERHEAD // 8
+
+    shortest_frame: ClassVar[int] = 1
+    """Fibre Channel and InfiniBand have frames of less than 64 bytes."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -220,7 +223,7 @@ def credits(
     **datasheet
         The following keywords, of the link.
     smallest
-        Bytes of the smallest frame.
+        Bytes of the smallest frame, 64 for Ethernet. Those of Fibre Channel have 36: delimiters, header and CRC.
     message
         Bytes of the message that returns credits, preamble included.
     behind_frame
@@ -269,7 +272,7 @@ def credits(
     link = CreditedLink(
         bits, largest, largest_lossless, size, small_share,
         cable=bit_times("cable", metres("cable", cable) / speed, bits), interface=interface, gearbox=gearbox,
-        pipeline=pipeline, smallest=frame_size("smallest", options["smallest"]), overhead=overhead,
+        pipeline=pipeline, smallest=frame_size("smallest", options["smallest"], minimum=1), overhead=overhead,
     )  # fmt: skip
     delays = {
         "frame received before it is forwarded": preamble + 8 * largest_lossless * stored,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hopflow.checks import flag, format_value, integer, one_number, unwrap_scalar
 
@@ -88,12 +89,15 @@ class PausedLink:
     resume_queued: bool = False
     exceeded: float = 0.0
 
+    shortest_frame: ClassVar[int] = SMALLEST_FRAME
+    """Lower limit of ``smallest``, of Ethernet."""
+
     def __post_init__(self) -> None:
         integer("rate", self.rate, 10**6, 10**13, why="b/s")
         integer("mtu", self.mtu, SMALLEST_FRAME, 65535)
         integer("lossless_mtu", self.lossless_mtu, SMALLEST_FRAME, self.mtu, why="at most mtu")
         why = "at most lossless_mtu"
-        integer("smallest", self.smallest, SMALLEST_FRAME, self.lossless_mtu, why=why)
+        integer("smallest", self.smallest, self.shortest_frame, self.lossless_mtu, why=why)
         one_number("exceeded", self.exceeded, at_least=0.0, below=1.0)
         if self.exceeded and not 0.0 < self.small_packets < 1.0:
             raise ValueError(

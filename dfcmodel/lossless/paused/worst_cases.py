@@ -60,8 +60,8 @@ def largest_burst(link: PausedLink) -> Burst:
     ----------
     link
         With ``small_packets`` 0 all frames have ``lossless_mtu`` bytes, with 1 any size of at least
-        ``smallest``. In between, at most this fraction of the frames in every window has one smaller size, or,
-        with ``exceeded`` above 0, this fraction of the traffic.
+        ``smallest``. In between, at most this fraction of the frames in every window is smaller, of any sizes, or, with
+        ``exceeded`` above 0, this fraction of the traffic has one smaller size.
 
     >>> link = PausedLink(10**10, mtu=9216, lossless_mtu=2300, response=512 * 67)
     >>> largest_burst(link).cells  # bytes, because cell=1
@@ -176,28 +176,41 @@ def _grow_frames(link: PausedLink, spare: int, count: int, *, head: bool) -> Bur
 
 
 def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst if at most a fraction of the frames has one smaller size."""
+    """Return the largest burst if at most a fraction of the frames is smaller than ``lossless_mtu``, of any sizes.
+
+    For each number of large frames the number of cells is, as in `_free_cells`, the integer part of a concave function
+    of the number of small frames, linear between the points at which the growth of these frames is exhausted, at which
+    all have grown by a cell, and at which the fraction or the budget ends.
+    """
     size, cells, share = link.lossless_mtu, link.cells_of(link.lossless_mtu), link.small_packets
-    small = _densest(link, share)
-    value, weight, heavy = link.cells_of(small), small + link.overhead, size + link.overhead
-    gain = value * heavy / weight - cells  # cells lost per large frame beyond the fraction
-    if gain <= 0.0:
-        return _equal_frames(link, budget, head=head)
     minimum = _minimum_head(link) * head
-    budget = max(0, budget - minimum)
-    per_large = share / (1.0 - share)
-    meet = int((budget - per_large * weight) / (heavy + per_large * weight))
-    last = min(budget // heavy, meet + int(value / gain) + 2)
-    large = np.arange(max(0, min(meet - 1, last)), last + 1)
-    count = np.minimum((budget - large * heavy) // weight, (per_large * (large + 1) + 1e-9).astype(int))
-    spare = budget - large * heavy - count * weight
-    heads = np.minimum(cells, 1 + spare // link.cell) * head
-    total = heads + value * count + cells * (large + 1)
-    best = int(np.argmax(total))
-    runs = ((small, int(count[best])), (size, int(large[best]) + 1))
-    first = minimum + (int(heads[best]) - 1) * link.cell if head else 0
-    mixed = Burst(first, int(heads[best]), tuple(run for run in runs if run[1]), int(total[best]))
-    equal = _equal_frames(link, budget + minimum, head=head)
+    total = max(0, budget - minimum)
+    min_cells, heavy = link.cells_of(link.smallest), size + link.overhead
+    grown, longest = min_cells * link.cell + 1, (cells - 1) * link.cell + 1
+    large = np.arange(total // heavy + 1)
+    spare = total - large * heavy
+    limit = np.minimum(
+        spare // (link.smallest + link.overhead), (share / (1.0 - share) * (large + 1) + 1e-9).astype(np.int64)
+    )
+    full = np.maximum(0, spare - (cells - 1) * link.cell * head) // (longest + link.overhead)
+    all_grown = spare // (grown + link.overhead)
+    best = (-1, 0, 0)
+    for count in (full, full + 1, all_grown, all_grown + 1, limit):
+        count = np.minimum(count, limit)
+        remaining = spare - count * (link.smallest + link.overhead)
+        longer = np.minimum(count, remaining // (grown - link.smallest)) if min_cells < cells else 0 * count
+        extra = (remaining - longer * (grown - link.smallest)) // link.cell
+        in_head = np.minimum(extra, cells - 1) * head
+        room = np.where(longer == count, longer * max(0, cells - min_cells - 1), 0)
+        found = in_head + min_cells * count + longer + np.minimum(extra - in_head, room) + cells * large
+        n = int(np.argmax(found))
+        best = max(best, (int(found[n]), int(large[n]), int(count[n])))
+    _, large_count, small_count = best
+    burst = _grow_frames(link, total - large_count * heavy, small_count, head=head)
+    runs = (*burst.runs[:-1], (size, large_count + 1))
+    first = minimum + (burst.head_cells - 1) * link.cell if head else 0
+    mixed = Burst(first, burst.head_cells, runs, burst.cells + large_count * cells)
+    equal = _equal_frames(link, budget, head=head)
     return equal if equal.cells > mixed.cells else mixed
 
 

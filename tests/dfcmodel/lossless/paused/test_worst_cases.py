@@ -115,30 +115,51 @@ def test_the_distribution_of_random_frames_is_complete_and_its_tail_exact() -> N
         assert counts.probability[counts.cells == cells].sum() == pytest.approx(p, rel=1e-9)
 
 
-def test_a_share_of_small_frames_takes_the_best_numbers_of_both() -> None:
+def most_cells(link: PausedLink, budget: int, heads: list[tuple[int, int]]) -> int:
+    """Return the most cells of a head, small frames of any sizes and large frames, of which the last may start late.
+
+    By dynamic programming over the bytes of the small frames; a head is a pair of bytes and cells.
+    """
+    large, of_large = link.lossless_mtu + 20, link.cells_of(link.lossless_mtu)
+    sizes: dict[int, int] = {}
+    for size in range(link.smallest, link.lossless_mtu):
+        sizes.setdefault(link.cells_of(size), size + 20)  # the smallest of each number of cells
+    small = [np.zeros(budget + 1, dtype=np.int64)]  # by number of frames, the most cells within so many bytes
+    while (small[-1] >= 0).any():
+        cells = np.full(budget + 1, -(10**9))
+        for count, wire in sizes.items():
+            if wire <= budget:
+                cells[wire:] = np.maximum(cells[wire:], small[-1][: budget + 1 - wire] + count)
+        small.append(cells)
+    best = 0
+    for (first, of_head), m in itertools.product(heads, range(budget // large + 1)):
+        limit = int(link.small_packets / (1.0 - link.small_packets) * (m + 1) + 1e-9)
+        left = max(0, budget - first) - m * large
+        if left >= 0 and (first <= budget or of_head <= 1):
+            most = max(int(cells[left]) for cells in small[: limit + 1])
+            best = max(best, of_head + most + of_large * (m + 1))
+    return best
+
+
+@pytest.mark.parametrize("cell", [1, 64, 80, 110])
+def test_a_fraction_of_small_frames_takes_the_best_numbers_and_sizes_of_both(cell: int) -> None:
+    """The small frames had one size, of most cells per byte in the long run: up to 18 % fewer credits than needed."""
     rng = np.random.default_rng(5)
-    for _ in range(50):
-        lossless, share = int(rng.integers(200, 1500)), float(rng.random())
+    for _ in range(12):
         link = PausedLink(
-            10**10,
-            1500,
-            lossless,
-            int(rng.integers(64, 193)),
-            share,
-            response=int(rng.integers(40_000)),
+            10**10, 400, int(rng.integers(128, 320)), cell, round(float(rng.random()), 2),
+            response=int(rng.integers(8_000)), smallest=int(rng.integers(64, 128)),
+        )  # fmt: skip
+        budget, cells = link.window // 8 - 12, link.cells_of(link.lossless_mtu)
+        minimum = next(  # bytes from the first byte in a new cell to the end of a frame
+            size - (link.cells_of(size) - 1) * cell
+            for size in sorted(range(link.smallest, link.lossless_mtu + 1), key=lambda n: (n - 1) % cell)
+            if size > cell or link.lossless_mtu <= cell
         )
-        found = largest_burst(link)
-        small = found.runs[0][0] if len(found.runs) > 1 else lossless
-        budget, best = link.window // 8 - 12 - 1, 0
-        for large in range(budget // (lossless + 20) + 1):
-            left = budget - large * (lossless + 20)
-            count = min(left // (small + 20), int(share / (1 - share) * (large + 1) + 1e-9))
-            heads = 1 + (left - count * (small + 20)) // link.cell
-            heads = min(heads, link.cells_of(lossless))
-            cells = heads + count * link.cells_of(small) + (large + 1) * link.cells_of(lossless)
-            best = max(best, cells)
-        assert found.cells >= best
-        assert found.cells <= max(best, largest_burst(PausedLink(**{**vars(link), "small_packets": 0.0})).cells)
+        heads = [(minimum + (n - 1) * cell, n) for n in range(1, cells + 1)]
+        assert largest_burst(link).cells == most_cells(link, budget, heads), link
+        window = int(rng.integers(500, 16_000))
+        assert largest_drain(link, window).cells == most_cells(link, (window - 1) // 8, [(0, 0)]), link
 
 
 def frames_above_in_packets(link: PausedLink) -> float:
