@@ -167,7 +167,10 @@ class _Pool:
     shared: Annotated[str, typer.Option(help="Buffer below the thresholds: 60 MB.")]
     classes: Annotated[int, typer.Option(help="Lossless classes of each port.")] = 1
     xoff: Annotated[str | None, typer.Option(help="Fixed thresholds: 100 kB.")] = None
-    alpha: Annotated[float | None, typer.Option(help="Dynamic thresholds: alpha times the free shared buffer.")] = None
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="Dynamic thresholds: alpha times the free shared buffer, 2**n of SONiC's dynamic_th n."),
+    ] = None
 
     def build(self) -> HeadroomPool:
         """Return the pool."""

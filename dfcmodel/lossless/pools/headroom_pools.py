@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HeadroomPool", "headroom_pool"]
 
+ALPHA_HINT = "of SONiC's dynamic_th n it is 2**n"
+"""From saibuffer.h of SAI: a dynamic threshold n stands for the factor 2**n."""
 MAX_GROUPS = 65_536
 
 
@@ -151,7 +153,8 @@ def headroom_pool(
     xoff
         Fixed thresholds in bytes, broadcast to shape (ports, classes), or one string.
     alpha
-        Factor of dynamic thresholds instead, broadcast as ``xoff``; switches offer powers of two.
+        Factor of dynamic thresholds instead, broadcast as ``xoff``; switches offer powers of two, such as
+        2**n for a ``dynamic_th`` of n in SONiC.
     rate
         Line rate, a string such as ``400Gbps``, or a list of one per port.
 
@@ -205,7 +208,9 @@ def headroom_pool(
         np.array([bit_rate("rate", value) for value in port_rates], dtype=np.float64),
         spread_over_groups("headroom", number("headroom", group_bytes, above=0.0, hint="in bytes"), shape),
         None if xoff is None else spread_over_groups("xoff", number("xoff", xoff, at_least=0.0), shape),
-        None if alpha is None else spread_over_groups("alpha", number("alpha", alpha, above=0.0), shape),
+        None
+        if alpha is None
+        else spread_over_groups("alpha", number("alpha", alpha, above=0.0, hint=ALPHA_HINT), shape),
     )
 
 
