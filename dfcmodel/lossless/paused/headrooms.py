@@ -288,7 +288,7 @@ def headroom(
         Bytes of the smallest frame of the class.
     exceeded
         Above 0: ``small_packets`` is the share of the traffic that is small, of independent frames, and a window
-        exceeds the headroom with this probability, at the worst phase; 0: never.
+        exceeds the headroom with this probability, at the worst phase and size of the small frames; 0: never.
     merged
         Whether one PFC frame carries the pauses of all classes (IEEE 802.1Q, clause 36).
     resume_queued

@@ -61,7 +61,7 @@ def largest_burst(link: PausedLink) -> Burst:
     link
         With ``small_packets`` 0 all frames have ``lossless_mtu`` bytes, with 1 any size of at least
         ``smallest``. In between, at most this fraction of the frames in every window is smaller, of any sizes, or, with
-        ``exceeded`` above 0, this fraction of the traffic has one smaller size.
+        ``exceeded`` above 0, this fraction of the traffic has one smaller size, the worst one.
 
     >>> link = PausedLink(10**10, mtu=9216, lossless_mtu=2300, response=512 * 67)
     >>> largest_burst(link).cells  # bytes, because cell=1
@@ -215,23 +215,36 @@ def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _random_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return a burst that independent frames exceed with probability ``exceeded``, at the worst phase."""
-    small, best = _densest(link, link.small_packets), None
+    """Return a burst that independent frames exceed with probability ``exceeded``, at the worst phase and size."""
+    best, max_cells = None, link.cells_of(link.lossless_mtu)
     minimum = _minimum_head(link) * head
-    for extra_cells in range(link.cells_of(link.lossless_mtu) if head else 1):
-        remaining = budget - minimum - extra_cells * link.cell
-        if extra_cells and remaining < 0:
-            break
-        counts = frame_counts(link, small, max(0, remaining))
-        cells = counts.quantile(link.exceeded)
-        if best is None or cells + head + extra_cells > best.cells:
-            small_count, large_count = counts.likeliest(cells)
-            runs = ((small, small_count), (link.lossless_mtu, large_count))
-            first = minimum + extra_cells * link.cell if head else 0
-            nonzero = tuple(run for run in runs if run[1])
-            best = Burst(first, (1 + extra_cells) * head, nonzero, cells + (1 + extra_cells) * head)
+    quantiles = {}
+    for small in _small_sizes(link):
+        quantiles[small] = frame_counts(link, small, max(0, budget - minimum)).quantile(link.exceeded)
+    for small in sorted(quantiles, key=lambda size: -quantiles[size]):
+        if best is not None and quantiles[small] + max_cells * head <= best.cells:
+            break  # a head has at most max_cells, and leaves less time for frames
+        for extra_cells in range(max_cells if head else 1):
+            remaining = budget - minimum - extra_cells * link.cell
+            if extra_cells and remaining < 0:
+                break
+            counts = frame_counts(link, small, max(0, remaining))
+            cells = counts.quantile(link.exceeded)
+            if best is None or cells + head + extra_cells > best.cells:
+                small_count, large_count = counts.likeliest(cells)
+                runs = ((small, small_count), (link.lossless_mtu, large_count))
+                first = minimum + extra_cells * link.cell if head else 0
+                nonzero = tuple(run for run in runs if run[1])
+                best = Burst(first, (1 + extra_cells) * head, nonzero, cells + (1 + extra_cells) * head)
     assert best is not None
     return best
+
+
+def _small_sizes(link: PausedLink) -> list[int]:
+    """Return the smallest frame size of each number of cells below ``lossless_mtu``; that alone if there is none."""
+    counts = range(link.cells_of(link.lossless_mtu) if link.cell > 1 else 0)
+    sizes = sorted({max(link.smallest, n * link.cell + 1) for n in counts})
+    return [size for size in sizes if size < link.lossless_mtu] or [link.lossless_mtu]
 
 
 def _minimum_head(link: PausedLink) -> int:
@@ -243,14 +256,3 @@ def _minimum_head(link: PausedLink) -> int:
     if longest >= max(link.smallest, link.cell + 1):
         return 1
     return link.smallest - (link.cells_of(link.smallest) - 1) * link.cell
-
-
-def _densest(link: PausedLink, share: float) -> int:
-    """Return the smaller frame size that maximizes the cells per byte on the wire."""
-    size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
-    if link.cell == 1:
-        return size
-    counts = np.arange(1, cells + 1)
-    smaller = np.maximum(link.smallest, (counts - 1) * link.cell + 1)
-    wire = share * (smaller + link.overhead) + (1.0 - share) * (size + link.overhead)
-    return int(smaller[np.argmax((share * counts + (1.0 - share) * cells) / wire)])

@@ -115,6 +115,15 @@ def test_the_distribution_of_random_frames_is_complete_and_its_tail_exact() -> N
         assert counts.probability[counts.cells == cells].sum() == pytest.approx(p, rel=1e-9)
 
 
+def test_a_share_of_the_traffic_has_the_worst_size() -> None:
+    """In a rare window nearly all frames are small: those of 64 B fill more cells per byte then than those of 193 B."""
+    link = PausedLink(10**10, 9216, 1500, 192, 0.9, cable=15_000, response=34_304, exceeded=1e-12)
+    cells, budget = largest_burst(link).cells, link.window // 8 - 12 - 1
+    quantiles = {size: frame_counts(link, size, budget).quantile(1e-12) for size in (64, 193, 385, 1345)}
+    assert quantiles[64] > 1.2 * quantiles[193]
+    assert cells > max(quantiles.values())
+
+
 def most_cells(link: PausedLink, budget: int, heads: list[tuple[int, int]]) -> int:
     """Return the most cells of a head, small frames of any sizes and large frames, of which the last may start late.
 
