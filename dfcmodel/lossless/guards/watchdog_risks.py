@@ -74,10 +74,13 @@ class WatchdogRisk(Result):
         return self.bound if self.alarms is None else self.alarms
 
     def summary(self) -> dict[str, object]:
-        """Return alarms per year, their bound, and the detection time of storms, by name."""
-        low, high = self.watchdog.delay
+        """Return the settings, alarms per year, their bound, and the detection time of storms, by name."""
+        dog, (low, high) = self.watchdog, self.watchdog.delay
+        fraction = "" if dog.fraction == 1.0 else f", intervals paused for at least {dog.fraction:g}"
         alarms = "not computed" if self.alarms is None else f"{self.alarms * YEAR:.4g}"
         return {
+            "polling": f"{dog.period:g} s{fraction}",
+            "detection, restoration": f"{float(dog.detection):g} s, {float(dog.restoration):g} s",
             "false alarms per year": f"{alarms}, at most {self.bound * YEAR:.4g}",
             "dropping": "not computed" if self.dropping is None else f"{self.dropping:.3g} of the time",
             "storm detected after": f"{low:.4g} to {high:.4g} s",

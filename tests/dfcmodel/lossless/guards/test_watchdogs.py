@@ -98,6 +98,11 @@ def test_a_recommendation_keeps_what_it_promises() -> None:
     risk = recommend_watchdog(pauses, GAPS, within="1 s", alarms_per_year=0.01)
     assert risk.watchdog.delay[1] <= 1.0 + 1e-9
     assert risk.alarms * 365.25 * 86400.0 <= 0.01
+    dog = risk.watchdog
+    assert risk.summary()["polling"] == f"{dog.period:g} s"
+    assert risk.summary()["detection, restoration"] == f"{dog.detection:g} s, {dog.restoration:g} s"
+    partly = watchdog_risk(replace(dog, fraction=0.8), pauses, GAPS)
+    assert partly.summary()["polling"] == f"{dog.period:g} s, intervals paused for at least 0.8"
     with pytest.raises(ValueError, match="no setting fulfils both"):
         recommend_watchdog(pauses, GAPS, within="50 ms", alarms_per_year=0.01)
 
