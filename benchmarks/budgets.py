@@ -25,7 +25,7 @@ from benchmarks import fabrics
 from benchmarks.chain_instructions import LARGE, MEDIUM, searched
 from benchmarks.fluid_instructions import dumbbell
 from benchmarks.instructions import START, STOP, ask, callgrind, scenario_of
-from dfcmodel import DFC, FIFO, Fluid, Scenario, coexist, simulate, takano2006
+from dfcmodel import DFC, FIFO, Fluid, PathOptions, Scenario, coexist, simulate, takano2006
 from dfcmodel.packets.planning import plan_scenario
 from dfcmodel.packets.simulation import begin_plan
 from markov import Kanban, MatrixFree, Multilevel, PauseTandem, explore, stationary
@@ -125,7 +125,7 @@ def rates(rule: Any) -> Case:
 
 def shared() -> float:
     """Run Reno and CUBIC at one bottleneck and return the packets that they sent."""
-    run = coexist([Reno(), CUBIC()], rtt=0.04, bandwidth=2000.0, buffer=80, duration=100.0, runs=1)
+    run = coexist([Reno(), CUBIC()], rtt=0.04, bandwidth=2000.0, buffer=80, runs=1, options=PathOptions(duration=100.0))
     return float(run.sent[:, -1].sum())
 
 

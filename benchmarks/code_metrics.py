@@ -361,7 +361,7 @@ CALLS = (
     "simulate(takano2006('1'), duration=0.05)",
     "curve([Reno(), TFRC()])",
     "invert(TFRC(), rate=1000.0, rtt=0.1)",
-    "compare([CUBIC(), Reno()], bandwidth='24Mbps', rtt='40ms', buffer=80, duration=5.0)",
+    "compare([CUBIC(), Reno()], bandwidth='24Mbps', rtt='40ms', buffer=80, options=PathOptions(duration=5.0))",
 )
 """Calls whose footprint is printed."""
 FOLLOW_CALLS = """
@@ -369,7 +369,7 @@ import sys
 root, packages, call = sys.argv[1], sys.argv[2].split(), sys.argv[3]
 sys.path.insert(0, root)
 from hopflow import CUBIC, MM1K, TFRC, Fluid, Packets, PauseTandem, Reno
-from hopflow import compare, curve, generator, invert, simulate, stationary, takano2006
+from hopflow import PathOptions, compare, curve, generator, invert, simulate, stationary, takano2006
 folders = tuple(f"{root}/{package}/" for package in packages)
 for n in range(3):
     if n == 2:

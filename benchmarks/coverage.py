@@ -37,7 +37,7 @@ import typer
 from numpy.typing import NDArray
 
 from benchmarks.versions import unpack_commit
-from dfcmodel import PIE, RED, CoDel, coexist, compare, ensemble
+from dfcmodel import PIE, RED, CoDel, PathOptions, coexist, compare, ensemble
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, bottleneck_of
 from dfcmodel.sharing.comparisons import RATE_RESOLUTION, SHARE_RESOLUTION
 from hopflow.intervals import spawn_seeds, t_quantile
@@ -76,10 +76,10 @@ class Setting:
     duration: float | None = None
     discipline: Any = None
 
-    def path(self) -> dict[str, Any]:
-        """Return the keywords of the path that all functions take."""
-        times = {} if self.duration is None else {"duration": self.duration}
-        return {"bandwidth": self.bandwidth, "rtt": self.rtt, "buffer": self.buffer, "loss": self.loss, **times}
+    def path(self, **options: Any) -> dict[str, Any]:
+        """Return the path as keywords that all functions take, with these options of it."""
+        chosen = PathOptions(**{"loss": self.loss, "duration": self.duration, **options})
+        return {"bandwidth": self.bandwidth, "rtt": self.rtt, "buffer": self.buffer, "options": chosen}
 
     def __str__(self) -> str:
         names = " and ".join(map(repr, self.rules))
@@ -174,13 +174,13 @@ def coexist_truth(setting: Setting, quantity: str, duration: float, runs: int, s
 @lru_cache(maxsize=2)
 def _coexist_runs(setting: Setting, duration: float, runs: int, seed: int) -> Any:
     """Return all quantities of these runs, which are the same for each of them."""
-    return _coexist(setting, seed=seed, runs=runs, duration=duration).by_run
+    return _coexist(setting, runs=runs, seed=seed, duration=duration).by_run
 
 
-def _coexist(setting: Setting, **options: Any) -> Any:
-    path = setting.path() | options
+def _coexist(setting: Setting, runs: int = 5, **options: Any) -> Any:
+    path = setting.path(**options)
     rtts = path.pop("rtt") * np.array([1.0, 2.0 if setting.kind == "unequal round trips" else 1.0])
-    return coexist(setting.rules, rtts, path.pop("bandwidth"), path.pop("buffer"), **path)
+    return coexist(setting.rules, rtts, path.pop("bandwidth"), path.pop("buffer"), runs=runs, **path)
 
 
 def compare_calls(setting: Setting, seeds: Sequence[int]) -> dict[str, list[Call]]:
@@ -190,7 +190,7 @@ def compare_calls(setting: Setting, seeds: Sequence[int]) -> dict[str, list[Call
     index: Any = 0 if quantity == "rtt_exponent" else (0, len(rules) - 1)
     calls: dict[str, list[Call]] = {quantity: [], "rate": []}
     for seed in seeds:
-        result = compare(*rules, **setting.path(), discipline=setting.discipline, seed=seed)
+        result = compare(*rules, **setting.path(discipline=setting.discipline, seed=seed))
         ends = (0.5 if len(rules) == 1 else 0.0, 1.0) if quantity == "share" else (-math.inf, math.inf)
         settled = result.settled if quantity == "share" else result.rtt_exponent_settled
         seeds_used = result.seeds[0, 0] if quantity == "rtt_exponent" else result.seeds[index]
@@ -217,7 +217,7 @@ def _call_of(result: Any, name: str, index: Any, runs: Any, duration: Any, settl
 def compare_truth(setting: Setting, quantity: str, duration: float, runs: int, seed: int) -> Floats:
     """Return a quantity of `compare` in single runs of a duration."""
     rules = dict.fromkeys(setting.rules)
-    path = bottleneck_of(**setting.path() | {"duration": duration}, discipline=setting.discipline)
+    path = bottleneck_of(**setting.path(duration=duration, discipline=setting.discipline))
     flows = list(setting.rules[:1]) if quantity == "rate" else list(setting.rules)
     rtts = [path.rtt, 2.0 * path.rtt] if quantity == "rtt_exponent" else None
 
@@ -370,15 +370,17 @@ print((time.process_time() - began) / {CPU_CALLS})
 
 def _statement(function: str, setting: Setting) -> str:
     """Return a default call of a function with the name ``seed``, as source."""
-    path = ", ".join(f"{name}={value!r}" for name, value in setting.path().items())
+    path = f"bandwidth={setting.bandwidth!r}, rtt={setting.rtt!r}, buffer={setting.buffer!r}"
+    options = f"loss={setting.loss!r}, duration={setting.duration!r}, seed=seed"
     if function == "coexist":
         factor = 2.0 if setting.kind == "unequal round trips" else 1.0
         path = path.replace(f"rtt={setting.rtt!r}", f"rtt=[{setting.rtt!r}, {factor * setting.rtt!r}]")
-        return f"coexist({list(setting.rules)!r}, {path}, seed=seed)"
+        return f"coexist({list(setting.rules)!r}, {path}, options=PathOptions({options}))"
     if function == "compare":
-        return f"compare({list(dict.fromkeys(setting.rules))!r}, {path}, discipline={setting.discipline!r}, seed=seed)"
+        options += f", discipline={setting.discipline!r}"
+        return f"compare({list(dict.fromkeys(setting.rules))!r}, {path}, options=PathOptions({options}))"
     duration = setting.duration or ENSEMBLE_DURATION
-    path = path.replace(f", duration={setting.duration!r}", "")
+    path += f", loss={setting.loss!r}"
     queue = "" if setting.discipline is None else f", discipline={setting.discipline!r}"
     rtts = [setting.rtt, 2.0 * setting.rtt] if setting.kind == "unequal round trips" else None
     scenario = f"Bottleneck({path}, duration={duration!r}, warm_up={0.2 * duration!r}{queue}).scenario({list(setting.rules)!r}, {rtts!r})"

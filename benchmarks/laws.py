@@ -63,9 +63,9 @@ ASKED = {
 import numpy as np
 print(Gentle().rate(np.geomspace(1e-5, 1e-1, 41), 0.1))""",
     "against Reno": """
-from dfcmodel import coexist
+from dfcmodel import PathOptions, coexist
 from responsefn import Reno
-print(coexist([Gentle(), Reno()], rtt=0.04, bandwidth=2000.0, buffer=80, duration=60.0, runs=1).share)""",
+print(coexist([Gentle(), Reno()], rtt=0.04, bandwidth=2000.0, buffer=80, runs=1, options=PathOptions(duration=60.0)).share)""",
 }
 
 

@@ -79,7 +79,7 @@ QUESTIONS: dict[str, Question] = {
     "two rules share a path": Question(0.2, lambda _: dfc.coexist([Reno(), CUBIC()], **PATH).share),
     "two rules compared": Question(0.8, lambda _: dfc.compare([CUBIC(), Reno()], **PATH)),
     "three rules, one long run": Question(
-        1.0, lambda _: dfc.coexist([BBR(), CUBIC(), NewReno()], **PATH, duration=600.0).share
+        1.0, lambda _: dfc.coexist([BBR(), CUBIC(), NewReno()], **PATH, options=dfc.PathOptions(duration=600.0)).share
     ),
     "four rules, all pairs": Question(
         5.0, lambda _: dfc.coexist_sweep([BBR(), CUBIC(), NewReno(), Reno()], bandwidth=["12Mbps", "24Mbps", "48Mbps"], rtt="40ms", buffer=80)

@@ -79,7 +79,8 @@ from .results.completions.job_completions import job_completion
 from .results.completions.lower_bounds import completion_bounds
 from .results.completions.slowdown_groups import slowdowns
 from .results.pause_graphs import pause_propagation
-from .sharing.coexistence import coexist
+from .sharing.bottlenecks import PathOptions
+from .sharing.coexistence import SenderOptions, coexist
 from .sharing.conformances import conformance
 from .sharing.evaluations import evaluate_rfc9743
 from .sharing.qlog_traces import read_qlog_trace, write_qlog
@@ -130,6 +131,7 @@ __all__ = [
     "OnOff",
     "Packets",
     "PathElement",
+    "PathOptions",
     "Pause",
     "PausedLink",
     "PeriodicLoss",
@@ -148,6 +150,7 @@ __all__ = [
     "Scenario",
     "ScenarioFileError",
     "SelectiveRepair",
+    "SenderOptions",
     "ShortestRemaining",
     "StepMarking",
     "SwitchProgram",

@@ -365,20 +365,23 @@ class _Path:
 
     def bottleneck(self, times: _Times, senders: _Senders) -> Bottleneck:
         """Return the bottleneck, in packets/s, s and packets."""
-        from dfcmodel.sharing.bottlenecks import bottleneck_of
+        from dfcmodel.sharing.bottlenecks import PathOptions, bottleneck_of
 
         size, buffer = senders.bytes_per_packet, self.buffer.strip()
         in_products = buffer.lower().endswith("bdp")
+        options = PathOptions(
+            loss=quantity("loss", self.loss, "share", bare=True),
+            duration=None if times.duration is None else quantity("duration", times.duration, "time", bare=True),
+            warm_up=None if times.warm_up is None else quantity("warm_up", times.warm_up, "time", bare=True),
+            recovery=None if senders.recovery == "own" else senders.recovery,
+            discipline=senders.queue(), pacing=senders.pacing, packet_size=size,
+        )  # fmt: skip
         return bottleneck_of(
             quantity("bandwidth", self.bandwidth, "rate", size, bare=True),
             quantity("rtt", self.rtt, "time", size, bare=True),
             buffer if in_products else int(quantity("buffer", buffer, "amount", size, bare=True)),
-            duration=60.0 if times.duration is None else quantity("duration", times.duration, "time", bare=True),
-            warm_up=None if times.warm_up is None else quantity("warm_up", times.warm_up, "time", bare=True),
-            discipline=senders.queue(), loss=quantity("loss", self.loss, "share", bare=True), pacing=senders.pacing,
-            packet_size=size,
-            recovery=None if senders.recovery == "own" else senders.recovery,
-        )  # fmt: skip
+            options,
+        )
 
 
 @commands.command(

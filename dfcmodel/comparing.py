@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, overload
 
 from dfcmodel.results.ensemble_comparisons import EnsembleComparison
 from dfcmodel.results.run_comparisons import RunComparison
-from dfcmodel.sharing.bottlenecks import QueueOptions, bottleneck_of
-from dfcmodel.sharing.comparisons import Comparison, compare_rules
-from hopflow.checks import choice, format_value, instances
-from hopflow.deprecations import accept_old_names
-from hopflow.keywords import takes_keywords
+from dfcmodel.sharing.bottlenecks import PathOptions, bottleneck_of
+from dfcmodel.sharing.comparisons import BUDGET, Comparison, compare_rules
+from hopflow.checks import choice, format_value, instance, instances
+from hopflow.deprecations import collect_options, states_options
 from hopflow.results import Result, SideBySide, kind_for
 from hopflow.units import declares
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from dfcmodel.results.ensembles import Ensemble
     from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["compare"]
 
 KINDS = "runs (of simulate), ensembles, answers of chains (of stationary), or window rules"
+OLD_KEYWORDS = {"seconds", *(field.name for field in fields(PathOptions))}
+"""Keywords for rules until 0.2, fields of `PathOptions` now."""
 PATH = 'bandwidth="24Mbps", rtt="40ms", buffer="80pkt"'
 
 
@@ -40,16 +40,12 @@ def compare(
     rtt: float | str,
     buffer: int | str,
     runs: int = ...,
-    seed: int | np.random.Generator = ...,
-    **options: Unpack[QueueOptions],
+    options: PathOptions | None = ...,
 ) -> Comparison: ...
 @overload
 def compare(*compared: Result | Iterable[Result], **labelled: Result) -> SideBySide[Any]: ...
-@declares(  # type: ignore[misc]
-    bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time", packet_size="size"
-)
-@accept_old_names(seconds="duration")
-@takes_keywords(QueueOptions)
+@states_options(options=PathOptions)  # type: ignore[misc]
+@declares(bandwidth="rate", rtt="time", buffer="amount")
 def compare(
     *compared: Any,
     rules: Iterable[WindowRule] | None = None,
@@ -57,8 +53,8 @@ def compare(
     rtt: float | str | None = None,
     buffer: int | str | None = None,
     runs: int | None = None,
-    seed: int | np.random.Generator | None = None,
-    **labelled: Any,
+    options: PathOptions | None = None,
+    **labelled: Result,
 ) -> Result:
     """Return two or more runs, ensembles, answers of chains, or window rules side by side.
 
@@ -75,7 +71,7 @@ def compare(
         Results of `simulate`, of `ensemble`, or of `markov.stationary`, at least two; or window rules, also one's
         own and rules of deliveries such as ``BBR()``, all different. Also one list of them.
     labelled
-        More results; the keyword is the label of the column. Of rules the keywords from ``loss`` on.
+        More results; the keyword is the label of the column.
     rules
         The rules as a keyword. The parameters below are for rules: the path, and how it is measured.
     bandwidth
@@ -88,25 +84,10 @@ def compare(
     runs
         Most seeds per setting (16): a setting gets from four on fewer where the interval of its share, or of the
         utilisation of a rule alone, is at most five percentage points wide. The result says which are wider.
-    seed
-        Seed from which the seeds of the runs are spawned (0), or a `numpy.random.Generator` that draws it. Other seeds
-        share no run.
-    loss
-        Probability that a packet is lost at random before the queue (0).
-    duration, warm_up
-        Simulated time and the part before the measurement (None: a fifth) in s. Without a duration 60 s are simulated.
-        Where the shares of the two halves of the measured time differ by more than chance, as while a flow still gains
-        on another, the setting is simulated for 120 s and then for 240 s. The result says which settings are drifting
-        after that, or after the duration given, and which are settled: longer runs would not leave the interval.
-    recovery
-        Loss recovery of all senders (see `Packets`; ``"sack"``); None: that of each rule.
-    discipline
-        Of the queue, such as ``RED()``, ``CoDel()`` or ``PIE()``; None: drop-tail. Rules that answer marks,
-        such as DCTCP and Prague, need one that marks: ``StepMarking(20)``, ``PI2()`` or ``DualPI2()``.
-    pacing
-        Whether window senders without a pacing rate of their own are paced (`Flow.pacing`).
-    packet_size
-        Bytes of a packet, 1500, or a string such as ``"1 kB"``.
+    options
+        Loss, duration, recovery, discipline, pacing, packet size and seed, see `PathOptions`; None: the defaults. The
+        result says which settings are drifting after the last duration, and which are settled: longer runs would not
+        leave the interval.
 
     Returns
     -------
@@ -120,44 +101,49 @@ def compare(
 
     Examples
     --------
-    >>> from dfcmodel import compare, simulate, takano2006
+    >>> from dfcmodel import PathOptions, compare, simulate, takano2006
     >>> fifo, dfc = (simulate(takano2006("1", dfc=dfc), duration=0.1, level="fluid") for dfc in (False, True))
     >>> compare(without=fifo, dfc=dfc).summary()["goodput of target (packets/s)"]
     {'without': '1.571e+04', 'dfc': '1.763e+04'}
 
     >>> from responsefn import CUBIC, NewReno
-    >>> comparison = compare(NewReno(), CUBIC(), bandwidth=2000.0, rtt=0.04, buffer=80, duration=30.0)
+    >>> options = PathOptions(duration=30.0)
+    >>> comparison = compare(NewReno(), CUBIC(), bandwidth=2000.0, rtt=0.04, buffer=80, options=options)
     >>> comparison.ranking[0], comparison.rules[0]
     (CUBIC(), NewReno())
     """
     is_list = len(compared) == 1 and isinstance(compared[0], Iterable)
     items = compared[0] if is_list and not isinstance(compared[0], str) else compared
     listed = [(_kind_of(f"compared[{n}]", item), item) for n, item in enumerate(items)]
-    path = {"bandwidth": bandwidth, "rtt": rtt, "buffer": buffer}
-    option_names = (*path, "runs", "seed", *QueueOptions.__annotations__)
-    arguments = path | {"runs": runs, "seed": seed}
-    arguments = {name: value for name, value in arguments.items() if value is not None} | labelled
-    options = {name: value for name, value in arguments.items() if name in option_names and not kind_for(value)}
-    labelled = {name: value for name, value in arguments.items() if name not in options}
-    for name, item in labelled.items():
+    arguments: dict[str, Any] = {"bandwidth": bandwidth, "rtt": rtt, "buffer": buffer, "runs": runs, "options": options}
+    labels = {name: item for name, item in arguments.items() if kind_for(item) is not None}
+    arguments = {name: value for name, value in arguments.items() if value is not None and name not in labels}
+    old = {name: value for name, value in labelled.items() if name in OLD_KEYWORDS and kind_for(value) is None}
+    labels |= {name: item for name, item in labelled.items() if name not in old}
+    for name, item in labels.items():
         if kind_for(item) is None and None in (kind for kind, _ in listed):
-            choice("name of an option", name, ("rules", *option_names))
+            choice("name of an option", name, ("rules", "bandwidth", "rtt", "buffer", "runs", "options"))
         if kind_for(item) is None:
             raise TypeError(f"{name} = {format_value(item)}: must be a result, with {name} as its label")
-    kinds = dict.fromkeys([*(kind for kind, _ in listed), *map(kind_for, labelled.values())])
+    kinds = dict.fromkeys([*(kind for kind, _ in listed), *map(kind_for, labels.values())])
     if len(kinds) > 1:
         names_of_kinds = " and ".join("rules" if kind is None else kind.CALLED for kind in kinds)
         raise TypeError(f"compare: must be all {KINDS}; given: {names_of_kinds}")
     kind = next(iter(kinds), None)
     results = [item for _, item in listed]
-    if kind is None:
-        if results and rules is not None:
-            raise TypeError("rules: must stand once, one after another or as rules=[...]")
-        return _compare_rules(results if rules is None else rules, options)
-    for name, value in options.items():
-        reason = f"is for rules; {kind.CALLED} are compared without a path"
-        raise TypeError(f"{name} = {format_value(value)}: {reason}")
-    return kind.of(results, labelled)
+    if kind is not None:
+        for name, value in (arguments | old).items():
+            reason = f"is for rules; {kind.CALLED} are compared without a path"
+            raise TypeError(f"{name} = {format_value(value)}: {reason}")
+        return kind.of(results, labels)
+    if results and rules is not None:
+        raise TypeError("rules: must stand once, one after another or as rules=[...]")
+    if old and "options" in arguments:
+        conflict = f"options and {', '.join(old)}"
+        raise TypeError(f"compare: {conflict} were given; PathOptions has the parameters")
+    if old:
+        arguments["options"] = collect_options("compare", PathOptions, "options", old, seconds="duration")
+    return _compare_rules(results if rules is None else rules, **arguments)
 
 
 def _kind_of(name: str, item: object) -> type[SideBySide[Any]] | None:
@@ -168,13 +154,15 @@ def _kind_of(name: str, item: object) -> type[SideBySide[Any]] | None:
     return kind
 
 
-def _compare_rules(rules: Iterable[WindowRule], options: dict[str, Any]) -> Comparison:
-    """Compare rules on the path of ``options``."""
+def _compare_rules(
+    rules: Iterable[WindowRule], options: PathOptions | None = None, runs: int = BUDGET, **path: Any
+) -> Comparison:
+    """Compare rules on a path of these options."""
     for name in ("bandwidth", "rtt", "buffer"):
-        if name not in options:
+        if name not in path:
             curves = "responsefn.curve([...]) has their rates over loss ratios, without a path"
             raise TypeError(f"{name}: is missing, rules are compared on a path such as {PATH}; {curves}")
+    chosen = PathOptions() if options is None else instance("options", options, PathOptions)
     rules = instances("rules", rules, WindowRule)  # type: ignore[type-abstract]
-    sampling = {name: options.pop(name) for name in ("runs", "seed") if name in options}
-    optional = {n: v for n, v in options.items() if n == "recovery" or v is not None}
-    return compare_rules(rules, bottleneck_of(**optional), prolong="duration" not in optional, **sampling)
+    bottleneck = bottleneck_of(**path, options=chosen)
+    return compare_rules(rules, bottleneck, prolong=chosen.duration is None, runs=runs, seed=chosen.seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
@@ -14,6 +15,8 @@ __all__ = [
     "accept_old_names",
     "advice",
     "attribute_alias",
+    "collect_options",
+    "states_options",
     "takes_options",
     "warn_deprecated",
     "with_new_names",
@@ -146,24 +149,76 @@ def takes_options(kind: Callable[..., Any], into: str = "options", **former: str
 
     def decorate(function: F) -> F:
         called = function.__name__
+        signature = inspect.signature(function)
+        kinds: dict[str, Any] = {**getattr(function, "__option_objects__", {}), into: kind}
+        known = {*signature.parameters, *parameters, *former, *getattr(function, "__known_keywords__", ())}
+        known |= {*getattr(function, "__old_names__", ()), *getattr(function, "__refused__", ())}
+        takes_all = any(entry.kind is entry.VAR_KEYWORD for entry in signature.parameters.values())
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
+            if not (takes_all or keywords.keys() <= known):
+                unknown = next(name for name in keywords if name not in known)
+                fields = "".join(f", {name}={of.__name__}({_fields_text(of)})" for name, of in kinds.items())
+                listed = ", ".join(name for name in signature.parameters if name not in kinds)
+                message = f"{called}() got an unexpected keyword argument {unknown!r}; {called} takes {listed}{fields}"
+                raise TypeError(message)
             old = {name: value for name, value in keywords.items() if former.get(name, name) in parameters}
             if not old:
                 return function(*args, **keywords)
-            if into in keywords:
+            if keywords.get(into) is not None:
                 conflict = f"{into} and {', '.join(old)}"
                 raise TypeError(f"{called}: {conflict} were given; {kind.__name__} has the parameters")
-            options = kind(**{former.get(name, name): value for name, value in old.items()})
-            texts = ", ".join(f"{name}={format_value(value)}" for name, value in old.items())
-            warn_deprecated(f"{called}({texts})", f"{called}({into}={options!r})")
+            options = collect_options(called, kind, into, old, **former)
             others = {name: value for name, value in keywords.items() if name not in old}
-            return function(*args, **others, **{into: options})
+            return function(*args, **{**others, into: options})
 
-        return cast("F", call)
+        call.__known_keywords__ = known  # type: ignore[attr-defined]
+        return states_options(**{into: kind})(cast("F", call))
 
     return decorate
+
+
+def _fields_text(kind: Callable[..., Any]) -> str:
+    return ", ".join(inspect.signature(kind).parameters)
+
+
+def states_options(**kinds: Callable[..., Any]) -> Callable[[F], F]:
+    """Return a decorator that states the classes of the option objects of a function, which `sweep` fills in.
+
+    Parameters
+    ----------
+    kinds
+        The class by the parameter that takes the object.
+    """
+
+    def decorate(function: F) -> F:
+        target: Any = function
+        target.__option_objects__ = {**getattr(function, "__option_objects__", {}), **kinds}
+        return function
+
+    return decorate
+
+
+def collect_options(called: str, kind: Callable[..., Any], into: str, old: Mapping[str, Any], **former: str) -> Any:
+    """Return the option object of deprecated keywords, with a warning at the caller of the function.
+
+    Parameters
+    ----------
+    called
+        Name of the function.
+    kind, into, **former
+        As for `takes_options`.
+    old
+        The keywords with their values.
+    """
+    options = kind(**{former.get(name, name): value for name, value in old.items()})
+    texts = ", ".join(f"{name}={format_value(value)}" for name, value in old.items())
+    frame, distance = sys._getframe(1), 3
+    while frame.f_back is not None and frame.f_back.f_code.co_filename == __file__:  # one wrapper around another
+        frame, distance = frame.f_back, distance + 1
+    warn_deprecated(f"{called}({texts})", f"{called}({into}={options!r})", stacklevel=distance + 1)
+    return options
 
 
 def attribute_alias(old: str, new: str) -> property:

@@ -65,6 +65,7 @@ from hopflow.units import (
 
 __all__ = [
     "Declaration",
+    "Options",
     "Parametrized",
     "SweepValues",
     "canonical_text",
@@ -72,6 +73,7 @@ __all__ = [
     "extends",
     "in_packets_of",
     "param",
+    "refuse_unused",
     "series",
     "sweep_values",
     "validate_parameters",
@@ -335,6 +337,8 @@ def validate_parameters(target: C) -> C:
                 raise TypeError(f"{kind.__name__}: {name}: {declaration.annotation}: {expected}")
             if declaration.default is not REQUIRED:
                 default = declaration.convert(name, declaration.default)
+                if isinstance(default, np.ndarray) and not default.ndim:
+                    default = default.item()
                 declaration = declaration._replace(default=default)
             declarations[name] = declaration
             parameter = parameter.replace(default=declaration.default)
@@ -792,6 +796,62 @@ def in_packets_of(value: Any, size: float) -> Any:
     if isinstance(value, Parametrized):
         return _build(type(value), {**fields, **changes}, value._given)
     return dataclasses.replace(value, **changes)
+
+
+class Options:
+    """Base of option objects, frozen dataclasses: the printed form has the fields that differ from their defaults.
+
+    Examples
+    --------
+    >>> @validate_parameters
+    ... @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+    ... class PathOptions(Options):
+    ...     delay: WithUnit = param(0.0, "time", at_least=0.0)
+    ...     paced: bool = param(False)
+    >>> PathOptions(delay="40ms"), PathOptions(delay="40ms").changed
+    (PathOptions(delay=0.04), {'delay': 0.04})
+    """
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The fields that differ from their defaults, by name."""
+        entries: Any = dataclasses.fields(cast("Any", self))
+        values = {field.name: (getattr(self, field.name), field.default) for field in entries}
+        return {
+            name: value
+            for name, (value, default) in values.items()
+            if value is not default and (type(value) is not type(default) or value != default)
+        }
+
+    def __repr__(self) -> str:
+        """Format the class and the fields that differ from their defaults."""
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.changed.items())})"
+
+
+def refuse_unused(options: Options, **reasons: str) -> None:
+    """Raise TypeError for a field that differs from its default although the function does not use it.
+
+    Parameters
+    ----------
+    options
+        The option object.
+    reasons
+        By field, why it has no effect.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class PathOptions(Options):
+    ...     paced: bool = False
+    >>> refuse_unused(PathOptions(paced=True), paced="all senders of a table are paced")
+    Traceback (most recent call last):
+    ...
+    TypeError: paced = True: has no effect here, all senders of a table are paced
+    """
+    changed = options.changed
+    for name, reason in reasons.items():
+        if name in changed:
+            raise TypeError(f"{name} = {format_value(changed[name])}: has no effect here, {reason}")
 
 
 class SweepValues(NamedTuple):

@@ -150,9 +150,13 @@ def sweep_and_calls(draw: random.Random) -> Answers:
         [15, draw.randint(20, 60)],
     )
     rtt, bandwidth = draw.choice((0.02, 0.05)), float(draw.randint(300, 900))
-    swept = d.coexist_sweep(rules, rtt=rtt, bandwidth=bandwidth, buffer=buffers, duration=5.0, runs=1)
+    swept = d.coexist_sweep(
+        rules, rtt=rtt, bandwidth=bandwidth, buffer=buffers, runs=1, options=d.PathOptions(duration=5.0)
+    )
     again = [
-        d.coexist_sweep(rules, rtt=rtt, bandwidth=bandwidth, buffer=[buffer], duration=5.0, runs=1)
+        d.coexist_sweep(
+            rules, rtt=rtt, bandwidth=bandwidth, buffer=[buffer], runs=1, options=d.PathOptions(duration=5.0)
+        )
         for buffer in buffers
     ]
     name = next(key for key in swept.data_vars if swept[key].dtype.kind == "f")

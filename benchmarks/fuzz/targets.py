@@ -20,7 +20,7 @@ import responsefn
 from dfcmodel import lossless
 from dfcmodel.sharing.bbr_observations import Path as BBRPath
 from dfcmodel.sharing.bbr_observations import observe
-from hopflow.keywords import ELSEWHERE
+from hopflow.keywords import ELSEWHERE, WithFields
 from hopflow.public_names import public_modules
 
 PACKAGES = tuple(map(import_module, public_modules()))
@@ -182,10 +182,10 @@ def _responsefn() -> dict[str, dict[str, Any]]:
         "Corrected": {"rule": AIMD()},
         "aggressiveness": {"rule": AIMD()},
         "coexist_sweep": {
-            "rules": [Reno()], "rtt": 0.125, "bandwidth": 500.0, "buffer": [20], "duration": 4.0,
+            "__call__": WithFields(dfcmodel.coexist_sweep), "rules": [Reno()], "rtt": 0.125, "bandwidth": 500.0, "buffer": [20], "duration": 4.0,
             "loss": 0.0, "warm_up": None, "recovery": "sack", "discipline": None, "pacing": False,
         },
-        "coexist": {"rules": [Reno()], "rtt": 0.125, "bandwidth": 500.0, "buffer": 20, "duration": 4.0, "loss": 0.0, "warm_up": None,
+        "coexist": {"__call__": WithFields(dfcmodel.coexist), "rules": [Reno()], "rtt": 0.125, "bandwidth": 500.0, "buffer": 20, "duration": 4.0, "loss": 0.0, "warm_up": None,
                     "recovery": "sack", "starts": 0.0, "processing": None, "ssthresh": None, "max_window": None,
                     "min_rto": 0.2, "elements": ()},
         "convergence_time": {"rule": Reno(), "rtt": 0.125, "bandwidth": 500.0},
@@ -324,7 +324,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "parking_lot": {"hops": 2, "access_rate": 1e4, "access_delay": 0.0078125, **link},
         "check_step": {"scenario": small, "duration": 0.0625},
         "choose_level": {"scenario": small, "duration": 0.0625},
-        "compare": {"rules": [NewReno()], "bandwidth": 500.0, "rtt": 0.03125, "buffer": 20, "duration": 2.0,
+        "compare": {"__call__": WithFields(dfcmodel.compare), "rules": [NewReno()], "bandwidth": 500.0, "rtt": 0.03125, "buffer": 20, "duration": 2.0,
                     "runs": 2, "loss": 0.0, "warm_up": None, "recovery": "sack", "discipline": None, "pacing": False},
         "compare (runs)": {"__call__": lambda a, b: dfcmodel.compare(a=a, b=b).summary(), "a": dfcmodel.simulate(small, **short),
                            "b": dfcmodel.simulate(steady, **short)},

@@ -188,9 +188,9 @@ def lossless(_: str) -> Answers:
 def sharing(_: str) -> Answers:
     """Rules that share a path, ensembles, and public functions of sharing, results and theory."""
     import responsefn as r
-    from dfcmodel import coexist, compare, ensemble, takano2006
+    from dfcmodel import PathOptions, coexist, compare, ensemble, takano2006
 
-    path = {"bandwidth": "4Mbps", "rtt": "30ms", "buffer": 20, "duration": 6.0}
+    path = {"bandwidth": "4Mbps", "rtt": "30ms", "buffer": 20, "options": PathOptions(duration=6.0)}
     for rules in ((r.Reno(), r.CUBIC()), (r.NewReno(), r.BBR()), (r.Reno(),)):
         yield f"share {rules}", attempt(lambda x=rules: coexist(x, **path).share)
         yield f"compared {rules}", attempt(lambda x=rules: compare(x, **path).share)

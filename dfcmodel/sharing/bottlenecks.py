@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,10 +20,10 @@ from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.planning import plan_scenario
 from dfcmodel.packets.simulation import trajectory
-from hopflow.checks import flag, instance, integer, one_number, seconds
+from hopflow.checks import flag, instance, integer, one_number, random_generator, seconds
 from hopflow.intervals import half_width
-from hopflow.parameters import in_packets_of
-from hopflow.units import PACKET_SIZE, PacketUnits, WithUnit, bandwidth_delay_products, in_units
+from hopflow.parameters import Options, in_packets_of, param, validate_parameters
+from hopflow.units import PACKET_SIZE, PacketUnits, WithUnit, WithUnits, bandwidth_delay_products, in_units
 from responsefn import WindowRule, jain_index
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "DEFAULT_DURATION",
     "Bottleneck",
     "PathOptions",
-    "QueueOptions",
     "Shared",
     "bottleneck_of",
     "mean_of",
@@ -46,6 +46,8 @@ ACCESS_RATE_RATIO = 10.0
 """Rate of the access links over that of the bottleneck."""
 BOTTLENECK_DELAY_PART = 0.1
 """Part of the shortest round trip's propagation on the bottleneck link."""
+DEFAULT_DURATION = 60.0
+"""Simulated time of `compare` and `coexist_sweep`, s."""
 SAMPLES = 500
 MAX_RTT = 5.0
 MIN_ROUND_TRIPS = 4.0
@@ -95,21 +97,57 @@ class Shared:
         return jain_index(self.rate) if self.rate.any() else float("nan")
 
 
-class PathOptions(TypedDict, total=False):
-    """Keywords of `dfcmodel.compare`, `coexist` and `coexist_sweep` beside rate, round-trip time and buffer."""
+@validate_parameters
+@dataclass(frozen=True, repr=False, kw_only=True)
+class PathOptions(Options):
+    """Options of `compare`, `coexist` and `coexist_sweep`: the path besides rate, round-trip time and buffer.
 
-    loss: WithUnit
-    duration: WithUnit
-    warm_up: WithUnit | None
-    recovery: str | None
-    packet_size: WithUnit
+    Parameters
+    ----------
+    loss
+        Probability that a packet is lost at random before the queue, independently, 0 <= loss < 1. `coexist_sweep`
+        takes several.
+    duration, warm_up
+        Simulated time and the part before the measurement (None: a fifth) in s; at least four round trips are measured.
+        Without a duration `coexist` simulates 100 s and `coexist_sweep` 60 s. `compare` simulates 60 s then, and 120 s
+        and 240 s if the shares of the two halves of the measured time differ by more than chance, as while a flow still
+        gains on another.
+    recovery
+        Loss recovery of all senders, as for `Packets`; None: that of each rule.
+    discipline
+        Discipline of the queue, such as ``RED()``, ``CoDel()`` or ``PIE()``; None: drop-tail. Rules that answer marks,
+        such as DCTCP and Prague, need one that marks: ``StepMarking(20)``, ``PI2()`` or ``DualPI2()``. `coexist` has
+        drop-tail alone.
+    pacing
+        Whether window senders without a pacing rate of their own are paced (`Flow.pacing`); not in `coexist`.
+    packet_size
+        Bytes of a packet, or a string such as ``"1 kB"``: of rates in bits and buffers in bytes.
+    seed
+        Seed from which the seeds of the runs are spawned, or a `numpy.random.Generator` that draws it. Calls with
+        different seeds have no run in common.
 
+    Examples
+    --------
+    >>> from dfcmodel import PathOptions
+    >>> PathOptions(loss="0.1%", duration="20s", seed=1)
+    PathOptions(loss=0.001, duration=20.0, seed=1)
+    """
 
-class QueueOptions(PathOptions, total=False):
-    """Keywords of `dfcmodel.compare` and `coexist_sweep`, which allow a managed queue."""
+    loss: WithUnit | WithUnits = param(0.0, "share", at_least=0.0, below=1.0)
+    duration: WithUnit | None = param(None, "time", above=0.0, hint="in s")
+    warm_up: WithUnit | None = param(None, "time", at_least=0.0, hint="in s")
+    recovery: str | None = "sack"
+    discipline: Discipline | None = None
+    pacing: bool = param(False)
+    packet_size: WithUnit = param(PACKET_SIZE, "size", above=0.0, hint="in bytes")
+    seed: int | np.random.Generator = 0
 
-    discipline: Discipline | None
-    pacing: bool
+    def __post_init__(self) -> None:
+        loss = np.asarray(self.loss)
+        object.__setattr__(self, "loss", tuple(loss.tolist()) if loss.ndim else loss.item())  # which have a hash
+        if self.recovery is not None:
+            instance("recovery", self.recovery, str, "the name of a recovery, or None")
+        random_generator("seed", self.seed)
 
 
 @dataclass(frozen=True)
@@ -273,15 +311,7 @@ def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:
 
 
 def bottleneck_of(
-    bandwidth: float | str,
-    rtt: float | str,
-    buffer: int | str,
-    *,
-    duration: float | str = 60.0,
-    warm_up: float | str | None = None,
-    discipline: Discipline | None = None,
-    packet_size: float | str = PACKET_SIZE,
-    **others: Any,
+    bandwidth: float | str, rtt: float | str, buffer: int | str, options: PathOptions | None = None
 ) -> Bottleneck:
     """Return a bottleneck from the parameters of `dfcmodel.compare`, numbers or strings with units.
 
@@ -290,22 +320,17 @@ def bottleneck_of(
     TypeError, ValueError
         Naming the parameter, its value and the allowed values.
     """
-    bytes_per_packet = one_number(
-        "packet_size", in_units("packet_size", packet_size, "size"), above=0.0, hint="in bytes"
-    )
-    rate = in_packets_of(in_units("bandwidth", bandwidth, "rate"), bytes_per_packet)
-    bandwidth = one_number("bandwidth", rate, above=0.0)
-    rtt, duration = in_units("rtt", rtt, "time"), in_units("duration", duration, "time")
+    chosen = PathOptions() if options is None else instance("options", options, PathOptions)
+    rate = in_packets_of(in_units("bandwidth", bandwidth, "rate"), chosen.packet_size)
     is_relative = bandwidth_delay_products("buffer", buffer) is not None
-    buffer_size: Any = buffer if is_relative else in_units("buffer", buffer, "amount")
-    others["loss"] = in_units("loss", others.get("loss", 0.0), "share")
-    if others.get("recovery") is not None:
-        instance("recovery", others["recovery"], str, "the name of a recovery, or None")
-    duration = one_number("duration", duration, above=0.0, hint="in s")
+    duration = DEFAULT_DURATION if chosen.duration is None else chosen.duration
     return Bottleneck(
-        bandwidth, rtt, buffer_size, duration=duration,
-        warm_up=0.2 * duration if warm_up is None else in_units("warm_up", warm_up, "time"),
-        discipline=FIFO() if discipline is None else discipline, packet_size=bytes_per_packet, **others,
+        one_number("bandwidth", rate, above=0.0), in_units("rtt", rtt, "time"),
+        buffer if is_relative else in_units("buffer", buffer, "amount"),  # type: ignore[arg-type]
+        loss=one_number("loss", chosen.loss), duration=duration,
+        warm_up=0.2 * duration if chosen.warm_up is None else chosen.warm_up, recovery=chosen.recovery,
+        discipline=FIFO() if chosen.discipline is None else chosen.discipline, pacing=chosen.pacing,
+        packet_size=chosen.packet_size,
     )  # fmt: skip
 
 

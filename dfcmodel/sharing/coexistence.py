@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,13 +24,12 @@ from dfcmodel.sharing.bottlenecks import (
     validate_rules,
 )
 from dfcmodel.sharing.coexistence_results import SAMPLES, Coexistence, RunRecord
-from hopflow.checks import instances, integer, number, one_number, random_generator, seconds
-from hopflow.deprecations import accept_old_names
+from hopflow.checks import instance, instances, integer, number, one_number, random_generator, seconds
+from hopflow.deprecations import takes_options
 from hopflow.intervals import spawn_seeds
-from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.parameters import in_packets_of
+from hopflow.parameters import Options, in_packets_of, param, refuse_unused, validate_parameters
 from hopflow.results import OnFailure, deliver, worst
-from hopflow.units import PACKET_SIZE, WithUnit, bandwidth_delay_products, declares, in_units, quantities
+from hopflow.units import WithUnit, WithUnits, bandwidth_delay_products, declares, in_units, quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -41,37 +40,66 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["coexist"]
+__all__ = ["SenderOptions", "coexist"]
 
 ACK_BYTES = 40.0
+DEFAULT_DURATION = 100.0
+"""Simulated time in s."""
 EVENTS = "loss_events", "timeouts"
 """Counts of a flow that are also read at the beginning of the measurement."""
 
 
-class SenderOptions(PathOptions, total=False):
-    """Keywords of `coexist` for the senders and the path."""
+@validate_parameters
+@dataclass(frozen=True, repr=False, kw_only=True)
+class SenderOptions(Options):
+    """Options of `coexist`: its senders, and elements of their path.
 
-    starts: ArrayLike | None
-    processing: WithUnit | None
-    ssthresh: WithUnit | None
-    max_window: WithUnit | None
-    min_rto: WithUnit
-    elements: Iterable[PathElement]
+    Parameters
+    ----------
+    starts
+        When each flow starts, in s, one number or one per flow, at most ``warm_up``; None: at random within the first
+        round trip (and the warm-up), again in each run.
+    processing
+        Largest random time that a packet waits at its sender, drawn uniformly for each, in s; None is the transmission
+        time of a packet. Without it (0) deterministic flows fall into step with the queue: whose packets find it full
+        depends on the ratio of round trip to transmission time, and a flow may be shut out for good. These phase
+        effects are no property of the rules; a random delay of one transmission time takes most of them away (Floyd and
+        Jacobson 1992), not all between two flows of almost equal round trips. A packet is stamped after the wait:
+        measured round-trip times exclude it. They include the delays of `Jitter` in ``elements``.
+    ssthresh
+        Window at the end of the first slow start, packets; None: at the first loss.
+    max_window
+        Largest window in packets (the receiver's); None: four times the packets that path and queue hold.
+    min_rto
+        Smallest retransmission timer, s; the timer is RFC 6298's, 1 s at first.
+    elements
+        Elements of the path besides its queue, as for `Scenario`; the bottleneck is the link ``"in->out"``.
+
+    Examples
+    --------
+    >>> from dfcmodel import SenderOptions
+    >>> SenderOptions(starts=["0s", "100ms"], max_window="64pkt")
+    SenderOptions(starts=(0.0, 0.1), max_window=64.0)
+    """
+
+    starts: WithUnit | WithUnits | None = param(None, "time", at_least=0.0)
+    processing: WithUnit | None = param(None, "time", at_least=0.0)
+    ssthresh: WithUnit | None = param(None, "amount")
+    max_window: WithUnit | None = param(None, "amount")
+    min_rto: WithUnit = param(0.2, "time", above=0.0, at_most=100.0, hint="in s")
+    elements: Iterable[PathElement] = ()
+
+    def __post_init__(self) -> None:
+        if self.starts is not None:
+            starts = np.asarray(self.starts)
+            object.__setattr__(self, "starts", tuple(starts.tolist()) if starts.ndim else starts.item())
+        object.__setattr__(self, "elements", instances("elements", self.elements, PathElement))
 
 
-DEFAULTS: SenderOptions = {
-    "loss": 0.0, "duration": 100.0, "warm_up": None, "recovery": "sack", "starts": None, "processing": None,
-    "ssthresh": None, "max_window": None, "min_rto": 0.2, "elements": (), "packet_size": PACKET_SIZE,
-}  # fmt: skip
-
-
-@accept_old_names(p="loss", rng="seed", seconds="duration")
+@takes_options(PathOptions, p="loss", rng="seed", seconds="duration")
+@takes_options(SenderOptions, "senders")
 @declares(buffer="amount")
-@quantities(
-    rtt="time", bandwidth="rate", loss="share", duration="time", warm_up="time",
-    starts="time", processing="time", ssthresh="amount", max_window="amount", min_rto="time", packet_size="size",
-)  # fmt: skip
-@takes_keywords(SenderOptions, DEFAULTS)
+@quantities(rtt="time", bandwidth="rate")
 def coexist(
     rules: WindowRule | Iterable[WindowRule],
     rtt: ArrayLike,
@@ -80,8 +108,8 @@ def coexist(
     *,
     runs: int = 5,
     on_failure: OnFailure = "raise",
-    seed: int | np.random.Generator = 0,
-    **options: Unpack[SenderOptions],
+    options: PathOptions | None = None,
+    senders: SenderOptions | None = None,
 ) -> Coexistence:
     """Simulate flows that share one drop-tail bottleneck, packet by packet, in independent runs.
 
@@ -108,40 +136,12 @@ def coexist(
         Independent runs, at least 1. One run has no intervals; those of two are wide.
     on_failure
         Whether a result without shares raises or is returned with its ``status``.
-    seed
-        Seed of the first run, or a generator that draws it; the seeds of the others are spawned from it. The first runs
-        do not depend on ``runs``, and calls with different seeds have no run in common.
-    **options
-        The following keywords, of the path and of the senders.
-    loss
-        Probability that a packet is lost at random before the queue, independently, 0 <= loss < 1.
-    duration, warm_up
-        Simulated time, and the part before the measurement (None: a fifth of it), in s. Four round trips at least are
-        measured.
-    starts
-        When each flow starts, in s, one number or one per flow, at most ``warm_up``; None: at random
-        within the first round trip (and the warm-up), again in each run.
-    processing
-        Largest random time that a packet waits at its sender, drawn uniformly for each, in s; None is the
-        transmission time of a packet. Without it (0) deterministic flows fall into step with the
-        queue: whose packets find it full depends on the ratio of round trip to transmission
-        time, and a flow may be shut out for good. These phase effects are no property of the
-        rules; a random delay of one transmission time takes most of them away (Floyd and
-        Jacobson 1992), not all between two flows of almost equal round trips. A packet is stamped after
-        the wait: measured round-trip times exclude it. They include the delays of `Jitter` in ``elements``.
-    ssthresh
-        Window at the end of the first slow start, packets; None: at the first loss.
-    max_window
-        Largest window in packets (the receiver's); None: four times the packets that path and queue hold.
-    min_rto
-        Smallest retransmission timer, s; the timer is RFC 6298's, 1 s at first.
-    recovery
-        Loss recovery of all senders, as for `Packets`; None: that of each rule.
-    elements
-        Elements of the path besides its queue, as for `Scenario`; the bottleneck is the link ``"in->out"``.
-    packet_size
-        Bytes of a packet, 1500, or a string such as ``"1 kB"``: for ACKs' share of the path, and for arguments in
-        bits or bytes.
+    options
+        Loss, duration, recovery, packet size and seed, see `PathOptions`; None: the defaults, 100 s. The seed is that
+        of the first run, or a generator draws it; the seeds of the others are spawned from it. The first runs do not
+        depend on ``runs``. A ``discipline`` and ``pacing`` are refused.
+    senders
+        Starts, windows, timers and waits of the senders, see `SenderOptions`.
 
     Raises
     ------
@@ -160,14 +160,16 @@ def coexist(
     >>> bool(run.share[0] < run.share[1]), round(run.utilisation, 2)
     (True, 1.0)
     """
-    settings = check_keywords(coexist, options)
+    chosen = PathOptions() if options is None else instance("options", options, PathOptions)
+    refuse_unused(chosen, discipline="the queue is drop-tail", pacing="no sender is paced")
+    sender = SenderOptions() if senders is None else instance("senders", senders, SenderOptions)
     integer("runs", runs, 1, 10_000)
     listed = (rules,) if isinstance(rules, WindowRule) else rules
     flows = instances("rules", listed, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
     if not flows:
         raise ValueError("rules = (): must hold at least one")
     validate_rules(tuple(dict.fromkeys(flows)))
-    packet_size = one_number("packet_size", settings["packet_size"], above=0.0, hint="in bytes")
+    packet_size = chosen.packet_size
     bandwidth = one_number("bandwidth", in_packets_of(bandwidth, packet_size), above=0.0)
     sending = (1.0 + 1.0 / ACCESS_RATE_RATIO) * (1.0 + ACK_BYTES / packet_size) / bandwidth
     rtts = _per_flow("rtt", number("rtt", rtt, above=0.0), len(flows))
@@ -180,35 +182,31 @@ def coexist(
         packets: Any = in_units("buffer", buffer, "amount")
     else:
         packets = buffer_packets(products, bandwidth, rtts[0])
-    duration = float(seconds("duration", one_number("duration", settings["duration"])))
-    warm_up = settings["warm_up"]
-    warm_up = one_number("warm_up", 0.2 * duration if warm_up is None else warm_up, at_least=0.0, below=duration)
+    duration = float(seconds("duration", DEFAULT_DURATION if chosen.duration is None else chosen.duration))
+    warm_up = one_number("warm_up", 0.2 * duration if chosen.warm_up is None else chosen.warm_up, below=duration)
     path = Bottleneck(
-        bandwidth, float(rtts.max() - sending), packets,
-        loss=one_number("loss", settings["loss"], at_least=0.0, below=1.0), duration=duration, warm_up=warm_up,
-        recovery=settings["recovery"], elements=instances("elements", settings["elements"], PathElement),
-        packet_size=packet_size,
+        bandwidth, float(rtts.max() - sending), packets, loss=one_number("loss", chosen.loss), duration=duration,
+        warm_up=warm_up, recovery=chosen.recovery, elements=tuple(sender.elements), packet_size=packet_size,
     )  # fmt: skip
-    starts = settings["starts"]
-    if starts is not None:
-        starts = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
+    starts = None
+    if sender.starts is not None:
+        starts = _per_flow("starts", np.asarray(sender.starts, dtype=np.float64), len(flows))
         number("starts", starts, at_most=warm_up, hint="warm_up, so that all are measured alike")
     windows: dict[str, Any] = {
-        name: one_number(name, in_packets_of(settings[name], packet_size), at_least=1.0)
+        name: one_number(name, in_packets_of(getattr(sender, name), packet_size), at_least=1.0)
         for name in ("max_window", "ssthresh")
-        if settings[name] is not None
+        if getattr(sender, name) is not None
     }
-    wait = settings["processing"]
-    wait = one_number("processing", 1.0 / bandwidth if wait is None else wait, at_least=0.0)
+    wait = 1.0 / bandwidth if sender.processing is None else sender.processing
     step = (duration - warm_up) / SAMPLES
     early_samples = math.ceil(warm_up / step * (1.0 - 1e-12))
     before = max(0.0, early_samples * step - warm_up)  # the measurement has to begin with a sample
     shown: list[RunRecord] = []
     measured, statuses = [], []
-    for packet_seed, begins in _draws(seed, runs, np.minimum(rtts, warm_up), starts):
+    for packet_seed, begins in _draws(chosen.seed, runs, np.minimum(rtts, warm_up), starts):
         scenario = path.scenario(flows, (rtts - sending).tolist(), (begins + before).tolist())
-        senders = tuple(replace(flow, **windows) for flow in scenario.flows)
-        scenario = replace(scenario, flows=senders, min_rto=settings["min_rto"])
+        with_windows = tuple(replace(flow, **windows) for flow in scenario.flows)
+        scenario = replace(scenario, flows=with_windows, min_rto=sender.min_rto)
         method = Packets(seed=packet_seed, recovery=path.recovery, loss=_at_senders(path, len(flows)))
         plan = plan_scenario(scenario, method, duration=before + duration, sample=step, packet_jitter=wait)
         record = _run_plan(plan, rtts, early_samples, before)

@@ -136,9 +136,9 @@ class Coexistence(Result):
 
     Examples
     --------
-    >>> from dfcmodel import coexist
+    >>> from dfcmodel import PathOptions, coexist
     >>> from responsefn import Reno
-    >>> run = coexist([Reno(), Reno()], rtt=0.04, bandwidth=500.0, buffer=20, duration=20.0)
+    >>> run = coexist([Reno(), Reno()], rtt=0.04, bandwidth=500.0, buffer=20, options=PathOptions(duration=20.0))
     >>> run.share.shape, run.by_run["share"].shape, str(run.status)
     ((2,), (5, 2), 'completed')
     """

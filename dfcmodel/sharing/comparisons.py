@@ -120,9 +120,10 @@ class Comparison(Result):
 
     Examples
     --------
-    >>> from dfcmodel import compare
+    >>> from dfcmodel import PathOptions, compare
     >>> from responsefn import NewReno
-    >>> comparison = compare([NewReno()], bandwidth=500.0, rtt=0.04, buffer=20, duration=10.0, runs=2)
+    >>> options = PathOptions(duration=10.0)
+    >>> comparison = compare([NewReno()], bandwidth=500.0, rtt=0.04, buffer=20, runs=2, options=options)
     >>> comparison.share.shape, len(comparison.caveats)
     ((1, 1), 4)
     >>> bool(comparison.drifting.any())

@@ -8,22 +8,21 @@ from concurrent.futures import Executor
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.network.queueing.disciplines import FIFO
-from dfcmodel.sharing.bottlenecks import Bottleneck, QueueOptions, validate_rules
-from hopflow.checks import instances, integer, one_number, seed_number, unwrap_scalar
-from hopflow.deprecations import accept_old_names
+from dfcmodel.sharing.bottlenecks import DEFAULT_DURATION, Bottleneck, PathOptions, validate_rules
+from hopflow.checks import instance, instances, integer, seed_number, unwrap_scalar
+from hopflow.deprecations import takes_options
 from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
-from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.parameters import canonical_text, in_packets_of
 from hopflow.sources import source_of
 from hopflow.sweeps.executors import Bar
 from hopflow.sweeps.grid import Grid, Row
 from hopflow.sweeps.planning import over_grid, products_of
-from hopflow.units import PACKET_SIZE, PacketUnits, bandwidth_delay_products, declares, in_units
+from hopflow.units import PacketUnits, bandwidth_delay_products, declares, in_units
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -46,17 +45,8 @@ OF_ALL = {
 }
 
 
-DEFAULTS: QueueOptions = {
-    "loss": 0.0, "duration": 60.0, "warm_up": None, "recovery": "sack", "discipline": None, "pacing": False,
-    "packet_size": PACKET_SIZE,
-}  # fmt: skip
-
-
-@declares(
-    bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time", packet_size="size"
-)
-@accept_old_names(seconds="duration")
-@takes_keywords(QueueOptions, DEFAULTS)
+@takes_options(PathOptions, seconds="duration")
+@declares(bandwidth="rate", rtt="time", buffer="amount")
 def coexist_sweep(
     rules: Iterable[WindowRule],
     *,
@@ -64,10 +54,9 @@ def coexist_sweep(
     rtt: Any,
     buffer: Any,
     runs: int = 5,
-    seed: int | np.random.Generator = 0,
     executor: Executor | None = None,
     store: str | Path | None = None,
-    **options: Unpack[QueueOptions],
+    options: PathOptions | None = None,
 ) -> xr.Dataset:
     """Return rates and shares of flows at one bottleneck, by packet-level simulation, over a grid of paths.
 
@@ -83,9 +72,8 @@ def coexist_sweep(
     buffer
         Packets that wait in the queue, besides the packet in transmission; also ``"80pkt"`` or
         ``"120kB"``; one or several.
-    runs, seed
-        Independent simulations of each path, and the seed from which theirs are spawned: sweeps with other seeds share
-        no run. All paths have the same seeds. One run has no intervals.
+    runs
+        Independent simulations of each path. All paths have the same seeds. One run has no intervals.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or Dask's
         ``client.get_executor()``; None: this process. Points assigned to a worker that died are recomputed.
@@ -94,9 +82,9 @@ def coexist_sweep(
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into
         it, and the same call after an interruption simulates the missing runs. It holds the values of the runs alone.
         A store of a version with other seeds is refused.
-    **options
-        ``loss``, one value or several, ``duration``, ``warm_up``, ``recovery``, ``discipline``, ``pacing`` and
-        ``packet_size``, as for `compare`.
+    options
+        Loss, one value or several, duration, recovery, discipline, packet size and seed, see `PathOptions`; None: the
+        defaults, 60 s.
 
     Returns
     -------
@@ -116,38 +104,34 @@ def coexist_sweep(
 
     Examples
     --------
-    >>> from dfcmodel import coexist_sweep
+    >>> from dfcmodel import PathOptions, coexist_sweep
     >>> from responsefn import CUBIC, NewReno
     >>> data = coexist_sweep(
-    ...     [NewReno(), CUBIC()], bandwidth=1000.0, rtt=[0.02, 0.08], buffer=20, duration=10.0
+    ...     [NewReno(), CUBIC()], bandwidth=1000.0, rtt=[0.02, 0.08], buffer=20, options=PathOptions(duration=10.0)
     ... )
     >>> dict(data.share.sizes), dict(data.share_half_width.sizes)
     ({'rtt': 2, 'run': 5, 'flow': 2}, {'rtt': 2, 'flow': 2})
     """
-    settings = check_keywords(coexist_sweep, options)
+    chosen = PathOptions() if options is None else instance("options", options, PathOptions)
     flows = instances("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
-    discipline, warm_up = settings["discipline"], settings["warm_up"]
-    validate_rules(tuple(dict.fromkeys(flows)), discipline)
+    validate_rules(tuple(dict.fromkeys(flows)), chosen.discipline)
     integer("number of rules", len(flows), 1, 1000)
-    time = in_units("duration", settings["duration"], "time")
-    time = one_number("duration", time, above=0.0)
-    root = seed_number("seed", seed)
-    size = in_units("packet_size", settings["packet_size"], "size")
-    size = one_number("packet_size", size, above=0.0, hint="in bytes")
+    time = DEFAULT_DURATION if chosen.duration is None else chosen.duration
+    root, size = seed_number("seed", chosen.seed), chosen.packet_size
     axes = {
         "bandwidth": _axis_values("bandwidth", bandwidth, "rate", size),
         "rtt": _axis_values("rtt", rtt, "time", size),
         "buffer": _axis_values("buffer", buffer, "amount", size),
-        "loss": _axis_values("loss", settings["loss"], "share", size),
+        "loss": _axis_values("loss", chosen.loss, "share", size),
     }
     several = {name: values for name, values in axes.items() if isinstance(values, list)}
     fixed = {name: values for name, values in axes.items() if name not in several}
     common = fixed | {
         "duration": time,
-        "warm_up": 0.2 * time if warm_up is None else in_units("warm_up", warm_up, "time"),
-        "recovery": settings["recovery"],
-        "discipline": FIFO() if discipline is None else discipline,
-        "pacing": settings["pacing"],
+        "warm_up": 0.2 * time if chosen.warm_up is None else chosen.warm_up,
+        "recovery": chosen.recovery,
+        "discipline": FIFO() if chosen.discipline is None else chosen.discipline,
+        "pacing": chosen.pacing,
         "packet_size": size,
     }
     several["run"] = list(range(integer("runs", runs, 1, 10_000)))
@@ -169,7 +153,7 @@ def coexist_sweep(
     about = {"rules": ", ".join(map(canonical_text, flows)), "seed": f"spawned from {root}"}
     about |= {name: repr(value) for name, value in common.items()}
     if store is not None:
-        about["source"] = source_of(flows[0], flows, discipline)
+        about["source"] = source_of(flows[0], flows, chosen.discipline)
     rows = functools.partial(_rows, flows)
     return _add_intervals(over_grid(rows, grid, about=about, executor=executor, store=store, bar=Bar("coexist", "run")))
 

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 import numpy as np
 
 from hopflow.checks import format_value, instance, instances
+from hopflow.keywords import WithFields
 from hopflow.public_names import package
 from hopflow.results import Interrupted
 from hopflow.sources import is_plain, source_of
@@ -232,7 +233,8 @@ def sweep(
         ``rules`` of `compare`, takes one list as one value, and a list of lists as several. Strings such as ``"40ms"``
         are numbers in the parameter's unit there. If a function's parameter declares no unit and all values are such
         strings, the function is called with the strings. The coordinate then has the numbers: s, packets/s, m, packets,
-        bytes or fractions of 1. A buffer may be in multiples of bandwidth times round-trip time, ``"0.5BDP"``; the
+        bytes or fractions of 1. Fields of a function's option object, such as ``duration`` of `PathOptions`, are
+        parameters too. A buffer may be in multiples of bandwidth times round-trip time, ``"0.5BDP"``; the
         coordinate then has the multiples.
         Scenarios also have ``seed``, ``duration``, ``jitter`` and ``packet_jitter`` of `simulate`, and ``since``, the
         time from which goodput, losses and efficiency are measured (0: the whole run, its start included).
@@ -277,8 +279,12 @@ def sweep(
     if _is_rules(thing):
         if levels is not None or method is not None:
             raise ValueError("levels, method: are for scenarios and chains; rules run at the packet level")
-        shares: xr.Dataset = package("dfcmodel").coexist_sweep(thing, executor=executor, store=store, **parameters)
+        shares: xr.Dataset = WithFields(package("dfcmodel").coexist_sweep)(
+            rules=thing, executor=executor, store=store, **parameters
+        )
         return shares
+    if hasattr(thing, "__option_objects__"):
+        thing = WithFields(thing)
     if levels is not None:
         level_names = [levels] if isinstance(levels, str) else list(instances("levels", levels, str))
         parameters = {**parameters, "level": level_names}
@@ -402,8 +408,9 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     options = {} if kind is None else importlib.import_module(kind).validate(_Things(grid), grid)
     about |= {name: repr(value) for name, value in fixed.items()}
     values = itertools.chain(*axes.values(), fixed.values())
+    source = thing.function if isinstance(thing, WithFields) else thing if make is thing else make()
     objects = (value for value in values if not is_plain(value))  # code; numbers and strings are compared by value
-    return _Plan(label, grid, kind, options, about, (thing if make is thing else make(), *objects))
+    return _Plan(label, grid, kind, options, about, (source, *objects))
 
 
 def _factory(thing: Any, kind: str | None) -> _Factory:

@@ -13,6 +13,7 @@ from PIL import Image
 import dfcmodel
 from dfcmodel import CoDel, compare, load_scenario, takano2006
 from responsefn import NewReno
+from tests.option_objects import grouped
 from tests.surface import invoke
 
 
@@ -134,7 +135,7 @@ def test_compare_has_the_options_of_the_function() -> None:
     told = invoke(["compare", "newreno", *path, *more], catch_exceptions=False)
     assert "6Mbps, 40ms, 20pkt in packets of 1500 bytes" in told.stdout
     given = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 1}
-    same = compare([NewReno()], **given, warm_up=2.0, recovery=None, discipline=CoDel(), pacing=True)
+    same = compare([NewReno()], **grouped(compare, given, warm_up=2.0, recovery=None, discipline=CoDel(), pacing=True))
     assert repr(same) in told.stdout
     with pytest.raises(ValueError, match="did you mean 'CoDel'"):
         invoke(

@@ -110,9 +110,9 @@ OLD = [
     (dfcmodel.simulate, ("1",), {"method": "auto", "duration": 0.02}, {"level": "auto", "duration": 0.02}),
     (dfcmodel.check_step, ("1",), {"rng": 3, "duration": 0.01}, {"seed": 3, "duration": 0.01}),
     pytest.param(dfcmodel.theory.spectrum, ("1",), {"rng": 3}, {"seed": 3}, marks=pytest.mark.slow),
-    (dfcmodel.compare, (Reno(), CUBIC()), PATH | {"seconds": 2.0}, PATH | {"duration": 2.0}),
+    (dfcmodel.compare, (Reno(), CUBIC()), PATH | {"seconds": 2.0}, PATH | {"options": dfcmodel.PathOptions(duration=2.0)}),
     (markov.paths, (markov.MM1K(),), {"horizon": 2.0, "start": (0,), "seed": 1}, {"duration": 2.0, "start": (0,), "seed": 1}),
-    (dfcmodel.coexist, (Reno(), 0.04, 500.0, 20), {"seconds": 2.0, "p": 0.01}, {"duration": 2.0, "loss": 0.01}),
+    (dfcmodel.coexist, (Reno(), 0.04, 500.0, 20), {"seconds": 2.0, "p": 0.01}, {"options": dfcmodel.PathOptions(loss=0.01, duration=2.0)}),
     (responsefn.simulate_rule, (Reno(), 1e-3, 0.1), {"rng": 2}, {"options": responsefn.DirectSimulation(seed=2)}),
     (responsefn.simulate_rule, (Reno(), 1e-3, 0.1), {"bandwidth": "12Mbps", "seed": 2},
      {"options": responsefn.DirectSimulation(bandwidth=1000.0, seed=2)}),
@@ -164,4 +164,6 @@ def test_a_generator_is_a_seed_everywhere() -> None:
     assert np.array_equal(one.delivered, two.delivered)
     assert dfcmodel.Packets(seed=draw()) == dfcmodel.Packets(seed=draw())
     assert dfcmodel.ensemble(scenario, 2, duration=0.01, seed=draw()).seed > 0
-    assert dfcmodel.compare([Reno()], **PATH, duration=2.0, seed=draw()).rules == (Reno(),)
+    assert dfcmodel.compare([Reno()], **PATH, options=dfcmodel.PathOptions(duration=2.0, seed=draw())).rules == (
+        Reno(),
+    )

@@ -114,7 +114,7 @@ def test_children_beside_a_thread_that_simulates_all_finish() -> None:
     from responsefn import Reno
 
     def run() -> None:
-        dm.coexist([Reno(), Reno()], 0.05, 1000.0, 50, duration=5)
+        dm.coexist([Reno(), Reno()], 0.05, 1000.0, 50, options=dm.PathOptions(duration=5))
 
     run()  # kernels are loaded
     stop = threading.Event()

@@ -21,7 +21,7 @@ import markov
 import responsefn
 from benchmarks.code_metrics import MAX_PARAMETERS, public_signatures
 from dfcmodel import CBR, Flow, Link, Scenario, chain, lossless, simulate, takano2006
-from dfcmodel.sharing.bottlenecks import bottleneck_of
+from dfcmodel.sharing.bottlenecks import PathOptions, bottleneck_of
 from hopflow import mbps
 from hopflow.keywords import ELSEWHERE
 from hopflow.parameters import declarations_of
@@ -231,12 +231,10 @@ CALLS = [
     (lambda: markov.transient(markov.MM1K(), ["100ms", 1.0], start=(0,)).pi.tolist(), lambda: markov.transient(markov.MM1K(), [0.1, 1.0], start=(0,)).pi.tolist()),
     (lambda: markov.PauseTandem(link_rate="1.2Mbps", rtt="1s"), lambda: markov.PauseTandem(link_rate=100.0, rtt=1.0)),
     (lambda: responsefn.match(responsefn.AIMD(), responsefn.Reno(), 1e-3, rtt="40ms"), lambda: responsefn.match(responsefn.AIMD(), responsefn.Reno(), 1e-3, rtt=0.04)),
-    (lambda: dfcmodel.coexist(responsefn.Reno(), "40ms", "6Mbps", "20pkt", duration="2s").share.tolist(),
-     lambda: dfcmodel.coexist(responsefn.Reno(), 0.04, 500.0, 20, duration=2.0).share.tolist()),
-    (lambda: dfcmodel.coexist(responsefn.Reno(), 0.04, 500.0, 20, duration="2s", warm_up="400ms", starts="100ms", processing="1ms",
-                              loss="0.1%", ssthresh="15kB", max_window="30pkt", min_rto="300ms").share.tolist(),
-     lambda: dfcmodel.coexist(responsefn.Reno(), 0.04, 500.0, 20, duration=2.0, warm_up=0.4, starts=0.1, processing=1e-3,
-                              loss=1e-3, ssthresh=10.0, max_window=30.0, min_rto=0.3).share.tolist()),
+    (lambda: dfcmodel.coexist(responsefn.Reno(), "40ms", "6Mbps", "20pkt", options=dfcmodel.PathOptions(duration="2s")).share.tolist(),
+     lambda: dfcmodel.coexist(responsefn.Reno(), 0.04, 500.0, 20, options=dfcmodel.PathOptions(duration=2.0)).share.tolist()),
+    (lambda: dfcmodel.coexist(responsefn.Reno(), 0.04, 500.0, 20, options=dfcmodel.PathOptions(duration="2s", warm_up="400ms", loss="0.1%"), senders=dfcmodel.SenderOptions(starts="100ms", processing="1ms", ssthresh="15kB", max_window="30pkt", min_rto="300ms")).share.tolist(),
+     lambda: dfcmodel.coexist(responsefn.Reno(), 0.04, 500.0, 20, options=dfcmodel.PathOptions(duration=2.0, warm_up=0.4, loss=1e-3), senders=dfcmodel.SenderOptions(starts=0.1, processing=1e-3, ssthresh=10.0, max_window=30.0, min_rto=0.3)).share.tolist()),
     (lambda: responsefn.LEDBAT(target="60ms"), lambda: responsefn.LEDBAT(target=0.06)),
     (lambda: responsefn.BBR(loss_threshold="2%"), lambda: responsefn.BBR()),
     (lambda: responsefn.CUBIC().rate("1%", "40ms"), lambda: responsefn.CUBIC().rate(0.01, 0.04)),
@@ -254,7 +252,7 @@ CALLS = [
     (lambda: lossless.credits("400Gbps", "100m", credit=192, small_packets="50%").credits,
      lambda: lossless.credits("400Gbps", "100m", credit=192, small_packets=0.5).credits),
     (lambda: lossless.PausedGroups(0.01, others=[("1%", "50%")]).others, lambda: [(0.01, 0.5)]),
-    (lambda: bottleneck_of("24Mbps", "40ms", "80pkt", loss="1%").loss, lambda: 0.01),
+    (lambda: bottleneck_of("24Mbps", "40ms", "80pkt", options=PathOptions(loss="1%")).loss, lambda: 0.01),
 ]  # fmt: skip
 
 

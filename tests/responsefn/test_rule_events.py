@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from dfcmodel import Flow, Scenario, chain, coexist, simulate
+from dfcmodel import Flow, PathOptions, Scenario, chain, coexist, simulate
 from dfcmodel.engine.kernel import records as fluid_records
 from dfcmodel.engine.kernel.records import FLOW, ON_ACK, ON_LOSS
 from dfcmodel.packets.kernel import layout
@@ -490,7 +490,7 @@ def test_a_wrong_window_is_refused_at_both_levels_and_beside_another_rule(kind) 
         with pytest.raises(RuleError, match=said.format("f")):
             simulate(scenario, level=level)
     with pytest.raises(RuleError, match=said.format("1")):
-        coexist([kind(), Reno()], 0.05, 1000.0, 50, duration=2.0)
+        coexist([kind(), Reno()], 0.05, 1000.0, 50, options=PathOptions(duration=2.0))
 
 
 class NotStatic(Shrinks):

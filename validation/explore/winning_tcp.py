@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfcmodel import coexist
+from dfcmodel import PathOptions, coexist
 from hopflow.units import quantity
 from responsefn import BIC, CUBIC, HSTCP, HTCP, NewReno, Scalable, Westwood, WindowRule, curve
 from responsefn.linux import LinuxHTCP
@@ -20,7 +20,7 @@ def _draw(first: str, second: str, bandwidth: str, rtt: str, buffer: float) -> D
     rate, trip = quantity("bandwidth", bandwidth, "rate"), quantity("rtt", rtt, "time")
     room = max(2, round(buffer * rate * trip))
     rules = [RULES[first](), RULES[second]()]
-    run = coexist(rules, rtt=trip, bandwidth=rate, buffer=room, duration=SECONDS, runs=1)
+    run = coexist(rules, rtt=trip, bandwidth=rate, buffer=room, runs=1, options=PathOptions(duration=SECONDS))
     labels = (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
     windows = tuple(Line(label, run.time, window) for label, window in zip(labels, run.window, strict=True))
     drawn = curve(tuple(dict.fromkeys(rules)), p=np.logspace(-5.0, -1.0, 41), rtt=trip, bandwidth=rate)
@@ -56,7 +56,7 @@ from responsefn import {names}, curve
 bandwidth, rtt = quantity("bandwidth", "{bandwidth}", "rate"), quantity("rtt", "{rtt}", "time")
 buffer = max(2, round({buffer:g} * bandwidth * rtt))  # packets
 rules = [{first}(), {second}()]
-run = coexist(rules, rtt=rtt, bandwidth=bandwidth, buffer=buffer, duration={SECONDS:g}, runs=1)
+run = coexist(rules, rtt=rtt, bandwidth=bandwidth, buffer=buffer, runs=1, options=PathOptions(duration={SECONDS:g}))
 print(run.share, run.utilisation)
 curve({alone}, p=np.logspace(-5, -1, 41), rtt=rtt, bandwidth=bandwidth).plot()
 """

@@ -15,7 +15,7 @@ import pytest
 import dfcmodel as dfc
 import hopflow
 from dfcmodel.lossless import leaf_spine
-from dfcmodel.sharing.bottlenecks import Bottleneck, bottleneck_of
+from dfcmodel.sharing.bottlenecks import Bottleneck, PathOptions, bottleneck_of
 from hopflow import gbps, mbps, to_mbps
 from hopflow.units import PacketUnits, in_units, quantity
 from responsefn import ARENO, CUBIC, DCQCN, NSCC, FixedRate, NewReno, Vivace
@@ -29,6 +29,7 @@ from tests.dfcmodel.network.chakra_writer import (
     trace,
 )
 from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
+from tests.option_objects import grouped
 
 SIZES = [500.0, 1000.0, 1500.0, 4096.0, 9000.0]
 
@@ -157,10 +158,10 @@ def test_defaults_of_rules_are_in_bits_and_bytes() -> None:
 def test_the_shared_bottleneck_has_packets_of_its_size() -> None:
     rate = mbps(24, packet_size=1000)
     assert Bottleneck(rate, 0.04, 80).bandwidth == 2000.0
-    path = bottleneck_of("24Mbps", "40ms", "120kB", packet_size=1000.0)
+    path = bottleneck_of("24Mbps", "40ms", "120kB", options=PathOptions(packet_size=1000.0))
     assert (path.bandwidth, path.buffer) == (3000.0, 120)
     assert path.scenario([NewReno()]).packet_size == 1000.0
-    run = dfc.coexist(NewReno(), 0.04, rate, 40, duration=2.0)
+    run = dfc.coexist(NewReno(), 0.04, rate, 40, options=dfc.PathOptions(duration=2.0))
     assert run.bandwidth == 2000.0
 
 
@@ -170,18 +171,20 @@ def test_comparisons_take_the_size_of_packets(size: Any) -> None:
     rules, times = [NewReno(), CUBIC()], {"rtt": 0.02, "duration": 2.0}
     given = {"bandwidth": "8Mbps", "buffer": "20kB", "packet_size": size}
     usual = {"bandwidth": 1000.0, "buffer": 20}
-    path = dfc.compare(*rules, **times, runs=1, **given).path
+    path = dfc.compare(*rules, runs=1, **grouped(dfc.compare, times, given)).path
     assert (path.bandwidth, path.buffer, path.packet_size) == (1000.0, 20, 1000.0)
-    in_products = dfc.compare(*rules, **times, runs=1, **(given | {"buffer": "1BDP"}))
+    in_products = dfc.compare(*rules, runs=1, **grouped(dfc.compare, times, given | {"buffer": "1BDP"}))
     assert in_products.path == path
-    run = dfc.coexist(rules, **times, **given, max_window="10kB")
-    equal = dfc.coexist(rules, **times, **usual, packet_size=1000, max_window=10)
+    run = dfc.coexist(rules, **grouped(dfc.coexist, times, given, max_window="10kB"))
+    equal = dfc.coexist(rules, **grouped(dfc.coexist, times, usual, packet_size=1000, max_window=10))
     assert (run.goodput == equal.goodput).all()
-    found = dfc.coexist_sweep(rules, **times, runs=1, **(given | {"buffer": ["20kB", "10kB"]}))
-    assert (found.rate == dfc.coexist_sweep(rules, **times, runs=1, bandwidth=1000.0, buffer=[20, 10],
-                                            packet_size=1000).rate).all()  # fmt: skip
+    found = dfc.coexist_sweep(rules, runs=1, **grouped(dfc.coexist_sweep, times, given | {"buffer": ["20kB", "10kB"]}))
+    assert (found.rate == dfc.coexist_sweep(rules, runs=1, bandwidth=1000.0, buffer=[20, 10], **grouped(dfc.coexist_sweep, times, packet_size=1000)).rate).all()  # fmt: skip
     shares = hopflow.sweep(dfc.compare, rules=rules, **times, runs=1, **(given | {"packet_size": [size, 500]}))
-    assert shares.share.values[0].tolist() == dfc.compare(*rules, **times, runs=1, **given).share.tolist()
+    assert (
+        shares.share.values[0].tolist()
+        == dfc.compare(*rules, runs=1, **grouped(dfc.compare, times, given)).share.tolist()
+    )
 
 
 # Readers of demands: the size of packets is that of the links, and a scenario converts.

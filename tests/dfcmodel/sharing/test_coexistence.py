@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 from benchmarks.ns3_sharing import KEPT
 from benchmarks.ns3_sharing import PAIRS as LINUX
-from dfcmodel import Jitter, Packets, coexist, coexist_sweep, compare, simulate
+from dfcmodel import CoDel, Jitter, Packets, PathOptions, SenderOptions, coexist, coexist_sweep, compare, simulate
 from dfcmodel.sharing import coexistence, sweeps
 from dfcmodel.sharing.bottlenecks import Bottleneck, mean_of, validate_rules, within_limits
 from hopflow import NotSolvedError, Status, maximum
@@ -33,6 +33,7 @@ from responsefn import (
     simulate_rule,
 )
 from responsefn.errors import RuleError
+from tests.option_objects import grouped
 from validation import evidence
 
 # Flows that share a bottleneck: balances, known shares, ns-2's pairs.
@@ -71,7 +72,7 @@ class Own(WindowRule):
 @pytest.mark.parametrize("buffer", [1, 3, 80])
 def test_every_packet_has_its_place(p, buffer):
     """At every sample, also those of slow start: what was sent and neither lost nor delivered is within two windows."""
-    run = coexist([Reno(), CUBIC()], [0.04, 0.09], 2000.0, buffer, loss=p, duration=50.0, runs=1)
+    run = coexist([Reno(), CUBIC()], [0.04, 0.09], 2000.0, buffer, runs=1, options=PathOptions(loss=p, duration=50.0))
     assert run.status is Status.COMPLETED
     on_their_way = run.sent - run.acked - run.refused - run.lost
     assert on_their_way.min() >= 0
@@ -98,7 +99,9 @@ def test_one_flow_under_random_loss_has_the_rules_response():
     1 % at this window of 40, beside the interval.
     """
     p, rtt = 1e-3, 0.01
-    run = coexist(Reno(), rtt, 1e6, 10_000, loss=p, duration=200.0, max_window=1e4)
+    run = coexist(
+        Reno(), rtt, 1e6, 10_000, options=PathOptions(loss=p, duration=200.0), senders=SenderOptions(max_window=1e4)
+    )
     bare = simulate_rule(Reno(), p, rtt, Gilbert(1 / (1 - p)), events=50_000, options=DirectSimulation(method="acks"))
 
     def rounds_and_packets(peak, recovery, missing):
@@ -135,7 +138,9 @@ def test_reno_fills_the_link_with_a_buffer_of_the_path():
 
     With a buffer of the path's 80 packets the half still fills the path; with 8 it is 44.
     """
-    full, less = (coexist(Reno(), 0.04, 2000.0, buffer, duration=200.0, runs=1) for buffer in (85, 8))
+    full, less = (
+        coexist(Reno(), 0.04, 2000.0, buffer, runs=1, options=PathOptions(duration=200.0)) for buffer in (85, 8)
+    )
     assert full.utilisation == pytest.approx(1.0, abs=2e-4)
     assert full.window[0, 250:].max() == pytest.approx(80 + 85 + 1 + 1, abs=1)
     assert less.window[0, 250:].max() == pytest.approx(80 + 8 + 1 + 1, abs=1)
@@ -157,7 +162,7 @@ def test_phase_effects_without_processing_time():
     means = {}
     for processing in (0.0, None):
         options = {"processing": processing, "duration": 400.0, "runs": 1}
-        runs = [coexist([Reno(), Reno()], [0.04, r], 2000.0, 80, **options) for r in far]
+        runs = [coexist([Reno(), Reno()], [0.04, r], 2000.0, 80, **grouped(coexist, options)) for r in far]
         means[processing] = np.mean([run.share[0] for run in runs])
     trips = np.array([0.04, far.mean()]) + runs[0].queueing_delay
     apart, together = (trips[1] ** n / (trips**n).sum() for n in (1, 2))
@@ -166,7 +171,7 @@ def test_phase_effects_without_processing_time():
 
 
 def test_the_seed_decides():
-    runs = [coexist([Reno(), CUBIC()], **PATH, loss=1e-3, seed=rng, runs=2) for rng in (7, 7, 8)]
+    runs = [coexist([Reno(), CUBIC()], **PATH, runs=2, options=PathOptions(loss=1e-3, seed=rng)) for rng in (7, 7, 8)]
     for name in ("sent", "acked", "window", "queue"):
         first, same, other = (getattr(run, name) for run in runs)
         assert np.array_equal(first, same)
@@ -174,14 +179,14 @@ def test_the_seed_decides():
 
 
 def test_longer_round_trips_get_less():
-    run = coexist([Reno()] * 3, [0.04, 0.08, 0.12], 2000.0, 80, duration=200.0, runs=1)
+    run = coexist([Reno()] * 3, [0.04, 0.08, 0.12], 2000.0, 80, runs=1, options=PathOptions(duration=200.0))
     assert run.goodput[0] > run.goodput[1] > run.goodput[2]
     assert run.goodput.sum() == pytest.approx(2000.0, rel=0.02)
 
 
 def test_a_users_rule_is_reno_when_it_does_the_same():
     """It sees the round-trip times of its own packets, whatever its state begins with."""
-    run = coexist([Reno(), Own(), Own(a=0.2, b=0.125)], **PATH, duration=120.0)
+    run = coexist([Reno(), Own(), Own(a=0.2, b=0.125)], **PATH, options=PathOptions(duration=120.0))
     reno, own, gentle = run.share
     assert abs(own - reno) < run.share_half_width[:2].sum()
     assert gentle > 0.1
@@ -189,7 +194,13 @@ def test_a_users_rule_is_reno_when_it_does_the_same():
 
 def test_it_is_the_run_of_the_bottleneck_that_compare_simulates():
     """The same links and flows in `simulate`, sample by sample."""
-    run = coexist([Reno(), CUBIC()], **PATH, starts=[0.0, 0.01], duration=20.0, seed=3, runs=1)
+    run = coexist(
+        [Reno(), CUBIC()],
+        **PATH,
+        runs=1,
+        senders=SenderOptions(starts=[0.0, 0.01]),
+        options=PathOptions(duration=20.0, seed=3),
+    )
     seed = int(np.random.default_rng(3).integers(1, 2**31 - 1))
     trip = 0.04 - 1.1 * (1.0 + 40.0 / 1500.0) / 2000.0
     path = Bottleneck(2000.0, trip, 80, duration=20.0, warm_up=4.0)
@@ -207,16 +218,16 @@ def test_it_is_the_run_of_the_bottleneck_that_compare_simulates():
 def test_shares_are_those_of_compare():
     """Eight seeds of both: the difference is within the two 95 % intervals."""
     path = {"bandwidth": 1000.0, "buffer": 40, "duration": 60.0}
-    found = compare([NewReno(), CUBIC()], rtt=0.04, runs=8, **path)
+    found = compare([NewReno(), CUBIC()], rtt=0.04, runs=8, **grouped(compare, path))
     n = found.rules.index(NewReno())
-    run = coexist([NewReno(), CUBIC()], rtt=0.04 + 0.001, runs=8, **path)
+    run = coexist([NewReno(), CUBIC()], rtt=0.04 + 0.001, runs=8, **grouped(coexist, path))
     half = run.share_half_width[0]
     assert abs(run.share[0] - found.share[n, 1 - n]) < half + found.share_half_width[n, 1 - n]
     assert half < 0.1
 
 
 def test_the_measurement_begins_with_a_sample():
-    run = coexist(Reno(), **PATH, warm_up=12.345, duration=20.0, runs=1)
+    run = coexist(Reno(), **PATH, runs=1, options=PathOptions(warm_up=12.345, duration=20.0))
     begin = len(run.time) - 1001
     assert run.time[[0, begin, -1]] == pytest.approx([0.0, 12.345, 20.0], abs=1e-9)
     assert np.diff(run.time[1:]) == pytest.approx(7.655e-3, rel=1e-6)
@@ -225,7 +236,13 @@ def test_the_measurement_begins_with_a_sample():
 
 def test_slow_start_ends_at_the_threshold():
     """At 10 packets, and then a packet per round trip."""
-    run = coexist(Reno(), **PATH, starts=0.0, ssthresh=10, duration=5.0, warm_up=1.0, runs=1)
+    run = coexist(
+        Reno(),
+        **PATH,
+        runs=1,
+        senders=SenderOptions(starts=0.0, ssthresh=10),
+        options=PathOptions(duration=5.0, warm_up=1.0),
+    )
     early = run.window[0, run.time < 0.6]
     assert 10.0 < early.max() < 10.0 + 0.6 / 0.04
 
@@ -240,7 +257,7 @@ def test_random_delays_of_acks_are_in_measured_round_trips():
     late = Jitter("in->out", "120us", acks=True)
     places = {"sender": {}, "acks": {"processing": 0.0, "elements": [late]}}
     rates = {
-        place: coexist(ARENO(memory=0.85), **path, **noise, runs=4).by_run["goodput"][:, 0]
+        place: coexist(ARENO(memory=0.85), runs=4, **grouped(coexist, path, noise)).by_run["goodput"][:, 0]
         for place, noise in places.items()
     }
     assert max(rates["acks"]) < 0.9 * min(rates["sender"])
@@ -248,7 +265,7 @@ def test_random_delays_of_acks_are_in_measured_round_trips():
 
 def test_rules_of_deliveries_share_too():
     """BBR beside Reno over a buffer of half the path has more than a half."""
-    run = coexist([BBR(), Reno()], rtt=0.04, bandwidth=1000.0, buffer=20, duration=40.0, runs=1)
+    run = coexist([BBR(), Reno()], rtt=0.04, bandwidth=1000.0, buffer=20, runs=1, options=PathOptions(duration=40.0))
     assert run.status is Status.COMPLETED
     assert run.share[0] > 0.5
     assert run.utilisation > 0.9
@@ -256,7 +273,9 @@ def test_rules_of_deliveries_share_too():
 
 def test_nothing_comes_back():
     """Every packet but one in 20 gets lost: timeouts with a backoff, and no window above a few."""
-    run = coexist(Reno(), **PATH, loss=0.99, duration=300.0, warm_up=0.0, on_failure="return", runs=1)
+    run = coexist(
+        Reno(), **PATH, on_failure="return", runs=1, options=PathOptions(loss=0.99, duration=300.0, warm_up=0.0)
+    )
     assert run.status is Status.NOT_MEASURED
     assert run.timeouts[0] == run.loss_events[0] > 5
     assert run.sent[0, -1] < 300
@@ -264,12 +283,12 @@ def test_nothing_comes_back():
     assert np.isnan(run.share).all()
     assert "nan" in repr(run)
     with pytest.raises(NotSolvedError, match="nothing measured"):
-        coexist(Reno(), **PATH, loss=0.99, duration=300.0, warm_up=0.0, runs=1)
+        coexist(Reno(), **PATH, runs=1, options=PathOptions(loss=0.99, duration=300.0, warm_up=0.0))
 
 
 def test_a_window_that_is_no_number():
     with pytest.raises(RuleError, match=r"Own\.on_ack returns cwnd = nan for .*: must be a number"):
-        coexist([Own(a=math.nan), Reno()], **PATH, duration=1.0)
+        coexist([Own(a=math.nan), Reno()], **PATH, options=PathOptions(duration=1.0))
 
 
 @pytest.mark.parametrize(
@@ -306,7 +325,7 @@ def test_a_window_that_is_no_number():
 def test_bad_input(change, error, monkeypatch):
     monkeypatch.setattr(coexistence, "_run_plan", lambda *given: pytest.fail("work was begun"))
     with pytest.raises(ValueError, match=f"^{error}"):
-        coexist(**{"rules": [Reno()], **PATH} | change)
+        coexist(**grouped(coexist, {"rules": [Reno()], **PATH} | change))
 
 
 def test_a_rule_needs_the_two_fields_that_every_sender_has():
@@ -322,7 +341,7 @@ def test_a_rule_needs_the_two_fields_that_every_sender_has():
 
 def test_dctcp_is_refused_where_nothing_is_marked():
     with pytest.raises(ValueError, match=r"DCTCP\(\) answers congestion marks"):
-        coexist([DCTCP(), Reno()], 0.04, 5000.0, 200, loss=1e-4)
+        coexist([DCTCP(), Reno()], 0.04, 5000.0, 200, options=PathOptions(loss=1e-4))
 
 
 def test_a_law_has_no_window():
@@ -354,7 +373,7 @@ SHORT = {"rtt": 0.02, "bandwidth": 500.0, "buffer": 20, "duration": 10.0}
 
 
 def test_one_run_is_the_first_of_several_and_has_no_interval() -> None:
-    alone, several = (coexist([Reno(), CUBIC()], **SHORT, seed=4, runs=runs) for runs in (1, 5))
+    alone, several = (coexist([Reno(), CUBIC()], runs=runs, **grouped(coexist, SHORT, seed=4)) for runs in (1, 5))
     for name in ("window", "sent", "acked", "queue"):
         np.testing.assert_array_equal(getattr(alone, name), getattr(several, name))
     np.testing.assert_array_equal(alone.share, several.by_run["share"][0])
@@ -370,7 +389,7 @@ def test_one_run_is_the_first_of_several_and_has_no_interval() -> None:
 
 
 def test_it_shows_the_mean_and_single_runs_by_name() -> None:
-    run = coexist([Reno(), CUBIC()], **SHORT)
+    run = coexist([Reno(), CUBIC()], **grouped(coexist, SHORT))
     shares = run.by_run["share"][:, 0]
     np.testing.assert_allclose(run.share_half_width[0], half_width(shares), rtol=1e-12)
     np.testing.assert_allclose(run.share_prediction_half_width[0], prediction_half_width(shares), rtol=1e-12)
@@ -381,7 +400,7 @@ def test_it_shows_the_mean_and_single_runs_by_name() -> None:
 
 
 def test_shares_beyond_their_range_are_cut() -> None:
-    run = coexist([Reno(), CUBIC()], **SHORT, runs=2)
+    run = coexist([Reno(), CUBIC()], runs=2, **grouped(coexist, SHORT))
     shares = np.array([[0.01, 0.99], [0.06, 0.94]])
     cut = replace(run, by_run={**run.by_run, "share": shares})
     assert cut.share_interval[:, 0].tolist() == [0.0, pytest.approx(0.035 + 0.025 * t_quantile(1))]
@@ -391,13 +410,13 @@ def test_shares_beyond_their_range_are_cut() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_neighbouring_seeds_share_no_run(seed: int) -> None:
-    first, second = (coexist(Reno(), **SHORT, loss=0.01, seed=s, runs=4) for s in (seed, seed + 1))
+    first, second = (coexist(Reno(), runs=4, **grouped(coexist, SHORT, loss=0.01, seed=s)) for s in (seed, seed + 1))
     goodputs_of = [set(run.by_run["queueing_delay"].tolist()) for run in (first, second)]
     assert len(goodputs_of[0] | goodputs_of[1]) == 8
     generator = np.random.default_rng(seed)
-    again = coexist(Reno(), **SHORT, loss=0.01, seed=generator, runs=4)
+    again = coexist(Reno(), runs=4, **grouped(coexist, SHORT, loss=0.01, seed=generator))
     np.testing.assert_array_equal(again.by_run["goodput"], first.by_run["goodput"])
-    other = coexist(Reno(), **SHORT, loss=0.01, seed=generator, runs=4)  # the generator has advanced
+    other = coexist(Reno(), runs=4, **grouped(coexist, SHORT, loss=0.01, seed=generator))  # the generator has advanced
     assert not set(other.by_run["queueing_delay"].tolist()) & goodputs_of[0]
 
 
@@ -408,8 +427,8 @@ def test_intervals_contain_the_mean_of_other_seeds() -> None:
     CUBIC beside itself (S. Ha et al. 2008) takes minutes to find equal shares, so that 20 batches of one run lie close together.
     """
     path = {"rtt": 0.04, "bandwidth": 1000.0, "buffer": 40, "duration": 40.0}
-    truth = coexist([CUBIC(), CUBIC()], **path, runs=400, seed=10**6)
-    calls = [coexist([CUBIC(), CUBIC()], **path, seed=seed) for seed in range(40)]
+    truth = coexist([CUBIC(), CUBIC()], runs=400, **grouped(coexist, path, seed=10**6))
+    calls = [coexist([CUBIC(), CUBIC()], **grouped(coexist, path, seed=seed)) for seed in range(40)]
     inside = [abs(run.share[0] - truth.share[0]) <= run.share_half_width[0] for run in calls]
     assert sum(inside) >= 34
     further = truth.by_run["share"][:, 0]
@@ -437,14 +456,16 @@ def goodputs(names):
                 rtt=base + 1.2 / rate,  # two links of ten times the rate
                 bandwidth=rate,
                 buffer=int(link["buffer"]),
-                loss=float(link["loss"]),
-                duration=float(link["begin"] + link["duration"]),
-                warm_up=float(link["begin"]),
-                starts=two["start"].to_numpy(),
-                ssthresh=float(int(rate * base / 2)),
-                max_window=7000.0,
-                seed=int(seed),
                 runs=1,
+                options=PathOptions(
+                    loss=float(link["loss"]),
+                    duration=float(link["begin"] + link["duration"]),
+                    warm_up=float(link["begin"]),
+                    seed=int(seed),
+                ),
+                senders=SenderOptions(
+                    starts=two["start"].to_numpy(), ssthresh=float(int(rate * base / 2)), max_window=7000.0
+                ),
             )
             both.append((run.goodput, two["goodput"].to_numpy()))
         found.append(np.transpose(both, (1, 2, 0)))
@@ -580,7 +601,7 @@ PATHS_TO_SWEEP = {
 
 @pytest.fixture(scope="module")
 def found():
-    return coexist_sweep(RULES, **PATHS_TO_SWEEP)
+    return coexist_sweep(RULES, **grouped(coexist_sweep, PATHS_TO_SWEEP))
 
 
 def test_a_run_is_that_of_its_path(found):
@@ -602,12 +623,12 @@ def test_a_run_is_that_of_its_path(found):
 
 def test_the_executor_changes_nothing(found):
     with ThreadPoolExecutor(2) as pool:
-        assert found.identical(coexist_sweep(RULES, executor=pool, **PATHS_TO_SWEEP))
+        assert found.identical(coexist_sweep(RULES, executor=pool, **grouped(coexist_sweep, PATHS_TO_SWEEP)))
 
 
 def test_units_and_flows_of_one_rule():
     texts = {"bandwidth": ["6Mbps"], "rtt": "20ms", "buffer": "10pkt", "duration": "5s"}
-    found = coexist_sweep([Reno(), Reno()], runs=1, **texts)
+    found = coexist_sweep([Reno(), Reno()], runs=1, **grouped(coexist_sweep, texts))
     assert found.bandwidth.values.tolist() == [500.0]
     assert found.flow.values.tolist() == ["1 Reno()", "2 Reno()"]
     alone = Bottleneck(500.0, 0.02, 10, duration=5.0, warm_up=1.0).run([Reno()] * 2, seed=int(spawn_seeds(0, 1)[0]))
@@ -616,11 +637,11 @@ def test_units_and_flows_of_one_rule():
 
 def test_a_store_keeps_the_runs(found, tmp_path):
     pytest.importorskip("zarr", reason="needs hopflow[scale]")
-    kept = coexist_sweep(RULES, store=tmp_path / "paths.zarr", **PATHS_TO_SWEEP)
+    kept = coexist_sweep(RULES, store=tmp_path / "paths.zarr", **grouped(coexist_sweep, PATHS_TO_SWEEP))
     for name in found.data_vars:
         np.testing.assert_array_equal(kept[name], found[name])
     with pytest.raises(ValueError, match=r"seed: spawned from 0 there, spawned from 7 here$"):
-        coexist_sweep(RULES, store=tmp_path / "paths.zarr", seed=7, **PATHS_TO_SWEEP)
+        coexist_sweep(RULES, store=tmp_path / "paths.zarr", **grouped(coexist_sweep, PATHS_TO_SWEEP, seed=7))
 
 
 def test_a_sweep_has_means_and_intervals_over_its_runs(found):
@@ -631,13 +652,13 @@ def test_a_sweep_has_means_and_intervals_over_its_runs(found):
         found.delay_prediction_half_width, prediction_half_width(found.delay.transpose("run", ...))
     )
     assert "run" not in found.jain_mean.dims
-    one = coexist_sweep([Reno()], bandwidth=500.0, rtt=0.02, buffer=10, duration=2.0, runs=1)
+    one = coexist_sweep([Reno()], bandwidth=500.0, rtt=0.02, buffer=10, runs=1, options=PathOptions(duration=2.0))
     assert np.isnan(one.rate_half_width).all()
     np.testing.assert_array_equal(one.rate_mean, one.rate.isel(run=0))
 
 
 def test_sweeps_of_neighbouring_seeds_share_no_run(found):
-    other = coexist_sweep(RULES, **(PATHS_TO_SWEEP | {"seed": 1}))
+    other = coexist_sweep(RULES, **grouped(coexist_sweep, PATHS_TO_SWEEP | {"seed": 1}))
     assert not set(other.delay.values.ravel().tolist()) & set(found.delay.values.ravel().tolist())
 
 
@@ -651,9 +672,9 @@ def test_a_store_with_seeds_one_after_another_is_refused(tmp_path, monkeypatch):
         earlier.setattr(
             sweeps, "over_grid", lambda *args, about, **others: written(*args, about=about | {"seed": "0"}, **others)
         )
-        coexist_sweep([Reno()], **path)
+        coexist_sweep([Reno()], **grouped(coexist_sweep, path))
     with pytest.raises(ValueError, match=r"seed: 0 there, spawned from 0 here$"):
-        coexist_sweep([Reno()], **path)
+        coexist_sweep([Reno()], **grouped(coexist_sweep, path))
 
 
 @pytest.mark.parametrize(
@@ -671,34 +692,55 @@ def test_a_store_with_seeds_one_after_another_is_refused(tmp_path, monkeypatch):
 def test_wrong_values_are_refused_before_any_run(changed, said, monkeypatch):
     monkeypatch.delattr(Bottleneck, "run")
     with pytest.raises(ValueError, match=said):
-        coexist_sweep(RULES, **(PATHS_TO_SWEEP | changed))
+        coexist_sweep(RULES, **grouped(coexist_sweep, PATHS_TO_SWEEP | changed))
 
 
 def test_what_is_no_rule_is_refused():
     with pytest.raises(TypeError, match=r"^rules\[0\] = 'reno': must be a window rule"):
-        coexist_sweep(["reno"], **PATHS_TO_SWEEP)
+        coexist_sweep(["reno"], **grouped(coexist_sweep, PATHS_TO_SWEEP))
     with pytest.raises(TypeError, match=r"^rules = 3: must be a list"):
-        coexist_sweep(3, **PATHS_TO_SWEEP)
+        coexist_sweep(3, **grouped(coexist_sweep, PATHS_TO_SWEEP))
     with pytest.raises(ValueError, match="number of rules = 0"):
-        coexist_sweep([], **PATHS_TO_SWEEP)
+        coexist_sweep([], **grouped(coexist_sweep, PATHS_TO_SWEEP))
 
 
 def test_a_buffer_of_so_many_bandwidth_delay_products() -> None:
     path = {"bandwidth": 1000.0, "duration": 5.0}
-    run = coexist([Reno()] * 2, rtt=0.0404, buffer="0.5BDP", runs=1, **path)
+    run = coexist([Reno()] * 2, rtt=0.0404, buffer="0.5BDP", runs=1, **grouped(coexist, path))
     assert run.buffer == 20
     assert "20 wait" in str(run.summary()["bottleneck"])
     assert "random loss 0.001" in str(
-        coexist(Reno(), rtt=0.04, buffer=9, loss=1e-3, runs=1, **path).summary()["bottleneck"]
+        coexist(Reno(), rtt=0.04, buffer=9, runs=1, **grouped(coexist, path, loss=1e-3)).summary()["bottleneck"]
     )
     with pytest.raises(ValueError, match=r"^buffer = '1BDP': the flows' round-trip times differ"):
-        coexist([Reno()] * 2, rtt=[0.04, 0.05], buffer="1BDP", **path)
+        coexist([Reno()] * 2, rtt=[0.04, 0.05], buffer="1BDP", **grouped(coexist, path))
     for call in (coexist, compare):
         with pytest.raises(ValueError, match=r"^buffer = 2\.5: must be a whole number"):
-            call([Reno(), NewReno()], rtt=0.04, buffer="2.5pkt", **path)
+            call([Reno(), NewReno()], rtt=0.04, buffer="2.5pkt", **grouped(call, path))
 
 
 @pytest.mark.parametrize("call", [coexist, coexist_sweep])
 def test_an_unknown_keyword_is_refused_with_those_that_there_are(call: Any) -> None:
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'warmup'; .* warm_up, recovery"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'warmup'; .*PathOptions\(.* warm_up, recovery"):
         call([Reno()], rtt=0.04, bandwidth=500.0, buffer=20, warmup=1.0)
+
+
+def test_an_option_without_effect_is_refused_by_name() -> None:
+    for options in (PathOptions(discipline=CoDel()), PathOptions(pacing=True)):
+        with pytest.raises(TypeError, match=r"^(discipline = CoDel|pacing = True).*: has no effect here"):
+            coexist(Reno(), **PATH, options=options)
+    with pytest.raises(ValueError, match=r"^loss = \(0\.0, 0\.1\): one number is expected"):
+        coexist(Reno(), **PATH, options=PathOptions(loss=[0.0, 0.1]))
+
+
+def test_old_keywords_of_two_objects_mean_the_same() -> None:
+    old: Any = {"duration": 5.0, "loss": 0.01, "max_window": 8.0, "seed": 3}
+    with pytest.warns(DeprecationWarning, match=r"write coexist\(\w+=\w+Options") as caught:
+        former = coexist(Reno(), **PATH, runs=1, **old)
+    assert {warning.filename for warning in caught} == {__file__}
+    run = coexist(Reno(), **PATH, runs=1, **grouped(coexist, old))
+    assert (run.sent == former.sent).all()
+    with pytest.raises(TypeError, match="options and loss were given; PathOptions has the parameters"):
+        coexist(Reno(), **PATH, options=PathOptions(seed=3), loss=old["loss"])
+    with pytest.raises(TypeError, match="options and loss were given; PathOptions has the parameters"):
+        compare(Reno(), **PATH, options=PathOptions(seed=3), loss=old["loss"])

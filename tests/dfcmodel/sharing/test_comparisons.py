@@ -8,23 +8,24 @@ import numpy as np
 import pytest
 
 import hopflow
-from dfcmodel import CBR, PIE, CoDel, Flow, Scenario, StepMarking, chain, compare, simulate
+from dfcmodel import CBR, PIE, CoDel, Flow, PathOptions, Scenario, StepMarking, chain, compare, simulate
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from dfcmodel.sharing.comparisons import compare_rules
 from markov import MM1K, stationary
 from responsefn import BBR, CUBIC, DCTCP, NewReno, Reno, Westwood
+from tests.option_objects import grouped
 
 PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "duration": 40.0}
 
 
 @pytest.fixture(scope="module")
 def found():
-    return compare([NewReno(), CUBIC()], runs=4, **PATH)
+    return compare([NewReno(), CUBIC()], runs=4, **grouped(compare, PATH))
 
 
 def test_arrays_are_in_the_order_of_the_call_and_the_table_has_the_largest_share_first(found) -> None:
     """RFC 9438: CUBIC gets more than Reno at 80 ms with the queue full and 24 Mb/s."""
-    other = compare([CUBIC(), NewReno()], runs=4, **PATH)
+    other = compare([CUBIC(), NewReno()], runs=4, **grouped(compare, PATH))
     for result, order in ((found, [1, 0]), (other, [0, 1])):
         assert [result.rules[n] for n in order] == [CUBIC(), NewReno()] == [*result.ranking]
         assert result.share[order[0], order[1]] > 0.5 > result.share[order[1], order[0]]
@@ -43,7 +44,7 @@ SLOW_PATH = {"bandwidth": "50Mbps", "rtt": "40ms", "buffer": 8 * 166}
 def test_shares_that_still_drift_are_named_or_simulated_for_longer() -> None:
     """BBR beside CUBIC at a buffer of 8 BDP gains for minutes: its share after 30 s is no result."""
     rules = [BBR(), CUBIC()]
-    short = compare(rules, **SLOW_PATH, duration=20, runs=4)
+    short = compare(rules, **SLOW_PATH, runs=4, options=PathOptions(duration=20))
     assert short.drifting[0, 1]
     assert not short.settled[0, 1]
     assert (short.durations == 20.0).all()
@@ -73,13 +74,13 @@ def test_neighbouring_seeds_share_no_run_and_a_generator_draws_the_seed() -> Non
                 "run",
                 lambda self, *a, seed, u=used, r=run, **k: (u.append(seed), r(self, *a, seed=seed, **k))[1],
             )
-            compare([NewReno()], **path, runs=4, seed=seed)
+            compare([NewReno()], runs=4, **grouped(compare, path, seed=seed))
         runs.append(set(used))
     assert runs[0] == runs[2]
     assert not runs[0] & runs[1]
     assert len(runs[0]) == 4  # all settings have the same seeds
     generator = np.random.default_rng(3)
-    first, second = (compare([NewReno()], **path, runs=2, seed=generator) for _ in range(2))
+    first, second = (compare([NewReno()], runs=2, **grouped(compare, path, seed=generator)) for _ in range(2))
     assert first.rate[0] != second.rate[0]
 
 
@@ -115,7 +116,7 @@ def test_compare_without_a_duration_prolongs(monkeypatch) -> None:
     passed = []
     monkeypatch.setattr("dfcmodel.comparing.compare_rules", lambda rules, path, **options: passed.append(options))
     compare([BBR()], **SLOW_PATH)
-    compare([BBR()], **SLOW_PATH, duration="60s")
+    compare([BBR()], **SLOW_PATH, options=PathOptions(duration="60s"))
     assert [options["prolong"] for options in passed] == [True, False]
 
 
@@ -123,7 +124,7 @@ def test_a_sweep_of_compare_takes_every_option_of_it() -> None:
     path = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20}
     data = hopflow.sweep(compare, rules=[CUBIC(), NewReno()], duration=["5s", "10s"], loss=0.0, runs=1, **path)
     assert data.duration.to_numpy().tolist() == [5.0, 10.0]
-    alone = compare([CUBIC(), NewReno()], **path, duration=10.0, runs=1)
+    alone = compare([CUBIC(), NewReno()], runs=1, **grouped(compare, path, duration=10.0))
     np.testing.assert_array_equal(data.share.sel(duration=10.0), alone.share)
     with pytest.raises(ValueError, match=r"duratoin: .* has no such parameter, but .* duration"):
         hopflow.sweep(compare, rules=[CUBIC()], duratoin=5.0, **path)
@@ -146,7 +147,7 @@ def test_a_sweep_takes_the_buffers_that_a_call_takes(buffer, coordinates, units)
     data = hopflow.sweep(compare, rules=rules, buffer=buffer, runs=1, **path)
     flows = hopflow.sweep(rules, buffer=buffer, runs=1, **path)
     for n, size in enumerate(buffer if swept else [buffer]):
-        expected = compare(rules, buffer=size, runs=1, **path)
+        expected = compare(rules, buffer=size, runs=1, **grouped(compare, path))
         assert expected.path.buffer == (10, 20)[n if swept else 1]
         np.testing.assert_array_equal(
             np.ravel(data.share.isel(buffer=n) if swept else data.share), np.ravel(expected.share)
@@ -196,12 +197,12 @@ def test_it_shows_its_caveats(found) -> None:
 )  # fmt: skip
 def test_a_wrong_parameter_is_named(changed, part: str) -> None:
     with pytest.raises(ValueError, match=part):
-        compare([Reno()], **(PATH | changed))
+        compare([Reno()], **grouped(compare, PATH | changed))
 
 
 def test_a_run_too_short_for_any_rate_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^duration = 0\.04: with warm_up = .* to deliver a packet"):
-        compare([Reno()], **(PATH | {"duration": 0.04}))
+        compare([Reno()], **grouped(compare, PATH | {"duration": 0.04}))
 
 
 def test_a_path_whose_losses_stop_all_flows_says_so() -> None:
@@ -211,22 +212,20 @@ def test_a_path_whose_losses_stop_all_flows_says_so() -> None:
             bandwidth="10Mbps",
             rtt="40ms",
             buffer=33,
-            loss=0.9,
-            duration=5.0,
             runs=1,
-            seed=1,
+            options=PathOptions(loss=0.9, duration=5.0, seed=1),
         )
 
 
 def test_one_rule_alone_has_no_others() -> None:
-    alone = compare([Reno()], runs=1, **PATH)
+    alone = compare([Reno()], runs=1, **grouped(compare, PATH))
     assert np.isnan(alone.against_others).all()
     assert alone.rate[0] > 0.9 * 2000.0
 
 
 def test_a_managed_queue_keeps_its_delay_for_every_rule(found) -> None:
     """PIE holds its target of 5 ms under two flows; the drop-tail queue of 40 ms is full at its peaks."""
-    managed = compare([NewReno(), CUBIC()], runs=2, discipline=PIE(target=0.005), **PATH)
+    managed = compare([NewReno(), CUBIC()], runs=2, **grouped(compare, PATH, discipline=PIE(target=0.005)))
     assert (managed.delay < 0.006).all()
     assert (found.delay > 2.0 * managed.delay).all()
     assert "PIE" in repr(managed)
@@ -234,23 +233,23 @@ def test_a_managed_queue_keeps_its_delay_for_every_rule(found) -> None:
 
 def test_dctcp_runs_where_the_queue_marks() -> None:
     """Two flows of it share equally, at half the threshold's delay or less, and lose nothing."""
-    marked = compare([DCTCP()], runs=2, discipline=StepMarking(20.0), **PATH)
+    marked = compare([DCTCP()], runs=2, **grouped(compare, PATH, discipline=StepMarking(20.0)))
     assert marked.loss[0] == 0.0
     assert marked.delay[0] < 20.0 / PATH["bandwidth"]
     assert marked.jain[0] > 0.95
     with pytest.raises(ValueError, match="answers congestion marks"):
-        compare([DCTCP()], discipline=CoDel(), **PATH)
+        compare([DCTCP()], **grouped(compare, PATH, discipline=CoDel()))
 
 
 def test_the_path_may_be_given_with_units() -> None:
     path = {"bandwidth": "6Mbps", "rtt": "40ms", "buffer": "20pkt", "duration": "5s"}
-    texts = compare([NewReno()], runs=1, **path).path
+    texts = compare([NewReno()], runs=1, **grouped(compare, path)).path
     numbers = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0}
     assert {name: getattr(texts, name) for name in numbers} == numbers
 
 
 def test_one_run_has_no_interval_and_shows_none() -> None:
-    alone = compare([NewReno()], runs=1, **PATH)
+    alone = compare([NewReno()], runs=1, **grouped(compare, PATH))
     assert np.isnan(alone.rate_half_width).all()
     assert "nan" not in repr(alone)
     assert "±" not in repr(alone).partition("caveat")[0]
@@ -258,7 +257,7 @@ def test_one_run_has_no_interval_and_shows_none() -> None:
 
 def test_shares_are_between_none_and_all_and_undecided_ones_are_grey() -> None:
     """Two seeds have one degree of freedom: half an interval is 12.7 standard errors."""
-    found = compare([NewReno(), CUBIC()], runs=2, **(PATH | {"duration": 5.0}))
+    found = compare([NewReno(), CUBIC()], runs=2, **grouped(compare, PATH | {"duration": 5.0}))
     wide = replace(found, share_half_width=np.array([[0.1, 0.84], [0.84, 0.1]]))
     low, high = wide.share_interval
     assert (low >= 0.0).all()
@@ -284,16 +283,16 @@ def test_shares_are_between_none_and_all_and_undecided_ones_are_grey() -> None:
 def test_a_rate_above_the_paths_is_explained() -> None:
     """CUBIC's gap of the first slow start closes after a warm-up of half a second."""
     path = {"bandwidth": 2500.0 / 3.0, "rtt": 0.02, "buffer": 20, "runs": 2, "seed": 7}
-    short = compare([CUBIC()], **path, duration=2.0, warm_up=0.5)
+    short = compare([CUBIC()], **grouped(compare, path, duration=2.0, warm_up=0.5))
     assert short.rate[0] > short.path.bandwidth
     assert any(text.startswith("a rate above the path's") for text in short.caveats)
-    longer = compare([CUBIC()], **path, duration=8.0, warm_up=2.0)
+    longer = compare([CUBIC()], **grouped(compare, path, duration=8.0, warm_up=2.0))
     assert not any("above the path's" in text for text in longer.caveats)
 
 
 def test_seeds_are_added_until_intervals_are_narrow(found) -> None:
     """Settings stop from four seeds on, at an interval of five points; the others are named and framed."""
-    more = compare([NewReno(), CUBIC()], runs=5, **(PATH | {"duration": 20.0}))
+    more = compare([NewReno(), CUBIC()], runs=5, **grouped(compare, PATH | {"duration": 20.0}))
     assert ((more.seeds >= 4) & (more.seeds <= 5)).all()
     assert (more.seeds[more.wide] == 5).all()
     assert (more.alone_seeds >= 4).all()
@@ -303,14 +302,14 @@ def test_seeds_are_added_until_intervals_are_narrow(found) -> None:
     assert ("wider than that after 5" in said) == bool(more.wide.any())
     frames = [each for each in more.plot().patches if each.get_linestyle() == "--"]
     assert len(frames) == more.wide.sum()
-    two = compare([NewReno()], runs=2, **(PATH | {"duration": 5.0}))
+    two = compare([NewReno()], runs=2, **grouped(compare, PATH | {"duration": 5.0}))
     assert (two.seeds == 2).all()  # the budget, below four
 
 
 def test_intervals_of_runs_that_agree_are_not_narrower_than_what_four_runs_can_show() -> None:
     """Two Westwood: one run in twenty-five has a larger share of 0.55, all others 0.5015; its mean over 1,000 seeds is 0.5051."""
     path = {"bandwidth": 2090.0, "rtt": 0.057, "buffer": 118, "duration": 100.0}
-    agreed = compare([Westwood()], runs=4, **path)
+    agreed = compare([Westwood()], runs=4, **grouped(compare, path))
     assert agreed.share[0, 0] + agreed.share_half_width[0, 0] > 0.5051
     assert agreed.share_half_width[0, 0] >= 0.005
     assert agreed.share_prediction_half_width[0, 0] >= 0.01
@@ -318,7 +317,7 @@ def test_intervals_of_runs_that_agree_are_not_narrower_than_what_four_runs_can_s
 
 
 def test_a_larger_budget_begins_with_the_same_seeds() -> None:
-    few, many = (compare([Reno()], runs=runs, **(PATH | {"duration": 10.0})) for runs in (4, 12))
+    few, many = (compare([Reno()], runs=runs, **grouped(compare, PATH | {"duration": 10.0})) for runs in (4, 12))
     assert many.alone_seeds[0] == 4  # one flow fills the path: nothing to add
     assert few.rate[0] == many.rate[0]
 
@@ -336,7 +335,9 @@ def run():
 
 def test_rules_one_after_another_are_those_of_a_list() -> None:
     assert hopflow.compare is compare
-    assert repr(compare(NewReno(), CUBIC(), **SHORT_PATH)) == repr(compare([NewReno(), CUBIC()], **SHORT_PATH))
+    assert repr(compare(NewReno(), CUBIC(), **grouped(compare, SHORT_PATH))) == repr(
+        compare([NewReno(), CUBIC()], **grouped(compare, SHORT_PATH))
+    )
 
 
 def test_equal_runs_have_labels_of_their_own(run) -> None:

@@ -26,6 +26,7 @@ from dfcmodel import (
 from hopflow import sweep
 from markov import MM1K, PauseTandem, explore, stationary
 from responsefn import CUBIC, NewReno, Reno
+from tests.option_objects import grouped
 from tests.surface import for_each
 
 SHORT = {"duration": "20ms"}
@@ -217,7 +218,9 @@ def test_rules_are_swept_over_loss_and_parameters() -> None:
 
 def test_lists_of_rules_share_a_bottleneck() -> None:
     path = {"bandwidth": "6Mbps", "rtt": ["20ms", "40ms"], "buffer": 20, "duration": 2.0, "runs": 1}
-    xr.testing.assert_identical(sweep([Reno(), CUBIC()], **path), coexist_sweep([Reno(), CUBIC()], **path))
+    xr.testing.assert_identical(
+        sweep([Reno(), CUBIC()], **path), coexist_sweep([Reno(), CUBIC()], **grouped(coexist_sweep, path))
+    )
 
 
 def test_headrooms_are_swept() -> None:

@@ -369,7 +369,7 @@ def test_numba_writes_code_for_processors_that_it_knows(level, own) -> None:
 ANSWERS = """
 import importlib, platform, sys
 import numpy as np
-from dfcmodel import Fluid, Packets, coexist, simulate, takano2006
+from dfcmodel import Fluid, Packets, PathOptions, coexist, simulate, takano2006
 from hopflow.kernels import native
 from markov import PauseTandem, stationary
 from responsefn import CUBIC, Reno, Vegas
@@ -380,7 +380,7 @@ for package in ("dfcmodel", "responsefn", "markov"):
 chain = takano2006("1")
 print(*np.asarray(stationary(PauseTandem()).pi).tolist())
 print(*simulate(chain, Packets(seed=1), duration=0.5).queued.mean(axis=0).tolist())
-print(*coexist([Reno(), CUBIC()], rtt=0.04, bandwidth=2000.0, buffer=80, duration=20.0).sent[:, -1].tolist())
+print(*coexist([Reno(), CUBIC()], rtt=0.04, bandwidth=2000.0, buffer=80, options=PathOptions(duration=20.0)).sent[:, -1].tolist())
 print(*simulate(chain, Fluid(), duration=0.5).queued.mean(axis=0).tolist())
 print(*CUBIC().rate(np.geomspace(1e-5, 0.1, 20), 0.1).tolist(), *Vegas().rate([1e-3, 1e-2], 0.1, bandwidth=1e3).tolist())
 assert "numba" not in sys.modules

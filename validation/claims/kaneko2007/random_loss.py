@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Jitter, coexist
+from dfcmodel import Jitter, PathOptions, SenderOptions, coexist
 from hopflow.intervals import t_quantile
 from hopflow.units import mbps
 from responsefn import DirectSimulation, Independent, simulate_rule
@@ -39,9 +39,9 @@ RECOVERIES = ("rack", "sack", "newreno")
 """Loss recoveries of the packet level: RFC 8985, RFC 6675 and RFC 6582."""
 OVERHEAD = 1.0 / CAPACITY
 """Largest random delay of the simulators' runs in s: a packet's transmission time."""
-DELAYED: dict[str, dict[str, Any]] = {
-    "ns-2": {"processing": OVERHEAD},
-    "ns-3": {"processing": 0.0, "elements": (Jitter("in->out", OVERHEAD, acks=True),)},
+DELAYED = {
+    "ns-2": SenderOptions(processing=OVERHEAD),
+    "ns-3": SenderOptions(processing=0.0, elements=(Jitter("in->out", OVERHEAD, acks=True),)),
 }
 """Where the runs of each simulator have it: in ns-2 at the sender, before a packet is stamped; in ns-3 on the way of
 acknowledgements, so that measured round-trip times contain it."""
@@ -110,7 +110,7 @@ class RandomLoss:
 @kept
 def flow_share(name: str, p: float) -> float:
     """Return the share of the link by a flow packet by packet, with SACK, timers and ns-3's random delays."""
-    run = runs.alone(runs.RULES[name], p, RTT, round(BUFFER), BUFFER, **DELAYED["ns-3"])
+    run = runs.alone(runs.RULES[name], p, RTT, round(BUFFER), BUFFER, DELAYED["ns-3"])
     return float(run.goodput[0]) / CAPACITY
 
 
@@ -119,9 +119,9 @@ def recovered_share(name: str, p: float, recovery: str) -> Estimate:
     """Return the share of the link by a flow packet by packet with a loss recovery, over some seeds."""
     rates = [
         coexist(
-            runs.RULES[name], RTT, CAPACITY, round(BUFFER), loss=p, duration=END, warm_up=BEGIN, runs=1,
-            max_window=WINDOW, recovery=recovery, seed=seed,
-            **DELAYED["ns-3"],
+            runs.RULES[name], RTT, CAPACITY, round(BUFFER), runs=1,
+            options=PathOptions(loss=p, duration=END, warm_up=BEGIN, recovery=recovery, seed=seed),
+            senders=replace(DELAYED["ns-3"], max_window=WINDOW),
         ).goodput[0]
         for seed in SEEDS
     ]  # fmt: skip

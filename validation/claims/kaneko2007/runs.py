@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dfcmodel import coexist
+from dfcmodel import PathOptions, SenderOptions, coexist
 from dfcmodel.results import Coexistence
 from hopflow.units import mbps
 from responsefn import ARENO, BIC, CTCP, CUBIC, HSTCP, Fusion, Reno, WindowRule
@@ -148,8 +149,9 @@ def two_in_model(
     """Return goodput in bit/s and mean window in packets of each flow of a `Setting` by `dfcmodel.coexist`."""
     (rate, buffer, loss), (seconds, warm_up, starts) = link, times
     run = coexist(
-        [WITH_VERSIONS[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, loss=loss,
-        duration=seconds, warm_up=warm_up, starts=np.array(starts), ssthresh=ssthresh, seed=seed, runs=1,
+        [WITH_VERSIONS[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, runs=1,
+        options=PathOptions(loss=loss, duration=seconds, warm_up=warm_up, seed=seed),
+        senders=SenderOptions(starts=np.array(starts), ssthresh=ssthresh),
     )  # fmt: skip
     return (rate / run.bandwidth * run.goodput).tolist(), run.mean_window.tolist()
 
@@ -221,20 +223,18 @@ def share(frame: pd.DataFrame, flow: int, column: str = "goodput_bits", **where:
     return of_runs((own / every).to_numpy(), PART)
 
 
-def alone(rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float, **others: Any) -> Coexistence:
+def alone(
+    rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float, senders: SenderOptions | None = None
+) -> Coexistence:
     """Return one flow over 100 Mb/s by `dfcmodel.coexist`: 40 s, after 10 s of warm-up."""
     return coexist(
         rule,
         rtt,
         mbps(100.0),
         buffer,
-        loss=p,
-        duration=50.0,
-        warm_up=10.0,
-        ssthresh=slow_start,
-        seed=1,
         runs=1,
-        **others,
+        options=PathOptions(loss=p, duration=50.0, warm_up=10.0, seed=1),
+        senders=replace(SenderOptions() if senders is None else senders, ssthresh=slow_start),
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel import coexist
+from dfcmodel import PathOptions, coexist
 from responsefn import (
     ARENO,
     CTCP,
@@ -173,9 +173,9 @@ def queued_rates(rule: WindowRule, p: float, tool: str, delayed: str = "") -> tu
     """
     runs = (
         coexist(
-            rule, RTT, CAPACITY, int(BUFFER), loss=p, duration=SECONDS, warm_up=WARM_UP,
-            ssthresh=SSTHRESH, seed=seed, runs=1, recovery=RECOVERIES[tool],
-            **DELAYED[delayed or tool],
+            rule, RTT, CAPACITY, int(BUFFER), runs=1,
+            options=PathOptions(loss=p, duration=SECONDS, warm_up=WARM_UP, seed=seed, recovery=RECOVERIES[tool]),
+            senders=replace(DELAYED[delayed or tool], ssthresh=SSTHRESH),
         )
         for seed in SEEDS
     )  # fmt: skip

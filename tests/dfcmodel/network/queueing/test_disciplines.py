@@ -23,7 +23,7 @@ from responsefn import CUBIC, NewReno, Reno, Vegas
         (lambda: dfc.Pause(high=10, low=20), ["low", "20", "<= 10"]),
         (lambda: dfc.Pause(quanta=70_000), ["quanta", "70000"]),
         (lambda: dfc.Pause(quanta=1.5), ["quanta", "1.5", "whole number"]),  # type: ignore[arg-type]
-        (lambda: dfc.RED(low=5, high=5), ["high", "5", "low < high; StepMarking has one threshold"]),
+        (lambda: dfc.RED(low=5, high=5), ["high", "5", "low < high; for one threshold use StepMarking"]),
         (lambda: dfc.RED(max_p=2.0), ["max_p", "2"]),
         (lambda: dfc.CBR(0.0), ["rate", "0"]),
         (lambda: dfc.OnOff(1.0, on=0.0, off=1.0), ["on", "0"]),
