@@ -37,7 +37,7 @@ import typer
 from numpy.typing import NDArray
 
 from benchmarks.versions import unpack_commit
-from dfcmodel import PIE, RED, CoDel, PathOptions, coexist, compare, ensemble
+from dfcmodel import PIE, RED, CoDel, PathOptions, RunSettings, coexist, compare, ensemble
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, bottleneck_of
 from dfcmodel.sharing.comparisons import RATE_RESOLUTION, SHARE_RESOLUTION
 from hopflow.intervals import spawn_seeds, t_quantile
@@ -254,13 +254,15 @@ def ensemble_truth(setting: Setting, quantity: str, duration: float, runs: int, 
 
 
 def _ensemble(setting: Setting, duration: float, **options: Any) -> Any:
-    path = setting.path() | {"duration": duration}
-    link = Bottleneck(**path, warm_up=0.2 * duration, **_discipline(setting))
+    link = Bottleneck(
+        setting.bandwidth, setting.rtt, setting.buffer, loss=setting.loss, duration=duration, warm_up=0.2 * duration,
+        **_discipline(setting),
+    )  # fmt: skip
     rtts = [setting.rtt, 2.0 * setting.rtt] if setting.kind == "unequal round trips" else None
     scenario = link.scenario(setting.rules, rtts)
     return ensemble(
-        scenario, jitter=setting.rtt, packet_jitter=1.0 / setting.bandwidth, duration=duration, sample=0.1,
-        level="packets", **options,
+        scenario, jitter=setting.rtt, level="packets", **options,
+        options=RunSettings(packet_jitter=1.0 / setting.bandwidth, duration=duration, sample=0.1),
     )  # fmt: skip
 
 
@@ -384,8 +386,9 @@ def _statement(function: str, setting: Setting) -> str:
     queue = "" if setting.discipline is None else f", discipline={setting.discipline!r}"
     rtts = [setting.rtt, 2.0 * setting.rtt] if setting.kind == "unequal round trips" else None
     scenario = f"Bottleneck({path}, duration={duration!r}, warm_up={0.2 * duration!r}{queue}).scenario({list(setting.rules)!r}, {rtts!r})"
-    jitter = f"jitter={setting.rtt!r}, packet_jitter={1.0 / setting.bandwidth!r}"
-    return f"ensemble({scenario}, {jitter}, duration={duration!r}, sample=0.1, level='packets', seed=seed)"
+    jitter = f"jitter={setting.rtt!r}"
+    options = f"packet_jitter={1.0 / setting.bandwidth!r}, duration={duration!r}, sample=0.1"
+    return f"ensemble({scenario}, {jitter}, level='packets', seed=seed, options=RunSettings({options}))"
 
 
 # The table

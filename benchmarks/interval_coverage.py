@@ -80,7 +80,7 @@ def around(value: float, half: float) -> Interval:
 
 def ensembles() -> Iterator[Coverage]:
     """`Ensemble.intervals`: goodput of the first flow in five runs, and in 64; two flows at one bottleneck."""
-    from dfcmodel import Flow, Link, Packets, Scenario, ensemble, takano2006
+    from dfcmodel import Flow, Link, Packets, RunSettings, Scenario, ensemble, takano2006
     from responsefn import CUBIC, NewReno
 
     def pair(rules: Any, trips: tuple[float, float], duration: float) -> Scenario:
@@ -95,16 +95,15 @@ def ensembles() -> Iterator[Coverage]:
         ("NewReno, 40 and 80 ms, 20 s", pair((NewReno(), NewReno()), (0.04, 0.08), 20.0), {"method": same}),
         ("NewReno and CUBIC, 40 ms, 5 s", pair((NewReno(), CUBIC()), (0.04, 0.04), 5.0), {"method": same}),
         ("two NewReno, 0.5 % random loss, 20 s", pair((NewReno(), NewReno()), (0.04, 0.04), 20.0), {"method": lossy}),
-        ("takano2006 1, no DFC, fluid, 0.4 s", takano2006("1", dfc=False), {"level": "fluid", "duration": 0.4}),
+        ("takano2006 1, no DFC, fluid, 0.4 s", takano2006("1", dfc=False), {"level": "fluid"}),
     ]
     unlike = settings[1][1:]
     settings.append(("NewReno, 40 and 80 ms, 20 s, 64 runs (the default)", *unlike))
     for name, scenario, options in settings:
         runs = 64 if "64 runs" in name else 5
         began, calls = time.process_time(), []
-        options = {"sample": 0.5 if scenario.name == "pair" else 0.05, **options}
-        if scenario.name == "pair":
-            options["packet_jitter"] = "1pkt"
+        usual = RunSettings(sample=0.5, packet_jitter="1pkt")
+        options["options"] = usual if scenario.name == "pair" else RunSettings(sample=0.05, duration=0.4)
         fluid = options.get("level") == "fluid"
         for seed in spawn_seeds(CALLS, 12 if runs > 5 else 20 if fluid else 40).tolist():
             goodput = ensemble(scenario, runs, seed=seed, **options).intervals().goodput[:, 0]
@@ -121,7 +120,7 @@ ENDS = ("low", "high", "prediction_low", "prediction_high")
 
 def explanations() -> Iterator[Coverage]:
     """`Explanation.to_xarray`: the difference of the levels, and the first part of it, in five runs."""
-    from dfcmodel import Flow, Link, Scenario, explain
+    from dfcmodel import Flow, Link, RandomRuns, Scenario, explain
     from responsefn import NewReno
 
     links = [Link("router", "end", 2000.0, 1e-3, 40)]
@@ -129,9 +128,11 @@ def explanations() -> Iterator[Coverage]:
     flows = [Flow(n, (n, "router", "end"), NewReno()) for n in ("near", "far")]
     scenario = Scenario("pair", links, flows, duration=3.0)
     began = time.process_time()
-    options: dict[str, Any] = {"packet_jitter": "1pkt", "jitter": 0.02}
-    found = [explain(scenario, "share", runs=5, seed=s, **options) for s in spawn_seeds(CALLS, 25).tolist()]
-    many = explain(scenario, "share", runs=100, seed=TRUTH, **options)
+    options = RandomRuns(packet_jitter="1pkt", jitter=0.02)
+    found = [
+        explain(scenario, "share", runs=5, options=replace(options, seed=s)) for s in spawn_seeds(CALLS, 25).tolist()
+    ]
+    many = explain(scenario, "share", runs=100, options=replace(options, seed=TRUTH))
     for setting, values in (
         ("difference of the levels, share, NewReno, 20 and 60 ms, 3 s", "gap"),
         ("part not explained, the same", "unexplained"),

@@ -59,6 +59,13 @@ class Case:
     measures: tuple[Measure, ...]
     arguments: dict[str, Any]
 
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The arguments, with times as an option object."""
+        times = {name: value for name, value in self.arguments.items() if name != "fluid"}
+        others = {name: value for name, value in self.arguments.items() if name == "fluid"}
+        return {**others, "options": dfc.RandomRuns(**times)}
+
 
 def cases() -> Iterator[Case]:
     """Yield takano2006 without and with DFC, two pairs of kaneko2007, TCP over pause, an incast under pause and PFC."""
@@ -244,7 +251,7 @@ def explanations(runs: int, only: str, folder: Path) -> None:
         if only not in case.scenario.name:
             continue
         parts = dfc.default_refinements(case.scenario, shared=True)
-        found = dfc.explain(case.scenario, case.measures, refinements=parts, runs=runs, **case.arguments)
+        found = dfc.explain(case.scenario, case.measures, refinements=parts, runs=runs, **case.keywords)
         end = case.arguments.get("duration", case.scenario.duration)
         columns = {"scenario": case.scenario.name, "seconds": end, "runs": runs}
         tables.append(found.table().assign(**columns))

@@ -32,6 +32,7 @@ from dfcmodel import (
     Link,
     Packets,
     RampMarking,
+    RunSettings,
     Scenario,
     chain,
     ensemble,
@@ -107,7 +108,7 @@ def sack_pipe() -> Iterator[str]:
         ("fluid as packets count", Fluid(pipe="fall1996")),
         ("packets", Packets()),
     ):
-        runs = ensemble(scenario, 8, method=method, jitter=0.02, packet_jitter="1pkt")
+        runs = ensemble(scenario, 8, method=method, jitter=0.02, options=RunSettings(packet_jitter="1pkt"))
         yield f"{name}: {runs.mean_goodput(0.0)[:, 0].mean() / mbps(24):.2f}"
 
 

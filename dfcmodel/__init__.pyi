@@ -8,6 +8,7 @@ from .ensembles import ensemble
 from .levels.accuracies import share_intervals
 from .levels.choices import choose_level
 from .levels.explaining import explain
+from .levels.instances import RandomRuns
 from .levels.packet_limits import packet_limit
 from .levels.packet_sizes import shrink_packets
 from .levels.refinements import Refinement, default_refinements
@@ -86,7 +87,7 @@ from .sharing.evaluations import evaluate_rfc9743
 from .sharing.qlog_traces import read_qlog_trace, write_qlog
 from .sharing.sweeps import coexist_sweep
 from .sharing.worst_paths import JitteredPath, worst_case
-from .simulation import simulate
+from .simulation import RunSettings, simulate
 from .step_checks import check_step
 from .twin.twins import Twin
 
@@ -141,12 +142,14 @@ __all__ = [
     "QueueManager",
     "QueuedPacket",
     "RampMarking",
+    "RandomRuns",
     "RateTrace",
     "ReceivedPacket",
     "ReceiverAgent",
     "Refinement",
     "Reordering",
     "Replay",
+    "RunSettings",
     "Scenario",
     "ScenarioFileError",
     "SelectiveRepair",

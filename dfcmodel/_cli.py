@@ -238,7 +238,7 @@ def simulate(
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import ensemble
     from dfcmodel.network.scenario_files.toml_writing import save_scenario
-    from dfcmodel.simulation import method_of
+    from dfcmodel.simulation import RunSettings, method_of
     from dfcmodel.simulation import simulate as run_once
     from hopflow.checks import integer
 
@@ -252,17 +252,17 @@ def simulate(
     if files.save is not None:
         typer.echo(f"scenario: {save_scenario(network_scenario, files.save)}", err=json)
     settings: dict[str, Any] = {"level": at, "method": method, "seed": run.seed}
-    settings["packet_jitter"] = run.packet_jitter
     if max_cpu_time is not None:
         longest = quantity("max_cpu_time", max_cpu_time, "time", bare=True)
         settings |= {"method": _limit_cpu_time(network_scenario, method_of(at, method), longest), "level": None}
     if run.runs != 1:
-        ensemble_result = ensemble(network_scenario, run.runs, **settings)
+        options = RunSettings(packet_jitter=run.packet_jitter)
+        ensemble_result = ensemble(network_scenario, run.runs, **settings, options=options)
         typer.echo(cli.as_json(_ensemble_data(ensemble_result)) if json else ensemble_result)
         if files.plot is not None:
             cli.save_figure(ensemble_result.plot(), files.plot, quiet=json)
         return
-    result = run_once(network_scenario, **settings)
+    result = run_once(network_scenario, **settings, packet_jitter=run.packet_jitter)
     typer.echo(cli.as_json(_run_data(result)) if json else result)
     if files.plot is not None:
         cli.save_figure(result.plot(), files.plot, quiet=json)
@@ -519,6 +519,7 @@ def explain(
 ) -> None:
     """Explain how far packets are from the fluid: what each part that they do not share accounts for."""
     from dfcmodel.levels.explaining import explain as explain_gap
+    from hopflow.keywords import WithFields
 
     cli.check_output("plot", plot)
     if table is not None:
@@ -527,7 +528,7 @@ def explain(
         cli.warn_deprecated_option(f"--table {table}", f"--csv {table}")
         csv = table
     cli.check_output("csv", csv, ())
-    explanation = explain_gap(**options.parameters(scenario))
+    explanation = WithFields(explain_gap)(**options.parameters(scenario))
     typer.echo(cli.as_json(explanation.table().to_dict("records")) if json else explanation)
     if csv is not None:
         cli.save_table(explanation.table().to_dict("records"), csv, quiet=json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,36 +16,35 @@ from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
 from dfcmodel.simulation import RunSettings, method_of, simulate
 from hopflow.checks import instance, integer, one_number, refuse_options, seed_number
+from hopflow.deprecations import takes_options
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.results import Interrupted
 from hopflow.sweeps.executors import Bar, check_executor, run_tasks
-from hopflow.units import declares, quantities
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
+    from dfcmodel.methods import Fluid, Level, Packets
     from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["ensemble"]
 
-DEFAULTS: RunSettings = {
-    "duration": None, "sample": 1e-2, "packet_jitter": None, "method": None, "level": None,
-}  # fmt: skip
 
-
+@takes_options(RunSettings)
 @refuse_options(
     max_cpu_time="is a setting of the level: ensemble(scenario, method=Packets(max_cpu_time='10min')), "
     "or Fluid(max_cpu_time=...)"
 )
-@declares(packet_jitter="time")
-@quantities(duration="time", sample="time", jitter="time")
-@takes_keywords(RunSettings, DEFAULTS)
+@quantities(jitter="time")
 def ensemble(
     scenario: Scenario,
     runs: int = 64,
     jitter: float | str | None = None,
     seed: int | np.random.Generator = 0,
     executor: Executor | None = None,
-    **settings: Unpack[RunSettings],
+    *,
+    method: Fluid | Packets | LevelChoice | None = None,
+    level: Level | None = None,
+    options: RunSettings | None = None,
 ) -> Ensemble:
     """Simulate a scenario many times with random flow starts, feedback phases and rounding of losses.
 
@@ -67,15 +66,16 @@ def ensemble(
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or dask's
         ``client.get_executor()``. None: one thread per core (the kernel releases the GIL). Runs assigned to
         a worker that died are recomputed.
-    **settings
-        ``duration``, ``sample``, ``packet_jitter``, ``method`` and ``level`` of each run, as for `simulate`; the
-        default sampling interval is 10 ms. Without ``packet_jitter`` the spread between runs is smaller than that of a
-        packet network.
+    method, level
+        As for `simulate`.
+    options
+        Duration, sampling interval and random delay of packets of each run, see `RunSettings`; None: the defaults, with
+        a sampling interval of 10 ms.
 
     Raises
     ------
     TypeError
-        For an unknown setting.
+        For an unknown parameter.
     ValueError
         For a parameter out of range.
     hopflow.Interrupted
@@ -83,28 +83,28 @@ def ensemble(
 
     Examples
     --------
-    >>> from dfcmodel import ensemble, takano2006
-    >>> result = ensemble(takano2006("1", dfc=False), runs=8, duration=0.2, level="fluid")
+    >>> from dfcmodel import RunSettings, ensemble, takano2006
+    >>> result = ensemble(takano2006("1", dfc=False), runs=8, level="fluid", options=RunSettings(duration=0.2))
     >>> result.mean_efficiency().shape
     (8, 2)
     """
     instance("scenario", scenario, Scenario)
-    options = check_keywords(ensemble, settings)
+    settings = RunSettings() if options is None else instance("options", options, RunSettings)
     runs = integer("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     seed = seed_number("seed", seed)
-    end = run_end(scenario, options["duration"])
+    end = run_end(scenario, settings.duration)
     jitter = start_spread(scenario, jitter, end)
     check_executor(executor)
-    chosen = method_of(options["level"], options["method"], "ensemble")
+    chosen = method_of(level, method, "ensemble")
     chosen = choose_level(scenario, duration=end) if chosen is None else chosen
-    waits, reason = options["packet_jitter"], ""
+    waits, reason = settings.packet_jitter, ""
     if isinstance(chosen, LevelChoice):
         warn_of_doubt(scenario, chosen)
         waits = chosen.packet_jitter if waits is None else waits
         reason, chosen = chosen.reason, chosen.method
     waits = one_number("packet_jitter", packet_wait(scenario, waits))
     arguments = {
-        "jitter": jitter, "duration": end, "sample": options["sample"],
+        "jitter": jitter, "duration": end, "sample": settings.sample,
         "packet_jitter": waits, "method": chosen,
     }  # fmt: skip
     watch = Stopwatch()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,9 @@ from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import warn_if_unstable
 from hopflow.checks import choice, instance, number, one_number, random_source, refuse_options
 from hopflow.deprecations import accept_old_names, warn_deprecated
+from hopflow.parameters import Options, param, validate_parameters
 from hopflow.results import ConvergenceError
-from hopflow.units import declares, in_units, quantities
+from hopflow.units import WithUnit, declares, in_units, quantities
 from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
@@ -45,14 +46,32 @@ MAX_RECORDED = 1e9
 ABOUT_LEVELS.append(about_levels)
 
 
-class RunSettings(TypedDict, total=False):
-    """Parameters of `simulate` that are the same in all runs of an `ensemble`."""
+@declares(packet_jitter="time")
+@validate_parameters
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RunSettings(Options):
+    """Options of `ensemble`: parameters of `simulate` that are the same in all runs.
 
-    duration: float | str | None
-    sample: float | str | None
-    packet_jitter: float | str | None
-    method: Fluid | Packets | LevelChoice | None
-    level: Level | None
+    Parameters
+    ----------
+    duration
+        Simulated time in s; None: the scenario's.
+    sample
+        Sampling interval of the records in s; None: as for `simulate`.
+    packet_jitter
+        Largest random delay of a packet at its sender, as for `simulate`. Without it the spread between runs is smaller
+        than that of a packet network.
+
+    Examples
+    --------
+    >>> from dfcmodel import RunSettings
+    >>> RunSettings(duration="200ms", packet_jitter="1pkt")
+    RunSettings(duration=0.2, packet_jitter='1pkt')
+    """
+
+    duration: WithUnit | None = param(None, "time", above=0.0, hint="in s")
+    sample: WithUnit | None = param(1e-2, "time", above=0.0, hint="in s")
+    packet_jitter: WithUnit | None = None
 
 
 @accept_old_names(rng="seed")

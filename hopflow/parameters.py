@@ -157,11 +157,11 @@ class Declaration(NamedTuple):
         name
             Name of the parameter.
         value
-            Argument of the parameter; None is allowed where it is the default.
+            Argument of the parameter; None is allowed where it is the default or the annotation ends in ``| None``.
         packet_size
             Bytes of a packet of rates in bits and amounts in bytes; None: the default size.
         """
-        if value is None and self.default is None:
+        if value is None and (self.default is None or self.annotation.endswith("| None")):
             return None
         if self.choices is not None:
             return choice(name, value, self.choices)

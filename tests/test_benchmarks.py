@@ -262,7 +262,7 @@ def test_explanations_follow_from_their_seeds() -> None:
     own = values[values["scenario"] == case.scenario.name]
     runs = int(own["runs"].iloc[0])
     parts = default_refinements(case.scenario, shared=True)
-    found = explain(case.scenario, case.measures, refinements=parts, runs=runs, **case.arguments).table()
+    found = explain(case.scenario, case.measures, refinements=parts, runs=runs, **case.keywords).table()
     np.testing.assert_allclose(found["mean"], own["mean"], rtol=1e-5, atol=1e-9)
 
 

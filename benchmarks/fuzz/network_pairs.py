@@ -87,7 +87,9 @@ def ensemble_and_runs(draw: random.Random) -> Answers:
     """The runs of an ensemble, in threads, and of the same one again; their spread is not a NaN."""
     chosen, how = scenario(draw), level(draw)
     seed = draw.randint(0, 999)
-    one, other = (d.ensemble(chosen, 2, jitter=0.0, seed=seed, method=how, sample=0.02) for _ in range(2))
+    one, other = (
+        d.ensemble(chosen, 2, jitter=0.0, seed=seed, method=how, options=d.RunSettings(sample=0.02)) for _ in range(2)
+    )
     left, right = (
         np.concatenate([np.ravel(getattr(many, name)) for name in ("efficiency", "losses", "occupancy")])
         for many in (one, other)
@@ -103,7 +105,7 @@ def ensemble_and_single(draw: random.Random) -> Answers:
         d.Flow("b", (2, 3), d.CBR(float(draw.randint(100, 900)))),
     ]
     chosen = d.Scenario("plain", links, flows, duration=0.5)
-    many = d.ensemble(chosen, 2, jitter=0.0, seed=1, method=d.Packets(), sample=0.02)
+    many = d.ensemble(chosen, 2, jitter=0.0, seed=1, method=d.Packets(), options=d.RunSettings(sample=0.02))
     single = d.simulate(chosen, method=d.Packets(), sample=0.02)
     each = np.asarray(many.losses)
     lost = single.lost[..., -1] if single.lost.ndim > each.ndim else single.lost

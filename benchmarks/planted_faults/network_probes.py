@@ -188,13 +188,16 @@ def lossless(_: str) -> Answers:
 def sharing(_: str) -> Answers:
     """Rules that share a path, ensembles, and public functions of sharing, results and theory."""
     import responsefn as r
-    from dfcmodel import PathOptions, coexist, compare, ensemble, takano2006
+    from dfcmodel import PathOptions, RunSettings, coexist, compare, ensemble, takano2006
 
     path = {"bandwidth": "4Mbps", "rtt": "30ms", "buffer": 20, "options": PathOptions(duration=6.0)}
     for rules in ((r.Reno(), r.CUBIC()), (r.NewReno(), r.BBR()), (r.Reno(),)):
         yield f"share {rules}", attempt(lambda x=rules: coexist(x, **path).share)
         yield f"compared {rules}", attempt(lambda x=rules: compare(x, **path).share)
-    yield "ensemble", attempt(lambda: ensemble(takano2006("1"), 3, duration=0.2, level="packets").goodput)
+    yield (
+        "ensemble",
+        attempt(lambda: ensemble(takano2006("1"), 3, level="packets", options=RunSettings(duration=0.2)).goodput),
+    )
     for package in ("sharing", "results", "theory", "twin", "comparing", "ensembles", "sweeps", "simulation"):
         yield from public_calls(f"dfcmodel.{package}")
 

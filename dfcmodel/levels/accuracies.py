@@ -116,13 +116,13 @@ def share_intervals(
 
     Examples
     --------
-    >>> from dfcmodel import Flow, Link, Packets, Scenario, ensemble, share_intervals
+    >>> from dfcmodel import Flow, Link, Packets, RunSettings, Scenario, ensemble, share_intervals
     >>> from responsefn import NewReno
     >>> near, far = Link("a", "c", 1e4, 2e-3, 100.0), Link("b", "c", 1e4, 9e-3, 100.0)
     >>> links = near, far, Link("c", "d", 1e3, 0.01, 40.0)
     >>> flows = [Flow(n, (n, "c", "d"), NewReno(), max_window=200.0) for n in "ab"]
     >>> pair = Scenario("two round-trip times", links, flows, duration=5.0)
-    >>> runs = ensemble(pair, 4, packet_jitter=1e-3, method=Packets())
+    >>> runs = ensemble(pair, 4, method=Packets(), options=RunSettings(packet_jitter=1e-3))
     >>> shares = share_intervals(runs)
     >>> bool((shares["high"] - shares["low"] >= 2.0 * shares["model_error"]).all())
     True

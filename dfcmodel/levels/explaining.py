@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from dfcmodel.levels.instances import (
     Runs,
     build_runs,
     check_seed,
-    check_since,
     refuse_one_level,
 )
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
@@ -34,10 +33,9 @@ from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.limits import limits_of_several
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, instances, integer, one_number
+from hopflow.deprecations import takes_options
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.sweeps.executors import Bar, check_executor, run_tasks
-from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:
     from hopflow.results import Status
@@ -48,26 +46,17 @@ MAX_REFINEMENTS = 6
 """Refinements of one level: 64 settings."""
 
 
-class ExplainedRuns(RandomRuns, total=False):
-    """Settings of the runs of `explain`."""
-
-    packet_jitter: float | str | None
-
-
-@declares(packet_jitter="time")
-@quantities(duration="time", since="time", jitter="time")
-@takes_keywords(ExplainedRuns)
+@takes_options(RandomRuns)
 def explain(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",
     *,
     refinements: Iterable[Refinement] | None = None,
     runs: int = 8,
-    since: WithUnit = 0.0,
     fluid: Fluid | None = None,
     packets: Packets | None = None,
     executor: Executor | None = None,
-    **settings: Unpack[ExplainedRuns],
+    options: RandomRuns | None = None,
 ) -> Explanation:
     """Return the gap between packets and the fluid, and the contribution of each refinement that they do not share.
 
@@ -93,16 +82,13 @@ def explain(
         fluid without them. At most 6 for each level.
     runs
         Number of seeds, at least 2.
-    since
-        Start of the measurement of shares, s.
     fluid, packets
         The levels with settings that no refinement changes, such as ``Fluid(steps_per_delay=8)``.
     executor
         As for `ensemble`; None: one thread per core.
-    **settings
-        ``duration``, ``jitter``, ``seed`` and ``packet_jitter`` of the runs at both levels, as for `ensemble`. With
-        ``packet_jitter="1pkt"``, against phase effects, the refinements that change it are left out: packet phases and
-        whole losses.
+    options
+        Duration, starts, seed and random delays of the runs at both levels, and the time from which shares are
+        measured, see `RandomRuns`; None: the defaults.
 
     Raises
     ------
@@ -111,9 +97,9 @@ def explain(
 
     Examples
     --------
-    >>> from dfcmodel import explain, takano2006
+    >>> from dfcmodel import RandomRuns, explain, takano2006
     >>> scenario = takano2006("1", dfc=False, tcp="newreno")
-    >>> explanation = explain(scenario, "first_loss", runs=2, duration=0.1)
+    >>> explanation = explain(scenario, "first_loss", runs=2, options=RandomRuns(duration=0.1))
     >>> explanation.parts
     ('whole losses', 'unexplained', 'packet phases', 'queued ACKs')
     """
@@ -123,12 +109,11 @@ def explain(
     packets = Packets() if packets is None else instance("packets", packets, Packets)
     refuse_one_level(scenario, packets)
     check_executor(executor)
-    check_keywords(explain, settings)
-    random_runs = build_runs(scenario, fluid, runs, settings)
-    check_since(since, random_runs)
+    options = RandomRuns() if options is None else options
+    random_runs = build_runs(scenario, fluid, runs, options)
     check_seed(packets, random_runs)
-    quantities = quantities_of(scenario, measures, since)
-    packet_jitter = settings.get("packet_jitter")
+    quantities = quantities_of(scenario, measures, options.since)
+    packet_jitter = options.packet_jitter
     wait = one_number("packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=random_runs.duration)
     chosen = default_refinements(scenario)
     if refinements is not None:

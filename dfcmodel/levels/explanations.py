@@ -87,10 +87,10 @@ class Explanation(Result):
 
     Examples
     --------
-    >>> from dfcmodel import default_refinements, explain, takano2006
+    >>> from dfcmodel import RandomRuns, default_refinements, explain, takano2006
     >>> scenario = takano2006("1", dfc=False, tcp="newreno")
     >>> all_parts = default_refinements(scenario, shared=True)
-    >>> explanation = explain(scenario, "first_loss", refinements=all_parts, runs=2, duration=0.13)
+    >>> explanation = explain(scenario, "first_loss", refinements=all_parts, runs=2, options=RandomRuns(duration=0.13))
     >>> explanation.shared
     ('transmission times', 'recovery', 'timeouts')
     >>> table = explanation.table().set_index("row")

@@ -3,28 +3,60 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import start_spread
 from dfcmodel.packets.refusals import check_scenario
-from hopflow.checks import integer, one_number, seed_number
-from hopflow.units import WithUnit
+from hopflow.checks import instance, integer, one_number, random_generator, seed_number
+from hopflow.parameters import Options, param, validate_parameters
+from hopflow.units import WithUnit, declares
 
 if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Packets
 
-__all__ = ["RandomRuns", "Runs", "build_runs", "check_seed", "check_since", "refuse_one_level"]
+__all__ = ["RandomRuns", "Runs", "build_runs", "check_seed", "refuse_one_level"]
 
 
-class RandomRuns(TypedDict, total=False):
-    """Settings of the runs of `dfcmodel.explain` and `dfcmodel.packet_limit`, as of `dfcmodel.ensemble`."""
+@declares(packet_jitter="time")
+@validate_parameters
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RandomRuns(Options):
+    """Options of `explain` and `packet_limit`: the random runs at both levels.
 
-    duration: WithUnit | None
-    jitter: WithUnit | None
-    seed: int | np.random.Generator
+    Parameters
+    ----------
+    duration
+        Simulated time in s; None: the scenario's.
+    jitter
+        Upper end of the uniform distribution by which each flow's start is delayed, in s; None: the shortest round-trip
+        time without queues, as for `ensemble`.
+    seed
+        Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the runs are spawned.
+    since
+        Start of the measurement of shares, s.
+    packet_jitter
+        Largest random delay of a packet at its sender, as for `simulate`. With ``"1pkt"``, against phase effects,
+        `explain` leaves out the refinements that change it: packet phases and whole losses. `packet_limit` has delays
+        of its own.
+
+    Examples
+    --------
+    >>> from dfcmodel import RandomRuns
+    >>> RandomRuns(duration="2s", seed=1)
+    RandomRuns(duration=2.0, seed=1)
+    """
+
+    duration: WithUnit | None = param(None, "time", above=0.0, hint="in s")
+    jitter: WithUnit | None = param(None, "time", at_least=0.0, hint="in s")
+    seed: int | np.random.Generator = 0
+    since: WithUnit = param(0.0, "time", at_least=0.0, hint="in s, before the end")
+    packet_jitter: WithUnit | None = None
+
+    def __post_init__(self) -> None:
+        random_generator("seed", self.seed)
 
 
 @dataclass(frozen=True)
@@ -61,7 +93,7 @@ class Runs:
         }
 
 
-def build_runs(scenario: Scenario, fluid: Fluid, runs: int, settings: RandomRuns) -> Runs:
+def build_runs(scenario: Scenario, fluid: Fluid, runs: int, options: RandomRuns) -> Runs:
     """Validate the settings of runs and return the runs; see `dfcmodel.explain` for the parameters.
 
     Raises
@@ -69,17 +101,14 @@ def build_runs(scenario: Scenario, fluid: Fluid, runs: int, settings: RandomRuns
     ValueError
         Naming the parameter, its value and the allowed values.
     """
+    instance("options", options, RandomRuns)
     runs = integer("runs", runs, 2, 10**5, why="one run has no spread")
-    seed = seed_number("seed", settings.get("seed", 0))
-    end = run_end(scenario, settings.get("duration"))
-    spread = start_spread(scenario, settings.get("jitter"), end)
+    seed = seed_number("seed", options.seed)
+    end = run_end(scenario, options.duration)
+    spread = start_spread(scenario, options.jitter, end)
+    one_number("since", options.since, at_least=0.0, below=end, hint="in s, before the end")
     sample = min(max(end / 100.0, fluid.step_of(scenario)), end)
     return Runs(runs, seed, end, sample, spread)
-
-
-def check_since(since: float, runs: Runs) -> None:
-    """Raise ValueError for a start of the measurement, s, outside the runs."""
-    one_number("since", since, at_least=0.0, below=runs.duration, hint="in s, before the end")
 
 
 def check_seed(packets: Packets, runs: Runs) -> None:

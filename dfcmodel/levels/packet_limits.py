@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from dfcmodel.levels.instances import (
     RandomRuns,
     build_runs,
     check_seed,
-    check_since,
     refuse_one_level,
 )
 from dfcmodel.levels.packet_sizes import shrink_packets
@@ -22,12 +21,13 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_time
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, number
+from hopflow.deprecations import takes_options
 from hopflow.intervals import half_width
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.keywords import check_keywords, takes_keywords
+from hopflow.parameters import refuse_unused
 from hopflow.progress import progress_bar
 from hopflow.results import Result, Status, figure, of_several, worst
-from hopflow.units import WithUnit, declares, in_units, quantities
+from hopflow.units import WithUnit, declares, in_units
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -181,18 +181,16 @@ class PacketLimit(Result):
         return ax
 
 
-@quantities(duration="time", since="time", jitter="time")
-@takes_keywords(RandomRuns)
+@takes_options(RandomRuns)
 def packet_limit(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",
     *,
     factors: Sequence[float] = (1, 2, 4, 8, 16),
     runs: int = 8,
-    since: WithUnit = 0.0,
     fluid: Fluid | None = None,
     packets: Packets | None = None,
-    **settings: Unpack[RandomRuns],
+    options: RandomRuns | None = None,
 ) -> PacketLimit:
     """Return the rate at which shrinking packets (`shrink_packets`) approach the fluid.
 
@@ -209,13 +207,12 @@ def packet_limit(
         At least three increasing numbers from 1 on: packets for one packet of the scenario.
     runs
         Number of seeds, at least 2.
-    since
-        As for `explain`.
     fluid, packets
         The levels; None: ``Fluid()`` and ``Packets(ack_transmission=False)``, as ACKs of 40 bytes do not
         shrink. The fluid has factor times its ``steps_per_delay``.
-    **settings
-        ``duration``, ``jitter`` and ``seed`` of the runs, as for `ensemble`.
+    options
+        Duration, starts and seed of the runs, and the time from which shares are measured, see `RandomRuns`; None: the
+        defaults.
 
     Raises
     ------
@@ -241,11 +238,11 @@ def packet_limit(
     sizes = np.atleast_1d(number("factors", factors, at_least=1.0))
     if len(sizes) < 3 or (np.diff(sizes) <= 0.0).any():
         raise ValueError(f"factors = {factors!r}: at least three increasing numbers are needed")
-    check_keywords(packet_limit, settings)
-    random_runs = build_runs(scenario, fluid, runs, settings)
-    check_since(since, random_runs)
+    options = RandomRuns() if options is None else options
+    random_runs = build_runs(scenario, fluid, runs, options)
+    refuse_unused(options, packet_jitter="each size of packets has delays of its own")
     check_seed(packets, random_runs)
-    quantities = quantities_of(scenario, measures, since)
+    quantities = quantities_of(scenario, measures, options.since)
     pairs = [
         _Pair(
             shrink_packets(scenario, factor),
@@ -261,7 +258,7 @@ def packet_limit(
         for pair in pairs:
             at_levels = pair.run(random_runs, seeds)
             statuses += [run.status for run in at_levels]
-            in_packets = quantities_of(pair.scenario, measures, since)
+            in_packets = quantities_of(pair.scenario, measures, options.since)
             values.append([[pair.value(quantity, run) for quantity in in_packets] for run in at_levels])
     shape = (random_runs.count, len(pairs), 2, len(quantities))
     of_fluid, of_packets = np.moveaxis(np.array(values).reshape(shape), 2, 0)

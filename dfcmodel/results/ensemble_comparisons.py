@@ -35,9 +35,9 @@ class EnsembleComparison(SideBySide[Ensemble]):
 
     Examples
     --------
-    >>> from dfcmodel import compare, ensemble, takano2006
+    >>> from dfcmodel import RunSettings, compare, ensemble, takano2006
     >>> comparison = compare(
-    ...     *(ensemble(takano2006("1", dfc=dfc), runs=3, duration=0.1, level="fluid") for dfc in (False, True))
+    ...     *(ensemble(takano2006("1", dfc=dfc), runs=3, level="fluid", options=RunSettings(duration=0.1)) for dfc in (False, True))
     ... )
     >>> comparison.summary()["lost (packets)"]["takano2006/1: DFC, Tahoe"]
     '0 ± 0, single runs 0 to 0'

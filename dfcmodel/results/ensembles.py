@@ -102,8 +102,8 @@ class Ensemble(Recorded, Result):
 
     Examples
     --------
-    >>> from dfcmodel import ensemble, takano2006
-    >>> many = ensemble(takano2006("1", dfc=False), runs=3, duration=0.05, level="fluid")
+    >>> from dfcmodel import RunSettings, ensemble, takano2006
+    >>> many = ensemble(takano2006("1", dfc=False), runs=3, level="fluid", options=RunSettings(duration=0.05))
     >>> dict(many.occupancy.sizes)
     {'run': 3, 'node': 29, 'time': 5}
     """

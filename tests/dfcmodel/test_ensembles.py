@@ -8,9 +8,10 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from dfcmodel import ensemble, simulate, takano2006
+from dfcmodel import RunSettings, ensemble, simulate, takano2006
 from dfcmodel.results import Ensemble
 from hopflow import Interrupted
+from tests.option_objects import grouped
 
 SCENARIO = takano2006("1", dfc=False)
 
@@ -20,7 +21,7 @@ SETTINGS = {"runs": 4, "jitter": 1e-3, "duration": 0.12, "level": "fluid"}
 
 @pytest.fixture(scope="module")
 def many() -> Ensemble:
-    return ensemble(SCENARIO, **SETTINGS)
+    return ensemble(SCENARIO, **grouped(ensemble, SETTINGS))
 
 
 def same(one: Ensemble, other: Ensemble) -> bool:
@@ -48,7 +49,7 @@ class Backwards(Executor):
 
 
 def test_same_runs_in_any_order(many) -> None:
-    assert same(many, ensemble(SCENARIO, **SETTINGS, executor=Backwards()))
+    assert same(many, ensemble(SCENARIO, **grouped(ensemble, SETTINGS), executor=Backwards()))
 
 
 class Interrupting(ThreadPoolExecutor):
@@ -68,7 +69,7 @@ def test_complete_runs_outlive_ctrl_c() -> None:
         Interrupting(1) as pool,
         pytest.raises(Interrupted, match=r"of 12 runs complete") as error,
     ):
-        ensemble(SCENARIO, 12, jitter=1e-3, duration=0.02, executor=pool, level="fluid")
+        ensemble(SCENARIO, 12, jitter=1e-3, executor=pool, level="fluid", options=RunSettings(duration=0.02))
     kept = error.value.result
     assert isinstance(error.value, KeyboardInterrupt)
     assert 2 <= len(kept) < 12
@@ -77,12 +78,12 @@ def test_complete_runs_outlive_ctrl_c() -> None:
 
 def test_same_runs_in_other_processes(many) -> None:
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        assert same(many, ensemble(SCENARIO, **SETTINGS, executor=pool))
+        assert same(many, ensemble(SCENARIO, **grouped(ensemble, SETTINGS), executor=pool))
 
 
 def test_runs_differ_and_follow_from_the_seed(many) -> None:
     assert many.distinct == len(many) == 4
-    other = ensemble(SCENARIO, **SETTINGS, seed=1)
+    other = ensemble(SCENARIO, **grouped(ensemble, SETTINGS), seed=1)
     assert not same(many, other)
     first = np.random.SeedSequence(1).spawn(1)[0]
     alone = simulate(
@@ -97,18 +98,18 @@ def test_runs_differ_and_follow_from_the_seed(many) -> None:
 
 
 def test_starts_that_differ_by_less_than_a_step_make_runs_differ() -> None:
-    few = ensemble(SCENARIO, 8, jitter="20us", duration=0.12, level="fluid")
+    few = ensemble(SCENARIO, 8, jitter="20us", level="fluid", options=RunSettings(duration=0.12))
     assert few.jitter < few.runs[0].step
     assert few.distinct == 8
 
 
 def test_more_runs_keep_the_first_ones(many) -> None:
-    more = ensemble(SCENARIO, **{**SETTINGS, "runs": 6})
+    more = ensemble(SCENARIO, **grouped(ensemble, SETTINGS, runs=6))
     np.testing.assert_array_equal(more.mean_efficiency()[:4], many.mean_efficiency())
 
 
 def test_without_anything_random_all_runs_are_one() -> None:
-    still = ensemble(SCENARIO, **{**SETTINGS, "jitter": 0.0, "duration": 0.03})
+    still = ensemble(SCENARIO, **grouped(ensemble, SETTINGS, jitter=0.0, duration=0.03))
     assert still.distinct == 1
     assert "4 (1 of them distinct)" in repr(still)
 
@@ -125,4 +126,4 @@ def test_without_anything_random_all_runs_are_one() -> None:
 )
 def test_refused(refused, arguments, part) -> None:
     with pytest.raises(ValueError, match=part):
-        ensemble(SCENARIO, **{**SETTINGS, **arguments})
+        ensemble(SCENARIO, **grouped(ensemble, SETTINGS, arguments))

@@ -113,6 +113,10 @@ OLD = [
     (dfcmodel.compare, (Reno(), CUBIC()), PATH | {"seconds": 2.0}, PATH | {"options": dfcmodel.PathOptions(duration=2.0)}),
     (markov.paths, (markov.MM1K(),), {"horizon": 2.0, "start": (0,), "seed": 1}, {"duration": 2.0, "start": (0,), "seed": 1}),
     (dfcmodel.coexist, (Reno(), 0.04, 500.0, 20), {"seconds": 2.0, "p": 0.01}, {"options": dfcmodel.PathOptions(loss=0.01, duration=2.0)}),
+    (dfcmodel.ensemble, ("1",), {"runs": 2, "level": "fluid", "duration": "20ms"},
+     {"runs": 2, "level": "fluid", "options": dfcmodel.RunSettings(duration=0.02)}),
+    (dfcmodel.explain, ("1",), {"runs": 2, "refinements": [], "duration": 0.02, "since": 0.01},
+     {"runs": 2, "refinements": [], "options": dfcmodel.RandomRuns(duration=0.02, since=0.01)}),
     (responsefn.simulate_rule, (Reno(), 1e-3, 0.1), {"rng": 2}, {"options": responsefn.DirectSimulation(seed=2)}),
     (responsefn.simulate_rule, (Reno(), 1e-3, 0.1), {"bandwidth": "12Mbps", "seed": 2},
      {"options": responsefn.DirectSimulation(bandwidth=1000.0, seed=2)}),
@@ -163,7 +167,7 @@ def test_a_generator_is_a_seed_everywhere() -> None:
     one, two = (dfcmodel.simulate(scenario, duration=0.01, seed=draw()) for _ in range(2))
     assert np.array_equal(one.delivered, two.delivered)
     assert dfcmodel.Packets(seed=draw()) == dfcmodel.Packets(seed=draw())
-    assert dfcmodel.ensemble(scenario, 2, duration=0.01, seed=draw()).seed > 0
+    assert dfcmodel.ensemble(scenario, 2, seed=draw(), options=dfcmodel.RunSettings(duration=0.01)).seed > 0
     assert dfcmodel.compare([Reno()], **PATH, options=dfcmodel.PathOptions(duration=2.0, seed=draw())).rules == (
         Reno(),
     )

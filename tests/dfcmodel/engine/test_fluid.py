@@ -163,8 +163,12 @@ def test_a_window_grows_half_as_fast_per_round_trip_with_delayed_acks() -> None:
 
 
 def test_packet_jitter_makes_runs_differ_and_keeps_every_packet() -> None:
-    found = dfc.ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid")
-    again = dfc.ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid")
+    found = dfc.ensemble(
+        one_flow(), 4, jitter=0.0, level="fluid", options=dfc.RunSettings(packet_jitter=1 / RATE, duration=2.0)
+    )
+    again = dfc.ensemble(
+        one_flow(), 4, jitter=0.0, level="fluid", options=dfc.RunSettings(packet_jitter=1 / RATE, duration=2.0)
+    )
     np.testing.assert_array_equal(found.efficiency, again.efficiency)
     late = dfc.simulate(one_flow(), duration=1.0, packet_jitter=1 / RATE, seed=1, level="fluid")
     assert late.imbalance.max() == 0.0

@@ -31,6 +31,7 @@ from dfcmodel import (
     Pause,
     Poisson,
     Replay,
+    RunSettings,
     Scenario,
     all_reduce,
     all_to_all,
@@ -63,6 +64,7 @@ from hopflow.text_files import read_rows
 from responsefn import CUBIC, DCQCN, TIMELY, FixedRate, NewReno
 from tests.dfcmodel.intervals import student_interval
 from tests.dfcmodel.levels.conftest import by_input
+from tests.option_objects import grouped
 
 # `choose_level` and ``level="auto"``: what decides, and what the result says.
 
@@ -234,7 +236,7 @@ def test_the_default_is_the_chosen_level_and_says_so(bottleneck) -> None:
 
 
 def test_runs_of_an_ensemble_choose_too(bottleneck) -> None:
-    many = ensemble(bottleneck, runs=2, duration=0.05)
+    many = ensemble(bottleneck, runs=2, options=RunSettings(duration=0.05))
     chosen = choose_level(bottleneck, duration=0.05)
     assert all(run.choice == chosen.reason for run in many.runs)
     assert many.method == Packets()
@@ -286,7 +288,7 @@ def test_a_run_of_a_link_of_a_nanosecond_is_refused_unless_asked_for() -> None:
     with pytest.raises(ValueError, match=r"11 hours .* must be at most 3 hours; method=Fluid\(max_cpu_time="):
         simulate(short_link(), duration=100.0, level="fluid")
     with pytest.raises(ValueError, match="max_cpu_time"):
-        ensemble(short_link(), runs=2, duration=50.0, level="fluid")
+        ensemble(short_link(), runs=2, level="fluid", options=RunSettings(duration=50.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_cost(short_link(), Fluid(max_cpu_time=math.inf), 50.0)
@@ -332,7 +334,7 @@ def test_a_run_of_a_choice_is_that_of_the_level_that_is_left_to_choose() -> None
     given, found = simulate(scenario, chosen, duration=0.1), simulate(scenario, duration=0.1)
     assert given == found
     assert given.choice == chosen.reason
-    many = ensemble(scenario, 2, method=chosen, duration=0.1)
+    many = ensemble(scenario, 2, method=chosen, options=RunSettings(duration=0.1))
     assert [run.choice for run in many.runs] == [chosen.reason] * 2
 
 
@@ -405,7 +407,7 @@ SCENARIO = Scenario(
 
 def runs(scenario: Scenario = SCENARIO, method: Fluid | Packets | None = None, **given) -> Ensemble:
     settings = {"runs": 3, "packet_jitter": 1 / RATE, "duration": 2.0} | given
-    return ensemble(scenario, method=method or Fluid(), **settings)
+    return ensemble(scenario, method=method or Fluid(), **grouped(ensemble, settings))
 
 
 @pytest.fixture(scope="module")

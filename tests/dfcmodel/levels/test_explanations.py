@@ -22,7 +22,9 @@ from dfcmodel import (
     Link,
     Packets,
     Pause,
+    RandomRuns,
     Refinement,
+    RunSettings,
     Scenario,
     chain,
     default_refinements,
@@ -46,6 +48,7 @@ from responsefn import CUBIC, NewReno
 from responsefn.linux import LinuxCUBIC
 from tests.dfcmodel.intervals import student_interval
 from tests.dfcmodel.levels.conftest import by_input
+from tests.option_objects import grouped
 
 # Explanation: tables, orders, texts.
 
@@ -253,9 +256,9 @@ def test_starts_are_delayed_and_differ_between_runs_and_not_between_levels(bottl
 
 
 def test_defaults_follow_the_scenario(bottleneck) -> None:
-    runs = build_runs(bottleneck, Fluid(), 2, {})
+    runs = build_runs(bottleneck, Fluid(), 2, RandomRuns())
     assert (runs.duration, runs.jitter) == (1.0, bottleneck.base_rtt(bottleneck.flows[0]))
-    short = build_runs(bottleneck, Fluid(), 2, {"duration": 1e-3})
+    short = build_runs(bottleneck, Fluid(), 2, RandomRuns(duration=1e-3))
     assert (short.jitter, short.sample) == (1e-3, 2e-3 / 4)  # no shorter than a step
 
 
@@ -295,7 +298,7 @@ def test_the_ends_are_both_levels_as_simulate_runs_them(bottleneck, explanation)
 @pytest.mark.parametrize("level", ["fluid", "packets"])
 def test_its_runs_are_those_of_an_ensemble(bottleneck, explanation, level) -> None:
     """Starts, seeds and the default of ``jitter`` have one meaning: the same question has the same answer."""
-    many = ensemble(bottleneck, 2, seed=0, duration=1.0, level=level)
+    many = ensemble(bottleneck, 2, seed=0, level=level, options=RunSettings(duration=1.0))
     assert many.jitter == explanation.jitter
     values = {"fluid": explanation.fluid[:, 0, :2], "packets": explanation.packets[:, -1, :2]}
     np.testing.assert_allclose(values[level], many.goodput.to_numpy() / 2e3)
@@ -306,7 +309,7 @@ def test_transmission_times_account_for_first_losses_that_come_early() -> None:
     scenario = takano2006("1", dfc=False, tcp="newreno")
     times = default_refinements(scenario, shared=True)[:1]
     assert times[0].name == "transmission times"
-    found = explain(scenario, "first_loss", refinements=times, runs=2, duration=0.13)
+    found = explain(scenario, "first_loss", refinements=times, runs=2, options=RandomRuns(duration=0.13))
     part, rest = found.contributions[:, :, 0].T
     assert (part > 0.07 * found.packets[:, 0, 0]).all()
     assert (abs(rest) < 0.2 * part).all()
@@ -336,14 +339,14 @@ def test_what_sack_takes_for_in_flight_is_a_part(bottleneck) -> None:
 
 def test_refinements_of_your_own(bottleneck) -> None:
     steps = Refinement("shorter steps", "fluid", on={"steps_per_delay": 16})
-    found = explain(bottleneck, "first_loss", refinements=[steps], runs=2, duration=0.2)
+    found = explain(bottleneck, "first_loss", refinements=[steps], runs=2, options=RandomRuns(duration=0.2))
     assert found.parts == ("shorter steps", "unexplained")
     assert (found.fluid.shape, found.packets.shape) == ((2, 2, 1), (2, 1, 1))
     assert (found.contributions[:, 0] == found.fluid[:, 1] - found.fluid[:, 0]).all()
 
 
 def test_a_part_of_the_same_seed_is_the_same(bottleneck) -> None:
-    one, other = (explain(bottleneck, runs=2, duration=0.1, seed=s) for s in (3, 3))
+    one, other = (explain(bottleneck, runs=2, options=RandomRuns(duration=0.1, seed=s)) for s in (3, 3))
     assert (one.contributions == other.contributions).all()
 
 
@@ -366,12 +369,12 @@ def test_a_part_of_the_same_seed_is_the_same(bottleneck) -> None:
 )  # fmt: skip
 def test_wrong_arguments_are_refused_before_any_run(refused, bottleneck, monkeypatch, changes, parts) -> None:
     monkeypatch.delattr(explaining, "_run_tasks")
-    refused(parts, lambda: explain(bottleneck, **changes))
+    refused(parts, lambda: explain(bottleneck, **grouped(explain, changes)))
 
 
 @pytest.mark.parametrize("call", [explain, packet_limit, ensemble])
 def test_an_unknown_setting_is_refused_with_those_that_there_are(call: Any) -> None:
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'durations'; .* duration, "):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'durations'; .*options=R\w+\(duration, "):
         call(takano2006("1"), durations=0.1)
 
 
@@ -410,12 +413,12 @@ def test_phase_effects_are_measured_and_named() -> None:
     scenario = takano2006("2", dfc=False)
     given = {"runs": 2, "duration": 0.6, "measures": ["share", "first_loss"]}
     with pytest.warns(UserWarning, match=r"share of target .*packet_jitter='1pkt'"):
-        found = explain(scenario, **given)
+        found = explain(scenario, **grouped(explain, given))
     assert found.limits[0] == found.phase_effects
     assert "first loss" not in found.phase_effects
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        at_random = explain(scenario, packet_jitter="1pkt", **given)
+        at_random = explain(scenario, **grouped(explain, given, packet_jitter="1pkt"))
     assert at_random.parts == ("unexplained", "queued ACKs")
     assert not at_random.phase_effects
     assert abs(at_random.gap[:, 0]).max() < 0.05 < abs(found.gap[:, 0]).min()
@@ -423,7 +426,7 @@ def test_phase_effects_are_measured_and_named() -> None:
 
 def test_both_levels_wait_as_simulate_does(bottleneck) -> None:
     changed = [each for each in default_refinements(bottleneck) if each.name == "packet phases"]
-    found = explain(bottleneck, "losses", runs=2, refinements=changed, packet_jitter="2pkt")
+    found = explain(bottleneck, "losses", runs=2, refinements=changed, options=RandomRuns(packet_jitter="2pkt"))
     assert found.parts == ("unexplained",)
     runs = Runs(2, seed=0, duration=1.0, sample=0.01, jitter=found.jitter)
     for values, level in ((found.fluid, "fluid"), (found.packets, "packets")):
@@ -449,7 +452,7 @@ def test_waits_of_a_refinement_are_in_packets_of_the_scenario(bottleneck) -> Non
 def test_known_limits_of_the_fluid_are_named(bottleneck) -> None:
     *others, last = bottleneck.links
     small = replace(bottleneck, links=(*others, replace(last, buffer=4.0)))
-    found = explain(small, "losses", runs=2, refinements=[], packet_jitter="1pkt")
+    found = explain(small, "losses", runs=2, refinements=[], options=RandomRuns(packet_jitter="1pkt"))
     assert found.limits == found.limits_of_fluid
     assert "small buffer" in found.summary()
 
@@ -457,9 +460,9 @@ def test_known_limits_of_the_fluid_are_named(bottleneck) -> None:
 def test_processes_give_the_same_as_threads(bottleneck) -> None:
     """What crosses the border of a process can be pickled, and the answer too."""
     given = {"measures": ["share", "losses"], "runs": 2, "duration": 0.1, "refinements": []}
-    one = explain(bottleneck, **given)
+    one = explain(bottleneck, **grouped(explain, given))
     with _Pickling() as pool:
-        other = explain(bottleneck, **given, executor=pool)
+        other = explain(bottleneck, **grouped(explain, given), executor=pool)
     np.testing.assert_array_equal(one.fluid, other.fluid)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(other)).packets, one.packets)
 
@@ -690,7 +693,9 @@ def test_each_part_changes_a_run(part: str) -> None:
 
 def test_explain_says_what_a_run_without_a_part_differs_by() -> None:
     scenario = path(LinuxCUBIC(), stack="linux-6.12")
-    found = explain(scenario, ["losses", "share"], runs=2, packets=METHOD, refinements=[], jitter=0.0)
+    found = explain(
+        scenario, ["losses", "share"], runs=2, packets=METHOD, refinements=[], options=RandomRuns(jitter=0.0)
+    )
     assert list(found.stack) == OF_FLOWS + OF_CUBIC + OF_RECOVERY
     assert found.packets.shape == (2, 1, 2)
     parts = len(found.stack)

@@ -58,6 +58,9 @@ def test_wrong_arguments_are_refused_before_any_run(refused, bottleneck, monkeyp
     refused(["factors", "three"], lambda: dfc.packet_limit(bottleneck, factors=(1, 2)))
     refused(["factors"], lambda: dfc.packet_limit(bottleneck, factors=(0.5, 1, 2)))
     refused(["runs"], lambda: dfc.packet_limit(bottleneck, runs=1))
+    refused(["since"], lambda: dfc.packet_limit(bottleneck, options=dfc.RandomRuns(since=1e3)))
+    with pytest.raises(TypeError, match=r"^packet_jitter = '1pkt': has no effect here"):
+        dfc.packet_limit(bottleneck, options=dfc.RandomRuns(packet_jitter="1pkt"))
     refused(["source"], lambda: dfc.packet_limit(dfc.takano2006("1", dfc=False)))
     refused(["both levels"], lambda: dfc.packet_limit(by_input(dfc.takano2006("1"))))
     refused(

@@ -20,7 +20,9 @@ from tests.dfcmodel.intervals import student_interval
 
 @pytest.fixture(scope="module")
 def many() -> Ensemble:
-    return dfc.ensemble(dfc.takano2006("1", dfc=False), runs=4, jitter=1e-3, duration=0.12, level="fluid")
+    return dfc.ensemble(
+        dfc.takano2006("1", dfc=False), runs=4, jitter=1e-3, level="fluid", options=dfc.RunSettings(duration=0.12)
+    )
 
 
 def test_dataset_and_intervals(many) -> None:
@@ -94,7 +96,9 @@ def test_intervals_refuse(many) -> None:
 def some(name="s", buffer=20, runs=3):
     links = dfc.chain(2, rate=1e4, delay=1e-3, buffer=buffer)
     flows = [dfc.Flow(each, (1, 2), dfc.CBR(6e3)) for each in "ab"]
-    return dfc.ensemble(dfc.Scenario(name, links, flows), runs, jitter=5e-3, duration=0.05, level="fluid")
+    return dfc.ensemble(
+        dfc.Scenario(name, links, flows), runs, jitter=5e-3, level="fluid", options=dfc.RunSettings(duration=0.05)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +133,7 @@ def test_arrays_are_the_intervals_of_each(found) -> None:
     np.testing.assert_array_equal(data.losses, found.compared["small"].intervals().losses)
     other = dfc.compare(
         found.compared["s"],
-        dfc.ensemble(found.compared["s"].scenario, 2, duration=0.05, level="fluid"),
+        dfc.ensemble(found.compared["s"].scenario, 2, level="fluid", options=dfc.RunSettings(duration=0.05)),
     )
     assert other.to_xarray().sizes["ensemble"] == 2  # another number of runs
 

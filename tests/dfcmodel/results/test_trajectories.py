@@ -25,6 +25,7 @@ from dfcmodel import (
     Fluid,
     Link,
     Packets,
+    RunSettings,
     Scenario,
     StepMarking,
     chain,
@@ -541,9 +542,9 @@ def test_where_a_limit_applies_the_fluid_is_doubted() -> None:
 
 
 def test_an_ensemble_names_the_limits_of_its_runs() -> None:
-    many = ensemble(both_ways(), runs=2, duration=1.0, level="fluid")
+    many = ensemble(both_ways(), runs=2, level="fluid", options=RunSettings(duration=1.0))
     assert "ACKs" in str(many.summary()["limit, two-way traffic"])
-    alone = ensemble(one_way(), runs=2, duration=1.0, level="fluid").summary()
+    alone = ensemble(one_way(), runs=2, level="fluid", options=RunSettings(duration=1.0)).summary()
     assert not any(row.startswith("limit") for row in alone)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel import Fluid, Scenario, ensemble, takano2006
+from dfcmodel import Fluid, RunSettings, Scenario, ensemble, takano2006
 from dfcmodel.results import Ensemble
 from validation import evidence
 from validation.judgements.keeping import kept
@@ -262,7 +262,9 @@ class Study:
 def fluid_with_dfc(name: str, host: str | None = None, duration: float | None = None) -> FluidRuns:
     """Return fluid runs of a scenario with DFC that differ in their feedback phases (`WITH_DFC`)."""
     runs = WITH_DFC.get(name, WITHIN)
-    many = ensemble(takano2006(name, host=host), runs, jitter=20e-6, duration=duration, level="fluid")
+    many = ensemble(
+        takano2006(name, host=host), runs, jitter=20e-6, level="fluid", options=RunSettings(duration=duration)
+    )
     return FluidRuns.of(many)
 
 
@@ -293,7 +295,9 @@ def random_runs(scenario: Scenario, runs: int) -> FluidRuns:
     """
     link = scenario.links[0]
     method = Fluid(steps_per_delay=min(STEPS, int(link.delay * link.rate)))
-    return FluidRuns.of(ensemble(scenario, runs, jitter=SPREAD, packet_jitter=PACKET_JITTER, method=method))
+    return FluidRuns.of(
+        ensemble(scenario, runs, jitter=SPREAD, method=method, options=RunSettings(packet_jitter=PACKET_JITTER))
+    )
 
 
 def recoveries(name: str) -> dict[str, tuple[str, str]]:

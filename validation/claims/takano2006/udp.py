@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from dfcmodel import CBR, Packets, Scenario, ensemble, takano2006
+from dfcmodel import CBR, Packets, RunSettings, Scenario, ensemble, takano2006
 from validation.checks import claim
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.studies import Efficiencies, FluidRuns
@@ -93,13 +93,17 @@ class WithoutControl:
 @kept
 def fluid(setting: Setting) -> FluidRuns:
     """Return fluid runs that differ in their feedback phases: those that are equal decide from eight on."""
-    return FluidRuns.of(ensemble(setting.scenario, studies.WITHIN, jitter=20e-6, duration=DURATION, level="fluid"))
+    return FluidRuns.of(
+        ensemble(setting.scenario, studies.WITHIN, jitter=20e-6, level="fluid", options=RunSettings(duration=DURATION))
+    )
 
 
 @kept
 def packet_level(setting: Setting) -> Shares:
     """Return the same of hopflow's packet level."""
-    many = ensemble(setting.scenario, LEVEL_RUNS, jitter=20e-6, duration=DURATION, method=Packets())
+    many = ensemble(
+        setting.scenario, LEVEL_RUNS, jitter=20e-6, method=Packets(), options=RunSettings(duration=DURATION)
+    )
     runs = FluidRuns.of(many)
     target, background = (Efficiencies.of_fluid(runs).after(studies.SETTLED, f) for f in studies.FLOWS)
     return Shares((target, background), runs.lost)

@@ -14,6 +14,7 @@ from scipy.stats import permutation_test
 from dfcmodel import Fluid, Packets, ensemble, simulate, takano2006
 from hopflow.results import figure
 from responsefn import NewReno, Reno
+from tests.option_objects import grouped
 from validation import Verdict, evidence
 from validation.checks import subjects
 from validation.claims import find
@@ -654,7 +655,9 @@ def test_tahoe_goes_back_over_its_losses_as_in_ns2() -> None:
 @pytest.mark.parametrize("name", ["1", "6", *(pytest.param(name, marks=pytest.mark.slow) for name in "2345")])
 def test_tahoes_means_are_ns2s_where_both_spread_the_starts(name: str) -> None:
     """The 95 % intervals of both flows' means meet; a single run is one of a few levels."""
-    fluid = ensemble(takano2006(name, dfc=False), 32, level="fluid", **RANDOM).mean_efficiency(studies.START)
+    fluid = ensemble(takano2006(name, dfc=False), 32, level="fluid", **grouped(ensemble, RANDOM)).mean_efficiency(
+        studies.START
+    )
     data = evidence.table(studies.Study(name).starts_case, "flows")
     for f, flow in enumerate(("target", "background")):
         ns2 = data[data["flow"] == flow]["mean_efficiency"].to_numpy()
@@ -677,7 +680,7 @@ def test_steps_shorter_than_a_packet_favour_tahoes_target_in_scenario_1() -> Non
     means = {}
     for whole in (False, True):
         method = Fluid(steps_per_delay=16, whole_losses=whole)
-        many = ensemble(scenario, 64, method=method, **RANDOM)
+        many = ensemble(scenario, 64, method=method, **grouped(ensemble, RANDOM))
         means[whole] = many.mean_efficiency(studies.START)[:, 0]
     data = evidence.table(studies.Study("1").starts_case, "flows").query("flow == 'target'")
     ns2 = data["mean_efficiency"].to_numpy()
@@ -750,7 +753,7 @@ def test_means_with_recovery_are_ns2s(name: str, agent: str) -> None:
     plain = takano2006(name, dfc=False)
     flows = tuple(replace(flow, source=AGENTS[agent]()) for flow in plain.flows)
     scenario = replace(plain, flows=flows)
-    runs = ensemble(scenario, 32, method=Fluid(steps_per_delay=16), **RANDOM)
+    runs = ensemble(scenario, 32, method=Fluid(steps_per_delay=16), **grouped(ensemble, RANDOM))
     assert_alike(runs.mean_efficiency(studies.START), means_of_packets(name, agent))
 
 
