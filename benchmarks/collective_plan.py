@@ -26,6 +26,7 @@ from dfcmodel import (
     PFC,
     Cable,
     Fabric,
+    FlowOptions,
     Flows,
     Packets,
     Scenario,
@@ -239,16 +240,15 @@ def scenario_of(cell: Cell) -> Scenario:
     source, target, size, waits, key = _columns(case.parts(given.message // given.mtu), given.pairs)
     hosts = fabric.hosts
     options: dict[str, Any] = {
-        "source": FixedRate(), "links": fabric.links, "host": "nic",
+        "source": FixedRate(), "links": fabric.links,
         "routes": "ecmp" if given.balance == "ECMP" else "spray",
     }  # fmt: skip
     flows = flows_from(
         [hosts[n] for n in source],
         [hosts[n] for n in target],
         sizes=size,
-        after=waits,
-        entropy=key,
         **options,
+        options=FlowOptions(host="nic", after=waits, entropy=key),
     )
     every: Any = [*flows, *_background(fabric, options)] if case.background else flows
     return fabric.scenario(case.name, every, END, min_rto=1e-3)
@@ -260,7 +260,8 @@ def _background(fabric: Fabric, options: dict[str, Any]) -> Flows:
     ends = [fabric.hosts[n] for n in order], [fabric.hosts[n] for n in np.roll(order, 1)]
     rate = BACKGROUND * fabric.links[0].rate
     names = [f"background {n}" for n in range(len(order))]
-    return flows_from(*ends, sizes=np.inf, names=names, **{**options, "source": FixedRate(sending_rate=rate)})
+    own = {**options, "source": FixedRate(sending_rate=rate), "options": FlowOptions(host="nic", names=names)}
+    return flows_from(*ends, sizes=np.inf, **own)
 
 
 def run_cell(cell: Cell) -> Found:

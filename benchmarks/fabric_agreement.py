@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel import PFC, Cable, Fabric, Packets, Scenario, flows_from, simulate
+from dfcmodel import PFC, Cable, Fabric, FlowOptions, Packets, Scenario, flows_from, simulate
 from dfcmodel.lossless import leaf_spine
 from hopflow import us
 from responsefn import FixedRate
@@ -53,7 +53,7 @@ def scenario_of(run: str, simulator: Simulator) -> Scenario:
     )  # fmt: skip
     senders, receivers = ([fabric.hosts[host] for host in flows[each]] for each in ("source", "target"))
     own = flows_from(
-        senders, receivers, flows["packets"].to_numpy(float), source=FixedRate(), links=fabric.links, host="nic"
+        senders, receivers, flows["packets"].to_numpy(float), source=FixedRate(), links=fabric.links, options=FlowOptions(host="nic")
     )  # fmt: skip
     return fabric.scenario(run, own, 0.05)
 

@@ -125,7 +125,7 @@ def flows_of(cell: Cell, fabric: dfc.Fabric) -> dfc.Flows:
         "source": source,
         "links": fabric.links,
         "routes": ROUTES[cell.routes],
-        "host": "nic",
+        "options": dfc.FlowOptions(host="nic"),
     }
     if cell.traffic == "incast of 32":
         return dfc.incast(fabric.hosts[8:40], fabric.hosts[0], **given)
@@ -152,7 +152,7 @@ def run_all_to_all(telemetry: bool) -> Any:
         source=source,
         links=fabric.links,
         routes="even",
-        host="nic",
+        options=dfc.FlowOptions(host="nic"),
     )
     scenario = fabric.scenario("all-to-all of 64", flows, END, min_rto=1e-2)
     return dfc.simulate(scenario, dfc.Packets(seed=1, recovery="go-back-n"), sample=END)

@@ -31,6 +31,7 @@ from benchmarks.memory import memory
 from benchmarks.timing import Row
 from dfcmodel import (
     PFC,
+    FlowOptions,
     Flows,
     Links,
     Packets,
@@ -133,7 +134,7 @@ def pairs(traffic: str, shape: Shape) -> list[tuple[int, int]]:
 
 def _flows(traffic: str, source: Any, size: int, shape: Shape, links: Links) -> Flows:
     """Return the flows of a fabric; those of an all-to-all take spines in turn, others that of their source's number."""
-    options: dict[str, Any] = {"source": source, "links": links, "max_window": 256.0}
+    options: dict[str, Any] = {"source": source, "links": links, "options": FlowOptions(max_window=256.0)}
     hosts, leaves, spines = _names(shape)
     if traffic == "all-to-all":
         return all_to_all(hosts, sizes=size, routes="even", **options)

@@ -33,6 +33,7 @@ from dfcmodel import (
     Cable,
     Credited,
     Fabric,
+    FlowOptions,
     Packets,
     RampMarking,
     Scenario,
@@ -79,8 +80,8 @@ def scenario_of(run: str) -> Scenario:
     senders, receivers = ([fabric.hosts[host] for host in flows[each]] for each in ("source", "target"))
     own = flows_from(
         senders, receivers, flows["packets"].to_numpy(float), flows["start"].to_numpy(float),
-        source=Credited() if credited else rule, receiver=RCCC(unsolicited=round(1.5 * PRODUCT)) if credited else None,
-        links=links, routes="ecmp" if about.balancing == "one" else "spray", host="nic",
+        source=Credited() if credited else rule,
+        links=links, routes="ecmp" if about.balancing == "one" else "spray", options=FlowOptions(receiver=RCCC(unsolicited=round(1.5 * PRODUCT)) if credited else None, host="nic"),
     )  # fmt: skip
     # the timer of htsim: 15 us and six queues
     timer = us(4000.0 if credited else 15.0) + (0.0 if credited else 6.0 * about.buffer / RATE)

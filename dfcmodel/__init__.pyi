@@ -27,12 +27,12 @@ from .lossless import (
 )
 from .methods import Fluid, Packets
 from .network.demands.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
-from .network.demands.collectives import all_to_all, flows_from, incast, permutation
+from .network.demands.collectives import FlowOptions, all_to_all, flows_from, incast, permutation
 from .network.demands.connection_matrices import load_connection_matrix, read_connection_matrix
 from .network.demands.mahimahi import read_mahimahi
-from .network.demands.reductions import all_gather, all_reduce, all_to_all_rounds, reduce_scatter
-from .network.demands.traffic import FlowSizes, flow_sizes, random_traffic
-from .network.demands.workloads import load_workload, read_workload
+from .network.demands.reductions import CollectiveOptions, all_gather, all_reduce, all_to_all_rounds, reduce_scatter
+from .network.demands.traffic import FlowSizes, TrafficOptions, flow_sizes, random_traffic
+from .network.demands.workloads import WorkloadOptions, load_workload, read_workload
 from .network.endpoints.pulls import RCCC
 from .network.endpoints.receivers import Credited, ReceivedPacket, ReceiverAgent
 from .network.endpoints.sources import CBR, OnOff
@@ -110,6 +110,7 @@ __all__ = [
     "ByteBuffer",
     "Cable",
     "CoDel",
+    "CollectiveOptions",
     "Credited",
     "Credits",
     "DeficitRoundRobin",
@@ -118,6 +119,7 @@ __all__ = [
     "Fabric",
     "Fair",
     "Flow",
+    "FlowOptions",
     "FlowQueueCoDel",
     "FlowSizes",
     "Flows",
@@ -157,9 +159,11 @@ __all__ = [
     "ShortestRemaining",
     "StepMarking",
     "SwitchProgram",
+    "TrafficOptions",
     "Trimming",
     "Twin",
     "WeightedFair",
+    "WorkloadOptions",
     "all_gather",
     "all_reduce",
     "all_to_all",

@@ -103,7 +103,7 @@ def _alone(rule: Any, queue: Any = None) -> None:
 
 
 def _fabric(discipline: Discipline, rule: Any = None) -> None:
-    from dfcmodel import Cable, Fabric, permutation, simulate
+    from dfcmodel import Cable, Fabric, FlowOptions, permutation, simulate
     from dfcmodel.lossless import leaf_spine
     from responsefn import FixedRate
 
@@ -122,6 +122,6 @@ def _fabric(discipline: Discipline, rule: Any = None) -> None:
         source=rule or FixedRate(),
         links=fabric.links,
         routes="ecmp",
-        host="nic",
+        options=FlowOptions(host="nic"),
     )
     simulate(fabric.scenario("first use", flows, 1e-4), level="packets")

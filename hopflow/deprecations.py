@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from hopflow.checks import format_value
+from hopflow.checks import format_value, refuse_former
 
 __all__ = [
     "accept_old_names",
@@ -109,7 +109,9 @@ def with_new_names(function: str, names: Mapping[str, str], options: Mapping[str
     return keywords
 
 
-def takes_options(kind: Callable[..., Any], into: str = "options", **former: str) -> Callable[[F], F]:
+def takes_options(
+    kind: Callable[..., Any], into: str = "options", by_position: tuple[str, ...] = (), **former: str
+) -> Callable[[F], F]:
     """Return a decorator that collects keywords into the option object that a function takes.
 
     The keywords work for one release, with a warning that shows the call with an object. The signature omits them.
@@ -121,8 +123,10 @@ def takes_options(kind: Callable[..., Any], into: str = "options", **former: str
         Class of the options.
     into
         Parameter of the function that takes the object.
+    by_position
+        Fields that were positional parameters behind those of the function, in their order.
     former
-        New parameter names by old name.
+        New parameter names by old name. A name that the function still has as a parameter is passed on.
 
     Raises
     ------
@@ -152,18 +156,24 @@ def takes_options(kind: Callable[..., Any], into: str = "options", **former: str
         signature = inspect.signature(function)
         kinds: dict[str, Any] = {**getattr(function, "__option_objects__", {}), into: kind}
         known = {*signature.parameters, *parameters, *former, *getattr(function, "__known_keywords__", ())}
-        known |= {*getattr(function, "__old_names__", ()), *getattr(function, "__refused__", ())}
+        known |= {*getattr(function, "__old_names__", ())}
         takes_all = any(entry.kind is entry.VAR_KEYWORD for entry in signature.parameters.values())
+        fields = {name: former.get(name, name) for name in (*parameters, *former) if name not in signature.parameters}
+        positions = sum(entry.kind is entry.POSITIONAL_OR_KEYWORD for entry in signature.parameters.values())
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             if not (takes_all or keywords.keys() <= known):
+                refuse_former(called, function, keywords)
                 unknown = next(name for name in keywords if name not in known)
-                fields = "".join(f", {name}={of.__name__}({_fields_text(of)})" for name, of in kinds.items())
+                texts = "".join(f", {name}={of.__name__}({_fields_text(of)})" for name, of in kinds.items())
                 listed = ", ".join(name for name in signature.parameters if name not in kinds)
-                message = f"{called}() got an unexpected keyword argument {unknown!r}; {called} takes {listed}{fields}"
+                message = f"{called}() got an unexpected keyword argument {unknown!r}; {called} takes {listed}{texts}"
                 raise TypeError(message)
-            old = {name: value for name, value in keywords.items() if former.get(name, name) in parameters}
+            if by_position and len(args) > positions:
+                keywords = {**dict(zip(by_position, args[positions:], strict=False)), **keywords}
+                args = args[:positions] + args[positions + len(by_position) :]
+            old = {name: value for name, value in keywords.items() if name in fields}
             if not old:
                 return function(*args, **keywords)
             if keywords.get(into) is not None:

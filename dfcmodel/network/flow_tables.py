@@ -115,13 +115,13 @@ class Flows(Sequence[Flow]):
 
     Examples
     --------
-    >>> from dfcmodel import CBR, all_to_all, chain
+    >>> from dfcmodel import CBR, FlowOptions, all_to_all, chain
     >>> links = [*chain(3, rate=1e4, delay=1e-3, buffer=50)]
     >>> links += [link.__class__(link.target, link.source, 1e4, 1e-3, 50) for link in links]
     >>> flows = all_to_all((1, 2, 3), sizes=10, source=CBR(100.0), links=links)
     >>> len(flows), flows[1].name, flows[1].path
     (6, '1->3', (1, 2, 3))
-    >>> second = all_to_all((1, 3), sizes=10, source=CBR(100.0), links=links, after=[(1,), ()])
+    >>> second = all_to_all((1, 3), sizes=10, source=CBR(100.0), links=links, options=FlowOptions(after=[(1,), ()]))
     >>> len(flows + second), (flows + second)[6].after
     (8, (7,))
     """

@@ -8,7 +8,8 @@ import math
 import numbers
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict, Unpack
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -36,9 +37,10 @@ from dfcmodel.network.shortest_routes import (
     numbers_between,
 )
 from hopflow.callers import warn_caller
-from hopflow.checks import choice, count_of, dimensions, format_value, instances, random_generator, unwrap_scalar
-from hopflow.deprecations import accept_old_names
-from hopflow.keywords import takes_keywords
+from hopflow.checks import choice, count_of, dimensions, format_value, instance, instances, random_generator, unwrap_scalar
+from hopflow.deprecations import accept_old_names, takes_options
+from hopflow.keywords import ELSEWHERE
+from hopflow.parameters import Options
 from hopflow.units import PACKET_SIZE, PacketUnits, declares, in_units, quantities_of, whole_packets
 
 if TYPE_CHECKING:
@@ -48,7 +50,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAIR",
+    "FlowOptions",
     "all_to_all",
+    "build_flows",
+    "changed_fields",
     "collective_hosts",
     "flows_from",
     "in_one_server",
@@ -68,63 +73,73 @@ NUMBERS = (*CHECKED_AT_ONCE, "after", "delays")
 """Options that may differ from flow to flow, and are checked for all at once."""
 
 
-class CommonOptions(TypedDict, total=False):
-    """Further options of `Flow`: one value for all flows, or a list or an array with one per flow."""
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class FlowOptions(Options):
+    """Further options of the flows of `flows_from`, `all_to_all`, `incast`, `permutation` and connection matrices.
 
-    names: Any
-    max_window: Any
-    host: Any
-    priority: Any
-    delayed_acks: Any
-    pacing: Any
-    idle: Any
-    random_idle: Any
-    stop: Any
-    handshake: Any
-    arrivals: Any
-    weight: Any
-    after: Any
-    delays: Any
-    initial_window: Any
-    ssthresh: Any
-    quick_acks: Any
-    ttl: Any
-    segments: Any
-    entropy: Any
+    A parameter is one value for all flows, or a list or an array with one per flow. Those without a description here
+    are of `Flow`, which has their units and defaults. They are checked when the flows are made.
+
+    Parameters
+    ----------
+    names
+        F names; otherwise a flow is called ``"source->target"``, with its number before it where this is not unique.
+    max_window, host, priority, delayed_acks, pacing, idle, random_idle, stop, handshake, arrivals, weight
+        As for `Flow`.
+    after
+        Indices of the flows for which a flow waits, -1: none, shape (F,) or (F, K). Collectives and files have their
+        own.
+    delays
+        Times from the completion of these flows to the start, an array of the same shape.
+    initial_window, ssthresh, quick_acks, ttl, segments, receiver
+        As for `Flow`.
+    entropy
+        F whole numbers that ``"ecmp"``, ``"spray"`` and tables of next hops hash with the node, and nothing else. Flows
+        between the same nodes with equal entropy take the same path, as flows of one connection do. ``"pair"``: all
+        flows between two nodes are one connection.
+
+    Examples
+    --------
+    >>> from dfcmodel import FlowOptions
+    >>> FlowOptions(host="nic", priority=[0, 1])
+    FlowOptions(host='nic', priority=[0, 1])
+    """
+
+    names: Any = ELSEWHERE
+    max_window: Any = ELSEWHERE
+    host: Any = ELSEWHERE
+    priority: Any = ELSEWHERE
+    delayed_acks: Any = ELSEWHERE
+    pacing: Any = ELSEWHERE
+    idle: Any = ELSEWHERE
+    random_idle: Any = ELSEWHERE
+    stop: Any = ELSEWHERE
+    handshake: Any = ELSEWHERE
+    arrivals: Any = ELSEWHERE
+    weight: Any = ELSEWHERE
+    after: Any = ELSEWHERE
+    delays: Any = ELSEWHERE
+    initial_window: Any = ELSEWHERE
+    ssthresh: Any = ELSEWHERE
+    quick_acks: Any = ELSEWHERE
+    ttl: Any = ELSEWHERE
+    segments: Any = ELSEWHERE
+    entropy: Any = ELSEWHERE
+    receiver: Any = ELSEWHERE
 
 
-class FlowOptions(CommonOptions, total=False):
-    """Options of flows whose receivers may be agents."""
-
-    receiver: Any
-
-
-class SizedFlowOptions(FlowOptions, total=False):
-    """Parameters of `flows_from` except ``sources``, ``targets``, ``sizes`` and ``starts``."""
-
-    source: Required[Source | Sequence[Source]]
-    links: Required[Iterable[Link]]
-    routes: Routing
+def changed_fields(options: FlowOptions | None, kind: type[FlowOptions] = FlowOptions) -> dict[str, Any]:
+    """Return the fields that options state; TypeError for one that is not of ``kind``, the class of the function."""
+    stated = {} if options is None else instance("options", options, FlowOptions, f"{kind.__name__}(...)").changed
+    allowed = [field.name for field in fields(kind)]
+    for name, value in stated.items():
+        if name not in allowed:
+            raise TypeError(f"{name} = {format_value(value)}: has no effect here, must be one of {kind.__name__}(...)")
+    return stated
 
 
-class IncastOptions(CommonOptions, total=False):
-    """Parameters of `flows_from` except ``sources`` and ``targets``, for flows with one receiver."""
-
-    sizes: Any
-    starts: Any
-    source: Required[Source | Sequence[Source]]
-    links: Required[Iterable[Link]]
-    routes: Routing
-
-
-class FlowTableOptions(IncastOptions, total=False):
-    """Parameters of `flows_from` except ``sources`` and ``targets``."""
-
-    receiver: Any
-
-
+@takes_options(FlowOptions)
 @declares(sizes="amount", starts="time")
-@takes_keywords(FlowOptions)
 def flows_from(
     sources: Iterable[Hashable],
     targets: Iterable[Hashable],
@@ -134,7 +149,7 @@ def flows_from(
     source: Source | Sequence[Source],
     links: Iterable[Link],
     routes: Routing = "ecmp",
-    **options: Unpack[FlowOptions],
+    options: FlowOptions | None = None,
 ) -> Flows:
     """Return a table of flows between pairs of nodes, without an object per flow.
 
@@ -166,13 +181,8 @@ def flows_from(
         without an entry for a destination sends over its link to it, or over its only link. With ``ttl`` explicit paths
         may return to a node, and next hops may lead back to one: the packets of such a flow go round until they are
         dropped.
-    **options
-        Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an
-        array of F values. ``after``: a list or an array of indices of flows, -1: none, shape (F,) or (F, K); ``delays``:
-        times of the same shape. ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
-        it where this is not unique. ``entropy``: F whole numbers that ``"ecmp"``, ``"spray"`` and tables of next hops
-        hash with the node, and nothing else. Flows between the same nodes with equal entropy take the same path, as
-        flows of one connection do. ``"pair"``: all flows between two nodes are one connection.
+    options
+        Further options of the flows, such as windows, priorities and names, see `FlowOptions`.
 
     Raises
     ------
@@ -194,6 +204,23 @@ def flows_from(
     >>> bool((run.finished > 0).all())
     True
     """
+    return build_flows(
+        sources, targets, sizes, starts, source=source, links=links, routes=routes, **changed_fields(options)
+    )
+
+
+def build_flows(
+    sources: Iterable[Hashable],
+    targets: Iterable[Hashable],
+    sizes: Any = math.inf,
+    starts: Any = 0.0,
+    *,
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    **options: Any,
+) -> Flows:
+    """Return the table of flows of `flows_from`, with fields of `FlowOptions` as keywords."""
     endpoints = _as_nodes("sources", sources), _as_nodes("targets", targets)
     if len(endpoints[0]) != len(endpoints[1]) or not len(endpoints[0]):
         counts = f"{count_of(len(endpoints[0]), 'source')} and {len(endpoints[1])} targets"
@@ -258,17 +285,27 @@ def flows_from(
     return _unroll_loops(flows)
 
 
-@takes_keywords(FlowTableOptions)
-def all_to_all(hosts: Iterable[Hashable], **options: Unpack[FlowTableOptions]) -> Flows:
+@takes_options(FlowOptions)
+@declares(sizes="amount", starts="time")
+def all_to_all(
+    hosts: Iterable[Hashable],
+    *,
+    sizes: Any = math.inf,
+    starts: Any = 0.0,
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
+) -> Flows:
     """Return a flow from each host to each other host, ordered by source, then by target.
 
     Parameters
     ----------
     hosts
         At least two nodes.
-    **options
-        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as for `flows_from`. Of a matrix of sizes,
-        sources by rows, ``matrix[~np.eye(N, dtype=bool)]`` has those of the flows in their order.
+    sizes, starts, source, links, routes, options
+        As for `flows_from`. Of a matrix of sizes, sources by rows, ``matrix[~np.eye(N, dtype=bool)]`` has those of the
+        flows in their order.
 
     Examples
     --------
@@ -278,30 +315,42 @@ def all_to_all(hosts: Iterable[Hashable], **options: Unpack[FlowTableOptions]) -
     >>> all_to_all([("host", n) for n in range(16)], sizes=1, source=CBR(3e6), links=links)
     Flows(240 flows between 20 nodes: CBR)
     """
-    nodes, arguments = collective_hosts(hosts, {**options})
+    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    nodes, arguments = collective_hosts(hosts, given)
     count = len(nodes)
-    if len(shape := dimensions(arguments.get("sizes", ())) or ()) > 1:
+    if len(shape := dimensions(sizes) or ()) > 1:
         rows = (
             f"must be one, or one for each of {count * (count - 1)} flows: write matrix[~np.eye({count}, dtype=bool)]"
         )
         raise ValueError(f"sizes: an array of shape {shape}, {rows}")
-    source = np.repeat(np.arange(count), count - 1)
-    target = np.tile(np.arange(count - 1), count)
-    target += target >= source  # skip the pair of a host with itself
-    pairs = (Column(nodes, indices, len(indices)) for indices in (source, target))
-    return flows_from(*pairs, **arguments)
+    first = np.repeat(np.arange(count), count - 1)
+    last = np.tile(np.arange(count - 1), count)
+    last += last >= first  # skip the pair of a host with itself
+    sources, targets = (Column(nodes, indices, len(indices)) for indices in (first, last))
+    return build_flows(sources, targets, sizes, starts, **arguments)
 
 
-@takes_keywords(IncastOptions)
-def incast(senders: Iterable[Hashable], receiver: Hashable, **options: Unpack[IncastOptions]) -> Flows:
+@takes_options(FlowOptions)
+@declares(sizes="amount", starts="time")
+def incast(
+    senders: Iterable[Hashable],
+    receiver: Hashable,
+    *,
+    sizes: Any = math.inf,
+    starts: Any = 0.0,
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
+) -> Flows:
     """Return a flow from each sender to one receiver.
 
     Parameters
     ----------
     senders, receiver
         Nodes; a receiver among the senders is not a sender.
-    **options
-        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as for `flows_from`.
+    sizes, starts, source, links, routes, options
+        As for `flows_from`.
 
     Examples
     --------
@@ -313,21 +362,29 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **options: Unpack[In
     >>> len(incast(hosts, hosts[0], sizes=500, source=DCQCN(), links=links))
     15
     """
-    nodes, arguments = _check_nodes("senders", nodes_of("senders", senders), {**options})
+    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    nodes, arguments = _check_nodes("senders", nodes_of("senders", senders), given)
     receiver = unwrap_scalar(receiver)
     _check_nodes("receiver", [receiver], arguments)
     sources = [node for node in nodes if node != receiver]
     if not sources:
         raise ValueError(f"senders = {format_value(nodes)}: must have a node beside the receiver")
-    return flows_from(sources, [receiver] * len(sources), **arguments)
+    return build_flows(sources, [receiver] * len(sources), sizes, starts, **arguments)
 
 
 @accept_old_names(rng="seed")
-@takes_keywords(FlowTableOptions)
+@takes_options(FlowOptions)
+@declares(sizes="amount", starts="time")
 def permutation(
     hosts: Iterable[Hashable],
     seed: int | np.random.Generator | None = 0,
-    **options: Unpack[FlowTableOptions],
+    *,
+    sizes: Any = math.inf,
+    starts: Any = 0.0,
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
 ) -> Flows:
     """Return a flow from each host to another host; each host receives at most one flow.
 
@@ -338,8 +395,8 @@ def permutation(
     seed
         Seed or generator of the random permutation. A host that it maps to itself, or to another interface of its
         server in a `rail_optimized` fabric, has no flow.
-    **options
-        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as for `flows_from`.
+    sizes, starts, source, links, routes, options
+        As for `flows_from`.
 
     Examples
     --------
@@ -351,7 +408,8 @@ def permutation(
     >>> len({flow.path[-1] for flow in flows}) == len(flows)
     True
     """
-    nodes, arguments = collective_hosts(hosts, {**options})
+    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    nodes, arguments = collective_hosts(hosts, given)
     order = random_generator("seed", seed).permutation(len(nodes)).tolist()
     if all(a == b for a, b in enumerate(order)):
         order = order[1:] + order[:1]
@@ -361,7 +419,7 @@ def permutation(
     if not pairs:
         raise ValueError(f"hosts = {format_value(nodes)}: must be of at least two servers")
     sources, targets = zip(*pairs, strict=True)
-    return flows_from(sources, targets, **arguments)
+    return build_flows(sources, targets, sizes, starts, **arguments)
 
 
 def collective_hosts(hosts: Iterable[Hashable], arguments: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
@@ -382,8 +440,6 @@ def collective_hosts(hosts: Iterable[Hashable], arguments: dict[str, Any]) -> tu
 
 def _check_nodes(name: str, nodes: list[Any], arguments: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
     """Return the nodes and the arguments; ValueError for a node that no link has."""
-    if "links" not in arguments:
-        return nodes, arguments  # `flows_from` reports the missing argument
     links = _link_table(arguments["links"])
     link_nodes = set(links.nodes)
     for n, node in enumerate(nodes):

@@ -19,10 +19,10 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple, Unpack
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dfcmodel.network.demands.collectives import FlowTableOptions, collective_hosts
+from dfcmodel.network.demands.collectives import FlowOptions, Routing, changed_fields, collective_hosts
 from dfcmodel.network.demands.flow_files import (
     ListedFlows,
     packet_size_for,
@@ -32,12 +32,17 @@ from dfcmodel.network.demands.flow_files import (
     size_in_packets,
 )
 from dfcmodel.network.flow_tables import Flows
-from hopflow.checks import choice, instance
-from hopflow.keywords import takes_keywords
+from hopflow.checks import choice, instance, refuse_options
+from hopflow.deprecations import takes_options
 from hopflow.units import WithUnit, quantities
+
+if TYPE_CHECKING:
+    from dfcmodel.network.endpoints.sources import Source
+    from dfcmodel.network.links import Link
 
 __all__ = ["load_connection_matrix", "read_connection_matrix"]
 
+OF_FILE = dict.fromkeys(("sizes", "starts"), "must not be given, the file has its own")
 HEADER = {"Nodes": "nodes", "Connections": "connections", "Triggers": "triggers"}
 LATEST_START = 2.0**64
 """Upper bound of starts, ps: htsim counts them in 64 bits."""
@@ -72,14 +77,18 @@ class _Trigger(NamedTuple):
     needed: int
 
 
+@takes_options(FlowOptions)
+@refuse_options(**OF_FILE)
 @quantities(packet_size="size")
-@takes_keywords(FlowTableOptions)
 def load_connection_matrix(
     path: str | os.PathLike[str],
     hosts: Iterable[Hashable],
     *,
     packet_size: WithUnit | None = None,
-    **options: Unpack[FlowTableOptions],
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
 ) -> Flows:
     r"""Return the flows of a file of at most 64 MiB; see `read_connection_matrix`.
 
@@ -103,17 +112,22 @@ def load_connection_matrix(
     >>> load_connection_matrix(file, fabric.hosts, source=FixedRate(), links=fabric.links)[0].size
     2.0
     """
-    return _read(f"{path}", read_text(path), hosts, {"packet_size": packet_size, **options})
+    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    return _read(f"{path}", read_text(path), hosts, packet_size, given)
 
 
+@takes_options(FlowOptions)
+@refuse_options(**OF_FILE)
 @quantities(packet_size="size")
-@takes_keywords(FlowTableOptions)
 def read_connection_matrix(
     text: str,
     hosts: Iterable[Hashable],
     *,
     packet_size: WithUnit | None = None,
-    **options: Unpack[FlowTableOptions],
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
 ) -> Flows:
     r"""Return the flows of a connection matrix of htsim.
 
@@ -130,8 +144,8 @@ def read_connection_matrix(
     packet_size
         Bytes per packet; None: `Links.packet_size`, otherwise 1500. A `Scenario` with packets of another size converts
         the bytes of the file to its packets. The last packet of a connection need not be full. A size of 0 is infinite.
-    **options
-        ``source``, ``links``, ``routes`` and options, as for `flows_from`.
+    source, links, routes, options
+        As for `flows_from`; ``after`` and ``delays`` are those of the file.
 
     Raises
     ------
@@ -153,13 +167,12 @@ def read_connection_matrix(
     [(('host', 1), 2.0, ()), (('host', 2), 2.0, (0,))]
     """
     instance("text", text, str, "the contents of a file; load_connection_matrix takes its path")
-    return _read("text", text, hosts, {"packet_size": packet_size, **options})
+    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    return _read("text", text, hosts, packet_size, given)
 
 
-def _read(name: str, text: str, hosts: Iterable[Hashable], options: dict[str, Any]) -> Flows:
+def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | None, options: dict[str, Any]) -> Flows:
     """Return the flows of a text; errors name it ``name``."""
-    options = dict(options)
-    requested = options.pop("packet_size", None)
     refuse_file_options(options)
     nodes, options = collective_hosts(hosts, options)
     packet_size = packet_size_for(requested, options)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.columns import Column
-from dfcmodel.network.demands.collectives import flows_from
+from dfcmodel.network.demands.collectives import build_flows
 from dfcmodel.network.demands.exchanges import NONE
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.links import Links
@@ -58,7 +58,7 @@ class ListedFlows(NamedTuple):
             options["after"] = after
         if any(self.delays):
             options["delays"] = list(self.delays)
-        return flows_from(source, target, self.size, np.array(self.start), **options)
+        return build_flows(source, target, self.size, np.array(self.start), **options)
 
 
 def read_text(path: str | os.PathLike[str], max_bytes: int = MAX_FILE_BYTES) -> str:
@@ -110,7 +110,7 @@ def size_in_packets(in_bytes: float, packet_size: float) -> PacketUnits:
 
 def refuse_file_options(options: Iterable[str]) -> None:
     """Raise TypeError for an option that the file itself defines."""
-    for option in ("sizes", "starts", "after", "delays"):
+    for option in ("after", "delays"):
         if option in options:
             raise TypeError(f"{option}: must not be given, the file has its own")
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.network.columns import Column
 from dfcmodel.network.demands.collectives import (
     PAIR,
-    FlowTableOptions,
+    FlowOptions,
+    Routing,
+    build_flows,
+    changed_fields,
     collective_hosts,
-    flows_from,
 )
 from dfcmodel.network.demands.exchanges import (
     Messages,
@@ -24,14 +27,18 @@ from dfcmodel.network.demands.exchanges import (
     ring_all_reduce,
 )
 from dfcmodel.network.flow_tables import Flows
-from hopflow.checks import choice, integer, one_number
-from hopflow.keywords import takes_keywords
-from hopflow.units import WithUnit, quantities
+from hopflow.checks import choice, refuse_options
+from hopflow.deprecations import takes_options
+from hopflow.parameters import param, validate_parameters
+from hopflow.units import WithUnit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ALL_REDUCES", "all_gather", "all_reduce", "all_to_all_rounds", "reduce_scatter"]
+    from dfcmodel.network.endpoints.sources import Source
+    from dfcmodel.network.links import Link
+
+__all__ = ["ALL_REDUCES", "CollectiveOptions", "all_gather", "all_reduce", "all_to_all_rounds", "reduce_scatter"]
 
 ALL_REDUCES: dict[str, Callable[..., Messages]] = {
     "ring": ring_all_reduce,
@@ -41,16 +48,47 @@ ALL_REDUCES: dict[str, Callable[..., Messages]] = {
 """Algorithms of `all_reduce`."""
 
 
-@quantities(delay="time")
-@takes_keywords(FlowTableOptions)
+@validate_parameters
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class CollectiveOptions(FlowOptions):
+    """Options of `all_reduce`, `reduce_scatter`, `all_gather` and `all_to_all_rounds`, and of their flows.
+
+    Parameters
+    ----------
+    pieces
+        Pieces that follow each other through the tree of ``all_reduce(algorithm="tree")``.
+    delay
+        Time from the arrival of a host's data to its next send, s.
+    starts
+        Start of the first flows, s, one number.
+    names, max_window, host, priority, delayed_acks, pacing, idle, random_idle, stop, handshake, arrivals, weight
+        As for `FlowOptions`.
+    after, delays, initial_window, ssthresh, quick_acks, ttl, segments, receiver, entropy
+        As for `FlowOptions`; ``after`` and ``delays`` are those of the operation.
+
+    Examples
+    --------
+    >>> from dfcmodel import CollectiveOptions
+    >>> CollectiveOptions(delay="1us", host="nic")
+    CollectiveOptions(host='nic', delay=1e-06)
+    """
+
+    pieces: int = param(1, at_least=1, at_most=10**6)
+    delay: WithUnit = param(0.0, "time", at_least=0.0, at_most=1e5, hint="in s")
+    starts: WithUnit = param(0.0, "time", at_least=0.0, hint="in s, one number")
+
+
+@takes_options(CollectiveOptions)
+@refuse_options(sizes="must not be given, the operation has its own")
 def all_reduce(
     hosts: Iterable[Hashable],
     packets: int,
     algorithm: str = "ring",
     *,
-    pieces: int = 1,
-    delay: WithUnit = 0.0,
-    **options: Unpack[FlowTableOptions],
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
 ) -> Flows:
     """Return the flows of an all-reduce, after which each host has the sum of all arrays.
 
@@ -67,14 +105,12 @@ def all_reduce(
         ``"ring"``: 2 (N - 1) steps with a flow from each host to the next one, of a chunk of N (Patarasuk and Yuan
         2009). ``"halving-doubling"``: 2 log2 N steps between hosts at half the distance each, N a power of two
         (Thakur, Rabenseifner and Gropp 2005). ``"tree"``: up a binary tree to the first host, and down again.
-    pieces
-        Pieces that follow each other through the tree, for ``"tree"``.
-    delay
-        Time from the arrival of a host's data to its next send, s.
-    **options
-        ``starts`` of the first flows, ``source``, ``links``, ``routes`` and options, as for `flows_from`. Flows from
-        one host to the same other host are one connection: ``routes="ecmp"`` gives them the same path. The flows of a
-        sum of operations, ``first + second``, use separate connections for each operation.
+    source, links, routes
+        As for `flows_from`. Flows from one host to the same other host are one connection: ``routes="ecmp"`` gives them
+        the same path. The flows of a sum of operations, ``first + second``, use separate connections for each
+        operation.
+    options
+        Pieces of a tree, delay between steps, start, and options of the flows, see `CollectiveOptions`.
 
     Raises
     ------
@@ -96,23 +132,30 @@ def all_reduce(
     True
     """
     choice("algorithm", algorithm, tuple(ALL_REDUCES))
-    pieces = integer("pieces", pieces, 1, 10**6)
+    pieces = changed_fields(options, CollectiveOptions).get("pieces", 1)
     more = () if algorithm != "tree" else (pieces,)
+    given = {"source": source, "links": links, "routes": routes, "options": options}
     if algorithm != "tree" and pieces != 1:
         raise ValueError(f"pieces = {pieces!r}: must be 1 for algorithm = {algorithm!r}")
-    return _flows_of(hosts, packets, lambda N: ALL_REDUCES[algorithm](N, packets, *more), delay, {**options})
+    return _flows_of(hosts, packets, lambda N: ALL_REDUCES[algorithm](N, packets, *more), given)
 
 
-@quantities(delay="time")
-@takes_keywords(FlowTableOptions)
+@takes_options(CollectiveOptions)
+@refuse_options(sizes="must not be given, the operation has its own")
 def reduce_scatter(
-    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **options: Unpack[FlowTableOptions]
+    hosts: Iterable[Hashable],
+    packets: int,
+    *,
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
 ) -> Flows:
     """Return the flows of a reduce-scatter around a ring, after which each host has a chunk of the sum.
 
     Parameters
     ----------
-    hosts, packets, delay, **options
+    hosts, packets, source, links, routes, options
         As for `all_reduce`; N - 1 steps.
 
     Examples
@@ -124,13 +167,21 @@ def reduce_scatter(
     >>> len(reduce_scatter(fabric.hosts, 80, source=FixedRate(), links=fabric.links))
     56
     """
-    return _flows_of(hosts, packets, lambda N: ring(N, packets), delay, {**options})
+    _refuse_pieces(options)
+    given = {"source": source, "links": links, "routes": routes, "options": options}
+    return _flows_of(hosts, packets, lambda N: ring(N, packets), given)
 
 
-@quantities(delay="time")
-@takes_keywords(FlowTableOptions)
+@takes_options(CollectiveOptions)
+@refuse_options(sizes="must not be given, the operation has its own")
 def all_gather(
-    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **options: Unpack[FlowTableOptions]
+    hosts: Iterable[Hashable],
+    packets: int,
+    *,
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
 ) -> Flows:
     """Return the flows of an all-gather around a ring, after which each host has all chunks.
 
@@ -138,7 +189,7 @@ def all_gather(
 
     Parameters
     ----------
-    hosts, packets, delay, **options
+    hosts, packets, source, links, routes, options
         As for `all_reduce`; ``packets`` of all chunks together.
 
     Examples
@@ -150,13 +201,19 @@ def all_gather(
     >>> all_gather(fabric.hosts, 80, source=FixedRate(), links=fabric.links)[0].size
     10
     """
-    return reduce_scatter(hosts, packets, delay=delay, **options)
+    return reduce_scatter(hosts, packets, source=source, links=links, routes=routes, options=options)
 
 
-@quantities(delay="time")
-@takes_keywords(FlowTableOptions)
+@takes_options(CollectiveOptions)
+@refuse_options(sizes="must not be given, the operation has its own")
 def all_to_all_rounds(
-    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **options: Unpack[FlowTableOptions]
+    hosts: Iterable[Hashable],
+    packets: int,
+    *,
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
 ) -> Flows:
     """Return the flows of an all-to-all in N - 1 rounds: in round r each host sends to the r-th host after it.
 
@@ -165,7 +222,7 @@ def all_to_all_rounds(
 
     Parameters
     ----------
-    hosts, delay, **options
+    hosts, source, links, routes, options
         As for `all_reduce`.
     packets
         Packets from each host to each other host.
@@ -180,27 +237,36 @@ def all_to_all_rounds(
     >>> len(flows), flows[8].path[-1], flows[8].after
     (56, ('host', 2), (0, 7))
     """
-    return _flows_of(hosts, packets, lambda N: pairwise(N, packets), delay, {**options})
+    _refuse_pieces(options)
+    given = {"source": source, "links": links, "routes": routes, "options": options}
+    return _flows_of(hosts, packets, lambda N: pairwise(N, packets), given)
+
+
+def _refuse_pieces(options: FlowOptions | None) -> None:
+    """Raise TypeError for pieces in an operation without a tree."""
+    pieces = changed_fields(options, CollectiveOptions).get("pieces", 1)
+    if pieces != 1:
+        raise TypeError(f"pieces = {pieces!r}: has no effect here, only in all_reduce(algorithm='tree')")
 
 
 def _flows_of(
-    hosts: Iterable[Hashable],
-    packets: int,
-    exchange: Callable[[int], Messages],
-    delay: float,
-    options: dict[str, Any],
+    hosts: Iterable[Hashable], packets: int, exchange: Callable[[int], Messages], given: dict[str, Any]
 ) -> Flows:
-    """Return the flows of an operation between hosts; ``exchange`` maps their number to its messages."""
-    for name in ("sizes", "after", "delays"):
-        if name in options:
+    """Return the flows of an operation between hosts; ``exchange`` maps their number to its messages.
+
+    ``given``: source, links, routes and options.
+    """
+    stated = changed_fields(given["options"], CollectiveOptions)
+    for name in ("after", "delays"):
+        if name in stated:
             raise TypeError(f"{name}: must not be given, the operation has its own")
-    nodes, options = collective_hosts(hosts, options)
-    refuse_bytes(packets, getattr(options.get("links"), "packet_size", None))
-    delay = one_number("delay", delay, at_least=0.0, at_most=1e5, hint="in s")
-    starts = one_number("starts", options.pop("starts", 0.0), at_least=0.0, hint="in s, one number")
+    delay, starts, _ = (stated.pop(name, default) for name, default in (("delay", 0.0), ("starts", 0.0), ("pieces", 1)))
+    arguments = {name: value for name, value in given.items() if name != "options"}
+    nodes, arguments = collective_hosts(hosts, arguments)
+    refuse_bytes(packets, getattr(arguments["links"], "packet_size", None))
     messages = exchange(len(nodes))
     source, target = (Column(nodes, indices, len(indices)) for indices in (messages.source, messages.target))
     waits = (messages.after >= 0).any(axis=1)
-    options = {"entropy": PAIR, **options}
     times = np.where(waits, delay, starts)
-    return flows_from(source, target, messages.size, times, after=messages.after, **options)
+    arguments |= {"entropy": PAIR, **stated}
+    return build_flows(source, target, messages.size, times, after=messages.after, **arguments)

@@ -6,32 +6,37 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.network.columns import Column
 from dfcmodel.network.demands.collectives import (
-    SizedFlowOptions,
+    FlowOptions,
+    Routing,
+    build_flows,
+    changed_fields,
     collective_hosts,
-    flows_from,
     in_one_server,
 )
 from dfcmodel.network.demands.flow_files import packet_size_for
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.links import Links
 from hopflow.checks import choice, format_value, instance, number, one_number, random_generator
+from hopflow.deprecations import takes_options
 from hopflow.fork_safety import cached_property
-from hopflow.keywords import takes_keywords
-from hopflow.parameters import in_packets_of
+from hopflow.parameters import in_packets_of, param, validate_parameters
 from hopflow.units import PacketUnits, WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.endpoints.sources import Source
+    from dfcmodel.network.links import Link
+
     Floats = NDArray[np.float64]
 
-__all__ = ["FlowSizes", "flow_sizes", "random_traffic"]
+__all__ = ["FlowSizes", "TrafficOptions", "flow_sizes", "random_traffic"]
 
 MAX_FLOWS = 10**8
 """Largest expected number of flows of `random_traffic`."""
@@ -161,17 +166,47 @@ def flow_sizes(name: str) -> FlowSizes:
     return by_name[choice("name", name, tuple(by_name))]
 
 
-@quantities(duration="time", load="share", packet_size="size")
-@takes_keywords(SizedFlowOptions)
+@validate_parameters
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class TrafficOptions(FlowOptions):
+    """Options of `random_traffic`, and of its flows.
+
+    Parameters
+    ----------
+    seed
+        Seed or generator.
+    packet_size
+        Bytes per packet; None: `Links.packet_size`, otherwise 1500. A `Scenario` with packets of another size converts
+        the bytes of each flow to its packets. It refuses them if the rates of the links are numbers of packets/s, since
+        the load holds for packets of this size.
+    names, max_window, host, priority, delayed_acks, pacing, idle, random_idle, stop, handshake, arrivals, weight
+        As for `FlowOptions`.
+    after, delays, initial_window, ssthresh, quick_acks, ttl, segments, receiver, entropy
+        As for `FlowOptions`.
+
+    Examples
+    --------
+    >>> from dfcmodel import TrafficOptions
+    >>> TrafficOptions(seed=1, host="nic")
+    TrafficOptions(host='nic', seed=1)
+    """
+
+    seed: int | np.random.Generator | None = 0
+    packet_size: WithUnit | None = param(None, "size", at_least=1.0, hint="in bytes")
+
+
+@takes_options(TrafficOptions, by_position=("seed",))
+@quantities(duration="time", load="share")
 def random_traffic(
     hosts: Iterable[Hashable],
     sizes: FlowSizes | str,
     load: WithUnit,
     duration: WithUnit,
-    seed: Any = 0,
     *,
-    packet_size: WithUnit | None = None,
-    **options: Unpack[SizedFlowOptions],
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
 ) -> Flows:
     """Return flows between random pairs of hosts that start as a Poisson process.
 
@@ -185,14 +220,10 @@ def random_traffic(
         Mean fraction of the rates of the hosts' outgoing links that packets use, above 0, at most 10.
     duration
         Flows start from 0 to this time in s.
-    seed
-        Seed or generator.
-    packet_size
-        Bytes per packet; None: `Links.packet_size`, otherwise 1500. A `Scenario` with packets of another size converts
-        the bytes of each flow to its packets. It refuses them if the rates of the links are numbers of packets/s, since
-        the load holds for packets of this size.
-    **options
-        ``source``, ``links``, ``routes`` and options, as for `flows_from`.
+    source, links, routes
+        As for `flows_from`.
+    options
+        Seed, bytes per packet, and options of the flows, see `TrafficOptions`.
 
     Raises
     ------
@@ -215,11 +246,11 @@ def random_traffic(
     instance("sizes", sizes, FlowSizes, "FlowSizes, or a name such as 'web search'")
     load = one_number("load", load, above=0.0, at_most=10.0)
     duration = one_number("duration", duration, above=0.0, at_most=1e5, hint="in s")
-    random = random_generator("seed", seed)
-    nodes, arguments = collective_hosts(hosts, {**options})
-    if "links" not in arguments:
-        raise TypeError("links: must be given, the load is a part of their rates")
-    packet_size = packet_size_for(packet_size, arguments)
+    stated = changed_fields(options, TrafficOptions)
+    random, requested = random_generator("seed", stated.pop("seed", 0)), stated.pop("packet_size", None)
+    given = {"source": source, "links": links, "routes": routes, **stated}
+    nodes, arguments = collective_hosts(hosts, given)
+    packet_size = packet_size_for(requested, arguments)
     hosts_of_links, of_hosts = set(nodes), list[Any]()
     for link in arguments["links"]:
         if link.source in hosts_of_links:
@@ -235,19 +266,19 @@ def random_traffic(
         msg = f"no flow was drawn, {count_text}; increase load or duration"
         raise ValueError(f"load = {load:g}, duration = {duration:g}: {msg}")
     starts = np.sort(random.uniform(0.0, duration, count))
-    source = random.integers(len(nodes), size=count)
-    target = (source + random.integers(1, len(nodes), size=count)) % len(nodes)
-    links = Links.of(arguments["links"])
-    if links.servers:
-        index = np.array([links.place_of[node] for node in nodes])
-        while (within := in_one_server(links, index[source], index[target])).any():
+    origin = random.integers(len(nodes), size=count)
+    target = (origin + random.integers(1, len(nodes), size=count)) % len(nodes)
+    table = Links.of(arguments["links"])
+    if table.servers:
+        index = np.array([table.place_of[node] for node in nodes])
+        while (within := in_one_server(table, index[origin], index[target])).any():
             target[within] = random.integers(len(nodes), size=int(within.sum()))
     drawn, which = np.unique(sizes.quantiles(random.uniform(size=count)), return_inverse=True)
     packets = np.maximum(1.0, np.ceil(drawn / packet_size))
     if not all(isinstance(rate, PacketUnits) for rate in of_hosts):
         drawn = np.full(len(drawn), np.nan)
     values = tuple(map(PacketUnits, packets.tolist(), repeat(packet_size), drawn.tolist()))
-    pairs = (Column(nodes, indices, count) for indices in (source, target))
+    pairs = (Column(nodes, indices, count) for indices in (origin, target))
     sources, targets = pairs
     column = Column(values, which.reshape(-1) if len(values) > 1 else None, count)
-    return flows_from(sources, targets, column, starts, **arguments)
+    return build_flows(sources, targets, column, starts, **arguments)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dfcmodel.network.demands.chakra_flows import TraceFlows
 from dfcmodel.network.demands.chakra_traces import nodes_of_trace
-from dfcmodel.network.demands.collectives import PAIR, FlowTableOptions, collective_hosts
+from dfcmodel.network.demands.collectives import PAIR, FlowOptions, Routing, changed_fields, collective_hosts
 from dfcmodel.network.demands.flow_files import (
     ListedFlows,
     packet_size_for,
@@ -21,11 +22,16 @@ from dfcmodel.network.demands.flow_files import (
 from dfcmodel.network.demands.layer_workloads import flows_of_layers
 from dfcmodel.network.demands.reductions import ALL_REDUCES
 from dfcmodel.network.flow_tables import Flows
-from hopflow.checks import choice, count_of, format_value, instance, instances, integer, one_number
-from hopflow.keywords import takes_keywords
-from hopflow.units import WithUnit, quantities
+from hopflow.checks import count_of, format_value, instance, instances, integer, refuse_options
+from hopflow.deprecations import takes_options
+from hopflow.parameters import param, validate_parameters
+from hopflow.units import WithUnit
 
-__all__ = ["load_workload", "read_workload"]
+if TYPE_CHECKING:
+    from dfcmodel.network.endpoints.sources import Source
+    from dfcmodel.network.links import Link
+
+__all__ = ["WorkloadOptions", "load_workload", "read_workload"]
 
 RANK = re.compile(r"\.([0-9]+)\.et$")
 """Suffix of the file name of a rank's trace."""
@@ -42,17 +48,62 @@ class _Units(NamedTuple):
     groups: Mapping[str, Sequence[int]] | None
 
 
-@quantities(tick="time", packet_size="size")
-@takes_keywords(FlowTableOptions)
+@validate_parameters
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class WorkloadOptions(FlowOptions):
+    """Options of `read_workload` and `load_workload`: what files lack, and options of the flows.
+
+    Parameters
+    ----------
+    packet_size
+        Bytes per packet; None: `Links.packet_size`, otherwise 1500. An operation has at least one packet for each rank
+        of its group. A `Scenario` with packets of another size converts the bytes of each message to its packets.
+    algorithm
+        Algorithm of all-reduces, as for `all_reduce`. All-gathers and reduce-scatters go around a ring; in an
+        all-to-all each rank exchanges an equal part with each other rank, in rounds (`all_to_all_rounds`). The bytes of
+        an all-gather are each rank's contribution in a trace and in a text of ASTRA-sim 1, whose first line has no size
+        except ``model_parallel_NPU_group``; in a text of SimAI they are the total.
+    tick
+        Unit of the times of computation in a text, s; None: nanoseconds, as in SimAI; ASTRA-sim 1 has cycles. Traces
+        have microseconds.
+    groups
+        Ranks of process groups by their names in traces (``pg_name``), as in ASTRA-sim's file of groups. The group
+        without a name and the group ``"0"`` have all ranks.
+    names, max_window, host, priority, delayed_acks, pacing, idle, random_idle, stop, handshake, arrivals, weight
+        As for `FlowOptions`.
+    after, delays, initial_window, ssthresh, quick_acks, ttl, segments, receiver, entropy
+        As for `FlowOptions`; ``after`` and ``delays`` are those of the file.
+
+    Examples
+    --------
+    >>> from dfcmodel import WorkloadOptions
+    >>> WorkloadOptions(algorithm="tree", tick="1us")
+    WorkloadOptions(algorithm='tree', tick=1e-06)
+    """
+
+    packet_size: WithUnit | None = param(None, "size", at_least=1.0, hint="in bytes")
+    algorithm: str = param("ring", choices=tuple(ALL_REDUCES))
+    tick: WithUnit | None = param(None, "time", above=0.0, at_most=1.0, hint="in s")
+    groups: Mapping[str, Sequence[int]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.groups is not None:
+            instance("groups", self.groups, Mapping, "ranks by the names of groups")
+
+
+OF_FILE = dict.fromkeys(("sizes", "starts"), "must not be given, the file has its own")
+
+
+@takes_options(WorkloadOptions)
+@refuse_options(**OF_FILE)
 def load_workload(
     path: str | os.PathLike[str],
     hosts: Iterable[Hashable],
     *,
-    packet_size: WithUnit | None = None,
-    algorithm: str = "ring",
-    tick: WithUnit | None = None,
-    groups: Mapping[str, Sequence[int]] | None = None,
-    **options: Unpack[FlowTableOptions],
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
 ) -> Flows:
     r"""Return the flows of a file, or of the files ``path.0.et``, ``path.1.et``, ... of the ranks; see `read_workload`.
 
@@ -61,7 +112,7 @@ def load_workload(
     path
         A file with a workload of SimAI or ASTRA-sim 1. If it does not exist: the prefix of the names of Chakra traces,
         as in ASTRA-sim's ``--workload-configuration``.
-    hosts, packet_size, algorithm, tick, groups, **options
+    hosts, source, links, routes, options
         As for `read_workload`.
 
     Raises
@@ -86,21 +137,20 @@ def load_workload(
     """
     traces = _files_of_ranks(path)
     contents = [read_bytes(trace) for trace in traces] if traces else read_text(path)
-    units = _units(packet_size, algorithm, tick, groups)
-    return _read(f"{path}", contents, hosts, units, {**options})
+    given = {"source": source, "links": links, "routes": routes, **changed_fields(options, WorkloadOptions)}
+    return _read(f"{path}", contents, hosts, given)
 
 
-@quantities(tick="time", packet_size="size")
-@takes_keywords(FlowTableOptions)
+@takes_options(WorkloadOptions)
+@refuse_options(**OF_FILE)
 def read_workload(
     text: str | Sequence[bytes],
     hosts: Iterable[Hashable],
     *,
-    packet_size: WithUnit | None = None,
-    algorithm: str = "ring",
-    tick: WithUnit | None = None,
-    groups: Mapping[str, Sequence[int]] | None = None,
-    **options: Unpack[FlowTableOptions],
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    options: FlowOptions | None = None,
 ) -> Flows:
     r"""Return the flows of a workload of SimAI or ASTRA-sim 1, or of execution traces of MLCommons Chakra.
 
@@ -128,22 +178,10 @@ def read_workload(
     hosts
         The nodes of ranks 0, 1, ...; at least ``all_gpus`` nodes, or one per trace. Without ``all_gpus`` all nodes take
         part.
-    packet_size
-        Bytes per packet; None: `Links.packet_size`, otherwise 1500. An operation has at least one packet for each rank
-        of its group. A `Scenario` with packets of another size converts the bytes of each message to its packets.
-    algorithm
-        Algorithm of all-reduces, as for `all_reduce`. All-gathers and reduce-scatters go around a ring; in an
-        all-to-all each rank exchanges an equal part with each other rank, in rounds (`all_to_all_rounds`). The bytes of
-        an all-gather are each rank's contribution in a trace and in a text of ASTRA-sim 1, whose first line has no size
-        except ``model_parallel_NPU_group``; in a text of SimAI they are the total.
-    tick
-        Unit of the times of computation in a text, s; None: nanoseconds, as in SimAI; ASTRA-sim 1 has cycles. Traces
-        have microseconds.
-    groups
-        Ranks of process groups by their names in traces (``pg_name``), as in ASTRA-sim's file of groups. The group
-        without a name and the group ``"0"`` have all ranks.
-    **options
-        ``source``, ``links``, ``routes`` and options, as for `flows_from`.
+    source, links, routes
+        As for `flows_from`.
+    options
+        Bytes per packet, algorithm, unit of times, groups, and options of the flows, see `WorkloadOptions`.
 
     Raises
     ------
@@ -169,23 +207,8 @@ def read_workload(
     """
     if not isinstance(text, str):
         text = instances("text", text, bytes)
-    units = _units(packet_size, algorithm, tick, groups)
-    return _read("text", text, hosts, units, {**options})
-
-
-def _units(
-    packet_size: float | None,
-    algorithm: str,
-    tick: float | None,
-    groups: Mapping[str, Sequence[int]] | None,
-) -> _Units:
-    """Return the parameters that files lack, validated."""
-    if tick is not None:
-        tick = one_number("tick", tick, above=0.0, at_most=1.0, hint="in s")
-    choice("algorithm", algorithm, tuple(ALL_REDUCES))
-    if groups is not None:
-        instance("groups", groups, Mapping, "ranks by the names of groups")
-    return _Units(packet_size, algorithm, tick, groups)
+    given = {"source": source, "links": links, "routes": routes, **changed_fields(options, WorkloadOptions)}
+    return _read("text", text, hosts, given)
 
 
 def _files_of_ranks(path: str | os.PathLike[str]) -> list[Path]:
@@ -218,10 +241,11 @@ def _read(
     name: str,
     contents: str | Sequence[bytes],
     hosts: Iterable[Hashable],
-    units: _Units,
     options: dict[str, Any],
 ) -> Flows:
     """Return the flows of a text or of traces; errors name it ``name``."""
+    defaults = {"packet_size": None, "algorithm": "ring", "tick": None, "groups": None}
+    units = _Units(**{field: options.pop(field, default) for field, default in defaults.items()})
     refuse_file_options(options)
     nodes, options = collective_hosts(hosts, options)
     size = packet_size_for(units.packet_size, options)

@@ -134,12 +134,12 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
 
     Examples
     --------
-    >>> from dfcmodel import PFC, Fabric, Packets, random_traffic, simulate, slowdowns
+    >>> from dfcmodel import PFC, Fabric, Packets, TrafficOptions, random_traffic, simulate, slowdowns
     >>> from dfcmodel.lossless import leaf_spine
     >>> from responsefn import FixedRate
     >>> fabric = Fabric(leaf_spine(2, 2, hosts=4), discipline=PFC(counts="switch"))
     >>> traffic = {"source": FixedRate(), "links": fabric.links}
-    >>> flows = random_traffic(fabric.hosts, "web search", 0.3, 2e-3, seed=1, **traffic)
+    >>> flows = random_traffic(fabric.hosts, "web search", 0.3, 2e-3, **traffic, options=TrafficOptions(seed=1))
     >>> run = simulate(fabric.scenario("web search", flows, duration=0.02), Packets(seed=1))
     >>> result = slowdowns(run, limits=[0, 100, 1000, 1e5])
     >>> len(result.values) == len(flows), bool(result.values.min() > 0.999)

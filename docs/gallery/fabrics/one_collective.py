@@ -11,6 +11,7 @@ from dfcmodel import (
     Cable,
     Credits,
     Fabric,
+    FlowOptions,
     Packets,
     RampMarking,
     SelectiveRepair,
@@ -45,7 +46,7 @@ fabrics = {  # discipline, source, routes, repair
 jobs, lost = {}, {}
 for name, (discipline, source, routes, recovery) in fabrics.items():
     fabric = replace(four_leaves, discipline=discipline)
-    given = {"source": source, "routes": routes, "links": fabric.links, "host": "nic"}
+    given = {"source": source, "routes": routes, "links": fabric.links, "options": FlowOptions(host="nic")}
     flows = all_reduce(fabric.hosts, PACKETS, "halving-doubling", **given)
     scenario = fabric.scenario(name, flows, duration=0.05, min_rto=1e-3)
     run = simulate(scenario, Packets(seed=1, recovery=recovery), sample=0.05)

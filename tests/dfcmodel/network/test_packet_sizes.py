@@ -240,7 +240,7 @@ def test_bytes_of_demands_are_those_of_any_packet(links: Any, size: float) -> No
 def test_random_traffic_has_its_bytes_in_any_packet(size: float) -> None:
     """The flows are the same; a quarter of the links' rates is used, which are in bits."""
     given = {**GIVEN, "links": FABRIC.links}
-    flows = dfc.random_traffic(FABRIC.hosts, "web search", "25%", 0.1, seed=3, **given)
+    flows = dfc.random_traffic(FABRIC.hosts, "web search", "25%", 0.1, **given, options=dfc.TrafficOptions(seed=3))
     moved = _bytes_moved(flows, FABRIC.links, size)
     assert moved == pytest.approx(0.25 * 0.1 * 4 * 100e9 / 8, rel=0.1)
     first = next(iter(flows)).size
@@ -251,7 +251,7 @@ def test_random_traffic_has_its_bytes_in_any_packet(size: float) -> None:
 def test_tables_of_flows_over_a_fabric_have_its_packets_before_there_is_a_scenario(size: float) -> None:
     """450 kB are 450, 300 or 110 packets: a number of 1500 bytes beside links of others would be taken for theirs."""
     fabric = dfc.Fabric(leaf_spine(2, 2, hosts=2), packet_size=size)
-    given = {"source": FixedRate(), "links": fabric.links, "max_window": "90 kB"}
+    given = {"source": FixedRate(), "links": fabric.links, "options": dfc.FlowOptions(max_window="90 kB")}
     flows = dfc.incast(fabric.hosts, fabric.hosts[0], sizes=["450 kB", "4490 B", 7], **given)
     of_scenario = fabric.scenario("incast", flows, 1e-3).flows
     assert [flow.size for flow in flows] == [flow.size for flow in of_scenario]

@@ -15,6 +15,7 @@ from dfcmodel import (
     CBR,
     Fabric,
     Flow,
+    FlowOptions,
     Link,
     Packets,
     Scenario,
@@ -28,14 +29,15 @@ from dfcmodel import (
 )
 from dfcmodel.lossless import fat_tree, leaf_spine, torus, with_hosts
 from responsefn import FixedRate, NewReno
+from tests.option_objects import grouped
 
 
 @pytest.mark.parametrize("routes", ["even", "first", [(1, 2, 3)] * 2])
 def test_entropy_that_nothing_hashes_is_refused(routes: Any) -> None:
     given = {"source": CBR(1e3), "links": chain(3, rate=1e4, delay=1e-3, buffer=50)}
     with pytest.raises(ValueError, match=r"entropy: must not be numbers with .*, for which nothing is hashed"):
-        flows_from([1, 1], [3, 3], routes=routes, entropy=[1, 2], **given)
-    assert len(flows_from([1, 1], [3, 3], routes=routes, entropy="pair", **given)) == 2
+        flows_from([1, 1], [3, 3], routes=routes, **grouped(flows_from, given, entropy=[1, 2]))
+    assert len(flows_from([1, 1], [3, 3], routes=routes, **grouped(flows_from, given, entropy="pair"))) == 2
 
 
 def test_a_warning_names_sprayed_flows_whose_ends_have_several_links() -> None:
@@ -43,11 +45,11 @@ def test_a_warning_names_sprayed_flows_whose_ends_have_several_links() -> None:
     planes = [Link(*pair, 1e6, 1e-6, 100.0) for n in range(4) for h in "ab" for pair in ((h, n), (n, h))]
     given = {"source": FixedRate(), "host": "nic", "routes": "spray"}
     with pytest.warns(UserWarning, match="'a' to 'b' takes 1 of its 4 shortest paths; so do 2 of 2 flows"):
-        flows = flows_from([*"ab"], [*"ba"], links=planes, **given)
+        flows = flows_from([*"ab"], [*"ba"], links=planes, **grouped(flows_from, given))
     assert all(not flow.paths for flow in flows)
     planes += [Link(*pair, 1e6, 1e-6, 100.0) for pair in (("c", 0), (0, "c"))]
     with pytest.warns(UserWarning, match="'b' to 'a' takes 1 of its 4 shortest paths; so do 1 of 2 flows"):
-        flows_from([*"cb"], [*"aa"], links=planes, **given)
+        flows_from([*"cb"], [*"aa"], links=planes, **grouped(flows_from, given))
 
 
 # Shortest paths of many flows, against networkx.
@@ -147,8 +149,7 @@ def test_collectives_have_their_pairs() -> None:
 def test_options_are_one_for_all_or_one_for_each() -> None:
     flows = flows_from(
         HOSTS[:3], HOSTS[3:6], [1, 2, np.inf], np.array([0.0, 0.5, 0.5]),
-        source=[CBR(1.0), NewReno(), CBR(1.0)], links=LINKS, priority=np.array([1, 0, 1]), names=["a", "b", "c"],
-        host="direct",
+        source=[CBR(1.0), NewReno(), CBR(1.0)], links=LINKS, options=FlowOptions(priority=np.array([1, 0, 1]), names=["a", "b", "c"], host="direct"),
     )  # fmt: skip
     expected = [
         Flow("a", flows[0].path, CBR(1.0), size=1.0, start=0.0, priority=1, host="direct"),
@@ -171,8 +172,7 @@ def test_a_table_has_loops_as_single_flows_do() -> None:
         source=source,
         links=links,
         routes=paths,
-        ttl=ttls,
-        names=[*"xyz"],
+        options=FlowOptions(ttl=ttls, names=[*"xyz"]),
     )
     single = tuple(
         Flow(name, path, source, size=20, ttl=ttl) for name, path, ttl in zip("xyz", paths, ttls, strict=True)
@@ -209,8 +209,8 @@ def test_tables_of_all_shortest_paths_are_ecmp() -> None:
     given = all_to_all(ENDS, sizes=3, routes=_shortest(), **OPTIONS)
     assert [flow.path for flow in given] == [flow.path for flow in all_to_all(ENDS, sizes=3, routes="ecmp", **OPTIONS)]
     entropy = {"entropy": list(range(56, 0, -1))}
-    given = all_to_all(ENDS, sizes=3, routes=_shortest(), **OPTIONS, **entropy)
-    hashed = all_to_all(ENDS, sizes=3, routes="ecmp", **OPTIONS, **entropy)
+    given = all_to_all(ENDS, sizes=3, routes=_shortest(), **grouped(all_to_all, OPTIONS, entropy))
+    hashed = all_to_all(ENDS, sizes=3, routes="ecmp", **grouped(all_to_all, OPTIONS, entropy))
     assert [flow.path for flow in given] == [flow.path for flow in hashed]
 
 
@@ -218,7 +218,13 @@ def test_lists_of_several_tables_over_next_hops_are_chosen_as_their_sum() -> Non
     """The second table goes on with the numbers that the switches hash."""
     tables = _shortest()
     one = all_to_all(ENDS, sizes=3, routes=tables, **OPTIONS)
-    two = all_to_all(ENDS, sizes=3, routes=_shortest(), names=[f"second {n}" for n in range(len(one))], **OPTIONS)
+    two = all_to_all(
+        ENDS,
+        sizes=3,
+        routes=_shortest(),
+        **OPTIONS,
+        options=FlowOptions(names=[f"second {n}" for n in range(len(one))]),
+    )
     total, paths = one + two, [flow.path for flow in one]
     assert [flow.path for flow in total][: len(one)] == paths
     assert [flow.path for flow in total][len(one) :] != paths
@@ -275,10 +281,10 @@ def test_next_hops_that_lead_back_are_a_loop_with_a_time_to_live() -> None:
         ("leaf", 1): {HOSTS[0]: [SPINE]},
     }
     given = {"routes": tables, "ttl": [7, None], **GIVEN}
-    caught, other = flows_from([HOSTS[0], FAR], [FAR, HOSTS[0]], sizes=3, **given)
+    caught, other = flows_from([HOSTS[0], FAR], [FAR, HOSTS[0]], sizes=3, **grouped(flows_from, given))
     assert caught == Flow(f"{HOSTS[0]}->{FAR}", (HOSTS[0], LEAF, SPINE, LEAF), GIVEN["source"], size=3, ttl=7)
     assert caught.path == (HOSTS[0], *[LEAF, SPINE] * 4)
     assert other.path[-1] == HOSTS[0]
     assert other.name == f"{FAR}->{HOSTS[0]}"
-    twice = flows_from([HOSTS[0]] * 2, [FAR] * 2, sizes=3, **{**given, "ttl": 7})
+    twice = flows_from([HOSTS[0]] * 2, [FAR] * 2, sizes=3, **grouped(flows_from, {**given, "ttl": 7}))
     assert [flow.name for flow in twice] == [f"{n}: {caught.name}" for n in range(2)]

@@ -11,6 +11,7 @@ import pytest
 import dfcmodel as dfc
 from responsefn import CUBIC, DCQCN, FixedRate, NewReno
 from tests.dfcmodel.packets.random_fabrics import in_turns, random_fabric
+from tests.option_objects import grouped
 from tests.oracles.engines import equal_records, plan_scenario
 
 
@@ -81,7 +82,9 @@ def test_a_chain_of_flows_takes_as_long_as_its_links() -> None:
     places = np.array(
         [[(step - 1) * hosts + (k - 1) % hosts if step else -1] for step in range(steps) for k in range(hosts)]
     )
-    flows = dfc.flows_from(sources, targets, size, source=FixedRate(), links=links, after=places)
+    flows = dfc.flows_from(
+        sources, targets, size, source=FixedRate(), links=links, options=dfc.FlowOptions(after=places)
+    )
     run = dfc.simulate(dfc.Scenario("ring", links, flows, duration=1e-3), dfc.Packets(seed=1, recovery="none"))
     step = size * 1e-6 + 1e-6 + 4e-6  # packets, one more transmission, and two propagations
     assert run.finished.reshape(steps, hosts) == pytest.approx(
@@ -116,16 +119,18 @@ def test_delays_as_an_array_are_those_of_the_flows() -> None:
         "sizes": np.array([3, 40, 5]), "source": dfc.CBR(4e5), "links": fabric.links,
         "after": np.array([[-1, -1], [0, -1], [0, 1]]), "delays": np.array([[9.0, 9.0], [1e-4, 9.0], [5e-4, 2e-5]]),
     }  # fmt: skip
-    table = dfc.flows_from([a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **columns)
+    table = dfc.flows_from([a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **grouped(dfc.flows_from, columns))
     assert [flow.delays for flow in table] == [(), (1e-4,), (5e-4, 2e-5)]
     run = dfc.simulate(replace(fabric, flows=table), dfc.Packets(seed=1), duration=0.01)
     first, second, _ = run.finished
     assert run.started.tolist() == [0.0, first + 1e-4, max(first + 5e-4, second + 2e-5)]
     with pytest.raises(ValueError, match=r"delays: an array of shape \(3,\), must have that of after"):
-        dfc.flows_from([a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **{**columns, "delays": np.zeros(3)})
+        dfc.flows_from(
+            [a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **grouped(dfc.flows_from, {**columns, "delays": np.zeros(3)})
+        )
     columns["delays"][1, 0] = -1.0
     with pytest.raises(ValueError, match=r"delays\[0\] of flow .* = -1: must be"):
-        dfc.flows_from([a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **columns)
+        dfc.flows_from([a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **grouped(dfc.flows_from, columns))
 
 
 def test_what_is_not_complete_keeps_others_waiting() -> None:

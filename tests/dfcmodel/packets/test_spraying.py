@@ -11,6 +11,7 @@ import pytest
 import dfcmodel as dfc
 from dfcmodel.lossless import fat_tree, leaf_spine
 from responsefn import DCQCN, FixedRate, NewReno
+from tests.option_objects import grouped
 from tests.oracles.engines import equal_records, plan_scenario
 
 # Sprayed flows: packets over all shortest paths, both engines agree, and what repairs make of their order.
@@ -48,9 +49,9 @@ def random_spray(seed: int) -> tuple[dfc.Scenario, dfc.Packets]:
     pairs = [rng.choice(len(hosts), 2, replace=False).tolist() for _ in range(count)]
     flows = dfc.flows_from(
         [hosts[a] for a, _ in pairs], [hosts[b] for _, b in pairs], sizes=80, links=links,
-        starts=rng.uniform(0.0, 30.0, count) / rate, host="nic", routes="spray",
-        source=[SOURCES[n] for n in rng.integers(0, 3, count)], max_window=60.0,
-        after=np.where(np.arange(count) == count - 1, 0, -1),
+        starts=rng.uniform(0.0, 30.0, count) / rate, routes="spray",
+        source=[SOURCES[n] for n in rng.integers(0, 3, count)],
+        options=dfc.FlowOptions(host="nic", max_window=60.0, after=np.where(np.arange(count) == count - 1, 0, -1)),
     )  # fmt: skip
     selective = dfc.SelectiveRepair(reordering=int(rng.integers(0, 12)))
     method = dfc.Packets(
@@ -81,10 +82,7 @@ FABRIC = dfc.Fabric(
 
 def completed(fabric: dfc.Fabric, routes: str, recovery: Any, **given: Any) -> Any:
     """Return the run of a permutation, of which all transfers end."""
-    flows = dfc.permutation(
-        fabric.hosts, 1, sizes=400, source=FixedRate(), links=fabric.links, routes=routes,
-        host="nic", **given,
-    )  # fmt: skip
+    flows = dfc.permutation(fabric.hosts, 1, sizes=400, source=FixedRate(), links=fabric.links, routes=routes, **grouped(dfc.permutation, given, host="nic"))  # fmt: skip
     scenario = fabric.scenario("permutation", flows, duration=0.02, min_rto=1e-3)
     run = dfc.simulate(scenario, dfc.Packets(seed=1, recovery=recovery), sample=0.02)
     assert np.isfinite(run.finished).all()
@@ -124,7 +122,7 @@ def test_collectives_and_fat_trees_spray() -> None:
         source=FixedRate(),
         links=fabric.links,
         routes="spray",
-        host="nic",
+        options=dfc.CollectiveOptions(host="nic"),
     )
     assert {len(flow.paths) for flow in flows} == {0, 1, 3}  # of one edge switch, pod, other pods
     scenario = fabric.scenario("ring", flows, duration=0.01, min_rto=1e-3)
@@ -206,7 +204,7 @@ def failing(seed: int) -> tuple[dfc.Scenario, dfc.Packets]:
     spray = seed % 4 > 1
     flows = dfc.flows_from(
         ["h0.0", "h0.1", "h1.0", "h0.2", "h1.2"], ["h1.0", "h1.1", "h0.1", "h1.1", "h0.0"], sizes=120, links=links,
-        starts=rng.uniform(0.0, 30e-6, 5), host="nic", source=FixedRate(), routes="spray" if spray else "ecmp",
+        starts=rng.uniform(0.0, 30e-6, 5), source=FixedRate(), routes="spray" if spray else "ecmp", options=dfc.FlowOptions(host="nic"),
     )  # fmt: skip
     method = dfc.Packets(
         seed=seed, failures=FAILURES, reroute_delay=(0.0, 7.3e-6)[seed // 2 % 2],
@@ -306,8 +304,14 @@ def test_least_queues_avoid_what_others_fill() -> None:
         "links": fabric.links,
         "host": "nic",
     }
-    hashed = next(iter(dfc.flows_from([hosts[0]], [hosts[3]], routes="ecmp", names=["hashed"], **given)))
-    sprayed = next(iter(dfc.flows_from([hosts[1]], [hosts[4]], routes="spray", names=["sprayed"], **given)))
+    hashed = next(
+        iter(dfc.flows_from([hosts[0]], [hosts[3]], routes="ecmp", **grouped(dfc.flows_from, given, names=["hashed"])))
+    )
+    sprayed = next(
+        iter(
+            dfc.flows_from([hosts[1]], [hosts[4]], routes="spray", **grouped(dfc.flows_from, given, names=["sprayed"]))
+        )
+    )
     scenario = fabric.scenario("two", [hashed, sprayed], duration=0.01, min_rto=1e-3)
     alone = dfc.simulate(fabric.scenario("one", [hashed], duration=0.01, min_rto=1e-3), dfc.Packets(seed=1)).finished[0]
     turns, least = (
@@ -331,7 +335,7 @@ def test_a_fat_tree_chooses_at_two_levels() -> None:
         source=FixedRate(),
         links=fabric.links,
         routes="spray",
-        host="nic",
+        options=dfc.FlowOptions(host="nic"),
     )
     scenario = fabric.scenario("permutation", flows, duration=0.01, min_rto=1e-3)
     turns, least = (
@@ -349,7 +353,7 @@ def test_a_fat_tree_chooses_at_two_levels() -> None:
 def test_refusals_name_what_is_allowed_switch_routes() -> None:
     links = leaf_links(2, dfc.FIFO())
     given: dict[str, Any] = {"sizes": 10, "links": links, "source": FixedRate(), "host": "nic"}
-    flows = dfc.flows_from(["h0.0"], ["h1.0"], **given)
+    flows = dfc.flows_from(["h0.0"], ["h1.0"], **grouped(dfc.flows_from, given))
     scenario = dfc.Scenario("refused", links, flows, duration=1e-4)
 
     def refused(message: str, **options: Any) -> None:
@@ -377,7 +381,7 @@ def test_refusals_name_what_is_allowed_switch_routes() -> None:
     with pytest.raises(ValueError, match="ttl of flow 'f' = 0"):
         dfc.Flow("f", ("h", "a", "b", "a"), dfc.CBR(1.0), ttl=0)
     with pytest.raises(ValueError, match=r"ttl of flow .* = 4: must be None for a sprayed flow"):
-        dfc.flows_from(["h0.0"], ["h1.0"], ttl=4, routes="spray", **given)
+        dfc.flows_from(["h0.0"], ["h1.0"], routes="spray", **grouped(dfc.flows_from, given, ttl=4))
     loop = dfc.Flow("f", ("h", "a", "b", "a"), dfc.CBR(1e3), ttl=5)
     assert loop.path == ("h", "a", "b", "a", "b", "a", "b")
     assert replace(loop, ttl=3).path == ("h", "a", "b", "a", "b")

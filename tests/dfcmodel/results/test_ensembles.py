@@ -181,8 +181,7 @@ def _random_scenario(seed: int) -> tuple[dfc.Scenario, dfc.Packets]:
         source=source,
         links=fabric.links,
         routes=str(random.choice(["ecmp", "even"])),
-        after=after,
-        host="nic",
+        options=dfc.FlowOptions(after=after, host="nic"),
     )
     scenario = fabric.scenario(f"random {seed}", flows, 0.2, min_rto=1e-3)
     return scenario, dfc.Packets(seed=seed, recovery=recovery)

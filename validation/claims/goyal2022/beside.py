@@ -9,7 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfcmodel import BFC, INT, Cable, Fabric, Flow, Packets, flows_from, random_traffic, simulate
+from dfcmodel import (
+    BFC,
+    INT,
+    Cable,
+    Fabric,
+    Flow,
+    FlowOptions,
+    Packets,
+    TrafficOptions,
+    flows_from,
+    random_traffic,
+    simulate,
+)
 from dfcmodel.lossless import leaf_spine
 from responsefn import HPCC, FixedRate
 from validation.claims import fabric_runs
@@ -59,15 +71,16 @@ def traffic(scheme: str, seed: int) -> list[Flow]:
         "source": SOURCES[scheme],
         "links": network.links,
         "routes": "ecmp",
-        "host": "nic",
     }
-    flows = list(random_traffic(network.hosts, "hadoop", LOAD, TRAFFIC, seed, packet_size=fabric_runs.PACKET, **given))
+    options = TrafficOptions(seed=seed, packet_size=fabric_runs.PACKET, host="nic")
+    flows = list(random_traffic(network.hosts, "hadoop", LOAD, TRAFFIC, **given, options=options))
     random = np.random.default_rng(seed)
     for n in range(INCASTS):
         target, *others = random.permutation(len(network.hosts)).tolist()
         flows += flows_from(
             [network.hosts[a] for a in others[:SENDERS]], [network.hosts[target]] * SENDERS, sizes=RESPONSE,
-            starts=(n + 0.5) / INCASTS * TRAFFIC, names=[f"incast {n}.{k}" for k in range(SENDERS)], **given,
+            starts=(n + 0.5) / INCASTS * TRAFFIC, **given,
+            options=FlowOptions(host="nic", names=[f"incast {n}.{k}" for k in range(SENDERS)]),
         )  # fmt: skip
     return flows
 
@@ -111,7 +124,7 @@ def largest_in_incast(seed: int) -> float:
     sources = [network.hosts[others[n % len(others)]] for n in range(PAPER_SENDERS)]
     flows = flows_from(
         sources, [network.hosts[target]] * PAPER_SENDERS, sizes=PAPER_RESPONSE,
-        starts=fabric_runs.starts(PAPER_SENDERS, seed), source=FixedRate(), links=network.links, routes="ecmp", host="nic",
+        starts=fabric_runs.starts(PAPER_SENDERS, seed), source=FixedRate(), links=network.links, routes="ecmp", options=FlowOptions(host="nic"),
     )  # fmt: skip
     run = simulate(network.scenario("incast", flows, END, min_rto=1e-3), Packets(seed=seed), sample=SAMPLE)
     if not np.isfinite(run.finished).all():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dfcmodel import CBR, FIFO, Cable, Fabric, Flow, Link, Packets, Scenario, flows_from, simulate
+from dfcmodel import CBR, FIFO, Cable, Fabric, Flow, FlowOptions, Link, Packets, Scenario, flows_from, simulate
 from dfcmodel.lossless import Watchdog, leaf_spine, storm_spread, watch_packets
 from responsefn import FixedRate
 from validation.claims import fabric_runs
@@ -216,7 +216,7 @@ def incast_and_short(seed: int, xoff: float) -> tuple[float, float]:
     begins = fabric_runs.starts(16, seed)
     flows = flows_from(
         [*senders, *senders], [*[target] * 8, *[idle] * 8], [*[BURST] * 8, *[SHORT] * 8],
-        begins, source=FixedRate(), links=fabric.links, routes="ecmp", host="nic",
+        begins, source=FixedRate(), links=fabric.links, routes="ecmp", options=FlowOptions(host="nic"),
     )  # fmt: skip
     run = simulate(fabric.scenario("alpha", flows, 2e-3), Packets(seed=seed), sample=1e-5)
     times = run.finished[8:] - np.array(begins[8:])

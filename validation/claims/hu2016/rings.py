@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 
-from dfcmodel import CBR, PFC, Cable, Fabric, Flow, Fluid, Link, Packets, Scenario, incast, simulate
+from dfcmodel import CBR, PFC, Cable, Fabric, Flow, FlowOptions, Fluid, Link, Packets, Scenario, incast, simulate
 from dfcmodel.lossless import buffer_cycles, deadlock, fat_tree, leaf_spine
 from hopflow import gbps
 from responsefn import FixedRate
@@ -182,7 +182,8 @@ def overloaded() -> list[float]:
         hosts = fabric.hosts
         flows = incast(
             [hosts[n] for n in others], hosts[target], sizes=2000, source=FixedRate(), links=fabric.links,
-            routes="ecmp", host="nic",
+            routes="ecmp",
+            options=FlowOptions(host="nic"),
         )  # fmt: skip
         run = simulate(fabric.scenario("incast", flows, END), Packets(seed=seed), sample=5e-5)
         found.append(float(run.status.label == "deadlocked"))

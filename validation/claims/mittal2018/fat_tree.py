@@ -16,6 +16,7 @@ from dfcmodel import (
     FlowSizes,
     Packets,
     SelectiveRepair,
+    TrafficOptions,
     incast,
     random_traffic,
     simulate,
@@ -80,10 +81,11 @@ def run(transport: Transport, flows: Flows, seed: int, end: float = END) -> Any:
     return simulate(scenario, Packets(seed=seed, recovery=recovery), sample=end)
 
 
-def _options(transport: Transport) -> dict[str, Any]:
+def _options(transport: Transport, **drawn: Any) -> dict[str, Any]:
     links = fabric(transport.pauses).links
     bound = {"max_window": BOUND} if transport.bounded else {}
-    return {"source": FixedRate(), "links": links, "routes": "ecmp", "host": "nic", **bound}
+    options = TrafficOptions(host="nic", **bound, **drawn)
+    return {"source": FixedRate(), "links": links, "routes": "ecmp", "options": options}
 
 
 @over_seeds(DRAWN)
@@ -91,7 +93,7 @@ def random_runs(seed: int, transport: tuple[bool, bool, bool]) -> tuple[float, f
     """Return mean slowdown, 99th percentile of completion times (s), and the part of flows that are complete."""
     chosen = Transport(*transport)
     hosts = fabric(chosen.pauses).hosts
-    flows = random_traffic(hosts, SIZES, LOAD, TRAFFIC, seed, packet_size=fabric_runs.PACKET, **_options(chosen))
+    flows = random_traffic(hosts, SIZES, LOAD, TRAFFIC, **_options(chosen, seed=seed, packet_size=fabric_runs.PACKET))
     records = run(chosen, flows, seed)
     slow = slowdowns(records)
     times = records.finished - np.array([flow.start for flow in flows])
@@ -108,7 +110,9 @@ def long_runs(seed: int, transport: tuple[bool, bool, bool]) -> list[float]:
     """
     chosen = Transport(*transport)
     hosts = fabric(chosen.pauses).hosts
-    flows = random_traffic(hosts, SIZES, LOAD, LONG_TRAFFIC, seed, packet_size=fabric_runs.PACKET, **_options(chosen))
+    flows = random_traffic(
+        hosts, SIZES, LOAD, LONG_TRAFFIC, **_options(chosen, seed=seed, packet_size=fabric_runs.PACKET)
+    )
     records = run(chosen, flows, seed)
     slow = slowdowns(records)
     begins = np.array([flow.start for flow in flows])

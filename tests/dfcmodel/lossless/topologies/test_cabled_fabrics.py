@@ -18,6 +18,7 @@ from dfcmodel import (
     Cable,
     Credits,
     Fabric,
+    FlowOptions,
     Packets,
     Scenario,
     StepMarking,
@@ -145,7 +146,7 @@ def test_hosts_of_fabrics_have_network_interfaces_under_any_discipline(rule: Any
     run = simulate(fabric.scenario("said", flows, 1e-3), Packets(seed=1))
     assert run.summary()["scenario"].endswith("1 flow, host 'nic'")
     if not isinstance(rule, Credits):  # which need an interface
-        flows = flows_from(fabric.hosts[:1], fabric.hosts[3:], host="direct", **given)
+        flows = flows_from(fabric.hosts[:1], fabric.hosts[3:], **given, options=FlowOptions(host="direct"))
         assert fabric.scenario("direct", flows, 1e-3).host_of(flows[0]) == "direct"
 
 

@@ -13,9 +13,11 @@ import pytest
 
 from dfcmodel import (
     PFC,
+    CollectiveOptions,
     Fabric,
     Flows,
     Packets,
+    WorkloadOptions,
     all_gather,
     all_reduce,
     all_to_all_rounds,
@@ -44,6 +46,7 @@ from tests.dfcmodel.network.chakra_writer import (
     trace,
     varint,
 )
+from tests.option_objects import grouped
 
 # Execution traces of Chakra as flows.
 
@@ -54,7 +57,7 @@ GIVEN: dict[str, Any] = {"source": FixedRate(), "links": STAR.links}
 
 
 def _flows(*traces: bytes, **given: Any) -> Flows:
-    return read_workload(traces, STAR.hosts, **{**GIVEN, **given})
+    return read_workload(traces, STAR.hosts, **grouped(read_workload, {**GIVEN, **given}))
 
 
 def _finished(flows: Flows) -> Any:
@@ -93,7 +96,7 @@ def _ring_all_reduce(packets: int, computation: int) -> list[bytes]:
 def test_messages_of_a_ring_end_with_the_collective(computation: int) -> None:
     """Traces of sends, receives and computations of an all-reduce take as long as `all_reduce` with a delay at each rank."""
     found = _flows(*_ring_all_reduce(80, computation))
-    known = all_reduce(STAR.hosts, 80, delay=1e-6 * computation, **GIVEN)
+    known = all_reduce(STAR.hosts, 80, **GIVEN, options=CollectiveOptions(delay=1e-6 * computation))
     assert len(found) == len(known)
     assert _end(found) == pytest.approx(_end(known), rel=1e-12)
 
@@ -227,7 +230,7 @@ def test_a_step_of_data_parallelism_is_that_of_its_layers() -> None:
         node(5, COMP, [4], 40),
         node(6, COLL, [5], comm_type=0, comm_size=120_000),
     ]
-    known = read_workload(text, STAR.hosts, tick="1us", **GIVEN)
+    known = read_workload(text, STAR.hosts, **GIVEN, options=WorkloadOptions(tick="1us"))
     assert _end(_flows(*_every(*nodes))) == pytest.approx(_end(known), rel=1e-12)
 
 

@@ -16,10 +16,13 @@ import pytest
 from dfcmodel import (
     PFC,
     Cable,
+    CollectiveOptions,
     Fabric,
     Flow,
+    FlowOptions,
     Flows,
     Packets,
+    TrafficOptions,
     all_gather,
     all_reduce,
     all_to_all,
@@ -34,6 +37,7 @@ from dfcmodel import (
 )
 from dfcmodel.lossless import leaf_spine, rail_optimized
 from responsefn import FixedRate
+from tests.option_objects import grouped
 
 # Messages of collective operations, executed: what each host knows at the end.
 
@@ -131,7 +135,7 @@ def test_halving_and_doubling_brings_the_sum_to_all(hosts: int) -> None:
 @pytest.mark.parametrize("hosts", [2, 3, 6, 13])
 def test_a_tree_brings_the_sum_up_and_down(hosts: int) -> None:
     for pieces in (1, 3):
-        found = messages(TREE, hosts, 10, pieces=pieces)
+        found = messages(TREE, hosts, 10, options=CollectiveOptions(pieces=pieces))
         assert len(found.source) == 2 * (hosts - 1) * pieces
         assert sum(found.size) == 2 * (hosts - 1) * 10
     # executed for one piece: messages carry all that their sender has
@@ -180,7 +184,7 @@ OPERATIONS = {
     "ring": (all_reduce, {"algorithm": "ring"}, 14),
     "halving-doubling": (all_reduce, {"algorithm": "halving-doubling"}, 6),
     "tree": (all_reduce, {"algorithm": "tree"}, 6),
-    "pieces": (all_reduce, {"algorithm": "tree", "pieces": 4}, None),
+    "pieces": (all_reduce, {"algorithm": "tree", "options": CollectiveOptions(pieces=4)}, None),
     "reduce-scatter": (reduce_scatter, {}, 7),
     "all-gather": (all_gather, {}, 7),
     "rounds": (all_to_all_rounds, {}, 7),
@@ -219,7 +223,9 @@ def test_steps_of_a_ring_take_the_time_of_a_chunk_in_an_empty_network() -> None:
 
 
 def test_a_delay_is_between_steps_and_starts_are_of_the_first_flows() -> None:
-    flows = all_reduce(ONE_SWITCH.hosts, 80, delay=1e-6, starts=5e-6, links=ONE_SWITCH.links, **GIVEN)
+    flows = all_reduce(
+        ONE_SWITCH.hosts, 80, links=ONE_SWITCH.links, **GIVEN, options=CollectiveOptions(delay=1e-6, starts=5e-6)
+    )
     run, plain = (
         _run(ONE_SWITCH, each) for each in (flows, all_reduce(ONE_SWITCH.hosts, 80, links=ONE_SWITCH.links, **GIVEN))
     )
@@ -240,11 +246,11 @@ def test_flows_of_one_connection_share_a_path() -> None:
 def test_entropy_decides_the_path_of_a_flow() -> None:
     ends = [TWO_TIERS.hosts[0]] * 64, [TWO_TIERS.hosts[-1]] * 64
     given = {"source": FixedRate(), "links": TWO_TIERS.links}
-    same = flows_from(*ends, entropy=np.full(64, 7), **given)
+    same = flows_from(*ends, **given, options=FlowOptions(entropy=np.full(64, 7)))
     assert len({flow.path for flow in same}) == 1
-    assert len({flow.path for flow in flows_from(*ends, entropy="pair", **given)}) == 1
+    assert len({flow.path for flow in flows_from(*ends, **given, options=FlowOptions(entropy="pair"))}) == 1
     for own in (np.arange(64), None):
-        assert len({flow.path for flow in flows_from(*ends, entropy=own, **given)}) == 4
+        assert len({flow.path for flow in flows_from(*ends, **given, options=FlowOptions(entropy=own))}) == 4
 
 
 # Several jobs: what a switch hashes, and the sum of their tables.
@@ -288,7 +294,8 @@ def test_lists_of_flows_of_several_tables_are_chosen_as_their_sum(routes: str) -
     given: dict[str, Any] = {"source": FixedRate(), "links": TWO_TIERS.links, "routes": routes}
     job = RING(TWO_TIERS.hosts[:8], 32, **given)
     total = sum([job, job, job])
-    copies = [RING(TWO_TIERS.hosts[:8], 32, names=[f"{k}: {n}" for n in range(len(job))], **given) for k in range(2)]
+    names = [FlowOptions(names=[f"{k}: {n}" for n in range(len(job))]) for k in range(2)]
+    copies = [RING(TWO_TIERS.hosts[:8], 32, **given, options=options) for options in names]
     renamed = [replace(flow, name=f"2: {n}", after=()) for n, flow in enumerate(job)]
     flows = [*copies[0], *copies[1], *renamed]
     scenario = TWO_TIERS.scenario("x", flows, duration=1e-2)
@@ -379,3 +386,29 @@ def test_other_traffic_within_a_server_is_refused_or_left_out() -> None:
     rails = sum(RING(SERVERS.hosts[k::8], 80, **given) for k in range(8))
     run = simulate(SERVERS.scenario("rails", rails, duration=1e-2), Packets(seed=1), sample=1e-2)
     assert np.isfinite(run.finished).all()
+
+
+def test_old_keywords_of_flows_mean_the_same() -> None:
+    old: Any = {"algorithm": "tree", "pieces": 2, "delay": "1us", "host": "nic", "starts": 1e-6}
+    with pytest.warns(DeprecationWarning, match=r"write all_reduce\(options=CollectiveOptions\(host='nic', pieces=2, "):
+        former = all_reduce(ONE_SWITCH.hosts, 80, links=ONE_SWITCH.links, **GIVEN, **old)
+    flows = all_reduce(ONE_SWITCH.hosts, 80, links=ONE_SWITCH.links, **GIVEN, **grouped(all_reduce, old))
+    assert list(flows) == list(former)
+    traffic: Any = random_traffic
+    with pytest.warns(DeprecationWarning, match=r"write random_traffic\(options=TrafficOptions\(seed=3\)\)"):
+        former = traffic(ONE_SWITCH.hosts, "hadoop", 0.1, 1e-3, 3, links=ONE_SWITCH.links, **GIVEN)
+    options = TrafficOptions(seed=3)
+    flows = random_traffic(ONE_SWITCH.hosts, "hadoop", 0.1, 1e-3, links=ONE_SWITCH.links, **GIVEN, options=options)
+    assert list(flows) == list(former)
+
+
+def test_options_of_other_functions_are_refused_by_name() -> None:
+    given: dict[str, Any] = {"links": ONE_SWITCH.links, **GIVEN}
+    with pytest.raises(TypeError, match=r"^seed = 3: has no effect here, must be one of FlowOptions"):
+        all_to_all(ONE_SWITCH.hosts, **given, options=TrafficOptions(seed=3))
+    with pytest.raises(TypeError, match=r"^pieces = 3: has no effect here, only in all_reduce"):
+        reduce_scatter(ONE_SWITCH.hosts, 80, **given, options=CollectiveOptions(pieces=3))
+    with pytest.raises(TypeError, match=r"^options = 3: must be CollectiveOptions"):
+        reduce_scatter(ONE_SWITCH.hosts, 80, **given, options=3)  # type: ignore[arg-type]
+    flows = reduce_scatter(ONE_SWITCH.hosts, 80, **given, options=FlowOptions(host="nic"))
+    assert {flow.host for flow in flows} == {"nic"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dfcmodel import Cable, Fabric, FlowSizes, flow_sizes, random_traffic
+from dfcmodel import Cable, Fabric, FlowSizes, TrafficOptions, flow_sizes, random_traffic
 from dfcmodel.lossless import leaf_spine
 from responsefn import FixedRate
 
@@ -35,7 +35,7 @@ def test_published_shares() -> None:
 def test_traffic_has_its_load_and_random_pairs() -> None:
     """Seven standard deviations of a Poisson number, and of the mean of as many draws."""
     sizes = FlowSizes("short", (1e3, 1e5), (0.0, 1.0))
-    flows = random_traffic(FABRIC.hosts, sizes, 0.4, 0.05, seed=3, **GIVEN)
+    flows = random_traffic(FABRIC.hosts, sizes, 0.4, 0.05, **GIVEN, options=TrafficOptions(seed=3))
     mean = sizes.mean_packets(1500.0)
     expected = 0.4 * 16 * 100e9 / 12e3 * 0.05 / mean
     assert abs(len(flows) - expected) < 7 * np.sqrt(expected)
@@ -54,7 +54,7 @@ def test_traffic_has_its_load_and_random_pairs() -> None:
 
 def test_a_seed_repeats_the_traffic() -> None:
     one, same, other = (
-        random_traffic(FABRIC.hosts, sizes, 0.4, 0.01, seed=seed, **GIVEN)
+        random_traffic(FABRIC.hosts, sizes, 0.4, 0.01, **GIVEN, options=TrafficOptions(seed=seed))
         for seed, sizes in ((1, WEB_SEARCH), (1, "web search"), (2, WEB_SEARCH))
     )
     assert one == same

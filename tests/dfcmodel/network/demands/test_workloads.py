@@ -11,6 +11,7 @@ import pytest
 import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
 from responsefn import FixedRate
+from tests.option_objects import grouped
 
 FABRIC = dfc.Fabric(leaf_spine(2, 4, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
 GIVEN: dict[str, Any] = {"source": FixedRate(), "links": FABRIC.links}
@@ -28,7 +29,7 @@ def _layer(forward: str = "1 NONE 0", inputs: str = "1 NONE 0", weights: str = "
 
 def _flows(*layers: str, **given: Any) -> dfc.Flows:
     head = {"head": given.pop("head")} if "head" in given else {}
-    return dfc.read_workload(_text(*layers, **head), FABRIC.hosts, **{**GIVEN, **given})
+    return dfc.read_workload(_text(*layers, **head), FABRIC.hosts, **grouped(dfc.read_workload, {**GIVEN, **given}))
 
 
 def _end(flows: dfc.Flows, fabric: dfc.Fabric = FABRIC) -> float:
@@ -48,7 +49,7 @@ def test_one_operation_is_the_collective(algorithm: str) -> None:
     star = dfc.Fabric(leaf_spine(1, 1, hosts=8), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
     given = {**GIVEN, "links": star.links}
     text, packets = _text(_layer(f"0 ALLREDUCE {400 * PACKET}")), 400
-    found = dfc.read_workload(text, star.hosts, algorithm=algorithm, **given)
+    found = dfc.read_workload(text, star.hosts, **given, options=dfc.WorkloadOptions(algorithm=algorithm))
     known = dfc.all_reduce(star.hosts, packets, algorithm, **given)
     assert _pairs(found) == _pairs(known)
     for own, other in zip(found, known, strict=True):
@@ -134,8 +135,8 @@ def test_a_file_is_the_text_in_it(tmp_path: Path) -> None:
     text = _text(_layer(f"1 ALLREDUCE {80 * PACKET}"))
     file = tmp_path / "step.txt"
     file.write_text(text)
-    assert list(dfc.load_workload(file, FABRIC.hosts, tick="2ns", **GIVEN)) == list(
-        dfc.read_workload(text, FABRIC.hosts, tick="2ns", **GIVEN)
+    assert list(dfc.load_workload(file, FABRIC.hosts, **GIVEN, options=dfc.WorkloadOptions(tick="2ns"))) == list(
+        dfc.read_workload(text, FABRIC.hosts, **GIVEN, options=dfc.WorkloadOptions(tick="2ns"))
     )
     file.write_text("DATA\n")
     with pytest.raises(ValueError, match=r"step\.txt: must have the kind"):

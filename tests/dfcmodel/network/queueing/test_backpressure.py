@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import BFC, CBR, FIFO, PFC, Flow, Fluid, Link, Packets, Scenario, flows_from, simulate
+from dfcmodel import BFC, CBR, FIFO, PFC, Flow, FlowOptions, Fluid, Link, Packets, Scenario, flows_from, simulate
 from responsefn import DCQCN, FixedRate, NewReno
 from tests.oracles.engines import equal_records, plan_scenario
 
@@ -38,9 +38,10 @@ def random_backpressure(seed: int) -> tuple[Scenario, Packets]:
     sources = (FixedRate(), DCQCN(), NewReno()) if sprays or seed % 2 else (CBR(0.7e6), CBR(1.1e6), FixedRate())
     flows = flows_from(
         [hosts[a] for a, _ in pairs], [hosts[b] for _, b in pairs], sizes=80, links=links,
-        starts=rng.uniform(0.0, 30.0, count) / rate, host="nic" if sprays or seed % 4 else "unshaped",
-        routes="spray" if sprays else "ecmp", weight=int(rng.integers(1, 3)) if seed % 4 else 1,
-        source=[sources[n] for n in rng.integers(0, 3, count)], max_window=60.0,
+        starts=rng.uniform(0.0, 30.0, count) / rate,
+        routes="spray" if sprays else "ecmp",
+        source=[sources[n] for n in rng.integers(0, 3, count)],
+        options=FlowOptions(host="nic" if sprays or seed % 4 else "unshaped", weight=int(rng.integers(1, 3)) if seed % 4 else 1, max_window=60.0),
     )  # fmt: skip
     method = Packets(
         seed=seed,

@@ -23,7 +23,7 @@ def _run(flows, duration: float = 0.01):
 @pytest.fixture(scope="module")
 def ring():
     """Return a run of a ring all-reduce of 8 hosts with 16,000 packets."""
-    return _run(dfc.all_reduce(FABRIC.hosts, 16_000, starts=1e-4, **GIVEN))
+    return _run(dfc.all_reduce(FABRIC.hosts, 16_000, **GIVEN, options=dfc.CollectiveOptions(starts=1e-4)))
 
 
 def test_bandwidths_are_those_of_nccl_tests(ring) -> None:
@@ -118,7 +118,10 @@ def test_bad_operations_are_refused(ring, given: tuple, said: str) -> None:
 @pytest.mark.parametrize("algorithm", ["ring", "tree", "halving-doubling"])
 @pytest.mark.parametrize("packets", [9, 100])
 def test_one_all_reduce_is_judged_and_two_are_refused(algorithm: str, packets: int) -> None:
-    first, second = (dfc.all_reduce(FABRIC.hosts, packets, algorithm, starts=start, **GIVEN) for start in (0.0, 1e-3))
+    first, second = (
+        dfc.all_reduce(FABRIC.hosts, packets, algorithm, **GIVEN, options=dfc.CollectiveOptions(starts=start))
+        for start in (0.0, 1e-3)
+    )
     assert dfc.job_completion(_run(first), "all_reduce", packets).hosts == 8
     run = _run(first + second)
     assert dfc.job_completion(run).time > 1e-3
