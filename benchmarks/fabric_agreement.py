@@ -53,8 +53,13 @@ def scenario_of(run: str, simulator: Simulator) -> Scenario:
     )  # fmt: skip
     senders, receivers = ([fabric.hosts[host] for host in flows[each]] for each in ("source", "target"))
     own = flows_from(
-        senders, receivers, flows["packets"].to_numpy(float), source=FixedRate(), links=fabric.links, options=FlowOptions(host="nic")
-    )  # fmt: skip
+        senders,
+        receivers,
+        flows["packets"].to_numpy(float),
+        source=FixedRate(),
+        links=fabric.links,
+        options=FlowOptions(host="nic"),
+    )
     return fabric.scenario(run, own, 0.05)
 
 

@@ -79,10 +79,15 @@ def scenario_of(run: str) -> Scenario:
     rule = NSCC(base_rtt=TRIP, bdp=PRODUCT, target_qdelay=TRIP)
     senders, receivers = ([fabric.hosts[host] for host in flows[each]] for each in ("source", "target"))
     own = flows_from(
-        senders, receivers, flows["packets"].to_numpy(float), flows["start"].to_numpy(float),
+        senders,
+        receivers,
+        flows["packets"].to_numpy(float),
+        flows["start"].to_numpy(float),
         source=Credited() if credited else rule,
-        links=links, routes="ecmp" if about.balancing == "one" else "spray", options=FlowOptions(receiver=RCCC(unsolicited=round(1.5 * PRODUCT)) if credited else None, host="nic"),
-    )  # fmt: skip
+        links=links,
+        routes="ecmp" if about.balancing == "one" else "spray",
+        options=FlowOptions(receiver=RCCC(unsolicited=round(1.5 * PRODUCT)) if credited else None, host="nic"),
+    )
     # the timer of htsim: 15 us and six queues
     timer = us(4000.0 if credited else 15.0) + (0.0 if credited else 6.0 * about.buffer / RATE)
     return Scenario(run, links, own, duration=0.05, packet_size=SIZE, min_rto=timer)

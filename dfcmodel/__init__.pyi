@@ -14,7 +14,9 @@ from .levels.packet_sizes import shrink_packets
 from .levels.refinements import Refinement, default_refinements
 from .lossless import (
     Cable,
+    CreditDatasheet,
     Fabric,
+    PauseDatasheet,
     PausedLink,
     audit_headroom,
     credits,
@@ -111,6 +113,7 @@ __all__ = [
     "Cable",
     "CoDel",
     "CollectiveOptions",
+    "CreditDatasheet",
     "Credited",
     "Credits",
     "DeficitRoundRobin",
@@ -136,6 +139,7 @@ __all__ = [
     "PathElement",
     "PathOptions",
     "Pause",
+    "PauseDatasheet",
     "PausedLink",
     "PeriodicLoss",
     "Poisson",

@@ -9,6 +9,7 @@ from .credit_windows import credits
 from .cycles.buffer_dependencies import Route
 from .cycles.deadlocks import buffer_cycles, deadlock, line_rate_scenario
 from .cycles.free_routings import class_per_hop, class_per_turn, up_down
+from .datasheets import CreditDatasheet, PauseDatasheet
 from .guards.storms import storm_spread
 from .guards.watchdog_risks import recommend_watchdog, watchdog_risk
 from .guards.watchdog_runs import watch_packets
@@ -31,11 +32,13 @@ __all__ = [
     "BufferTable",
     "Cable",
     "Convolution",
+    "CreditDatasheet",
     "Episodes",
     "ErrorBursts",
     "Fabric",
     "OverflowChain",
     "PacketRuns",
+    "PauseDatasheet",
     "PausedGroups",
     "PausedLink",
     "Recombination",

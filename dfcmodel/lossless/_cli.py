@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dfcmodel.lossless._audit_cli import EPILOG, audit, in_bytes
+from dfcmodel.lossless.datasheets import PauseDatasheet
 from dfcmodel.lossless.paused import headrooms
 from hopflow.console import command_line as cli
+from hopflow.keywords import WithFields
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
@@ -55,12 +57,12 @@ def _read_shares(name: str, text: str) -> float | tuple[float, float]:
     return (first, last) if dots else first
 
 
-PORT = cli.Parameter(headrooms.headroom)
-SIZE = cli.Parameter(headrooms.headroom, lambda _, text: in_bytes(text), "192 or 9kB")
-DELAY = cli.Parameter(
-    headrooms.headroom, lambda _, text: _read_range(text), "1.2us, 905quanta, 820B, or a range 1us..2us"
+PORT, SHEET = cli.Parameter(headrooms.headroom), cli.Parameter(PauseDatasheet)
+SIZE, SIZE_OF_SHEET = (
+    cli.Parameter(of, lambda _, text: in_bytes(text), "192 or 9kB") for of in (headrooms.headroom, PauseDatasheet)
 )
-NUMBER = cli.Parameter(headrooms.headroom, _read_numbers, "a number, or a range 1.9e8..2e8")
+DELAY = cli.Parameter(PauseDatasheet, lambda _, text: _read_range(text), "1.2us, 905quanta, 820B, or a range 1us..2us")
+NUMBER_OF_SHEET = cli.Parameter(PauseDatasheet, _read_numbers, "a number, or a range 1.9e8..2e8")
 SHARE = cli.Parameter(headrooms.headroom, _read_shares, "0.5, 50%, or a range 0..50%")
 
 
@@ -77,17 +79,17 @@ class _Ports:
     lossless_mtu: Annotated[Any, SIZE]
     cell: Annotated[Any, SIZE]
     response: Annotated[Any, DELAY]
-    response_measured: Annotated[bool, PORT]
+    response_measured: Annotated[bool, SHEET]
     interface: Annotated[Any, DELAY]
     gearbox: Annotated[Any, DELAY]
     pipeline: Annotated[Any, DELAY]
     classes: Annotated[int, PORT]
-    velocity: Annotated[Any, NUMBER]
+    velocity: Annotated[Any, NUMBER_OF_SHEET]
     small_packets: Annotated[Any, SHARE]
-    smallest: Annotated[Any, SIZE]
-    exceeded: Annotated[Any, PORT]
-    merged: Annotated[bool, PORT]
-    resume_queued: Annotated[bool, PORT]
+    smallest: Annotated[Any, SIZE_OF_SHEET]
+    exceeded: Annotated[Any, SHEET]
+    merged: Annotated[bool, SHEET]
+    resume_queued: Annotated[bool, SHEET]
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of `headroom` besides rate and cable."""
@@ -136,10 +138,11 @@ def headroom(
         raise ValueError(f"plot = '{plot}': takes one rate and one cable, not a table")
     cli.check_output("plot", plot)
     if several:
-        table = headroom_tables.headroom_table(rates, cables, **ports.parameters())
+        tabulate = WithFields(headroom_tables.headroom_table)
+        table = tabulate(rates=rates, cables=cables, **ports.parameters())
         typer.echo(cli.as_json({"bytes": table.to_dict("index")}) if json else table)
         return
-    result = headrooms.headroom(rates[0], cables[0], **ports.parameters())
+    result = WithFields(headrooms.headroom)(rate=rates[0], cable=cables[0], **ports.parameters())
     port = float(result.high.rate), result.metres[1]
     tables, laws = census_lines(*port), chip_lines(*port)
     typer.echo(cli.as_json({**result.to_dict(), "census": [*tables, *laws]}) if json else result)

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dfcmodel.lossless.credit_runs import CreditScenario, CreditWitness, preamble_of
-from dfcmodel.lossless.datasheets import DATASHEET_UNITS, CreditDatasheet
-from dfcmodel.lossless.paused.headroom_items import FIBRE, Item
-from dfcmodel.lossless.paused.paused_links import OVERHEAD, SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.datasheets import CreditDatasheet
+from dfcmodel.lossless.paused.headroom_items import Item
+from dfcmodel.lossless.paused.paused_links import OVERHEAD, PausedLink
 from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
 from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames_and_cell, metres
-from hopflow.checks import flag, one_number
+from hopflow.checks import instance, one_number
+from hopflow.deprecations import takes_options
 from hopflow.fork_safety import cached_property
-from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.results import Result, figure
 from hopflow.units import declares, in_units
 
@@ -49,14 +49,6 @@ SOURCES = {
     "rounding to credits": ("credits x credit - bytes of frames", "a credit is a whole cell"),
 }
 DELAYS = ("interface", "gearbox", "pipeline")
-DEFAULTS: CreditDatasheet = {
-    "interface": 0.0, "gearbox": 0.0, "pipeline": 0.0, "velocity": FIBRE, "smallest": SMALLEST_FRAME,
-    "message": 72, "behind_frame": True, "update": 0.0, "cut_through": False,
-    "overhead": OVERHEAD // 8,
-}  # fmt: skip
-"""Defaults of the keywords of a datasheet."""
-
-
 MAX_OVERHEAD = 1000
 """Maximum overhead of a frame on the line in bytes."""
 
@@ -187,11 +179,8 @@ class RequiredCredits(Result):
         return ax
 
 
-@declares(
-    rate="bit_rate", cable="length", mtu="size", lossless_mtu="size", credit="size", message="size",
-    update="time", overhead="size", small_packets="share", **DATASHEET_UNITS,
-)  # fmt: skip
-@takes_keywords(CreditDatasheet, DEFAULTS)
+@takes_options(CreditDatasheet, "datasheet")
+@declares(rate="bit_rate", cable="length", mtu="size", lossless_mtu="size", credit="size", small_packets="share")
 def credits(
     rate: Given,
     cable: Given,
@@ -200,7 +189,7 @@ def credits(
     credit: Given | None = None,
     *,
     small_packets: float = 0.0,
-    **datasheet: Unpack[CreditDatasheet],
+    datasheet: CreditDatasheet | None = None,
 ) -> RequiredCredits:
     """Return the minimum credits of a link for zero loss and a sender at line rate that never waits.
 
@@ -220,26 +209,8 @@ def credits(
         Bytes of a credit, a cell of the receiver's buffer; None counts bytes.
     small_packets
         0: all frames have ``lossless_mtu`` bytes; 1: any size of at least ``smallest``; between: a cap per window.
-    **datasheet
-        The following keywords, of the link.
-    smallest
-        Bytes of the smallest frame, 64 for Ethernet. Those of Fibre Channel have 36: delimiters, header and CRC.
-    message
-        Bytes of the message that returns credits, preamble included.
-    behind_frame
-        Whether it waits for a frame that the receiver sends; otherwise it interrupts that.
-    update
-        Longest time between two messages.
-    cut_through
-        Whether the receiver forwards a frame before it is complete.
-    overhead
-        Overhead of each frame on the line in bytes, such as preamble and gap; 20 for Ethernet. A smaller overhead needs
-        more credits, as more small frames fit into the loop.
-    interface, gearbox, pipeline
-        Delays as in `headroom`; ``pipeline`` is the time from the freed cell to the message, and from the message to
-        its use.
-    velocity
-        m/s.
+    datasheet
+        Delays, smallest frame, message and overhead, see `CreditDatasheet`; None: those of Ethernet without delays.
 
     Raises
     ------
@@ -256,30 +227,30 @@ def credits(
     >>> credits("400Gbps", "300m", 9216, 4096, 192).bytes, pause.bytes + pause.xon_bytes
     (173184, 455232)
     """
-    options = check_keywords(credits, datasheet)
+    sheet = CreditDatasheet() if datasheet is None else instance("datasheet", datasheet, CreditDatasheet)
     bits = bit_rate("rate", rate)
-    overhead = frame_size("overhead", options["overhead"], minimum=0)
+    overhead = frame_size("overhead", sheet.overhead, minimum=0)
     if overhead > MAX_OVERHEAD:
-        raise ValueError(f"overhead = {options['overhead']!r}: must be at most {MAX_OVERHEAD} bytes")
+        raise ValueError(f"overhead = {sheet.overhead!r}: must be at most {MAX_OVERHEAD} bytes")
     preamble = preamble_of(8 * overhead)
     largest, largest_lossless, size = frames_and_cell(mtu, lossless_mtu, credit, "credit")
-    stored = not flag("cut_through", options["cut_through"])
-    speed = one_number("velocity", options["velocity"], at_least=1e8, at_most=3e8, hint="in m/s")
+    stored = not sheet.cut_through
+    speed = one_number("velocity", sheet.velocity, at_least=1e8, at_most=3e8, hint="in m/s")
     small_share = one_number(
         "small_packets", in_units("small_packets", small_packets, "share"), at_least=0.0, at_most=1.0
     )
-    interface, gearbox, pipeline = (bit_times(name, options[name], bits) for name in DELAYS)
+    interface, gearbox, pipeline = (bit_times(name, getattr(sheet, name) or 0.0, bits) for name in DELAYS)
     link = CreditedLink(
         bits, largest, largest_lossless, size, small_share,
         cable=bit_times("cable", metres("cable", cable) / speed, bits), interface=interface, gearbox=gearbox,
-        pipeline=pipeline, smallest=frame_size("smallest", options["smallest"], minimum=1), overhead=overhead,
+        pipeline=pipeline, smallest=frame_size("smallest", sheet.smallest, minimum=1), overhead=overhead,
     )  # fmt: skip
     delays = {
         "frame received before it is forwarded": preamble + 8 * largest_lossless * stored,
         "forwarding": preamble,
-        "frame leaving the receiver": 8 * (largest + overhead) * flag("behind_frame", options["behind_frame"]),
-        "credit message": 8 * frame_size("message", options["message"], minimum=1),
-        "waiting for the next message": bit_times("update", options["update"], bits),
+        "frame leaving the receiver": 8 * (largest + overhead) * sheet.behind_frame,
+        "credit message": 8 * frame_size("message", sheet.message, minimum=1),
+        "waiting for the next message": bit_times("update", sheet.update, bits),
         "pipeline": link.pipeline, "interface": link.interface,
         "gearbox": 2 * link.gearbox, "cable": 2 * link.cable,
     }  # fmt: skip

@@ -1,69 +1,123 @@
-"""Datasheet of a port beyond rate, cable, frames and cell: keywords of `headroom` and `credits`."""
+"""Datasheets of ports beyond rate, cable, frames and cell: option objects of `headroom` and `credits`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dfcmodel.lossless.paused.headroom_items import FIBRE
+from dfcmodel.lossless.paused.paused_links import OVERHEAD, SMALLEST_FRAME
+from hopflow.parameters import Options, param, validate_parameters
+from hopflow.units import declares
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given, Range
     from hopflow.units import Dimension
 
-__all__ = [
-    "DATASHEET_UNITS",
-    "HEADROOM_UNITS",
-    "CreditDatasheet",
-    "Datasheet",
-    "HeadroomOptions",
-    "PauseDatasheet",
-]
+__all__ = ["HEADROOM_UNITS", "CreditDatasheet", "Datasheet", "PauseDatasheet"]
 
 
 DATASHEET_UNITS: dict[str, Dimension] = {
     "interface": "time", "gearbox": "time", "pipeline": "time", "smallest": "size",
 }  # fmt: skip
-"""Dimensions of the keywords of `Datasheet`."""
-HEADROOM_UNITS: dict[str, Dimension] = {
-    **DATASHEET_UNITS, "response": "time", "mtu": "size", "lossless_mtu": "size", "cell": "size",
-    "small_packets": "share", "exceeded": "share",
-}  # fmt: skip
-"""Dimensions of the parameters of `headroom`, without rate and cable."""
+"""Dimensions of the fields of `Datasheet`, which the functions convert at the rate of the link."""
+HEADROOM_UNITS: dict[str, Dimension] = {"mtu": "size", "lossless_mtu": "size", "cell": "size", "small_packets": "share"}
+"""Dimensions of the sizes and shares that `headroom` takes."""
 
 
-class Datasheet(TypedDict, total=False):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Datasheet(Options):
     """Delays of a port in times, and its smallest frame in bytes; headrooms take pairs as ranges."""
 
-    interface: Range | None
-    gearbox: Range | None
-    pipeline: Range | None
-    velocity: float | tuple[float, float]
-    smallest: Given
+    interface: Range | None = None
+    gearbox: Range | None = None
+    pipeline: Range | None = None
+    velocity: float | tuple[float, float] = FIBRE
+    smallest: Given = SMALLEST_FRAME
 
 
-class CreditDatasheet(Datasheet, total=False):
-    """Datasheet of a port that returns credits."""
+@declares(**DATASHEET_UNITS, message="size", update="time", overhead="size")
+@validate_parameters
+@dataclass(frozen=True, repr=False, kw_only=True)
+class CreditDatasheet(Datasheet):
+    """Datasheet of a port that returns credits, for `credits`.
 
-    message: Given
-    behind_frame: bool
-    update: Given
-    cut_through: bool
-    overhead: Given
+    Parameters
+    ----------
+    interface, gearbox, pipeline
+        Delays as in `PauseDatasheet`; ``pipeline`` is the time from the freed cell to the message, and from the message
+        to its use.
+    velocity
+        Signal velocity, m/s.
+    smallest
+        Bytes of the smallest frame, 64 for Ethernet. Those of Fibre Channel have 36: delimiters, header and CRC.
+    message
+        Bytes of the message that returns credits, preamble included.
+    behind_frame
+        Whether it waits for a frame that the receiver sends; otherwise it interrupts that.
+    update
+        Longest time between two messages.
+    cut_through
+        Whether the receiver forwards a frame before it is complete.
+    overhead
+        Overhead of each frame on the line in bytes, such as preamble and gap; 20 for Ethernet. A smaller overhead needs
+        more credits, as more small frames fit into the loop.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import CreditDatasheet
+    >>> CreditDatasheet(message=8, behind_frame=False)
+    CreditDatasheet(message=8, behind_frame=False)
+    """
+
+    message: Given = 72
+    behind_frame: bool = param(True)
+    update: Given = 0.0
+    cut_through: bool = param(False)
+    overhead: Given = OVERHEAD // 8
 
 
-class PauseDatasheet(Datasheet, total=False):
-    """Datasheet of a port that pauses its peer, and of the peer."""
+@declares(**DATASHEET_UNITS, response="time", exceeded="share")
+@validate_parameters
+@dataclass(frozen=True, repr=False, kw_only=True)
+class PauseDatasheet(Datasheet):
+    """Datasheet of a port that pauses its peer, and of the peer, for `headroom`, `headroom_table` and `Fabric.headroom`.
 
-    response: Range | None
-    response_measured: bool
-    exceeded: float
-    merged: bool
-    resume_queued: bool
+    Parameters
+    ----------
+    interface
+        Delay of the MAC and PHY of the receiver's port, both directions together. Delays are seconds, or strings:
+        ``1.2 us``, ``905 quanta``, ``820 B`` (the time of that many bytes at line rate). A pair (low, high) is a range.
+    gearbox
+        Delay of a retimer or gearbox, per direction.
+    pipeline
+        Time from the first cell above the threshold until the pause frame is ready to be sent.
+    velocity
+        Signal velocity, m/s.
+    smallest
+        Bytes of the smallest frame of the class.
+    response
+        Response time of the peer, from the end of the pause frame at its port until it starts no further frame; None:
+        the maximum of IEEE 802.3 31B.3.7 for this rate.
+    response_measured
+        Whether a response time below the standard's maximum is guaranteed for this peer.
+    exceeded
+        Above 0: ``small_packets`` is the share of the traffic that is small, of independent frames, and a window
+        exceeds the headroom with this probability, at the worst phase and size of the small frames; 0: never.
+    merged
+        Whether one PFC frame carries the pauses of all classes (IEEE 802.1Q, clause 36).
+    resume_queued
+        Whether the class's own resume frame may still be waiting when the threshold is crossed again.
 
+    Examples
+    --------
+    >>> from dfcmodel.lossless import PauseDatasheet
+    >>> PauseDatasheet(pipeline="250ns", merged=True)
+    PauseDatasheet(pipeline='250ns', merged=True)
+    """
 
-class HeadroomOptions(PauseDatasheet, total=False):
-    """All parameters of `headroom` except rate and cable."""
-
-    mtu: Given
-    lossless_mtu: Given | None
-    cell: Given | None
-    small_packets: float | tuple[float, float]
-    classes: int
+    response: Range | None = None
+    response_measured: bool = param(False)
+    exceeded: float = 0.0
+    merged: bool = param(False)
+    resume_queued: bool = param(False)

@@ -36,9 +36,9 @@ class EnsembleComparison(SideBySide[Ensemble]):
     Examples
     --------
     >>> from dfcmodel import RunSettings, compare, ensemble, takano2006
-    >>> comparison = compare(
-    ...     *(ensemble(takano2006("1", dfc=dfc), runs=3, level="fluid", options=RunSettings(duration=0.1)) for dfc in (False, True))
-    ... )
+    >>> options = RunSettings(duration=0.1)
+    >>> scenarios = [takano2006("1", dfc=dfc) for dfc in (False, True)]
+    >>> comparison = compare([ensemble(each, runs=3, level="fluid", options=options) for each in scenarios])
     >>> comparison.summary()["lost (packets)"]["takano2006/1: DFC, Tahoe"]
     '0 ± 0, single runs 0 to 0'
     >>> comparison.to_xarray().efficiency.dims

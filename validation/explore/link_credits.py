@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dfcmodel import headroom
-from dfcmodel.lossless import credits
+from dfcmodel.lossless import CreditDatasheet, credits
 from dfcmodel.lossless.quantities import Given, metres
 from dfcmodel.lossless.results import RequiredCredits
 from validation.explore.data_sheets import CABLES, LINK, LinkSheet, item_bars, sizes, words
@@ -29,7 +29,7 @@ class _Link(LinkSheet):
         """Return the credits for a cable."""
         return credits(
             self.rate, cable, self.mtu, self.lossless, self.credit,
-            small_packets=self.small, message=self.message, update=self.update,
+            small_packets=self.small, datasheet=CreditDatasheet(message=self.message, update=self.update),
         )  # fmt: skip
 
     def bytes_with_pauses(self, cable: str) -> float:
@@ -66,12 +66,11 @@ class _Link(LinkSheet):
         """Return Python that prints the same numbers."""
         return f"""\
 from dfcmodel import headroom
-from dfcmodel.lossless import credits
+from dfcmodel.lossless import CreditDatasheet, credits
 
+sheet = CreditDatasheet(message={self.message!r}, update={self.update!r})
 frames = {{"mtu": {self.mtu!r}, "lossless_mtu": {self.lossless!r}, "small_packets": {self.small}}}
-found = credits(
-    "{self.rate}", "{self.cable}", credit={self.credit!r}, message={self.message!r}, update={self.update!r}, **frames,
-)
+found = credits("{self.rate}", "{self.cable}", credit={self.credit!r}, datasheet=sheet, **frames)
 pause = headroom("{self.rate}", "{self.cable}", cell={self.credit!r}, **frames)
 print(found)  # found.credits, found.bytes, found.least, found.items
 print(pause.bytes + pause.xon_bytes, "bytes with pauses")

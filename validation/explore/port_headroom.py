@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dfcmodel import headroom
+from dfcmodel import PauseDatasheet, headroom
 from dfcmodel.lossless.quantities import Given
 from dfcmodel.lossless.results import Headroom
 from validation.explore.data_sheets import (
@@ -37,7 +37,9 @@ class _Port(LinkSheet):
         """Return the headroom."""
         return headroom(
             self.rate, self.cable, self.mtu, self.lossless, self.cell, small_packets=self.small,
-            response=self.response, response_measured=self.response is not None, pipeline=self.pipeline,
+            datasheet=PauseDatasheet(
+                response=self.response, response_measured=self.response is not None, pipeline=self.pipeline
+            ),
         )  # fmt: skip
 
     def drawing(self) -> Drawing:
@@ -68,15 +70,15 @@ class _Port(LinkSheet):
 
     def code(self) -> str:
         """Return Python that prints the same numbers."""
-        measured = ""
-        if self.response is not None:
-            measured = f'\n    response="{self.response}", response_measured=True,'
+        measured = "" if self.response is None else f'response="{self.response}", response_measured=True, '
         return f"""\
 from dfcmodel import headroom
+from dfcmodel.lossless import PauseDatasheet
 
+sheet = PauseDatasheet({measured}pipeline="{self.pipeline}")
 port = headroom(
-    "{self.rate}", "{self.cable}", mtu={self.mtu!r}, lossless_mtu={self.lossless!r}, cell={self.cell!r},{measured}
-    pipeline="{self.pipeline}", small_packets={self.small},
+    "{self.rate}", "{self.cable}", mtu={self.mtu!r}, lossless_mtu={self.lossless!r}, cell={self.cell!r},
+    small_packets={self.small}, datasheet=sheet,
 )
 print(port)  # port.bytes, port.cells, port.items, port.xon_bytes
 """

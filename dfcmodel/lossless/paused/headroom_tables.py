@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-from dfcmodel.lossless.datasheets import HEADROOM_UNITS, HeadroomOptions
+from dfcmodel.lossless.datasheets import HEADROOM_UNITS, PauseDatasheet
 from dfcmodel.lossless.paused.headrooms import headroom
 from hopflow.checks import format_value
-from hopflow.keywords import takes_keywords
+from hopflow.deprecations import takes_options
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -19,10 +19,18 @@ if TYPE_CHECKING:
 __all__ = ["headroom_table"]
 
 
+@takes_options(PauseDatasheet, "datasheet")
 @declares(rates="bit_rate", cables="length", **HEADROOM_UNITS)
-@takes_keywords(HeadroomOptions)
 def headroom_table(
-    rates: Iterable[Given], cables: Iterable[Range], **parameters: Unpack[HeadroomOptions]
+    rates: Iterable[Given],
+    cables: Iterable[Range],
+    *,
+    mtu: Given = 9216,
+    lossless_mtu: Given | None = None,
+    cell: Given | None = None,
+    small_packets: float | tuple[float, float] = 0.0,
+    classes: int = 1,
+    datasheet: PauseDatasheet | None = None,
 ) -> pd.DataFrame:
     """Return the headroom in bytes by rate (rows) and cable (columns).
 
@@ -30,8 +38,8 @@ def headroom_table(
     ----------
     rates, cables
         Lists of at least one value of `headroom`; a cable may be a range.
-    **parameters
-        Other parameters of `headroom`.
+    mtu, lossless_mtu, cell, small_packets, classes, datasheet
+        As for `headroom`.
 
     Raises
     ------
@@ -57,7 +65,9 @@ def headroom_table(
         lists.append(list(values))
         if not lists[-1]:
             raise ValueError(f"{name} = []: must have at least one")
-    rows = {str(rate): [headroom(rate, cable, **parameters).bytes for cable in lists[1]] for rate in lists[0]}
+    sizes = (mtu, lossless_mtu, cell)
+    others: dict[str, Any] = {"small_packets": small_packets, "classes": classes, "datasheet": datasheet}
+    rows = {str(rate): [headroom(rate, cable, *sizes, **others).bytes for cable in lists[1]] for rate in lists[0]}
     return pd.DataFrame.from_dict(rows, orient="index", columns=[_name(cable) for cable in lists[1]])
 
 

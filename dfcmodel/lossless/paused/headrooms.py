@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.lossless.datasheets import HEADROOM_UNITS, PauseDatasheet
 from dfcmodel.lossless.paused.headroom_items import (
-    FIBRE,
     Item,
     Sensitivity,
     item_rows,
@@ -20,7 +19,7 @@ from dfcmodel.lossless.paused.headroom_items import (
     sensitivities_of,
     size_text,
 )
-from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.paused.paused_links import PausedLink
 from dfcmodel.lossless.paused.worst_cases import Burst, largest_burst
 from dfcmodel.lossless.quantities import (
     Given,
@@ -33,9 +32,9 @@ from dfcmodel.lossless.quantities import (
     metres,
     response_time,
 )
-from hopflow.checks import count_of, flag, one_number
+from hopflow.checks import count_of, instance, one_number
+from hopflow.deprecations import takes_options
 from hopflow.fork_safety import cached_property
-from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.results import Result, figure
 from hopflow.units import declares, in_units, readable_text
 
@@ -48,10 +47,6 @@ __all__ = ["Headroom", "headroom"]
 
 DELAYS = ("pipeline", "interface", "gearbox")
 """Delays of a datasheet; a missing delay is 0."""
-DEFAULTS: PauseDatasheet = {
-    "interface": None, "gearbox": None, "pipeline": None, "velocity": FIBRE, "smallest": SMALLEST_FRAME,
-    "response": None, "response_measured": False, "exceeded": 0.0, "merged": False, "resume_queued": False,
-}  # fmt: skip
 CELL = 254
 """Bytes of a cell (of Tomahawk 4 and 5) for the displayed headroom of any frame size, if no cell is given."""
 
@@ -230,8 +225,8 @@ class Headroom(Result):
         return (low, high) if self.ranged else high
 
 
+@takes_options(PauseDatasheet, "datasheet")
 @declares(rate="bit_rate", cable="length", **HEADROOM_UNITS)
-@takes_keywords(PauseDatasheet, DEFAULTS)
 def headroom(
     rate: Given,
     cable: Range,
@@ -241,7 +236,7 @@ def headroom(
     *,
     small_packets: float | tuple[float, float] = 0.0,
     classes: int = 1,
-    **datasheet: Unpack[PauseDatasheet],
+    datasheet: PauseDatasheet | None = None,
 ) -> Headroom:
     """Return the headroom: the bytes needed above a pause threshold for zero loss.
 
@@ -254,8 +249,8 @@ def headroom(
         Line rate of the port, a string such as ``400Gbps``.
     cable
         Length of the cable, a string such as ``300m`` or ``2km``, at most 200 km. A pair (low,
-        high) is a range and makes the result a pair; the same applies to ``response``,
-        ``interface``, ``gearbox``, ``pipeline``, ``velocity`` and ``small_packets``.
+        high) is a range and makes the result a pair; the same applies to ``small_packets`` and to ``response``,
+        ``interface``, ``gearbox``, ``pipeline`` and ``velocity`` of the datasheet.
     mtu
         Bytes of the largest frame of any class, check sequence included.
     lossless_mtu
@@ -263,36 +258,13 @@ def headroom(
     cell
         Bytes of a buffer cell; None counts bytes of frames, without rounding.
     small_packets
-        Largest fraction of the frames of any window that is smaller than ``lossless_mtu``: 0, none; 1 or ``"100%"``,
-        all. It caps each window. A share of the traffic is exceeded in many windows: see ``exceeded``.
+        Largest fraction of the frames of any window that is smaller than ``lossless_mtu``: 0, none; 1 or ``"100%"``, all.
+        It caps each window. A share of the traffic is exceeded in many windows: see ``exceeded`` of `PauseDatasheet`.
     classes
         Number of classes paused separately.
-    **datasheet
-        The following keywords, of the port and of its peer.
-    response
-        Response time of the peer, from the end of the pause frame at its port until it starts no
-        further frame; None: the maximum of IEEE 802.3 31B.3.7 for this rate. Durations are seconds,
-        or strings: ``1.2 us``, ``905 quanta``, ``820 B`` (the time of that many bytes at line
-        rate).
-    response_measured
-        Whether a response time below the standard's maximum is guaranteed for this peer.
-    interface
-        Delay of the MAC and PHY of the receiver's port, both directions together.
-    gearbox
-        Delay of a retimer or gearbox, per direction.
-    pipeline
-        Time from the first cell above the threshold until the pause frame is ready to be sent.
-    velocity
-        Signal velocity, m/s.
-    smallest
-        Bytes of the smallest frame of the class.
-    exceeded
-        Above 0: ``small_packets`` is the share of the traffic that is small, of independent frames, and a window
-        exceeds the headroom with this probability, at the worst phase and size of the small frames; 0: never.
-    merged
-        Whether one PFC frame carries the pauses of all classes (IEEE 802.1Q, clause 36).
-    resume_queued
-        Whether the class's own resume frame may still be waiting when the threshold is crossed again.
+    datasheet
+        Delays, smallest frame and response of the port and of its peer, see `PauseDatasheet`; None: no delays, and the
+        response of the standard.
 
     Raises
     ------
@@ -309,24 +281,22 @@ def headroom(
     >>> sum(item.bytes[1] for item in port.items) == port.bytes
     True
     """
-    options = check_keywords(headroom, datasheet)
-    measured = flag("response_measured", options["response_measured"])
+    sheet = PauseDatasheet() if datasheet is None else instance("datasheet", datasheet, PauseDatasheet)
     bits = bit_rate("rate", rate)
     lengths = both_ends("cable", cable, metres)
-    speeds = both_ends("velocity", options["velocity"], _velocity)
+    speeds = both_ends("velocity", sheet.velocity, _velocity)
     trips = [bit_times("cable", m / v, bits) for m, v in zip(lengths, speeds[::-1], strict=True)]
     inputs: dict[str, tuple[float, float] | list[int]] = {
         "cable": trips,
-        "response": response_time(bits, options["response"], measured=measured),
+        "response": response_time(bits, sheet.response, measured=sheet.response_measured),
         "small_packets": both_ends("small_packets", small_packets, _share),
     }
     for name in DELAYS:
-        delay = 0.0 if options[name] is None else options[name]
+        delay: Range = 0.0 if getattr(sheet, name) is None else getattr(sheet, name)
         inputs[name] = both_ends(name, delay, lambda name, value: bit_times(name, value, bits))
     fixed = {
-        "classes": classes, "smallest": frame_size("smallest", options["smallest"]),
-        "exceeded": in_units("exceeded", options["exceeded"], "share"), "merged": options["merged"],
-        "resume_queued": options["resume_queued"],
+        "classes": classes, "smallest": frame_size("smallest", sheet.smallest),
+        "exceeded": in_units("exceeded", sheet.exceeded, "share"), "merged": sheet.merged, "resume_queued": sheet.resume_queued,
     }  # fmt: skip
     sizes = (bits, *frames_and_cell(mtu, lossless_mtu, cell))
     low, high = (
@@ -334,7 +304,7 @@ def headroom(
         for n in (0, 1)
     )
     ranged = tuple(name for name, pair in inputs.items() if pair[0] != pair[1])
-    missing = tuple(name for name in DELAYS if options[name] is None)
+    missing = tuple(name for name in DELAYS if getattr(sheet, name) is None)
     return Headroom(low, high, lengths, cell is not None, ranged, missing)
 
 

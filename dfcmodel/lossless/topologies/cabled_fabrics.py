@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.cycles.buffer_dependencies import check_digraph
-from dfcmodel.lossless.datasheets import HEADROOM_UNITS, HeadroomOptions
+from dfcmodel.lossless.datasheets import HEADROOM_UNITS, PauseDatasheet
 from dfcmodel.lossless.paused.headroom_items import FIBRE
 from dfcmodel.lossless.paused.headrooms import headroom
 from dfcmodel.lossless.quantities import bit_rate, metres, size_in_bytes
@@ -18,8 +18,9 @@ from dfcmodel.network.networks import EDGE_ATTRIBUTES, Scenario, other_name
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import format_value, instance, integer, one_number
+from hopflow.deprecations import takes_options
 from hopflow.fork_safety import cached_property
-from hopflow.keywords import takes_keywords
+from hopflow.keywords import ELSEWHERE
 from hopflow.results import table_text
 from hopflow.units import PacketUnits, WithUnit, declares, quantities, readable_text
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from dfcmodel.lossless.paused.headrooms import Headroom
+    from dfcmodel.lossless.quantities import Given
     from dfcmodel.network.flows import Flow
 
 __all__ = ["Cable", "Fabric"]
@@ -238,29 +240,45 @@ class Fabric:
             raise ValueError(f"buffer = {self.buffer!r}: {msg}")
         return chip(self.buffer)
 
+    @takes_options(PauseDatasheet, "datasheet")
     @declares(**HEADROOM_UNITS)
-    @takes_keywords(HeadroomOptions)
-    def headroom(self, cable: Cable | None = None, **parameters: Unpack[HeadroomOptions]) -> Headroom:
+    def headroom(
+        self,
+        cable: Cable | None = None,
+        *,
+        mtu: Given | Any = ELSEWHERE,
+        lossless_mtu: Given | None = None,
+        cell: Given | Any = ELSEWHERE,
+        small_packets: float | tuple[float, float] = 0.0,
+        classes: int = 1,
+        datasheet: PauseDatasheet | None = None,
+    ) -> Headroom:
         """Return the headroom of a port with a cable, in frames of the fabric's packets and cells of its chip.
 
         Parameters
         ----------
         cable
             A member of ``cables``; None: the cable with the largest headroom.
-        **parameters
-            Further parameters of `headroom`, such as ``pipeline``; ``mtu`` is ``packet_size`` otherwise.
+        mtu, cell, lossless_mtu, small_packets, classes, datasheet
+            As for `headroom`, except that ``mtu`` is ``packet_size`` and ``cell`` that of the chip by default.
         """
+        parameters: dict[str, Any] = {
+            "mtu": self.packet_size if mtu is ELSEWHERE else mtu,
+            "lossless_mtu": lossless_mtu,
+            "cell": cell,
+            "small_packets": small_packets,
+            "classes": classes,
+            "datasheet": datasheet,
+        }
         if cable is None:
             headrooms = [self.headroom(item, **parameters) for item in self.cables]
             return max(headrooms, key=lambda result: result.bursts[1].cells)
         if instance("cable", cable, Cable, "a Cable") not in self.cables:
             raise ValueError(f"cable = {cable!r}: must be one of {self.cables}")
         chip_data = self._port_chip()
-        defaults: HeadroomOptions = {
-            "mtu": self.packet_size,
-            "cell": None if chip_data is None else chip_data.cell,
-        }
-        return headroom(cable.speed, cable.length, **(defaults | parameters))
+        if cell is ELSEWHERE:
+            parameters["cell"] = None if chip_data is None else chip_data.cell
+        return headroom(cable.speed, cable.length, **parameters)
 
     @quantities(duration="time")
     def scenario(self, name: str, flows: Sequence[Flow], duration: WithUnit, **options: Any) -> Scenario:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.many_flows import fat_tree_scenario
-from dfcmodel import Fluid, Packets, headroom, headroom_table, scenario_schema, simulate
+from dfcmodel import Fluid, Packets, PauseDatasheet, headroom, headroom_table, scenario_schema, simulate
 from dfcmodel.lossless import (
     PausedGroups,
     Route,
@@ -51,7 +51,9 @@ def test_ranges_of_all_inputs_and_the_velocity_are_those_of_the_function() -> No
     arguments = ["headroom", "--rate", "400Gbps", "--cable", "300m", "--cell", "192", "--json"]
     ranges = ["--small-packets", "0..0.5", "--velocity", "1.9e8..2e8"]
     made = invoke([*arguments, *ranges], catch_exceptions=False)
-    found = headroom("400Gbps", "300m", cell=192, small_packets=(0.0, 0.5), velocity=(1.9e8, 2e8))
+    found = headroom(
+        "400Gbps", "300m", cell=192, small_packets=(0.0, 0.5), datasheet=PauseDatasheet(velocity=(1.9e8, 2e8))
+    )
     assert json.loads(made.output)["bytes"] == list(found.bytes)
     assert found.bytes[0] == headroom("400Gbps", "300m", cell=192).bytes < found.bytes[1]
 

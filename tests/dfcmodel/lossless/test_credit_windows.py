@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dfcmodel import headroom
+from dfcmodel import CreditDatasheet, headroom
 from dfcmodel.lossless import credits
+from tests.option_objects import grouped
 
 
 def random_credits(rng: np.random.Generator):
@@ -14,13 +15,24 @@ def random_credits(rng: np.random.Generator):
     lossless = int(rng.integers(64, 9601))
     cell = None if rng.random() < 0.2 else int(rng.integers(64, min(lossless, 400) + 1))
     return credits(
-        f"{1 + 799 * rng.random() ** 2}Gbps", f"{10 ** (3.5 * rng.random())}m",
-        int(rng.integers(lossless, 9601)), lossless, cell, small_packets=float(rng.choice([0.0, 0.5, 1.0])),
-        smallest=int(rng.integers(64, lossless + 1)), message=int(rng.integers(1, 100)),
-        behind_frame=bool(rng.integers(2)), cut_through=bool(rng.integers(2)), update=f"{rng.random()}us",
-        pipeline=f"{rng.random()}us", interface=f"{rng.random()}us", gearbox=f"{0.1 * rng.random()}us",
-        overhead=int(rng.choice([0, 4, 20, 36, 60])),
-    )  # fmt: skip
+        f"{1 + 799 * rng.random() ** 2}Gbps",
+        f"{10 ** (3.5 * rng.random())}m",
+        int(rng.integers(lossless, 9601)),
+        lossless,
+        cell,
+        small_packets=float(rng.choice([0.0, 0.5, 1.0])),
+        datasheet=CreditDatasheet(
+            smallest=int(rng.integers(64, lossless + 1)),
+            message=int(rng.integers(1, 100)),
+            behind_frame=bool(rng.integers(2)),
+            cut_through=bool(rng.integers(2)),
+            update=f"{rng.random()}us",
+            pipeline=f"{rng.random()}us",
+            interface=f"{rng.random()}us",
+            gearbox=f"{0.1 * rng.random()}us",
+            overhead=int(rng.choice([0, 4, 20, 36, 60])),
+        ),
+    )
 
 
 def test_with_the_credits_no_frame_waits_and_with_one_fewer_one_does() -> None:
@@ -50,19 +62,27 @@ def test_pauses_need_two_windows_and_credits_one() -> None:
 def test_what_makes_a_loop_shorter_needs_fewer_credits() -> None:
     usual = credits("400Gbps", "40m", 9216, 4096, 192)
     for less in ({"behind_frame": False}, {"cut_through": True}, {"message": 1}, {"mtu": 4096}):
-        assert credits(**{"rate": "400Gbps", "cable": "40m", "mtu": 9216, "lossless_mtu": 4096, "credit": 192, **less}).credits <= usual.credits  # fmt: skip
-    late = credits("400Gbps", "40m", 9216, 4096, 192, update="1us")
+        assert (
+            credits(
+                **grouped(
+                    credits,
+                    {"rate": "400Gbps", "cable": "40m", "mtu": 9216, "lossless_mtu": 4096, "credit": 192, **less},
+                )
+            ).credits
+            <= usual.credits
+        )
+    late = credits("400Gbps", "40m", 9216, 4096, 192, datasheet=CreditDatasheet(update="1us"))
     assert late.bytes - usual.bytes == pytest.approx(50_000, abs=2 * 4224)  # 1 us at 400 Gb/s, whole frames
 
 
 def test_frames_with_less_beside_them_need_more_credits() -> None:
     """Of 64-byte frames the loop holds 84/64 times as many without Ethernet's preamble and gap."""
     link = {"rate": "400Gbps", "cable": "10km", "mtu": 4096, "credit": 64, "small_packets": 1.0}
-    without = credits(**link, overhead=0)
+    without = credits(**link, datasheet=CreditDatasheet(overhead=0))
     assert without.credits / credits(**link).credits == pytest.approx(84 / 64, rel=0.01)
     assert "- 0 B per frame" in {item.formula.split(",")[0] for item in without.items}
     with pytest.raises(ValueError, match="overhead = 1001: must be at most 1000 bytes"):
-        credits(**link, overhead=1001)
+        credits(**link, datasheet=CreditDatasheet(overhead=1001))
 
 
 def test_frames_may_be_smaller_than_those_of_ethernet() -> None:
@@ -100,4 +120,4 @@ def test_results_as_data_and_display() -> None:
 )
 def test_bad_input_is_named(given: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        credits(**{"rate": "100Gbps", "cable": "5m", **given})
+        credits(**grouped(credits, {"rate": "100Gbps", "cable": "5m", **given}))

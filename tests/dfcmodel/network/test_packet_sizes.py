@@ -179,7 +179,12 @@ def test_comparisons_take_the_size_of_packets(size: Any) -> None:
     equal = dfc.coexist(rules, **grouped(dfc.coexist, times, usual, packet_size=1000, max_window=10))
     assert (run.goodput == equal.goodput).all()
     found = dfc.coexist_sweep(rules, runs=1, **grouped(dfc.coexist_sweep, times, given | {"buffer": ["20kB", "10kB"]}))
-    assert (found.rate == dfc.coexist_sweep(rules, runs=1, bandwidth=1000.0, buffer=[20, 10], **grouped(dfc.coexist_sweep, times, packet_size=1000)).rate).all()  # fmt: skip
+    assert (
+        found.rate
+        == dfc.coexist_sweep(
+            rules, runs=1, bandwidth=1000.0, buffer=[20, 10], **grouped(dfc.coexist_sweep, times, packet_size=1000)
+        ).rate
+    ).all()
     shares = hopflow.sweep(dfc.compare, rules=rules, **times, runs=1, **(given | {"packet_size": [size, 500]}))
     assert (
         shares.share.values[0].tolist()

@@ -148,9 +148,14 @@ def test_collectives_have_their_pairs() -> None:
 
 def test_options_are_one_for_all_or_one_for_each() -> None:
     flows = flows_from(
-        HOSTS[:3], HOSTS[3:6], [1, 2, np.inf], np.array([0.0, 0.5, 0.5]),
-        source=[CBR(1.0), NewReno(), CBR(1.0)], links=LINKS, options=FlowOptions(priority=np.array([1, 0, 1]), names=["a", "b", "c"], host="direct"),
-    )  # fmt: skip
+        HOSTS[:3],
+        HOSTS[3:6],
+        [1, 2, np.inf],
+        np.array([0.0, 0.5, 0.5]),
+        source=[CBR(1.0), NewReno(), CBR(1.0)],
+        links=LINKS,
+        options=FlowOptions(priority=np.array([1, 0, 1]), names=["a", "b", "c"], host="direct"),
+    )
     expected = [
         Flow("a", flows[0].path, CBR(1.0), size=1.0, start=0.0, priority=1, host="direct"),
         Flow("b", flows[1].path, NewReno(), size=2.0, start=0.5, priority=0, host="direct"),

@@ -143,9 +143,12 @@ def test_the_calculator_and_the_law_agree_on_the_credits_of_full_rate(seed: int)
     rng = np.random.default_rng([2048, seed])
     frame, bits = int(rng.integers(500, 4096)), [25e9, 100e9, 400e9][rng.integers(3)]
     found = dfc.credits(
-        f"{bits / 1e9:g}Gbps", f"{int(rng.integers(5, 400))}m", mtu=frame, credit=frame,
-        behind_frame=bool(rng.integers(2)), pipeline="100ns", interface="50ns",
-    )  # fmt: skip
+        f"{bits / 1e9:g}Gbps",
+        f"{int(rng.integers(5, 400))}m",
+        mtu=frame,
+        credit=frame,
+        datasheet=dfc.CreditDatasheet(behind_frame=bool(rng.integers(2)), pipeline="100ns", interface="50ns"),
+    )
     wire = 8.0 * (frame + 20)  # bits of a frame with its preamble and gap
     cable = found.delays["cable"] / 2.0
     round_trip = sum(found.delays.values()) + 8.0 * frame  # bits from the start of a frame on

@@ -82,7 +82,15 @@ FABRIC = dfc.Fabric(
 
 def completed(fabric: dfc.Fabric, routes: str, recovery: Any, **given: Any) -> Any:
     """Return the run of a permutation, of which all transfers end."""
-    flows = dfc.permutation(fabric.hosts, 1, sizes=400, source=FixedRate(), links=fabric.links, routes=routes, **grouped(dfc.permutation, given, host="nic"))  # fmt: skip
+    flows = dfc.permutation(
+        fabric.hosts,
+        1,
+        sizes=400,
+        source=FixedRate(),
+        links=fabric.links,
+        routes=routes,
+        **grouped(dfc.permutation, given, host="nic"),
+    )
     scenario = fabric.scenario("permutation", flows, duration=0.02, min_rto=1e-3)
     run = dfc.simulate(scenario, dfc.Packets(seed=1, recovery=recovery), sample=0.02)
     assert np.isfinite(run.finished).all()
@@ -203,9 +211,15 @@ def failing(seed: int) -> tuple[dfc.Scenario, dfc.Packets]:
     links = leaf_links(3, rule, buffer=1e4 if seed % 2 else 40.0)
     spray = seed % 4 > 1
     flows = dfc.flows_from(
-        ["h0.0", "h0.1", "h1.0", "h0.2", "h1.2"], ["h1.0", "h1.1", "h0.1", "h1.1", "h0.0"], sizes=120, links=links,
-        starts=rng.uniform(0.0, 30e-6, 5), source=FixedRate(), routes="spray" if spray else "ecmp", options=dfc.FlowOptions(host="nic"),
-    )  # fmt: skip
+        ["h0.0", "h0.1", "h1.0", "h0.2", "h1.2"],
+        ["h1.0", "h1.1", "h0.1", "h1.1", "h0.0"],
+        sizes=120,
+        links=links,
+        starts=rng.uniform(0.0, 30e-6, 5),
+        source=FixedRate(),
+        routes="spray" if spray else "ecmp",
+        options=dfc.FlowOptions(host="nic"),
+    )
     method = dfc.Packets(
         seed=seed, failures=FAILURES, reroute_delay=(0.0, 7.3e-6)[seed // 2 % 2],
         spraying=("turns", "random", "least queue")[seed % 3], recovery=dfc.SelectiveRepair(reordering=8),

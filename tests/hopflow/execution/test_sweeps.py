@@ -15,6 +15,7 @@ from dfcmodel import (
     CBR,
     Flow,
     Packets,
+    PauseDatasheet,
     Scenario,
     coexist,
     coexist_sweep,
@@ -237,7 +238,9 @@ def test_keywords_that_functions_share_are_swept() -> None:
     found = sweep(headroom, **port, pipeline=["100ns", 5e-7])
     assert found.pipeline.values == pytest.approx([1e-7, 5e-7])
     assert found.pipeline.attrs["units"] == "s"
-    assert found.bytes.values.tolist() == [headroom(**port, pipeline=p).bytes for p in (1e-7, 5e-7)]
+    assert found.bytes.values.tolist() == [
+        headroom(**port, datasheet=PauseDatasheet(pipeline=p)).bytes for p in (1e-7, 5e-7)
+    ]
     with pytest.raises(ValueError, match=r"pipelines: .* no such parameter, but rate, cable, .* pipeline, "):
         sweep(headroom, **port, pipelines=["100ns"])
 

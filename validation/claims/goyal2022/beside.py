@@ -123,9 +123,15 @@ def largest_in_incast(seed: int) -> float:
     target, *others = np.random.default_rng(seed).permutation(len(network.hosts)).tolist()
     sources = [network.hosts[others[n % len(others)]] for n in range(PAPER_SENDERS)]
     flows = flows_from(
-        sources, [network.hosts[target]] * PAPER_SENDERS, sizes=PAPER_RESPONSE,
-        starts=fabric_runs.starts(PAPER_SENDERS, seed), source=FixedRate(), links=network.links, routes="ecmp", options=FlowOptions(host="nic"),
-    )  # fmt: skip
+        sources,
+        [network.hosts[target]] * PAPER_SENDERS,
+        sizes=PAPER_RESPONSE,
+        starts=fabric_runs.starts(PAPER_SENDERS, seed),
+        source=FixedRate(),
+        links=network.links,
+        routes="ecmp",
+        options=FlowOptions(host="nic"),
+    )
     run = simulate(network.scenario("incast", flows, END, min_rto=1e-3), Packets(seed=seed), sample=SAMPLE)
     if not np.isfinite(run.finished).all():
         raise RuntimeError(f"seed {seed}: the incast is not complete after {END:g} s")

@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from benchmarks import census
-from dfcmodel import headroom
+from dfcmodel import PauseDatasheet, headroom
 from dfcmodel.lossless import (
     BufferRow,
     BufferTable,
@@ -26,6 +26,7 @@ from dfcmodel.lossless.audits.rate_lines import density, line_of
 from dfcmodel.lossless.audits.switch_chips import census_lines, census_range, chip_lines
 from dfcmodel.lossless.paused.published import SN4280
 from dfcmodel.lossless.results import RowVerdict
+from tests.option_objects import grouped
 from tests.surface import invoke
 
 # One row, against the proved headroom.
@@ -37,7 +38,7 @@ def verdict(xoff: int, **given) -> tuple[RowVerdict, int | None]:
 
 
 def need(**given) -> int:
-    return headroom("400Gbps", "300m", 9216, 9216, 192, **given).bytes
+    return headroom("400Gbps", "300m", 9216, 9216, 192, **grouped(headroom, given)).bytes
 
 
 def test_the_verdicts_of_one_row_change_where_the_proved_headrooms_are() -> None:
@@ -58,7 +59,9 @@ def test_the_verdicts_of_one_row_change_where_the_proved_headrooms_are() -> None
 
 def test_a_row_that_no_peer_suffices_for_needs_smaller_frames() -> None:
     """10 Gb/s over 5 m: 18,554 B for frames of 9216 B and a peer that stops at once; the standard's response is shorter than they are."""
-    at_once = headroom("10Gbps", "5m", 9216, 9216, response="0ns", response_measured=True).bytes
+    at_once = headroom(
+        "10Gbps", "5m", 9216, 9216, datasheet=PauseDatasheet(response="0ns", response_measured=True)
+    ).bytes
     verdicts = [audit_headroom([BufferRow(10e9, 5.0, xoff)]).rows[0] for xoff in (15_680, at_once - 1, at_once)]
     assert {row.verdict for row in verdicts} == {RowVerdict.FASTER_PEER}
     assert ["needs smaller frames" in row.reason for row in verdicts] == [True, True, False]
@@ -78,7 +81,7 @@ def test_the_response_that_a_short_row_covers_is_the_longest() -> None:
     reason = audit_headroom([BufferRow(400e9, 300.0, xoff)]).rows[0].reason
     covered = int(reason.split("a response of ")[1].split(" ns")[0].replace(",", ""))
     fits = [
-        headroom("400Gbps", "300m", response=f"{ns} ns", response_measured=True).bytes <= xoff
+        headroom("400Gbps", "300m", datasheet=PauseDatasheet(response=f"{ns} ns", response_measured=True)).bytes <= xoff
         for ns in (covered - 1, covered + 1)
     ]
     assert fits == [True, False]
@@ -92,7 +95,10 @@ def test_a_rate_without_a_standard_is_judged_by_its_cable_only() -> None:
         RowVerdict.NOT_JUDGED,
     ]
     given = audit_headroom(rows, response="600ns", cell=254)
-    assert given.rows[1].needs.equal_frames == headroom("1.6Tbps", "100m", cell=254, response="600ns").bytes
+    assert (
+        given.rows[1].needs.equal_frames
+        == headroom("1.6Tbps", "100m", cell=254, datasheet=PauseDatasheet(response="600ns")).bytes
+    )
 
 
 # The law of a table.
@@ -108,7 +114,9 @@ def test_a_lawful_table_gives_its_cell_and_its_constants(lawful) -> None:
         for row in lawful:
             if row.rate == each.rate:
                 name = f"{row.rate / 1e9:g}Gbps"
-                found = headroom(name, f"{row.cable:g}m", 9216, 9216, 254, small_packets=1, pipeline=delay)
+                found = headroom(
+                    name, f"{row.cable:g}m", 9216, 9216, 254, small_packets=1, datasheet=PauseDatasheet(pipeline=delay)
+                )
                 assert found.bytes == row.xoff
 
 
@@ -447,11 +455,22 @@ def test_the_bundle_is_written_as_it_is_read(tmp_path) -> None:
 def made(cell: int, smallest: int, pipeline: float, lossless: int = 4096) -> list[BufferRow]:
     """Return rows of 100 and 400 Gb/s at five cables, by the proved headroom."""
     return [
-        BufferRow(rate * 1e9, cable, headroom(
-            f"{rate}Gbps", f"{cable}m", 9216, lossless, cell, pipeline=pipeline, small_packets=1, smallest=smallest,
-        ).bytes)
-        for rate in (100, 400) for cable in (5, 40, 100, 300, 2000)
-    ]  # fmt: skip
+        BufferRow(
+            rate * 1e9,
+            cable,
+            headroom(
+                f"{rate}Gbps",
+                f"{cable}m",
+                9216,
+                lossless,
+                cell,
+                small_packets=1,
+                datasheet=PauseDatasheet(pipeline=pipeline, smallest=smallest),
+            ).bytes,
+        )
+        for rate in (100, 400)
+        for cable in (5, 40, 100, 300, 2000)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -486,7 +505,7 @@ def test_predictions_hold_for_rates_and_cables_that_are_not_in_the_table() -> No
         ("200Gbps", "300m", False),
     ):
         low, high = found.predict(rate, cable)
-        need = headroom(rate, cable, 9216, 9216, 254, pipeline=0.5e-6, small_packets=1).bytes
+        need = headroom(rate, cable, 9216, 9216, 254, small_packets=1, datasheet=PauseDatasheet(pipeline=0.5e-6)).bytes
         assert low <= need <= high
         assert not inside or high - low <= 4 * 254
     assert found.cell_for_any_sizes[0] <= 254 <= found.cell_for_any_sizes[1]

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from dfcmodel import headroom, headroom_table
+from dfcmodel import CreditDatasheet, Fabric, PauseDatasheet, headroom, headroom_table
 from dfcmodel.lossless import credits
-from dfcmodel.lossless.datasheets import HEADROOM_UNITS, HeadroomOptions
+from dfcmodel.lossless.datasheets import HEADROOM_UNITS
 from dfcmodel.lossless.paused import published
 from hopflow.units import quantities_of
+from tests.option_objects import grouped
 
 
 def test_without_resume_above_xon_a_port_runs_dry(best_by_enumeration) -> None:
@@ -23,7 +24,8 @@ def test_without_resume_above_xon_a_port_runs_dry(best_by_enumeration) -> None:
 
 def test_merged_pauses_and_a_queued_resume_change_the_window_by_whole_frames() -> None:
     plain, merged, queued = (
-        headroom("100Gbps", "100m", classes=8, **given) for given in ({}, {"merged": True}, {"resume_queued": True})
+        headroom("100Gbps", "100m", classes=8, **grouped(headroom, given))
+        for given in ({}, {"merged": True}, {"resume_queued": True})
     )
     assert plain.high.window - merged.high.window == 7 * 84 * 8
     assert queued.high.window - plain.high.window == 84 * 8
@@ -36,7 +38,7 @@ def test_merged_pauses_and_a_queued_resume_change_the_window_by_whole_frames() -
 def test_delays_that_are_not_given_are_said_to_count_nothing() -> None:
     rows = headroom("400Gbps", "300m").summary()
     assert rows["pipeline"] == rows["interface"] == rows["gearbox"] == "0 (not given)"
-    given = headroom("400Gbps", "300m", cell=192, pipeline="0ns", small_packets=1).summary()
+    given = headroom("400Gbps", "300m", cell=192, small_packets=1, datasheet=PauseDatasheet(pipeline="0ns")).summary()
     assert not {"pipeline", "cells", "small frames"} & set(given)
 
 
@@ -78,7 +80,7 @@ def test_bad_input_is_named(arguments, part) -> None:
 )
 def test_bad_parameters_are_named(keywords, part) -> None:
     with pytest.raises(ValueError, match=part):
-        headroom("400Gbps", "300m", **keywords)
+        headroom("400Gbps", "300m", **grouped(headroom, keywords))
 
 
 # Components of a headroom, and its sensitivities.
@@ -86,21 +88,45 @@ def test_bad_parameters_are_named(keywords, part) -> None:
 
 def test_items_add_up_and_ranges_become_pairs() -> None:
     found = headroom(
-        "400Gbps", ("100m", "300m"), 9216, 4096, 144, interface=("100ns", "300ns"),
-        pipeline=200e-9, gearbox="50 ns", classes=2, small_packets=(0.0, 0.5),
-    )  # fmt: skip
+        "400Gbps",
+        ("100m", "300m"),
+        9216,
+        4096,
+        144,
+        classes=2,
+        small_packets=(0.0, 0.5),
+        datasheet=PauseDatasheet(interface=("100ns", "300ns"), pipeline=200e-9, gearbox="50 ns"),
+    )
     low, high = found.bytes
     assert [sum(item.bytes[n] for item in found.items) for n in (0, 1)] == [low, high]
     assert found.cells == (low // 144, high // 144)
     assert found.port_bytes == (2 * low, 2 * high)
     assert sum(item.share for item in found.items) == pytest.approx(1.0, rel=1e-12)
-    ends = [headroom("400Gbps", c, 9216, 4096, 144, interface=i, pipeline=200e-9, gearbox="50 ns",
-                     classes=2, small_packets=s).bytes
-            for c, i, s in (("100m", "100ns", 0.0), ("300m", "300ns", 0.5))]  # fmt: skip
+    ends = [
+        headroom(
+            "400Gbps",
+            c,
+            9216,
+            4096,
+            144,
+            classes=2,
+            small_packets=s,
+            datasheet=PauseDatasheet(interface=i, pipeline=200e-9, gearbox="50 ns"),
+        ).bytes
+        for c, i, s in (("100m", "100ns", 0.0), ("300m", "300ns", 0.5))
+    ]
     assert ends == [low, high]
     cable = next(each for each in found.sensitivities if each.name == "cable")
-    more = headroom("400Gbps", "1300m", 9216, 4096, 144, interface="300ns", pipeline=200e-9,
-                    gearbox="50 ns", classes=2, small_packets=0.5)  # fmt: skip
+    more = headroom(
+        "400Gbps",
+        "1300m",
+        9216,
+        4096,
+        144,
+        classes=2,
+        small_packets=0.5,
+        datasheet=PauseDatasheet(interface="300ns", pipeline=200e-9, gearbox="50 ns"),
+    )
     # 1 km more, to a frame of 4096 B and its cells in 500 kB
     assert (more.bytes - high) / 1000 == pytest.approx(cable.per_unit, rel=0.01)
 
@@ -109,12 +135,12 @@ def test_a_swing_is_what_the_low_end_of_an_input_saves() -> None:
     """Computed anew with that input alone at its low end."""
     given = {"response": ("400ns", "905quanta"), "pipeline": ("100ns", "500ns")}
     measured = {"response_measured": True}
-    found = headroom("400Gbps", ("250m", "300m"), 9216, 4096, 192, **given, **measured)
+    found = headroom("400Gbps", ("250m", "300m"), 9216, 4096, 192, **grouped(headroom, given, measured))
     most = {name: high for name, (_, high) in given.items()} | measured
     for name, less in (
-        ("cable", headroom("400Gbps", "250m", 9216, 4096, 192, **most)),
-        ("response", headroom("400Gbps", "300m", 9216, 4096, 192, **most | {"response": "400ns"})),
-        ("pipeline", headroom("400Gbps", "300m", 9216, 4096, 192, **most | {"pipeline": "100ns"})),
+        ("cable", headroom("400Gbps", "250m", 9216, 4096, 192, **grouped(headroom, most))),
+        ("response", headroom("400Gbps", "300m", 9216, 4096, 192, **grouped(headroom, most, response="400ns"))),
+        ("pipeline", headroom("400Gbps", "300m", 9216, 4096, 192, **grouped(headroom, most, pipeline="100ns"))),
     ):
         (each,) = (each for each in found.sensitivities if each.name == name)
         assert each.swing == found.bytes[1] - less.bytes > 0
@@ -126,7 +152,7 @@ def test_items_of_the_least_xon_add_up(share: float) -> None:
     """To `xon_bytes` and `xon_cells`; the cable alone fills what travels in it, both ways."""
     keywords = {"classes": 2, "pipeline": "200ns", "small_packets": share}
     for cell in (None, 192):
-        found = headroom("400Gbps", ("100m", "300m"), 9216, 4096, cell, **keywords)
+        found = headroom("400Gbps", ("100m", "300m"), 9216, 4096, cell, **grouped(headroom, keywords))
         parts = {item.name: item for item in found.xon_items}
         sums = [sum(item.bytes[n] for item in found.xon_items) for n in (0, 1)]
         assert sums == list(found.xon_bytes)
@@ -219,8 +245,13 @@ def test_published_tables_are_two_constants(table, tile, cell, lossless, left_ou
 def test_white_paper_numbers() -> None:
     parts = published.white_paper_xoff(10e9, 100.0, 9216.0, 2240.0)
     assert round(parts["cable"] / 2) == 641  # "641 bytes for every 100 meters"
-    ours = headroom("10Gbps", "100m", 9216, 2240, response="60 quanta", response_measured=True,
-                    velocity=1e3 / 5.13e-6)  # fmt: skip
+    ours = headroom(
+        "10Gbps",
+        "100m",
+        9216,
+        2240,
+        datasheet=PauseDatasheet(response="60 quanta", response_measured=True, velocity=1e3 / 5.13e-6),
+    )
     items = {item.name: item.bytes[1] for item in ours.items}
     differences = {name: items[name] - value for name, value in parts.items()}
     assert differences == pytest.approx(
@@ -236,16 +267,27 @@ def test_white_paper_numbers() -> None:
     assert rest == pytest.approx(items["pause frame"] + items["preambles, gaps and phase"], abs=0.5)
 
 
-def test_the_options_are_all_parameters_but_rate_and_cable() -> None:
-    assert {*inspect.signature(headroom).parameters} == {
-        "rate",
-        "cable",
-        *HeadroomOptions.__annotations__,
-    }
+def test_functions_of_a_port_take_the_same_sizes_and_datasheet() -> None:
+    names = [*inspect.signature(headroom).parameters][2:]
+    assert [*inspect.signature(headroom_table).parameters][2:] == names
+    assert {*inspect.signature(Fabric.headroom).parameters} - {"self", "cable"} == {*names}
     assert quantities_of(headroom) == {"rate": "bit_rate", "cable": "length", **HEADROOM_UNITS}
+
+
+def test_old_keywords_of_a_datasheet_mean_the_same() -> None:
+    old: Any = {"pipeline": "250ns", "merged": True}
+    for call, arguments in ((headroom, ("400Gbps", "300m")), (headroom_table, (["400Gbps"], ["300m"]))):
+        called: Any = call
+        with pytest.warns(
+            DeprecationWarning, match=r"write \w+\(datasheet=PauseDatasheet\(pipeline='250ns', merged=Tr"
+        ):
+            former = called(*arguments, cell=192, **old)
+        assert repr(former) == repr(called(*arguments, cell=192, **grouped(call, old)))
+    with pytest.raises(TypeError, match=r"^datasheet = CreditDatasheet\(.*: must be a PauseDatasheet"):
+        headroom("400Gbps", "300m", datasheet=CreditDatasheet())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("call", [headroom, credits])
 def test_a_keyword_of_no_datasheet_is_refused_with_those_that_there_are(call: Any) -> None:
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'pipelines'; .* pipeline, "):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'pipelines'; .*Datasheet\(.*pipeline, "):
         call("400Gbps", "300m", pipelines="1us")

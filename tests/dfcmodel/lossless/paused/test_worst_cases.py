@@ -23,7 +23,7 @@ from dfcmodel import (
     search_worst,
     simulate,
 )
-from dfcmodel.lossless import credits, witness
+from dfcmodel.lossless import CreditDatasheet, credits, witness
 from dfcmodel.lossless.paused.random_bursts import frame_counts
 from dfcmodel.lossless.paused.worst_cases import largest_burst, largest_drain
 from dfcmodel.lossless.quantities import (
@@ -470,12 +470,24 @@ def check_credits(count: int, seed: int) -> None:
     for n in range(count):
         link = draw_link(rng, new=n % 2 == 1)
         found = credits(
-            "100Gbps", "0m", link.mtu, link.lossless_mtu, link.cell, small_packets=link.small_packets,
-            smallest=link.smallest, message=int(rng.integers(1, 100)), behind_frame=bool(rng.integers(2)),
-            update=f"{int(rng.integers(0, 30_000))} bits", cut_through=bool(rng.integers(2)),
-            interface=f"{link.interface} bits", gearbox=f"{link.gearbox} bits",
-            pipeline=f"{link.pipeline + link.response} bits", overhead=(20, 4, 60)[n % 3],
-        )  # fmt: skip
+            "100Gbps",
+            "0m",
+            link.mtu,
+            link.lossless_mtu,
+            link.cell,
+            small_packets=link.small_packets,
+            datasheet=CreditDatasheet(
+                smallest=link.smallest,
+                message=int(rng.integers(1, 100)),
+                behind_frame=bool(rng.integers(2)),
+                update=f"{int(rng.integers(0, 30_000))} bits",
+                cut_through=bool(rng.integers(2)),
+                interface=f"{link.interface} bits",
+                gearbox=f"{link.gearbox} bits",
+                pipeline=f"{link.pipeline + link.response} bits",
+                overhead=(20, 4, 60)[n % 3],
+            ),
+        )
         sizes, most = candidates(link), 0
         top = link.lossless_mtu
         for main in sizes:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dfcmodel import headroom
+from dfcmodel import PauseDatasheet, headroom
 from dfcmodel.lossless import (
     Convolution,
     PausedGroups,
@@ -38,7 +38,9 @@ def test_a_pool_contradicts_neither_rate_nor_classes_of_its_headroom() -> None:
     with pytest.raises(ValueError, match=r"classes = 8: the headroom is that of 2 classes.*headroom\(..., classes=8\)"):
         headroom_pool(port, 5, 8, **given)
     assert headroom_pool(port, 5, 1, **given).headroom.shape == (5, 1)
-    assert headroom_pool(headroom("400Gbps", "300m", merged=True), 5, 8, **given).headroom.shape == (5, 8)
+    assert headroom_pool(
+        headroom("400Gbps", "300m", datasheet=PauseDatasheet(merged=True)), 5, 8, **given
+    ).headroom.shape == (5, 8)
     for rate in ("800Gbps", ["400Gbps", "400Gbps", "400Gbps", "400Gbps", "100Gbps"]):
         with pytest.raises(ValueError, match="the headroom is that of 400 Gb/s: leave rate out"):
             headroom_pool(port, 5, rate=rate, **given)
