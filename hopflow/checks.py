@@ -379,8 +379,6 @@ def check_arguments(name: str, function: Any, args: Any, options: Any, error: Ty
     A method called on its class, as in ``CUBIC.rate(1e-3, 0.04)``, receives a number in place of the instance.
     """
     refuse_former(name, function, options)
-    if f"; {name} takes " in str(error):  # raised by `hopflow.keywords.check_keywords`
-        return
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **options)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 import math
 import pickle
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 import numpy as np
 import pytest
@@ -29,9 +29,20 @@ from hopflow.checks import (
     refuse_options,
     seconds,
 )
-from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.parameters import Parametrized, canonical_text, extends, series, sweep_values
-from hopflow.units import in_units, quantities, quantities_of, quantity, readable
+from hopflow.deprecations import takes_options
+from hopflow.keywords import WithFields
+from hopflow.parameters import (
+    Options,
+    Parametrized,
+    canonical_text,
+    extends,
+    param,
+    refuse_unused,
+    series,
+    sweep_values,
+    validate_parameters,
+)
+from hopflow.units import WithUnit, in_units, quantities, quantities_of, quantity, readable
 from tests.surface import for_each
 
 # Immutable objects of parameters: attributes, equality, copies, errors.
@@ -570,50 +581,61 @@ def test_they_are_the_builtins_on_two_numbers(x, y):
     assert where(x < y, x, y) == min(x, y)
 
 
-# Keywords that functions share.
+# Option objects that functions share.
 
 
-class Needed(TypedDict):
-    """One that must be given."""
+@validate_parameters
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Shared(Options):
+    """Delay, and whether senders are paced."""
 
-    rate: float
-
-
-class Shared(Needed, total=False):
-    """One that need not be."""
-
-    delay: float
+    delay: WithUnit = param(0.0, "time", at_least=0.0)
+    paced: bool = param(False)
 
 
+@takes_options(Shared, by_position=("delay",), wait="delay")
 @refuse_options(speed="was renamed; write rate=")
-@quantities(delay="time")
-@takes_keywords(Shared)
-def ends(first: int, **given: Unpack[Shared]) -> dict[str, Any]:
-    """Return what was given."""
-    check_keywords(ends, given)
-    return {"first": first, **given}
+def ends(first: int, *, rate: float = 1.0, options: Shared | None = None) -> dict[str, Any]:
+    """Return the arguments."""
+    return {"first": first, "rate": rate, "options": options}
 
 
-def test_shared_keywords_are_listed_and_take_units() -> None:
-    assert str(inspect.signature(ends)) == (
-        "(first: 'int', *, rate: 'float', delay: 'float | str' = ...) -> 'dict[str, Any]'"
-    )
-    assert list(inspect.signature(functools.partial(ends, 1)).parameters) == ["rate", "delay"]
-    assert quantities_of(ends) == {"delay": "time"}
-    assert ends(1, rate=2.0, delay="40ms") == {"first": 1, "rate": 2.0, "delay": 0.04}
+def test_option_objects_show_what_differs_from_the_defaults() -> None:
+    assert repr(Shared(delay="40ms", paced=False)) == "Shared(delay=0.04)"
+    assert Shared(delay="40ms").changed == {"delay": 0.04}
+    assert Shared(paced=True) == Shared(delay=0, paced=True)
+    with pytest.raises(TypeError, match=r"^paced = True: has no effect here, nothing is sent$"):
+        refuse_unused(Shared(paced=True), delay="nothing waits", paced="nothing is sent")
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "error", "said"),
     [
-        ({"rate": 1.0, "size": 2}, r"^ends\(\) got an unexpected keyword argument 'size'; ends takes first, rate, delay$"),
-        ({"delay": 1.0}, r"^ends\(\) missing a required keyword argument: 'rate'; ends takes first, rate, delay$"),
-        ({"rate": 1.0, "speed": 2.0}, r"^ends\(speed=\): was renamed; write rate=$"),
+        ({"size": 2}, TypeError, r"^ends\(\) got an unexpected keyword argument 'size'; ends takes first, rate, options=Shared\(delay, paced\)$"),
+        ({"rate": 1.0, "speed": 2.0}, TypeError, r"^ends\(speed=\): was renamed; write rate=$"),
+        ({"paced": 3}, ValueError, r"^paced = 3: must be one of"),
     ],
 )  # fmt: skip
-def test_keywords_that_do_not_fit_are_refused(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(TypeError, match=said):
+def test_keywords_that_do_not_fit_are_refused(given: dict[str, Any], error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
         ends(1, **given)
+
+
+def test_old_arguments_become_an_option_object() -> None:
+    old: Any = ends
+    for args, keywords in (((1, 0.5), {}), ((1,), {"wait": "500ms"})):
+        with pytest.warns(DeprecationWarning, match=r"write ends\(options=Shared\(delay=0\.5\)\)$") as caught:
+            assert old(*args, **keywords) == {"first": 1, "rate": 1.0, "options": Shared(delay=0.5)}
+        assert caught[0].filename == __file__
+
+
+def test_a_function_with_the_fields_of_its_options() -> None:
+    by_field = WithFields(ends)
+    assert [*inspect.signature(by_field).parameters] == ["first", "rate", "options", "delay", "paced"]
+    assert quantities_of(by_field) == {"delay": "time"}
+    assert by_field(first=1, delay="40ms")["options"] == Shared(delay=0.04)
+    assert by_field(first=1, options=Shared(paced=True), delay=1.0)["options"] == Shared(delay=1.0, paced=True)
+    assert pickle.loads(pickle.dumps(by_field))(first=2) == {"first": 2, "rate": 1.0, "options": None}
 
 
 def test_a_unit_of_no_keyword_is_refused_where_the_function_is_written() -> None:
