@@ -679,9 +679,9 @@ def _dfc_tables(plan: FluidPlan, rng: np.random.Generator) -> dict[str, Any]:
     return {
         "clocks": np.array(clocks, dtype=CLOCK),
         "slots": np.array(rows, dtype=SLOT),
-        "hearing": np.array(receiving, dtype=np.uint64).reshape(-1, 2),
+        "receiving": np.array(receiving, dtype=np.uint64).reshape(-1, 2),
         "sending": np.array(sending, dtype=SENDING),
-        "input_hearing": np.array(input_receiving, dtype=np.int64),
+        "input_receiving": np.array(input_receiving, dtype=np.int64),
         "input_sending": np.array(input_sending, dtype=INPUT_SENDING),
         "input_links": np.array([(link.rate * plan.step, 0.0) * 2 for link in links], dtype=INPUT_LINK),
     }

@@ -1,4 +1,4 @@
-"""Diffusion-type flow control with a queue per flow: what nodes tell each other, and their rates."""
+"""Diffusion-type flow control with a queue per flow: feedback messages between nodes, and their rates."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ __all__ = ["receive_feedback", "send_feedback"]
 
 @inlined
 def unconstrained_rate(queue: Any, intensity: float) -> float:
-    """Return what a queue would send if its link were for it alone, J-tilde of eq. (13)."""
-    rate = diffusive_rate(intensity, queue.told_rate, queue.gain, queue.told_backlog, queue.backlog)
+    """Return the rate of a queue that has its link to itself, J-tilde of eq. (13), >= 0."""
+    rate = diffusive_rate(intensity, queue.reported_rate, queue.gain, queue.reported_backlog, queue.backlog)
     return max(0.0, rate)
 
 
 @inlined
 def store_message(queue: Any) -> None:
-    """Let what was on its way to a queue arrive."""
-    queue.told_rate = queue.message_rate
-    queue.told_backlog = queue.message_backlog
+    """Deliver the message in flight to a queue."""
+    queue.reported_rate = queue.message_rate
+    queue.reported_backlog = queue.message_backlog
 
 
 @inlined
 def send_message(to: Any, rate: float, queue: Any) -> None:
-    """Send the nominal rate of a queue, and what waits there, to the queue before it."""
+    """Send the nominal rate and the backlog of ``queue`` to the upstream queue ``to``."""
     to.message_rate = rate
     to.message_backlog = queue.backlog
 
 
 @inlined
-def receive_feedback(slot: Any, hearing: Any, queues: Any, quantum: float) -> None:
-    """Let messages that are due arrive, and set the rates of the links that receive them.
+def receive_feedback(slot: Any, receiving: Any, queues: Any, quantum: float) -> None:
+    """Deliver the messages that are due in a slot, and set the service rates of their receivers.
 
-    Where the flows of a link ask for more than its rate, they get it in proportion (eq. 13).
+    If the unconstrained rates of a link's flows exceed its rate, they share it in proportion (eq. 13).
     """
-    for n in range(slot.hear_one, slot.hear_two):
-        queue = queues[hearing[n, 0]]
+    for n in range(slot.receive_one, slot.receive_two):
+        queue = queues[receiving[n, 0]]
         store_message(queue)
         rate = unconstrained_rate(queue, queue.intensity)
         queue.service = quantize(min(rate, queue.link_rate), quantum)
-    for n in range(slot.hear_two, slot.hear_more):
-        queue, other = queues[hearing[n, 0]], queues[hearing[n, 1]]
+    for n in range(slot.receive_two, slot.receive_more):
+        queue, other = queues[receiving[n, 0]], queues[receiving[n, 1]]
         store_message(queue)
         rate = unconstrained_rate(queue, queue.intensity)
         store_message(other)
@@ -53,22 +53,22 @@ def receive_feedback(slot: Any, hearing: Any, queues: Any, quantum: float) -> No
         part = proportional_share(queue.link_rate, rate + other_rate)
         queue.service = quantize(part * rate, quantum)
         other.service = quantize(part * other_rate, quantum)
-    for n in range(slot.hear_more, slot.hear_end):
+    for n in range(slot.receive_more, slot.receive_end):
         total = 0.0
-        for c in range(hearing[n, 0], hearing[n, 1]):
+        for c in range(receiving[n, 0], receiving[n, 1]):
             queue = queues[c]
             store_message(queue)
             queue.unconstrained_rate = unconstrained_rate(queue, queue.intensity)
             total += queue.unconstrained_rate
-        part = proportional_share(queues[hearing[n, 0]].link_rate, total)
-        for c in range(hearing[n, 0], hearing[n, 1]):
+        part = proportional_share(queues[receiving[n, 0]].link_rate, total)
+        for c in range(receiving[n, 0], receiving[n, 1]):
             queue = queues[c]
             queue.service = quantize(part * queue.unconstrained_rate, quantum)
 
 
 @inlined
 def send_feedback(slot: Any, sending: Any, queues: Any) -> None:
-    """Let links send the nominal rates (eq. 5) and the backlogs of their queues to those before them."""
+    """Send the nominal rates (eq. 5) and the backlogs of the queues of a slot to the upstream queues."""
     for n in range(slot.send_one, slot.send_two):
         entry = sending[n]
         queue = queues[entry.first]

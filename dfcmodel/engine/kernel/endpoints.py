@@ -1,4 +1,4 @@
-"""The two ends of a flow in a step: the receiver takes in, the sender answers, the host sends."""
+"""Receiver, sender and host of a flow in a step."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["advance_endpoints"]
 
 @compiled
 def reset_feedback(flow: Any, f: int, part: float, net: Any) -> None:
-    """Set what the nodes of a flow were told to ``part`` of their links' rates and empty queues."""
+    """Set the reports at the nodes of a flow to ``part`` of their link's rate and an empty queue."""
     for n in range(flow.path_first - 1, flow.path_end):
         queue = net.queues[net.path[n] if n >= flow.path_first else f]
-        queue.told_rate = part * queue.link_rate
-        queue.told_backlog = 0.0
+        queue.reported_rate = part * queue.link_rate
+        queue.reported_backlog = 0.0
         queue.message_rate = part * queue.link_rate
         queue.message_backlog = 0.0
 
 
 @compiled
 def finish(flow: Any, f: int, now: float, net: Any) -> None:
-    """Note when a transfer is complete; its queues take no part in what is shared any more."""
+    """Set the completion time of a transfer once; from then on its queues have no share of the links."""
     if flow.finished != flow.finished:
         flow.finished = now
         reset_feedback(flow, f, 0.0, net)
@@ -36,7 +36,7 @@ def finish(flow: Any, f: int, now: float, net: Any) -> None:
 
 @compiled
 def receive_stretches(flow: Any, new: float, answer: Any, net: Any, transport: Any, quantum: float) -> None:
-    """Take in ``new`` packets stretch by stretch, as far as their density of losses is one; answer."""
+    """Receive ``new`` packets in pieces of constant loss density, and add up their ACKs in ``answer``."""
     answer.acks = 0.0
     answer.advancing = 0.0
     left = new
@@ -53,7 +53,7 @@ def receive_stretches(flow: Any, new: float, answer: Any, net: Any, transport: A
 
 @inlined
 def receive_packets(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
-    """Let the receiver of a window-controlled flow take the arrivals of a step, and answer."""
+    """Receive the ``new`` packets of a window-controlled flow in a step, and send the ACKs."""
     acks, k = transport.acks, step.k
     answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
     answer.marked = 0.0
@@ -69,7 +69,7 @@ def receive_packets(flow: Any, f: int, new: float, step: Any, net: Any, transpor
 
 @inlined
 def advance_tcp(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> bool:
-    """Let receiver and sender of a window-controlled flow act in a step; False: its log is full."""
+    """Advance receiver and sender of a window-controlled flow by a step; False: its emission log is full."""
     k, now = step.k, step.now
     acks, events = transport.acks, transport.events
     ack = acks[k & (acks.shape[0] - 1), f]
@@ -95,7 +95,7 @@ def advance_tcp(flow: Any, f: int, new: float, step: Any, net: Any, transport: A
 
 @compiled
 def receive_at_rate(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
-    """Let the receiver of a rate-controlled flow answer the arrivals of a step: how much, and how much marked."""
+    """Receive the ``new`` packets of a rate-controlled flow in a step, and report their amount and the marked part."""
     acks, k = transport.acks, step.k
     answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
     answer.acks = new
@@ -113,7 +113,7 @@ def receive_at_rate(flow: Any, f: int, new: float, step: Any, net: Any, transpor
 
 @compiled
 def advance_rate(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
-    """Let receiver and sender of a rate-controlled flow act in a step; what is lost is not sent again."""
+    """Advance receiver and sender of a rate-controlled flow by a step; lost packets are not retransmitted."""
     k, h = step.k, step.h
     acks, events = transport.acks, transport.events
     ack = acks[k & (acks.shape[0] - 1), f]
@@ -135,7 +135,7 @@ def advance_rate(flow: Any, f: int, new: float, step: Any, net: Any, transport: 
 
 @inlined
 def advance_schedule(flow: Any, k: int, schedule: Any) -> None:
-    """Let a source without a window emit what its schedule says for step k."""
+    """Emit the packets of a schedule of rates in step k."""
     n = flow.schedule_now
     while k >= schedule[n + 1].step:
         n += 1
@@ -145,11 +145,11 @@ def advance_schedule(flow: Any, k: int, schedule: Any) -> None:
 
 @compiled
 def wait_again(flow: Any, rate: float) -> None:
-    """Let a random wait of the sender end and the next one begin; it sends ``rate`` packets per step.
+    """End a random wait of the sender and begin the next one, at ``rate`` packets per step.
 
-    A sender that may send waits a random time below ``jitter``, then sends all that it may by then
-    (``overhead_`` of ns-2): packets that come meanwhile go with the one that began the wait, the last
-    of them having waited what is left of the wait. The next wait begins with the next packet.
+    Before it sends, a sender waits for a random time below ``jitter`` and then sends all packets that are ready
+    (``overhead_`` of ns-2). Packets that become ready during the wait leave with the packet that began it, so that
+    the last of them waits only for the rest of the wait. The next packet begins the next wait.
     """
     slowest = max(flow.jitter, float(flow.ack_lag))
     spacing = min(1.0 / rate, slowest) if rate > 0.0 else slowest
@@ -160,49 +160,49 @@ def wait_again(flow: Any, rate: float) -> None:
 
 
 @inlined
-def released(flow: Any, f: int, k: int, emitted: Any) -> float:
-    """Return what the sender has let go by step k: all emitted before the present random wait."""
+def packets_after_wait(flow: Any, f: int, k: int, emitted: Any) -> float:
+    """Return how many packets have passed the random waits by step k: all that were emitted before the present wait."""
     mask = emitted.shape[0] - 1
     if flow.wait_end == 0.0:
         flow.wait_begin = flow.wait_end = float(flow.start)
     while flow.wait_end <= k:
         wait_again(flow, emitted[k & mask, f] - emitted[(k - 1) & mask, f])
     delay = min(max(flow.waited, k - flow.wait_begin), emitted.shape[0] - 2.0)
-    whole = int(delay)
-    late, early = emitted[(k - whole) & mask, f], emitted[(k - whole - 1) & mask, f]
-    return float(late - (delay - whole) * (late - early))
+    whole_steps = int(delay)
+    later, earlier = emitted[(k - whole_steps) & mask, f], emitted[(k - whole_steps - 1) & mask, f]
+    return float(later - (delay - whole_steps) * (later - earlier))
 
 
 @inlined
 def leave_host(flow: Any, f: int, step: Any, net: Any, emitted: Any) -> None:
-    """Let the host send what the source has emitted, as fast as it may."""
+    """Send the emitted packets from the host, at most at its rate."""
     host, wire, k, quantum = net.queues[f], net.wire, step.k, step.quantum
     before = host.sent
     ready = flow.emitted
     if flow.jitter > 0.0:
-        ready = max(before, quantize(released(flow, f, k, emitted), quantum))
+        ready = max(before, quantize(packets_after_wait(flow, f, k, emitted), quantum))
     host.sent = min(ready, before + host.service)
-    there = (k + host.lag) & (wire.shape[0] - 1)
+    arrival_row = (k + host.lag) & (wire.shape[0] - 1)
     if host.weight == 1.0:
-        wire[there, f] = host.sent
+        wire[arrival_row, f] = host.sent
     else:
-        wire[there, f] = before + quantize(host.weight * (host.sent - before), quantum)
+        wire[arrival_row, f] = before + quantize(host.weight * (host.sent - before), quantum)
 
 
 @inlined
 def advance_endpoints(f: int, step: Any, net: Any, transport: Any) -> bool:
-    """Do in a step what the ends of flow f do; False: its emission log is full."""
+    """Advance receiver, sender and host of flow f by a step; False: its emission log is full."""
     flow, k = net.flows[f], step.k
     age = k - flow.start
     if age < 0:
         return True
-    if age == 1:  # what a start within a step kept back may go
+    if age == 1:  # packets that a start within a step held back may be sent
         flow.inflation = 0.0
     elif age == 0:
         reset_feedback(flow, f, 1.0, net)
     wire = net.wire
-    here = k & (wire.shape[0] - 1)
-    through = wire[here, flow.exit]
+    row = k & (wire.shape[0] - 1)
+    through = wire[row, flow.exit]
     if flow.source == WINDOW:
         new = through - flow.delivered
         if not advance_tcp(flow, f, new, step, net, transport):
@@ -216,5 +216,5 @@ def advance_endpoints(f: int, step: Any, net: Any, transport: Any) -> bool:
             finish(flow, f, step.now, net)
     flow.delivered = through
     leave_host(flow, f, step, net, transport.emitted)
-    flow.entered += wire[here, f] - through
+    flow.entered += wire[row, f] - through
     return True

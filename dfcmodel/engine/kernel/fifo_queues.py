@@ -1,11 +1,11 @@
-"""FIFO queues of several flows: rows by time, one head for all flows.
+"""FIFO queues of several flows: a row of cumulative arrivals per step, one head for all flows.
 
-A row holds what has come from each flow up to a step. How far the queue has been served is one number,
-`band.served`; its place in the sums of the rows is the head, and what each flow has sent is its own
-curve there, rounded down to the quantum (of one flow or two: exactly what was served). The curves are
-cumulative, so that rounding never adds up.
-Loops over the flows are over neighbours in memory and have no branches: they are vectorized. Where a queue
-has two flows callers say so (``first + TWO``): the loops are gone then, which takes a fifth off a dumbbell of two.
+A row holds the cumulative arrivals of each flow up to a step. The service of the queue is one number,
+`band.served`; its position among the sums of the rows is the head. The departures of a flow are its arrival curve
+at the head, rounded down to the quantum (with one or two flows they add up exactly to the packets served). The
+curves are cumulative, so that rounding errors never add up.
+Loops over the flows access neighbours in memory and have no branches, so that they are vectorized. For a queue of
+two flows callers pass ``first + TWO``, which unrolls the loops: a dumbbell of two flows then takes a fifth less time.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ __all__ = ["copy", "gather_arrivals", "serve_band", "sum_of"]
 
 
 @summing
-def gather_arrivals(first: int, end: int, here: Any, origin: Any, shared: Any) -> float:
-    """Set what has arrived at queues ``first`` .. ``end`` - 1 and was not dropped, now and before; return the sum."""
+def gather_arrivals(first: int, end: int, from_wire: Any, origin: Any, shared: Any) -> float:
+    """Update the accepted arrivals of queues ``first`` .. ``end`` - 1, now and a step ago; return their sum."""
     lost, arrived, previous = shared[LOST_HERE], shared[ARRIVED], shared[PREVIOUS]
     total = 0.0
     for c in range(first, end):
-        came = here[origin[c]] - lost[c]
+        arrivals = from_wire[origin[c]] - lost[c]
         previous[c] = arrived[c]
-        arrived[c] = came
-        total += came
+        arrived[c] = arrivals
+        total += arrivals
     return total
 
 
@@ -44,10 +44,10 @@ def sum_of(first: int, end: int, amounts: Any) -> float:
 
 @inlined
 def append_arrivals(b: int, first: int, end: int, sharing: Any) -> None:
-    """Append this step's row to the order of a band; a full ring joins rows."""
+    """Append this step's arrivals to the rows of a band; if the ring is full, the last row is replaced."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     mask = order.rows.shape[0] - 1
-    if band.tail == band.head:  # nothing waited: what has been sent is where the order begins
+    if band.tail == band.head:  # the queue was empty: the first row holds the departures
         band.head = 0
         band.tail = 1
         order.total[0, b] = sum_of(first, end, shared[SENT])
@@ -68,7 +68,7 @@ def copy(first: int, end: int, values: Any, row: Any) -> None:
 
 @inlined
 def find_head(band: Any, b: int, order: Any) -> float:
-    """Move the head to the last row that is wholly served; return the part served of the next one."""
+    """Move the head to the last row that is completely served; return the part of the next one that is."""
     mask = order.rows.shape[0] - 1
     head = band.head
     while head < band.tail - 1 and order.total[(head + 1) & mask, b] <= band.served:
@@ -82,7 +82,7 @@ def find_head(band: Any, b: int, order: Any) -> float:
 
 @inlined
 def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
-    """Let what two flows have sent add up to what was served: the second gets what rounding left."""
+    """Make the departures of two flows add up to ``served``: the second flow gets the rounding remainder."""
     second = first + ONE
     now[second] = min(served - now[first], high[second])
     now[first] = served - now[second]
@@ -90,7 +90,7 @@ def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
 
 @inlined
 def curve_at_head(band: Any, first: int, end: int, part: float, quantum: float, sharing: Any) -> None:
-    """Set ``now`` to the curves between the rows at the head of a band, a part of the way."""
+    """Set ``now`` to the departures of the flows: a part of the way between the rows at the head of a band."""
     rows, now = sharing.order.rows, sharing.shared[NOW]
     mask = rows.shape[0] - 1
     low = rows[band.head & mask]
@@ -103,42 +103,42 @@ def curve_at_head(band: Any, first: int, end: int, part: float, quantum: float, 
 
 @inlined
 def put_on_wire(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
-    """Send what has left: a part of this step's departures arrives after the link's lag, the rest a step later."""
+    """Send departures up to ``now``: the part ``weight`` arrives after the link's lag, the rest a step later."""
     before, wire = sharing.shared[SENT], sharing.net.wire
-    there = wire[(step.k + link.lag) & (wire.shape[0] - 1)]
+    to_wire = wire[(step.k + link.lag) & (wire.shape[0] - 1)]
     weight, quantum = link.weight, step.quantum
     if weight == 1.0:
         for c in range(first, end):
-            there[c] = before[c] = now[c]
+            to_wire[c] = before[c] = now[c]
     else:
         for c in range(first, end):
             sent = now[c]
-            there[c] = before[c] + quantize(weight * (sent - before[c]), quantum)
+            to_wire[c] = before[c] + quantize(weight * (sent - before[c]), quantum)
             before[c] = sent
 
 
 @inlined
 def add_backlog(first: int, end: int, arrived: Any, sent: Any, area: Any) -> None:
-    """Add what waits to its sum over time."""
+    """Add the backlogs of queues to their sums over the steps."""
     for c in range(first, end):
         area[c] += arrived[c] - sent[c]
 
 
 @inlined
 def put_apart(first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
-    """Do what `put_on_wire` does where the lags of the flows differ."""
+    """Put departures on the wire as `put_on_wire` does, for flows of different lags."""
     before, queues, wire = sharing.shared[SENT], sharing.net.queues, sharing.net.wire
     k, quantum = step.k, step.quantum
     for c in range(first, end):
         queue = queues[c]
-        there = (k + queue.lag) & (wire.shape[0] - 1)
-        wire[there, c] = before[c] + quantize(queue.weight * (now[c] - before[c]), quantum)
+        arrival_row = (k + queue.lag) & (wire.shape[0] - 1)
+        wire[arrival_row, c] = before[c] + quantize(queue.weight * (now[c] - before[c]), quantum)
         before[c] = now[c]
 
 
 @inlined
 def leave(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
-    """Put on its way what has left a band up to now."""
+    """Put the departures of a band up to ``now`` on the wire."""
     if link.lag < 0:
         put_apart(first, end, now, step, sharing)
     else:
@@ -147,7 +147,7 @@ def leave(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) ->
 
 @inlined
 def depart(link: Any, b: int, first: int, end: int, quantum: float, sharing: Any) -> None:
-    """Set ``now`` to what a band has sent when it is served at its pace, first come first served."""
+    """Set ``now`` to the departures of the flows of a band, served at its pace in the order of arrival."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     band.served = min(band.served + band.pace, band.arrivals)
     if end - first == ONE:
@@ -160,7 +160,7 @@ def depart(link: Any, b: int, first: int, end: int, quantum: float, sharing: Any
 
 @inlined
 def serve_band(link: Any, b: int, first: int, end: int, step: Any, sharing: Any) -> None:
-    """Let a band take in and send what it does in a step."""
+    """Serve a band in a step: add its arrivals, and send its departures."""
     band, shared = sharing.bands[b], sharing.shared
     column = NOW
     if band.tail == band.head and band.arrivals <= band.served + band.pace:  # all may pass

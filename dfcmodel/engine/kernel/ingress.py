@@ -1,6 +1,6 @@
-"""Per-class pauses (PFC): what waits of each class and ingress, and what exceeds its room.
+"""Per-class pauses (PFC): backlogs by class and ingress, and drops beyond their headroom.
 
-What waits is counted at the end of a step, for the pauses of the next one (`pause`).
+Backlogs are counted at the end of a step, and decide on the pauses of the next one (`pause`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from hopflow.kernels.marks import compiled
 
 from .overflow import drop_from_range, part_that_fits
-from .pause import waiting_elsewhere
+from .pause import backlog_of_other_outputs
 from .records import ARRIVED, SENT, Excess
 
 __all__ = ["limit_ingress"]
@@ -19,10 +19,10 @@ __all__ = ["limit_ingress"]
 
 @compiled
 def count_excess(n: int, amount: float, pauses: Any) -> None:
-    """Add what row n had no room for to the row that asks for its pause.
+    """Add packets that row n had no room for to the row that requests its pause.
 
-    With more room the pause would last longer: the largest sum is how much more would have been enough for all
-    arrivals.
+    A larger room would also lengthen the pause. The largest sum of a pause is therefore a sufficient increase of the
+    room for all arrivals.
     """
     asking = n
     while pauses[asking].high == math.inf and pauses[asking].also != n:
@@ -34,14 +34,14 @@ def count_excess(n: int, amount: float, pauses: Any) -> None:
 
 @compiled
 def limit_ingress(link: Any, step: Any, sharing: Any) -> None:
-    """Count what waits at a link by ingress; drop from the arrivals of a step what exceeds the rooms."""
+    """Count the backlogs of a link by ingress, and drop arrivals of the step that exceed their rooms."""
     pauses, shared = sharing.pauses, sharing.shared
     for n in range(link.first_ingress, link.end_ingress):
         row = pauses[n]
         waits = 0.0
         for c in range(row.first, row.end):
             waits += shared[ARRIVED, c] - shared[SENT, c]
-        excess = waits + waiting_elsewhere(n, pauses) - row.room
+        excess = waits + backlog_of_other_outputs(n, pauses) - row.room
         if excess > 0.0:
             over = Excess(excess, -1.0, part_that_fits(excess, waits - row.waits))
             amount = drop_from_range(row.held, row.first, row.end, over, step, sharing)

@@ -1,4 +1,4 @@
-"""The law of diffusion-type flow control: the text of `dfcmodel.theory.feedback_law` in the compiled copy."""
+"""The law of diffusion-type flow control, for the compiled copy: imports `dfcmodel.theory.feedback_law`."""
 
 from __future__ import annotations
 

@@ -1,10 +1,13 @@
-"""The order of a step: feedback, the ends of the flows, the queues, what overflows, the records.
+"""The order of a step: feedback, endpoints, queues, overflows, records.
 
-Time advances in steps h. In each step feedback that is due arrives and sets rates, receivers take in
-what has crossed the last link, senders answer, and every queue is served (arrivals of the step
-included); what exceeds a buffer is dropped from the step's arrivals. Amounts are whole multiples of a
-power of two, so that every sum is exact and no packet is ever created or lost by rounding.
-`tests.oracles.fluid` computes the same naively.
+Time advances in steps h. In each step:
+1. Feedback that is due arrives and sets rates; then new feedback is sent, and pauses take effect.
+2. Receivers process the packets that have crossed the last link, and senders process ACKs and send.
+3. Every queue is served, arrivals of the step included.
+4. Arrivals of the step that exceed a buffer are dropped.
+
+Amounts are multiples of a power of two: every sum is exact, and no packet is created or lost by rounding.
+`tests.oracles.fluid` is a simple reference implementation.
 """
 
 from __future__ import annotations
@@ -44,9 +47,10 @@ def run(span: Any, net: Any, transport: Any, service: Any, feedback: Any, output
     Records, one row per interval: ``output.flows[n, f]`` = (mean packets in transit, rcv_nxt, cwnd, host's
     backlog, round-trip time, loss events so far), ``queued[n, c]`` packets queued at its end, ``lost[n, c]`` packets
     lost in it.
-    The first interval is that of the first step, which may be within it; the last one of the run may be
+    The first interval contains the first step, not necessarily at its beginning; the last one of the run may be
     shorter than the others.
-    Returns -1, or the step at which it had to stop, with the reason and the place in ``output.fault``.
+    Returns -1, or the step at which it had to stop, with the reason and the index of the flow or queue in
+    ``output.fault``.
     """
     every, h, quantum, fault = span.every, span.h, span.quantum, output.fault
     first_shared, end_shared = span.first_shared, span.end_shared
@@ -76,11 +80,11 @@ def run(span: Any, net: Any, transport: Any, service: Any, feedback: Any, output
             drop_tail(overflowing[n], step, sharing)
         if left == 1:
             row = k // every - span.first // every
-            bring_up_to_date(first_shared, end_shared, net, shared)
+            update_queue_records(first_shared, end_shared, net, shared)
             following = min(every, span.total - k - 1)
             write_flows(size, following, net, output.flows[row], fault)
             write_queues(net, output.queued[row], output.lost[row], fault)
-            forget_areas(net, shared)
+            reset_areas(net, shared)
             if fault[0] != 0:
                 return k
             left = size = following
@@ -91,12 +95,12 @@ def run(span: Any, net: Any, transport: Any, service: Any, feedback: Any, output
 
 @inlined
 def exchange_feedback(net: Any, bands: Any, feedback: Any, quantum: float) -> None:
-    """Let what is due arrive at all links first, then send what is next; the clocks go on."""
+    """Deliver due feedback at all links, then send new feedback, and advance the feedback clocks."""
     clocks, slots = feedback.clocks, feedback.slots
-    by_input = feedback.input_hearing.shape[0] > 0
+    by_input = feedback.input_receiving.shape[0] > 0
     for j in range(clocks.shape[0]):
         slot = slots[clocks[j].first_slot + clocks[j].phase]
-        receive_feedback(slot, feedback.hearing, net.queues, quantum)
+        receive_feedback(slot, feedback.receiving, net.queues, quantum)
         if by_input:
             receive_input_feedback(slot, net, bands, feedback, quantum)
     for j in range(clocks.shape[0]):
@@ -110,8 +114,8 @@ def exchange_feedback(net: Any, bands: Any, feedback: Any, quantum: float) -> No
 
 
 @compiled
-def bring_up_to_date(first_shared: int, end_shared: int, net: Any, shared: Any) -> None:
-    """Copy the columns of queues that share into their records."""
+def update_queue_records(first_shared: int, end_shared: int, net: Any, shared: Any) -> None:
+    """Copy the columns of queues of shared links into their records."""
     for i in range(first_shared, end_shared):
         for c in range(net.links[i].first, net.links[i].end):
             queue = net.queues[c]
@@ -123,7 +127,7 @@ def bring_up_to_date(first_shared: int, end_shared: int, net: Any, shared: Any) 
 
 @compiled
 def write_flows(size: int, following: int, net: Any, record: Any, fault: Any) -> None:
-    """Write what the flows did since the last record, ``size`` steps ago; the next is in ``following``."""
+    """Write a record of the flows over the last ``size`` steps; the next record is in ``following`` steps."""
     for f in range(net.flows.shape[0]):
         flow = net.flows[f]
         inside = flow.entered - flow.lost_area
@@ -144,7 +148,7 @@ def write_flows(size: int, following: int, net: Any, record: Any, fault: Any) ->
 
 @compiled
 def write_queues(net: Any, queued: Any, lost_at: Any, fault: Any) -> None:
-    """Write what the queues hold, and what they lost since the last record."""
+    """Write backlogs and losses of the queues since the last record."""
     for c in range(net.flows.shape[0], net.queues.shape[0] - 1):
         queue = net.queues[c]
         queued[c] = queue.backlog
@@ -156,7 +160,7 @@ def write_queues(net: Any, queued: Any, lost_at: Any, fault: Any) -> None:
 
 
 @compiled
-def forget_areas(net: Any, shared: Any) -> None:
-    """Begin new sums of backlogs over time."""
+def reset_areas(net: Any, shared: Any) -> None:
+    """Reset the sums of backlogs over the steps."""
     for c in range(net.queues.shape[0] - 1):
         net.queues[c].area = shared[AREA, c] = 0.0

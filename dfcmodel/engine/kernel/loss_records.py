@@ -1,9 +1,8 @@
-"""Where packets were lost or marked: noted at the queue, found again by the receiver.
+"""Losses and marks: recorded at the queue, evaluated by the receiver.
 
-Packets of a flow keep their order, so that a queue needs to note a loss only once: of the packets
-``first`` to ``end`` that came to it so many were lost and so many marked. The receiver, when it takes in
-what has arrived, finds how many packets were sent for it by counting back from queue to queue. Stretches
-begin and end where they do, also within a step.
+Packets of a flow keep their order, so that a queue records a loss once: the numbers of lost and of marked packets
+among its arrivals ``first`` to ``end``, a *stretch*. At each arrival the receiver counts back from queue to queue how
+many packets were sent for those that arrived. Stretches may begin and end within a step.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from hopflow.kernels.marks import compiled, inlined
 from .quantum import quantize
 from .records import LOST_HERE, NO_FEEDBACK, PER_FLOW_RATE
 
-__all__ = ["find_losses", "note_first", "record_loss", "record_pushed_out"]
+__all__ = ["find_losses", "record_first_drop", "record_loss", "record_pushed_out"]
 
 
 @compiled
 def lost_at(c: int, net: Any, shared: Any) -> float:
-    """Return how many packets were lost at a queue."""
+    """Return the number of packets lost at a queue."""
     queue = net.queues[c]
     alone = net.links[queue.link].kind == PER_FLOW_RATE
     return float(queue.lost if alone else shared[LOST_HERE, c])
@@ -29,7 +28,7 @@ def lost_at(c: int, net: Any, shared: Any) -> float:
 
 @compiled
 def begin_records(flow: Any, net: Any, shared: Any) -> None:
-    """Set where the receiver stands in what has come to each queue: it knows of all losses so far."""
+    """Set the receiver's position among the arrivals at each queue of the path; all losses so far are before it."""
     at = flow.delivered
     for n in range(flow.path_end - 1, flow.path_first - 1, -1):
         at += lost_at(net.path[n], net, shared)
@@ -38,7 +37,7 @@ def begin_records(flow: Any, net: Any, shared: Any) -> None:
 
 @inlined
 def count_loss(flow: Any, amount: float, when: float, left: int) -> None:
-    """Add a loss to those of a flow."""
+    """Add a loss to the totals of a flow; it counts in the ``left`` steps up to the next record."""
     if amount > 0.0 and flow.all_lost == 0.0:
         flow.first_loss = when
     flow.all_lost += amount
@@ -46,18 +45,19 @@ def count_loss(flow: Any, amount: float, when: float, left: int) -> None:
 
 
 @inlined
-def note_first(drops: Any, cause: int, c: int, when: float) -> None:
-    """Set when queue c first dropped packets for a cause, unless it is set."""
+def record_first_drop(drops: Any, cause: int, c: int, when: float) -> None:
+    """Set the time of the first drop at queue c by a cause, unless an earlier one is set."""
     if not drops[cause, c] <= when:
         drops[cause, c] = when
 
 
 @compiled
 def record_loss(c: int, new: Any, left_steps: int, net: Any, shared: Any) -> None:
-    """Note that of packets that came to queue c some were lost, and some marked: ``new``, a `Lost`.
+    """Record losses and marks among the arrivals at queue c: ``new``, a `Lost`.
 
-    ``left_steps`` are those up to the next record of the run. A stretch shorter than a packet that touches the
-    last one is joined to it, and so is any when the ring is full. The queue's count of losses is the caller's.
+    ``left_steps`` remain up to the next record of the run. A new stretch is joined to the last one if they end at the
+    same packet, if they touch and the last one is shorter than a packet, and if the ring is full. The caller updates
+    the queue's total of losses.
     """
     queue = net.queues[c]
     flow = net.flows[queue.flow]
@@ -72,7 +72,7 @@ def record_loss(c: int, new: Any, left_steps: int, net: Any, shared: Any) -> Non
         full = queue.losses_end - queue.losses_first > mask
         touches = last.end == new.first and last.end - last.first < 1.0
         if last.end == new.end or full or touches:
-            if last.end == new.end and last.marked > 0.0:  # marks of packets lost here are lost, too
+            if last.end == new.end and last.marked > 0.0:  # the marks of packets that are lost here are lost as well
                 left = last.end - last.first - last.lost
                 last.marked *= max(0.0, 1.0 - new.lost / left) if left > 0.0 else 0.0
             last.end = new.end
@@ -87,9 +87,9 @@ def record_loss(c: int, new: Any, left_steps: int, net: Any, shared: Any) -> Non
 
 @compiled
 def record_pushed_out(c: int, waits: float, amount: float, when: float, step: Any, sharing: Any) -> None:
-    """Note that ``amount`` at the head of queue c was lost, where ``waits`` of what has come did.
+    """Record that ``amount`` of the ``waits`` packets in queue c was lost, at the head of the queue.
 
-    Stretches that wait behind it become one with it.
+    Stretches of packets behind them are joined to theirs.
     """
     net = sharing.net
     queue = net.queues[c]
@@ -125,7 +125,7 @@ def record_pushed_out(c: int, waits: float, amount: float, when: float, step: An
 
 @inlined
 def up_to_next_change(queue: Any, losses: Any) -> Any:
-    """Return how many packets leave a queue before its density of losses changes, and the arrivals for each."""
+    """Return the departures up to the next change of a queue's loss density, and the arrivals per departure."""
     if queue.losses_first == queue.losses_end:
         return math.inf, 1.0
     stretch = losses[queue.losses_first & (losses.shape[0] - 1)]
@@ -141,8 +141,8 @@ def up_to_next_change(queue: Any, losses: Any) -> Any:
 
 @inlined
 def count_back(queue: Any, losses: Any, flow: Any, amount: float, quantum: float) -> Any:
-    """Follow ``amount`` packets back through a queue: how many came there for them, how many are marked."""
-    came = amount
+    """Return how many arrivals at a queue account for ``amount`` departures, and how many of these are marked."""
+    arrivals = amount
     marked = 0.0
     while queue.losses_first < queue.losses_end:
         stretch = losses[queue.losses_first & (losses.shape[0] - 1)]
@@ -154,36 +154,36 @@ def count_back(queue: Any, losses: Any, flow: Any, amount: float, quantum: float
         left = stretch.end - queue.cursor - stretch.lost
         if amount < left:
             part = amount / left
-            gone = quantize(part * stretch.lost, quantum)
-            seen = part * stretch.marked
-            stretch.lost -= gone
-            stretch.marked -= seen
-            queue.cursor += gone
-            came += gone
-            marked += seen
+            lost = quantize(part * stretch.lost, quantum)
+            marks = part * stretch.marked
+            stretch.lost -= lost
+            stretch.marked -= marks
+            queue.cursor += lost
+            arrivals += lost
+            marked += marks
             break
         amount -= max(0.0, left)
-        came += stretch.lost
+        arrivals += stretch.lost
         marked += stretch.marked
         queue.cursor = stretch.end
         queue.losses_first += 1
         flow.pending -= 1
     queue.cursor += amount
-    return came, marked
+    return arrivals, marked
 
 
 @inlined
-def marked_once(marked: float, seen: float, piece: float, left: float) -> float:
-    """Return how many of ``piece`` packets are marked: ``marked`` at later queues, and some of the others here.
+def count_marks(marked: float, marks: float, piece: float, left: float) -> float:
+    """Return how many of ``piece`` packets are marked: ``marked`` by later queues, and some others by this one.
 
-    ``seen`` of ``left`` packets were marked here, which lost ones and those that are marked later share evenly.
+    This queue marked ``marks`` of its ``left`` departures, evenly over packets that are later lost, marked or neither.
     """
-    return marked + seen * (piece / left) * (1.0 - marked / piece)
+    return marked + marks * (piece / left) * (1.0 - marked / piece)
 
 
 @compiled
 def pass_lost(flow: Any, n: int, quantum: float, net: Any) -> Any:
-    """Return what `find_losses` does where all of a stretch was lost, at the n-th queue of paths: none arrives."""
+    """Return the result of `find_losses` for a stretch that was lost completely at the n-th queue of the paths."""
     queue, losses = net.queues[net.path[n]], net.losses[net.path[n]]
     sent = losses[queue.losses_first & (losses.shape[0] - 1)].end - queue.cursor
     queue.cursor += sent
@@ -197,23 +197,23 @@ def pass_lost(flow: Any, n: int, quantum: float, net: Any) -> Any:
 
 @inlined
 def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
-    """Return the next of ``arrived`` packets up to where the density of losses changes.
+    """Return the next of ``arrived`` packets up to a change of the loss density.
 
     Returns
     -------
     tuple of float
-        How many they are, how many were sent for them, and how many are marked.
+        Number of packets, of packets that were sent for them, and of marked packets.
     """
     piece = arrived
-    sent_each = 1.0
-    last = flow.path_end  # the first queue of those next to which nothing is left of a stretch
+    sent_per_arrival = 1.0
+    last = flow.path_end  # index of the first queue at whose next stretch all packets were lost
     for n in range(flow.path_end - 1, flow.path_first - 1, -1):
         c = net.path[n]
-        leave, came_each = up_to_next_change(net.queues[c], net.losses[c])
-        if leave == 0.0:
+        departures, arrivals_per_departure = up_to_next_change(net.queues[c], net.losses[c])
+        if departures == 0.0:
             last = n
-        piece = min(piece, leave / sent_each)
-        sent_each *= came_each
+        piece = min(piece, departures / sent_per_arrival)
+        sent_per_arrival *= arrivals_per_departure
     if last < flow.path_end:
         return pass_lost(flow, last, quantum, net)
     piece = max(quantize(piece, quantum), min(arrived, quantum))
@@ -222,7 +222,7 @@ def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
     for n in range(flow.path_end - 1, flow.path_first - 1, -1):
         c = net.path[n]
         left = sent
-        sent, seen = count_back(net.queues[c], net.losses[c], flow, left, quantum)
-        if seen > 0.0:
-            marked = marked_once(marked, seen, piece, left)
+        sent, marks = count_back(net.queues[c], net.losses[c], flow, left, quantum)
+        if marks > 0.0:
+            marked = count_marks(marked, marks, piece, left)
     return piece, sent, marked

@@ -1,9 +1,9 @@
-"""Queue managers: what is dropped or marked of a step's arrivals before a buffer is full, or marked of what leaves.
+"""Queue managers (AQM): early drops and marks of a step's arrivals, or marks of its departures.
 
-A manager sees a link's queue and arrivals, and asks for so many packets to be dropped or marked. Whole
-packets are taken: each from a flow drawn in proportion to the arrivals of the step, as its fluid comes.
-A manager that asks for just as much as came gets all of it. One that marks at departure sees what leaves in place
-of what comes, and the queue behind it.
+A manager is called with a link's backlog and arrivals, and sets the numbers of packets to drop and to mark. Drops and
+marks are whole packets. The flow of each is drawn in proportion to the arrivals of the step, and loses or marks its
+next packet's worth of fluid. If a manager requests exactly the arrivals, all of them are dropped or marked.
+A manager that marks at departure is called with the departures instead of the arrivals, and the backlog after them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 from hopflow.kernels.marks import call_manager, compiled
 
 from .fifo_queues import sum_of
-from .loss_records import note_first, record_loss
-from .overflow import take_from_arrivals
+from .loss_records import record_first_drop, record_loss
+from .overflow import remove_arrivals
 from .quantum import quantize
 from .records import (
     AREA,
@@ -45,7 +45,7 @@ def next_random(seed: Any) -> float:
 
 @compiled
 def head_delay(link: Any, h: float, bands: Any, order: Any) -> float:
-    """Return for how long, in s, the packet at the head of a link's queue has waited; of several, the shortest."""
+    """Return the waiting time of the packet at the head of a link's queue, s; the minimum over several queues."""
     delay = math.inf
     mask = order.rows.shape[0] - 1
     for b in range(link.first_managed, link.end_managed):
@@ -59,8 +59,8 @@ def head_delay(link: Any, h: float, bands: Any, order: Any) -> float:
 
 
 @compiled
-def managed_backlog(link: Any, bands: Any) -> float:
-    """Return what waited before the step in the FIFO queues that a link's manager sees."""
+def sum_managed_backlogs(link: Any, bands: Any) -> float:
+    """Return the backlog, before the step, of the FIFO queues of a link's manager."""
     waits = 0.0
     for b in range(link.first_managed, link.end_managed):
         waits += bands[b].arrivals - bands[b].served
@@ -81,7 +81,7 @@ def draw_victim(amount: float, first: int, end: int, now: Any, before: Any, seed
 
 @compiled
 def draw_victims(link: Any, first: int, end: int, shared: Any, seed: Any) -> None:
-    """Assign the whole packets that are due to flows; those that cannot be marked are dropped."""
+    """Assign due drops and marks, in whole packets, to flows; a flow without ECN gets a drop instead of a mark."""
     arrived, previous = shared[ARRIVED], shared[PREVIOUS]
     while link.due >= 1.0:
         shared[OWED, draw_victim(link.arrivals, first, end, arrived, previous, seed)] += 1.0
@@ -98,55 +98,55 @@ def draw_victims(link: Any, first: int, end: int, shared: Any, seed: Any) -> Non
 
 
 @compiled
-def take_all(link: Any, first: int, end: int, shared: Any) -> None:
-    """Let every flow owe all that came in this step: to be dropped, or marked where it can be."""
+def assign_all(link: Any, first: int, end: int, shared: Any) -> None:
+    """Assign all arrivals of this step for drops, or for marks if flows have ECN and not all drops are requested."""
     for c in range(first, end):
-        came = shared[ARRIVED, c] - shared[PREVIOUS, c]
+        arrivals = shared[ARRIVED, c] - shared[PREVIOUS, c]
         if link.drop < link.arrivals and shared[MARKABLE, c] == 1.0:
-            shared[OWED_MARKS, c] = came
+            shared[OWED_MARKS, c] = arrivals
         else:
-            shared[OWED, c] = came
-        link.owed += came
+            shared[OWED, c] = arrivals
+        link.owed += arrivals
     link.due = 0.0
     link.due_marks = 0.0
 
 
 @compiled
 def update_manager(link: Any, first: int, end: int, step: Any, sharing: Any) -> float:
-    """Drop and mark what flows owe as far as it has come in this step; return what was dropped."""
+    """Drop and mark the owed packets of flows among the arrivals of this step; return the number dropped."""
     net, shared = sharing.net, sharing.shared
     dropped = 0.0
     owed = 0.0
     for c in range(first, end):
-        came = max(0.0, shared[ARRIVED, c] - shared[PREVIOUS, c])
-        drop = quantize(min(came, shared[OWED, c]), step.quantum)
-        mark = min(came - drop, shared[OWED_MARKS, c])
+        arrivals = max(0.0, shared[ARRIVED, c] - shared[PREVIOUS, c])
+        drop = quantize(min(arrivals, shared[OWED, c]), step.quantum)
+        mark = min(arrivals - drop, shared[OWED_MARKS, c])
         shared[NOW, c] = drop
         dropped += drop
         if drop > 0.0 or mark > 0.0:
             position = shared[ARRIVED, c] + shared[LOST_HERE, c]
             if drop > 0.0:
-                note_first(net.drops, FIRST_MANAGED, c, step.now)
+                record_first_drop(net.drops, FIRST_MANAGED, c, step.now)
                 net.drops[MANAGED, c] += drop
-            lost = Lost(position - came, position, drop, mark, step.now)
+            lost = Lost(position - arrivals, position, drop, mark, step.now)
             record_loss(c, lost, step.left, net, shared)
         shared[OWED, c] -= drop
         shared[OWED_MARKS, c] -= mark
         owed += shared[OWED, c] + shared[OWED_MARKS, c]
     link.owed = owed
     if dropped > 0.0:
-        take_from_arrivals(first, end, shared)
+        remove_arrivals(first, end, shared)
         for c in range(first, end):
-            shared[AREA, c] += shared[NOW, c]  # it was never counted as waiting
+            shared[AREA, c] += shared[NOW, c]  # these packets were never counted in the backlog
     return dropped
 
 
 @compiled
-def ask(link: Any, manager: Any, amount: float, step: Any, sharing: Any) -> None:
-    """Show a manager a step in which ``amount`` comes, or leaves."""
+def query_manager(link: Any, manager: Any, amount: float, step: Any, sharing: Any) -> None:
+    """Call a manager for a step with ``amount`` arrivals, or departures."""
     link.seen[0] = step.now
     link.seen[1] = step.h
-    link.seen[2] = managed_backlog(link, sharing.bands)
+    link.seen[2] = sum_managed_backlogs(link, sharing.bands)
     link.seen[3] = amount
     link.seen[4] = link.pace / step.h
     link.seen[5] = head_delay(link, step.h, sharing.bands, sharing.order)
@@ -155,8 +155,8 @@ def ask(link: Any, manager: Any, amount: float, step: Any, sharing: Any) -> None
 
 
 @compiled
-def note_mark(c: int, left: float, mark: float, step: Any, sharing: Any) -> None:
-    """Note a mark in what left a queue in this step; where losses wait in the queue it is joined to the last."""
+def record_mark(c: int, left: float, mark: float, step: Any, sharing: Any) -> None:
+    """Record marks of the ``left`` departures of queue c; join them to a stretch that reaches beyond their first."""
     net, shared = sharing.net, sharing.shared
     queue = net.queues[c]
     end = shared[SENT, c] + shared[LOST_HERE, c]
@@ -171,51 +171,51 @@ def note_mark(c: int, left: float, mark: float, step: Any, sharing: Any) -> None
 
 @compiled
 def mark_leaving(link: Any, manager: Any, step: Any, sharing: Any) -> None:
-    """Let a link's manager mark what left in a step, as far as it can be marked."""
+    """Call a link's manager at departure, and mark departures of the step that can be marked."""
     bands, shared, seed = sharing.bands, sharing.shared, sharing.seed
     first, end = bands[link.first_managed].first, bands[link.end_managed - 1].end
     sent, before = shared[SENT], shared[BEFORE]
     amount = sum_of(first, end, sent) - sum_of(first, end, before)
-    ask(link, manager, amount, step, sharing)
+    query_manager(link, manager, amount, step, sharing)
     if amount <= 0.0:
         return
-    every = link.mark == amount
-    whole = not every and link.fractional == 0
-    link.due_marks = min(link.limit + amount, link.due_marks + link.mark) if whole else 0.0
+    mark_all = link.mark == amount
+    in_packets = not mark_all and link.fractional == 0
+    link.due_marks = min(link.limit + amount, link.due_marks + link.mark) if in_packets else 0.0
     while link.due_marks >= 1.0:
         c = draw_victim(amount, first, end, sent, before, seed)
         if shared[MARKABLE, c] == 1.0:
             shared[OWED_MARKS, c] += 1.0
         link.due_marks -= 1.0
     for c in range(first, end):
-        gone = max(0.0, sent[c] - before[c])
+        left = max(0.0, sent[c] - before[c])
         if link.fractional == 1 and shared[MARKABLE, c] == 1.0:
-            shared[OWED_MARKS, c] += link.mark * (gone / amount)
-        mark = gone if every and shared[MARKABLE, c] == 1.0 else min(gone, shared[OWED_MARKS, c])
+            shared[OWED_MARKS, c] += link.mark * (left / amount)
+        mark = left if mark_all and shared[MARKABLE, c] == 1.0 else min(left, shared[OWED_MARKS, c])
         if mark > 0.0:
-            note_mark(c, gone, mark, step, sharing)
-        shared[OWED_MARKS, c] = 0.0 if every else shared[OWED_MARKS, c] - mark
+            record_mark(c, left, mark, step, sharing)
+        shared[OWED_MARKS, c] = 0.0 if mark_all else shared[OWED_MARKS, c] - mark
 
 
 @compiled
 def manage(link: Any, manager: Any, step: Any, sharing: Any) -> float:
-    """Let a link's manager drop and mark in a step; return how many packets it drops.
+    """Call a link's manager on arrival, drop and mark; return the number of packets dropped.
 
-    It sees all queues of the link, or those of one class.
+    A manager serves all queues of the link, or the queues of one class.
     """
     bands, shared = sharing.bands, sharing.shared
     first, end = bands[link.first_managed].first, bands[link.end_managed - 1].end
     if link.end_managed - link.first_managed < link.end_band - link.first_band:
         link.arrivals = sum_of(first, end, shared[ARRIVED]) - sum_of(first, end, shared[PREVIOUS])
-    ask(link, manager, link.arrivals, step, sharing)
+    query_manager(link, manager, link.arrivals, step, sharing)
     if link.arrivals <= 0.0:
         return 0.0
     if link.drop == link.arrivals or link.mark == link.arrivals:
-        take_all(link, first, end, shared)
-    else:  # a packet that is more than came is owed by what comes next; never more than there is room for
-        most = link.limit + link.arrivals
-        link.due = min(most, link.due + link.drop)
-        link.due_marks = min(most, link.due_marks + link.mark)
+        assign_all(link, first, end, shared)
+    else:  # drops beyond the arrivals are owed by the next ones, up to the size of the buffer
+        max_due = link.limit + link.arrivals
+        link.due = min(max_due, link.due + link.drop)
+        link.due_marks = min(max_due, link.due_marks + link.mark)
         draw_victims(link, first, end, shared, sharing.seed)
     if link.owed > 0.0:
         return update_manager(link, first, end, step, sharing)

@@ -1,6 +1,6 @@
-"""What a full buffer drops of a step's arrivals: in proportion to the arrivals, or whole packets of a FIFO queue.
+"""Drops at a full buffer: a part of a step's arrivals in proportion, or whole packets of a FIFO queue.
 
-Arrivals before the buffer was full find room; the losses of a step are spread over the rest of it.
+Arrivals of the step before the buffer is full are accepted; the losses are spread over the rest of the step.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 from hopflow.kernels.marks import compiled, inlined, summing
 
-from .loss_records import note_first, record_loss
+from .loss_records import record_first_drop, record_loss
 from .pushed_out import push_out
 from .quantum import quantize
 from .records import (
@@ -28,12 +28,12 @@ from .records import (
 )
 from .whole_losses import draw_losses
 
-__all__ = ["drop_from_range", "drop_tail", "part_that_fits", "set_backlog", "take_from_arrivals"]
+__all__ = ["drop_from_range", "drop_tail", "part_that_fits", "remove_arrivals", "set_backlog"]
 
 
 @inlined
 def set_backlog(link: Any, bands: Any) -> None:
-    """Set what waits at a link, and what of it shares a buffer."""
+    """Set the backlog of a link, and the part of it in the shared buffer."""
     link.backlog = 0.0
     link.pooled = 0.0
     for b in range(link.first_band, link.end_band):
@@ -45,25 +45,25 @@ def set_backlog(link: Any, bands: Any) -> None:
 
 @inlined
 def part_that_fits(excess: float, growth: float) -> float:
-    """Return which part of a step is over when the buffer is full: its backlog grows evenly."""
+    """Return the part of a step before the buffer is full; the backlog grows linearly by ``growth``."""
     return max(0.0, 1.0 - excess / growth) if growth > 0.0 else 0.0
 
 
 @inlined
 def record_drop(c: int, amount: float, fits: float, step: Any, sharing: Any) -> None:
-    """Record that ``amount`` of the arrivals at queue c in a step was dropped, after the part that ``fits``."""
+    """Record that ``amount`` of the arrivals at queue c in a step was dropped, after the part ``fits`` of the step."""
     net = sharing.net
     origin, mask = net.queues[c].origin, net.wire.shape[0] - 1
     begin, end = net.wire[(step.k - 1) & mask, origin], net.wire[step.k & mask, origin]
     begin = min(begin + quantize(fits * (end - begin), step.quantum), end - amount)
     when = step.now + fits * step.h
-    note_first(net.drops, FIRST_FULL, c, when)
+    record_first_drop(net.drops, FIRST_FULL, c, when)
     record_loss(c, Lost(begin, end, amount, 0.0, when), step.left, net, sharing.shared)
 
 
 @summing
 def fresh_arrivals(first: int, end: int, shared: Any) -> float:
-    """Set ``now`` to the arrivals of this step that wait in each queue; return the sum."""
+    """Set ``now`` to the arrivals of this step that are still in each queue; return the sum."""
     arrived, previous, sent, now = shared[ARRIVED], shared[PREVIOUS], shared[SENT], shared[NOW]
     total = 0.0
     for c in range(first, end):
@@ -75,7 +75,7 @@ def fresh_arrivals(first: int, end: int, shared: Any) -> float:
 
 @summing
 def reduce_to(first: int, end: int, part: float, quantum: float, now: Any) -> float:
-    """Reduce ``now`` to a part, rounded up to the quantum; return the sum."""
+    """Multiply ``now`` by a part, rounded up to the quantum; return the sum."""
     total = 0.0
     for c in range(first, end):
         amount = min(now[c], quantize(part * now[c], quantum) + quantum)
@@ -85,8 +85,8 @@ def reduce_to(first: int, end: int, part: float, quantum: float, now: Any) -> fl
 
 
 @compiled
-def take_from_arrivals(first: int, end: int, shared: Any) -> None:
-    """Take ``now`` out of what arrived at queues, as lost."""
+def remove_arrivals(first: int, end: int, shared: Any) -> None:
+    """Move ``now`` from the accepted arrivals of queues to their losses."""
     lost, arrived, area, now = shared[LOST_HERE], shared[ARRIVED], shared[AREA], shared[NOW]
     for c in range(first, end):
         arrived[c] -= now[c]
@@ -95,10 +95,10 @@ def take_from_arrivals(first: int, end: int, shared: Any) -> None:
 
 
 @inlined
-def take_from_order(b: int, first: int, end: int, amount: float, sharing: Any) -> None:
-    """Take ``now``, in all ``amount``, out of the last arrivals at some queues of a band."""
+def remove_from_order(b: int, first: int, end: int, amount: float, sharing: Any) -> None:
+    """Remove ``now``, with the sum ``amount``, from the last arrivals at some queues of a band."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
-    take_from_arrivals(first, end, shared)
+    remove_arrivals(first, end, shared)
     band.arrivals -= amount
     if band.tail > band.head:
         row = (band.tail - 1) & (order.rows.shape[0] - 1)
@@ -110,7 +110,7 @@ def take_from_order(b: int, first: int, end: int, amount: float, sharing: Any) -
 
 @compiled
 def drop_from_bands(link: Any, excess: float, fits: float, step: Any, sharing: Any) -> None:
-    """Drop ``excess`` from the arrivals at the bands in this step, from those of the highest rank first."""
+    """Drop ``excess`` from the arrivals at the bands in this step, beginning with the highest rank."""
     bands, shared = sharing.bands, sharing.shared
     b = link.end_band - 1
     while b >= link.first_pooled and excess > 0.0:
@@ -129,8 +129,8 @@ def drop_from_bands(link: Any, excess: float, fits: float, step: Any, sharing: A
 
 
 @inlined
-def give_back(first: int, end: int, surplus: float, now: Any) -> float:
-    """Take ``surplus``, which rounding up has made, out of ``now``; return how much that is."""
+def subtract_surplus(first: int, end: int, surplus: float, now: Any) -> float:
+    """Subtract a ``surplus`` of rounding up from ``now``; return the amount subtracted."""
     left = max(0.0, surplus)
     for c in range(first, end):
         amount = min(now[c], left)
@@ -143,7 +143,7 @@ def give_back(first: int, end: int, surplus: float, now: Any) -> float:
 
 @compiled
 def drop_from_range(b: int, first: int, end: int, over: Any, step: Any, sharing: Any) -> float:
-    """Drop a part of the arrivals at queues of band b in this step; return how much that is, at most the excess."""
+    """Drop a part of the arrivals at queues of band b in this step; return the amount, at most the excess."""
     shared = sharing.shared
     came = fresh_arrivals(first, end, shared)
     part = over.part if over.part >= 0.0 else min(1.0, over.amount / came)
@@ -152,17 +152,17 @@ def drop_from_range(b: int, first: int, end: int, over: Any, step: Any, sharing:
         amount = draw_losses(link, first, end, over.amount, shared)
     else:
         amount = reduce_to(first, end, part, step.quantum, shared[NOW])
-        amount -= give_back(first, end, amount - over.amount, shared[NOW])
+        amount -= subtract_surplus(first, end, amount - over.amount, shared[NOW])
     for c in range(first, end):
         if shared[NOW, c] > 0.0:
             record_drop(c, shared[NOW, c], over.fits, step, sharing)
-    take_from_order(b, first, end, amount, sharing)
+    remove_from_order(b, first, end, amount, sharing)
     return amount
 
 
 @inlined
 def departures(queue: Any, c: int, k: int, wire: Any) -> float:
-    """Return what a queue that overflows and is served alone has sent in step k."""
+    """Return the departures in step k of a queue that overflows and has a service rate of its own."""
     if queue.weight < 1.0:
         return queue.service
     return min(queue.service, queue.sent - wire[(k - 1 + queue.lag) & (wire.shape[0] - 1), c])
@@ -170,16 +170,16 @@ def departures(queue: Any, c: int, k: int, wire: Any) -> float:
 
 @inlined
 def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -> None:
-    """Drop what exceeds the buffer of queues that are served alone from their arrivals of a step."""
+    """Drop arrivals that exceed the buffer of queues with service rates of their own."""
     net, k, quantum = sharing.net, step.k, step.quantum
     mask = net.wire.shape[0] - 1
-    here, before = net.wire[k & mask], net.wire[(k - 1) & mask]
+    arrived, previous = net.wire[k & mask], net.wire[(k - 1) & mask]
     excess = -link.limit
     fresh = 0.0
     growth = 0.0
     for c in range(first, end):
         queue = net.queues[c]
-        came = here[queue.origin] - before[queue.origin]
+        came = arrived[queue.origin] - previous[queue.origin]
         excess += queue.backlog
         fresh += min(came, queue.backlog)
         growth += came - departures(queue, c, k, net.wire)
@@ -187,7 +187,7 @@ def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -
     fits = part_that_fits(excess, growth)
     for c in range(first, end):
         queue = net.queues[c]
-        came = min(here[queue.origin] - before[queue.origin], queue.backlog)
+        came = min(arrived[queue.origin] - previous[queue.origin], queue.backlog)
         amount = min(min(came, quantize(part * came, quantum) + quantum), max(0.0, excess))
         if amount > 0.0:
             record_drop(c, amount, fits, step, sharing)
@@ -199,14 +199,14 @@ def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -
 
 @inlined
 def drop_tail(i: int, step: Any, sharing: Any) -> None:
-    """Drop from the arrivals at link i in a step what exceeds its buffer, or those of its flows."""
+    """Drop arrivals at link i in a step that exceed its buffer, or the buffers of its flows."""
     link, bands = sharing.net.links[i], sharing.bands
     if link.kind != PER_FLOW_RATE:
         if link.shared == 1:
             drop_from_link(link, step, sharing)
         else:
             for b in range(link.first_band, link.end_band):
-                drop_own(link, b, step, sharing)
+                drop_from_flow_buffers(link, b, step, sharing)
         set_backlog(link, bands)
         link.total = 0.0
         for b in range(link.first_band, link.end_band):
@@ -218,7 +218,7 @@ def drop_tail(i: int, step: Any, sharing: Any) -> None:
 
 @compiled
 def drop_from_link(link: Any, step: Any, sharing: Any) -> None:
-    """Drop what exceeds a buffer that all flows of a link share, or the part of it that they do."""
+    """Drop packets that exceed the shared buffer of a link, or the shared part of its buffer."""
     excess = link.pooled - (link.limit - link.reserved)
     fits = part_that_fits(excess, link.growth)
     if link.kind == FAIR_SHARES:
@@ -228,8 +228,8 @@ def drop_from_link(link: Any, step: Any, sharing: Any) -> None:
 
 
 @compiled
-def drop_own(link: Any, b: int, step: Any, sharing: Any) -> None:
-    """Drop what exceeds the buffers that the flows of a band have of their own."""
+def drop_from_flow_buffers(link: Any, b: int, step: Any, sharing: Any) -> None:
+    """Drop arrivals that exceed the per-flow buffers of a band."""
     band, shared = sharing.bands[b], sharing.shared
     fresh_arrivals(band.first, band.end, shared)
     total = 0.0
@@ -242,4 +242,4 @@ def drop_own(link: Any, b: int, step: Any, sharing: Any) -> None:
             growth = shared[ARRIVED, c] - shared[PREVIOUS, c] - sent
             fits = part_that_fits(excess, growth)
             record_drop(c, shared[NOW, c], fits, step, sharing)
-    take_from_order(b, band.first, band.end, total, sharing)
+    remove_from_order(b, band.first, band.end, total, sharing)

@@ -1,8 +1,8 @@
-"""Pauses by IEEE 802.3x, of a link or one class of its traffic: links whose queues are long stop those that feed them.
+"""Pauses by IEEE 802.3x, of a link or one class of its traffic: a link with a long queue stops its upstream links.
 
-A queue is linear within a step, so that it crosses a threshold at an instant of the step. What it asks
-for in a step is one number x: a pause in the last part x of the step, or, if x < 0, in the first part -x
-of it. The message is obeyed one delay later, for that part of a step.
+A queue is linear within a step, so that it crosses a threshold at an instant of the step. The request of a
+step is one number x: a pause in the last part x of the step, or, if x < 0, in the first part -x
+of it. It takes effect one delay later, for that part of a step.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from hopflow.kernels.marks import compiled
 from .quantum import quantize
 from .records import STORM
 
-__all__ = ["exchange_pauses", "waiting_elsewhere"]
+__all__ = ["backlog_of_other_outputs", "exchange_pauses"]
 
 
 @compiled
 def expires(pause: Any, now: float, k: int) -> bool:
-    """Renew a pause that has quanta while its queue is long; return whether it ends before step k."""
+    """Renew a pause with quanta as long as its queue is above ``low``; return whether it ends before step k."""
     while pause.until <= k:
         waits = pause.backlog + (pause.until - (k - 1)) * (now - pause.backlog)
         if waits <= pause.low:
@@ -31,39 +31,40 @@ def expires(pause: Any, now: float, k: int) -> bool:
 
 @compiled
 def update_pause(pause: Any, now: float, k: int) -> float:
-    """Return what a queue, ``now`` long, asked for in step k - 1: on above high, off at low."""
-    asked = float(pause.on)
+    """Return the request of a queue of length ``now`` in step k - 1: pause above ``high``, resume at ``low``."""
+    request = float(pause.on)
     if pause.on == 0 and now > pause.high:
         pause.on = 1
         rise = now - pause.backlog
-        asked = (now - pause.high) / rise if pause.backlog < pause.high else 1.0
-        pause.until = k - asked + pause.quanta
-    if pause.on == 1 and pause.quanta > 0.0:  # one that has just begun does not expire: above the threshold
+        request = (now - pause.high) / rise if pause.backlog < pause.high else 1.0
+        pause.until = k - request + pause.quanta
+    if pause.on == 1 and pause.quanta > 0.0:  # a pause that has just begun does not expire: the queue is long
         if expires(pause, now, k):
             pause.on = 0
-            asked = min(0.0, k - 1 - pause.until)
+            request = min(0.0, k - 1 - pause.until)
     elif pause.on == 1 and now <= pause.low:
         pause.on = 0
-        asked = -(pause.low - pause.backlog) / (now - pause.backlog)
+        request = -(pause.low - pause.backlog) / (now - pause.backlog)
     pause.backlog = now
-    return asked
+    return request
 
 
 @compiled
-def note_switch(k: int, n: int, on: int, asked: float, feedback: Any) -> None:
-    """Note that pause n was turned on or off in step k - 1."""
+def record_switch(k: int, n: int, on: int, request: float, feedback: Any) -> None:
+    """Record the time in step k - 1 at which pause n was turned on or off."""
     switch = feedback.switches[feedback.switched[0]]
-    switch.time = k - asked if on == 1 else k - 1 - asked
+    switch.time = k - request if on == 1 else k - 1 - request
     switch.pause = n
     switch.on = on
     feedback.switched[0] += 1
 
 
 @compiled
-def heard(k: int, n: int, pause: Any, pausing: Any) -> float:
-    """Return for which part of step k a link is stopped by what was asked for one delay ago.
+def paused_part(k: int, n: int, pause: Any, pausing: Any) -> float:
+    """Return the part of step k for which a link is paused by the requests of one delay ago.
 
-    That is the last ``part`` of one step and what is not the last ``part`` of the next.
+    A delay of ``wait`` + ``part`` steps maps the step to the last ``part`` of one earlier step and the first
+    1 - ``part`` of the next.
     """
     mask = pausing.shape[0] - 1
     part = pause.part
@@ -74,8 +75,8 @@ def heard(k: int, n: int, pause: Any, pausing: Any) -> float:
 
 
 @compiled
-def waiting_elsewhere(n: int, pauses: Any) -> float:
-    """Return what waits at other links and is counted with row n."""
+def backlog_of_other_outputs(n: int, pauses: Any) -> float:
+    """Return the packets at other links that count with row n, the other outputs of a switch."""
     waits = 0.0
     m = pauses[n].also
     while m != n:
@@ -86,7 +87,7 @@ def waiting_elsewhere(n: int, pauses: Any) -> float:
 
 @compiled
 def exchange_pauses(k: int, net: Any, bands: Any, feedback: Any, quantum: float) -> None:
-    """Let links send what they asked for in step k - 1, and obey what was sent one delay ago."""
+    """Send the pause requests of step k - 1, and apply the requests that were sent one delay ago."""
     pauses, pausing, host_pace = feedback.pauses, feedback.pausing, feedback.host_pace
     mask = pausing.shape[0] - 1
     for i in range(net.links.shape[0]):
@@ -101,16 +102,16 @@ def exchange_pauses(k: int, net: Any, bands: Any, feedback: Any, quantum: float)
         pause = pauses[n]
         before = pause.on
         if pause.held == STORM:
-            pause.waits = k - pause.room  # above high = 0 when it begins
+            pause.waits = k - pause.room  # above high = 0 from step room on
         elif pause.first == pause.end:
             pause.waits = net.links[pause.pausing].backlog
-        asked = update_pause(pause, pause.waits + waiting_elsewhere(n, pauses), k)
+        request = update_pause(pause, pause.waits + backlog_of_other_outputs(n, pauses), k)
         if pause.on == 0 and pause.high < math.inf:
             pause.excess = 0.0
         if pause.on != before:
-            note_switch(k, n, pause.on, asked, feedback)
-        pausing[(k - 1) & mask, n] = asked
-        stopped = heard(k, n, pause, pausing)
+            record_switch(k, n, pause.on, request, feedback)
+        pausing[(k - 1) & mask, n] = request
+        stopped = paused_part(k, n, pause, pausing)
         if pause.band >= 0:
             bands[pause.band].stopped = max(bands[pause.band].stopped, stopped)
         elif stopped > 0.0 and pause.paused < 0:

@@ -1,7 +1,7 @@
-"""What a full buffer drops where each flow has a queue: of the lowest priority first, there from the longest queue.
+"""Push-out at a full buffer with a queue per flow: drops of the lowest priority first, there from the longest queue.
 
-Not only of what comes: what waits makes room for what is served before it. The longest queues are cut to one
-length, from their ends.
+Queued packets are dropped as well as arrivals, to make room for packets that are served before them. The longest
+queues are cut to one length, at their ends.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from hopflow.kernels.marks import compiled, inlined
 
-from .loss_records import note_first, record_pushed_out
+from .loss_records import record_first_drop, record_pushed_out
 from .quantum import quantize
 from .records import AREA, ARRIVED, FIRST_FULL, LOST_HERE
 
@@ -19,7 +19,7 @@ __all__ = ["push_out"]
 
 @compiled
 def common_length(first: int, end: int, room: float, bands: Any) -> float:
-    """Return the length to which the longest of some bands are cut, so that all find ``room``."""
+    """Return the length to which the longest of the bands are cut so that all fit into ``room``."""
     length = -1.0
     longer = 0.0
     while longer > length:
@@ -38,11 +38,11 @@ def common_length(first: int, end: int, room: float, bands: Any) -> float:
 
 @inlined
 def drop_end(b: int, amount: float, fits: float, step: Any, sharing: Any) -> None:
-    """Drop ``amount`` from the end of the queue of a flow."""
+    """Drop ``amount`` from the end of the queue of a flow: band b."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     c = band.first
     when = step.now + fits * step.h
-    note_first(sharing.net.drops, FIRST_FULL, c, when)
+    record_first_drop(sharing.net.drops, FIRST_FULL, c, when)
     record_pushed_out(c, band.arrivals - band.served, amount, when, step, sharing)
     shared[ARRIVED, c] -= amount
     shared[LOST_HERE, c] += amount
@@ -50,14 +50,14 @@ def drop_end(b: int, amount: float, fits: float, step: Any, sharing: Any) -> Non
     band.arrivals -= amount
     mask = order.rows.shape[0] - 1
     for row in range(band.head, band.tail):
-        place = row & mask
-        order.total[place, b] = min(order.total[place, b], band.arrivals)
-        order.rows[place, c] = min(order.rows[place, c], shared[ARRIVED, c])
+        index = row & mask
+        order.total[index, b] = min(order.total[index, b], band.arrivals)
+        order.rows[index, c] = min(order.rows[index, c], shared[ARRIVED, c])
 
 
 @compiled
 def push_out(link: Any, excess: float, fits: float, step: Any, sharing: Any) -> None:
-    """Drop ``excess`` from what waits at a link, from the bands of the highest rank first."""
+    """Drop ``excess`` from the backlog of a link, beginning with the bands of the highest rank."""
     bands = sharing.bands
     first = link.end_band
     while excess > 0.0 and first > link.first_pooled:
@@ -70,8 +70,8 @@ def push_out(link: Any, excess: float, fits: float, step: Any, sharing: Any) -> 
         excess -= amount
         length = common_length(first, end, waits - amount, bands)
         for b in range(first, end):
-            own = bands[b].arrivals - bands[b].served
-            if own > length and amount > 0.0:
-                over = min(min(own, amount), quantize(own - length, step.quantum) + step.quantum)
+            backlog = bands[b].arrivals - bands[b].served
+            if backlog > length and amount > 0.0:
+                over = min(min(backlog, amount), quantize(backlog - length, step.quantum) + step.quantum)
                 drop_end(b, over, fits, step, sharing)
                 amount -= over

@@ -1,4 +1,4 @@
-"""Amounts are whole multiples of a quantum, a power of two: every sum of them is exact."""
+"""Rounding to multiples of a quantum, a power of two, so that every sum of amounts is exact."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from hopflow.kernels.marks import inlined
 __all__ = ["TINY", "quantize"]
 
 TINY = 1e-9
-"""Packets: differences below it are rounding."""
+"""Packets; smaller differences are rounding errors."""
 
 
 @inlined
 def quantize(amount: float, quantum: float) -> float:
     """Round an amount of packets down to a multiple of the quantum."""
-    large = 6755399441055744.0 * quantum  # 1.5 * 2^52: nothing finer survives the sum
+    large = 6755399441055744.0 * quantum  # 1.5 * 2^52: the sum rounds to multiples of the quantum
     rounded = (amount + large) - large
     return rounded - quantum if rounded > amount else rounded

@@ -1,4 +1,4 @@
-"""Links whose flows share what they send: arrivals, early drops, who is served how much, service.
+"""Links whose flows share the rate: arrivals, early drops, division of the rate, service.
 
 A link has one FIFO queue (a *band*) for all flows, one per flow (fair shares, priorities), one per
 input (DFC), or one per class (PFC).
@@ -22,14 +22,14 @@ __all__ = ["serve_shared"]
 
 @compiled
 def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands: Any) -> float:
-    """Divide ``amount`` among bands: equal parts, none above its ``most``; return what is left.
+    """Divide ``amount`` among bands by max-min fairness; return the remainder.
 
-    Max-min fairness; what each gets is its ``pace``.
+    Bands get equal parts, limited by their ``demand``; ``pace`` is set to the part of a band.
     """
     unsatisfied = 0
     for b in range(first, end):
         bands[b].pace = 0.0
-        if bands[b].most > 0.0:
+        if bands[b].demand > 0.0:
             unsatisfied += 1
     while unsatisfied > 0 and amount > 0.0:
         part = quantize(amount / unsatisfied, quantum)
@@ -38,21 +38,22 @@ def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands
         unsatisfied = 0
         for b in range(first, end):
             band = bands[b]
-            if band.pace < band.most:
-                more = min(min(part, amount), band.most - band.pace)
+            if band.pace < band.demand:
+                more = min(min(part, amount), band.demand - band.pace)
                 band.pace += more
                 amount -= more
-                if band.pace < band.most:
+                if band.pace < band.demand:
                     unsatisfied += 1
     return amount
 
 
 @compiled
 def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
-    """Set what each band of a link may send in this step.
+    """Set the packets that each band of a link may send in this step, its ``pace``.
 
-    Where classes are paused for a part of it shares are found twice: what a class would have, were it not
-    paused, tells what it sends in the rest of the step; others take what is left.
+    If classes are paused for a part of the step, the link is divided twice. The first division gives the rate
+    of a paused class without its pause, which it sends at in the rest of the step. The second division distributes the
+    remainder to the others.
     """
     paused = 0.0
     for b in range(link.first_band, link.end_band):
@@ -61,14 +62,14 @@ def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
             bands[b].pace = queues[bands[b].first].service
     if link.kind == PER_INPUT:
         return
-    for again in range(2 if paused > 0.0 else 1):
+    for division in range(2 if paused > 0.0 else 1):
         for b in range(link.first_band, link.end_band):
             band = bands[b]
-            band.most = band.arrivals - band.served
-            if band.stopped > 0.0 and again == 0:
-                band.most = link.pace
+            band.demand = band.arrivals - band.served
+            if band.stopped > 0.0 and division == 0:
+                band.demand = link.pace
             elif band.stopped > 0.0:
-                band.most = min(band.most, quantize((1.0 - band.stopped) * band.pace, quantum))
+                band.demand = min(band.demand, quantize((1.0 - band.stopped) * band.pace, quantum))
         left = link.pace
         first = link.first_band
         while first < link.end_band:  # the lowest rank first
@@ -81,7 +82,7 @@ def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
 
 @inlined
 def sum_bands(link: Any, bands: Any, shared: Any) -> None:
-    """Set what has arrived at the bands of a link, from what has arrived at its queues."""
+    """Set the arrivals at the bands of a link to the sums over their queues."""
     for b in range(link.first_band, link.end_band):
         band = bands[b]
         band.arrivals = sum_of(band.first, band.end, shared[ARRIVED])
@@ -89,7 +90,7 @@ def sum_bands(link: Any, bands: Any, shared: Any) -> None:
 
 @inlined
 def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
-    """Set the backlog of a link; return that of its shared buffer, or the longest where each flow has its own."""
+    """Set the backlog of a link; return that of its shared buffer, or the longest of its per-flow buffers."""
     set_backlog(link, bands)
     if link.shared == 1 or link.backlog == 0.0:
         return link.pooled
@@ -100,11 +101,11 @@ def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
 
 
 @inlined
-def take_in(link: Any, first: int, end: int, here: Any, net: Any, shared: Any) -> float:
-    """Set what has arrived at the queues of a link, its first to ``end`` - 1; return the sum."""
+def take_in(link: Any, first: int, end: int, from_wire: Any, net: Any, shared: Any) -> float:
+    """Update the arrivals at the queues of a link, from its first to ``end`` - 1; return the sum."""
     if link.shared == 0 or link.late == 1:
         copy(first, end, shared[SENT], shared[BEFORE])
-    return gather_arrivals(first, end, here, net.origin, shared)
+    return gather_arrivals(first, end, from_wire, net.origin, shared)
 
 
 @inlined
@@ -112,12 +113,12 @@ def serve_shared(i: int, n_overflowing: int, service: Any, step: Any, sharing: A
     """Serve the queues of link i in a step; return how many links overflow."""
     net, shared, bands = sharing.net, sharing.shared, sharing.bands
     link = net.links[i]
-    here = net.wire[step.k & (net.wire.shape[0] - 1)]
+    from_wire = net.wire[step.k & (net.wire.shape[0] - 1)]
     waited = link.pooled
     if link.end - link.first == TWO:
-        arrivals = take_in(link, link.first, link.first + TWO, here, net, shared)
+        arrivals = take_in(link, link.first, link.first + TWO, from_wire, net, shared)
     else:
-        arrivals = take_in(link, link.first, link.end, here, net, shared)
+        arrivals = take_in(link, link.first, link.end, from_wire, net, shared)
     link.arrivals = arrivals - link.total
     link.total = arrivals
     if link.manager >= 0 and link.late == 0:

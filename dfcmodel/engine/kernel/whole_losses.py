@@ -1,8 +1,8 @@
-"""Which packets a full FIFO queue drops: whole ones, each of a flow drawn in proportion to the arrivals.
+"""Drops of whole packets at a full FIFO queue, of flows drawn in proportion to their arrivals.
 
-A packet belongs to one flow, so that an overflow of two packets spares many flows of three, and flows
-of an ensemble lose at different times. A flow that was drawn loses what comes of it until a packet is
-complete, in later overflows too.
+A packet belongs to one flow, so that an overflow of two packets hits at most two flows, and the flows
+of an ensemble lose packets at different times. A flow that was drawn loses its arrivals until a packet is
+complete, if necessary in later overflows.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ __all__ = ["draw_losses"]
 
 
 @inlined
-def draw_flow(link: Any, first: int, end: int, total: float, came: Any) -> int:
-    """Return a queue drawn in proportion to the arrivals at each, in all ``total`` > 0."""
+def draw_flow(link: Any, first: int, end: int, total: float, arrivals: Any) -> int:
+    """Return a queue drawn in proportion to the arrivals, whose sum is ``total`` > 0."""
     link.loss_seed = 48271 * link.loss_seed % 2147483647  # Park and Miller's generator
     at = total * (link.loss_seed / 2147483647.0)
     drawn = first
     for c in range(first, end):
-        if came[c] > 0.0:
+        if arrivals[c] > 0.0:
             drawn = c
-            at -= came[c]
+            at -= arrivals[c]
             if at < 0.0:
                 break
     return drawn
@@ -33,28 +33,28 @@ def draw_flow(link: Any, first: int, end: int, total: float, came: Any) -> int:
 
 @compiled
 def draw_losses(link: Any, first: int, end: int, amount: float, shared: Any) -> float:
-    """Reduce ``now``, the arrivals of this step, to what is lost of them; return how much that is, ``amount``.
+    """Reduce ``now`` from the arrivals of this step to the losses, ``amount`` in all; return the amount lost.
 
-    ``owed`` is what is still to be lost of the packets that were drawn, by queue; it comes first.
+    ``owed`` holds the remaining losses of packets that were drawn earlier, by queue; they come first.
     """
-    came, owed, lost = shared[NOW], shared[OWED], shared[OWED_MARKS]
+    arrivals, owed, lost = shared[NOW], shared[OWED], shared[OWED_MARKS]
     left = amount
     total = 0.0
     for c in range(first, end):
-        lost[c] = min(min(came[c], owed[c]), left)
+        lost[c] = min(min(arrivals[c], owed[c]), left)
         owed[c] -= lost[c]
-        came[c] -= lost[c]
+        arrivals[c] -= lost[c]
         left -= lost[c]
-        total += came[c]
+        total += arrivals[c]
     while left > 0.0 and total > 0.0:
-        c = draw_flow(link, first, end, total, came)
-        drop = min(min(came[c], 1.0), left)
+        c = draw_flow(link, first, end, total, arrivals)
+        drop = min(min(arrivals[c], 1.0), left)
         owed[c] += 1.0 - drop
         lost[c] += drop
-        came[c] -= drop
+        arrivals[c] -= drop
         total -= drop
         left -= drop
     for c in range(first, end):
-        came[c] = lost[c]
+        arrivals[c] = lost[c]
         lost[c] = 0.0
     return amount - left

@@ -331,7 +331,7 @@ def with_law(**law) -> Scenario:
 
 def slots(plan: FluidPlan) -> np.ndarray:
     """Number of links whose rates are set in each slot of the period."""
-    return plan.feedback.slots["hear_end"].astype(int) - plan.feedback.slots["hear_one"].astype(int)
+    return plan.feedback.slots["receive_end"].astype(int) - plan.feedback.slots["receive_one"].astype(int)
 
 
 def test_synchronous_clocks_tick_together() -> None:
@@ -348,7 +348,7 @@ def test_every_link_has_one_tick_per_period(seed: int) -> None:
 
 
 def test_phases_are_those_of_the_seed() -> None:
-    one, same, other = (plan_of(with_law(), seed=seed).feedback.hearing for seed in (0, 0, 1))
+    one, same, other = (plan_of(with_law(), seed=seed).feedback.receiving for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
 

@@ -59,8 +59,8 @@ class Feedback:
         for period, _, first in tables.clocks:
             for n in range(first, first + period):
                 slot = tables.slots[n]
-                by_flow = tables.hearing[slot["hear_one"] : slot["hear_end"], 0]
-                by_input = tables.input_hearing[slot["hear_input"] : slot["hear_input_end"]]
+                by_flow = tables.receiving[slot["receive_one"] : slot["receive_end"], 0]
+                by_input = tables.input_receiving[slot["receive_input"] : slot["receive_input_end"]]
                 if self.cells(i)[0] in by_flow or i in by_input:
                     return int(n - first)
         return -1

@@ -1,1 +1,1 @@
-"""The sender and the receiver of a flow with a window."""
+"""TCP sender and receiver of a window-controlled flow."""

@@ -1,6 +1,6 @@
-"""The retransmission timer of a sender: round-trip times, the timeout, and what happens when it expires.
+"""The retransmission timer of a sender: round-trip times, the timeout, and its expiration.
 
-RFC 6298, without clock granularity. One packet is timed at a time, never one that was sent twice (Karn).
+RFC 6298, without clock granularity. One packet is timed at a time, never a retransmitted one (Karn's algorithm).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["expire_timer", "restart_timer", "sample_rtt", "sample_timed_packet"]
 
 @compiled
 def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
-    """Take a round-trip time in s into account: RFC 6298, 2.2 and 2.3, without clock granularity."""
+    """Update SRTT, RTTVAR and RTO by a round-trip time in s: RFC 6298, 2.2 and 2.3, without clock granularity."""
     if flow.srtt == 0.0:  # 2.2: the first sample
         flow.srtt = sample
         flow.rttvar = 0.5 * sample
@@ -32,9 +32,9 @@ def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
 
 @inlined
 def sample_timed_packet(flow: Any, acked: float, step: Any) -> None:
-    """Sample the round-trip time if the packet that is timed is acknowledged (Karn: never a resent one).
+    """Sample the round-trip time if the timed packet is acknowledged (Karn's algorithm: never a retransmission).
 
-    The ACKs of a step come evenly in it.
+    The ACKs of a step are spread evenly over it.
     """
     if flow.timed_seq >= 0.0 and acked > flow.timed_seq + TINY:
         part = max(0.0, flow.timed_seq - flow.snd_una) / (acked - flow.snd_una)
@@ -43,7 +43,7 @@ def sample_timed_packet(flow: Any, acked: float, step: Any) -> None:
 
 @inlined
 def restart_timer(flow: Any, now: float) -> None:
-    """RFC 6298, 5.1 and 5.3."""
+    """Restart the retransmission timer with the current timeout (RFC 6298, 5.1 and 5.3)."""
     flow.deadline = now + flow.backoff * flow.rto
 
 

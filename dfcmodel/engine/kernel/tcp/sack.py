@@ -1,7 +1,7 @@
-"""What selective acknowledgements tell a sender (RFC 2018, RFC 6675): which packets are lost.
+"""Loss detection and the pipe of a sender with selective acknowledgements (RFC 2018, RFC 6675).
 
-A packet counts as lost when three beyond it have arrived (RFC 6675, 4, IsLost). Which ones they are stands
-in the receiver's ring of holes: those below what an ACK reports were decided before it left.
+A packet counts as lost when three packets beyond it have arrived (RFC 6675, 4, IsLost). The sender reads the missing
+packets from the receiver's ring of holes: holes below the data reported by an ACK were final before it was sent.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def missing_below(flow: Any, holes: Any, end: float) -> float:
 
 @compiled
 def first_is_lost(flow: Any, holes: Any, ack: Any) -> bool:
-    """Return whether the ACKs so far tell that the packet at snd_una is lost (RFC 6675, 5, step 2).
+    """Return whether the packet at snd_una is lost by the SACK information (RFC 6675, 5, step 2).
 
-    They do without three duplicate ACKs of it where those that reported what arrived beyond it were
-    duplicates of an earlier one, in the recovery that has just ended.
+    This may be so without three duplicate ACKs for it: the ACKs that reported the packets beyond it may have been
+    duplicates for an earlier packet, in the recovery that has just ended.
     """
     beyond = ack.rcv_max - flow.snd_una
     if beyond < DUP_THRESH or flow.snd_una < flow.recover - TINY:  # RFC 6675, 5.1: after a timeout
@@ -42,27 +42,27 @@ def first_is_lost(flow: Any, holes: Any, ack: Any) -> bool:
 
 @compiled
 def start_sack(flow: Any, holes: Any, ack: Any) -> None:
-    """Begin a recovery: in flight is what was sent and not reported (RFC 6675, 4, SetPipe).
+    """Begin a recovery with the packets sent and not reported as the pipe (RFC 6675, 4, SetPipe).
 
-    What is lost of it, and the ACKs of the step, are taken out by `advance_sack`.
+    `advance_sack` then subtracts the lost packets and the ACKs of the step.
     """
-    if flow.lost_in_pipe == 1:  # Fall and Floyd (1996), 4: less the duplicate ACKs; not with what is resent first
+    if flow.lost_in_pipe == 1:  # Fall and Floyd (1996), 4: less the duplicate ACKs, without the first retransmission
         flow.pipe = flow.snd_max - flow.snd_una - flow.dup_acks + ack.acks - 1.0
         flow.sack_next = int(flow.snd_una)
         return
-    unseen = flow.snd_max - ack.rcv_max
-    flow.pipe = unseen + missing_below(flow, holes, ack.rcv_max) + ack.acks
+    unreported = flow.snd_max - ack.rcv_max
+    flow.pipe = unreported + missing_below(flow, holes, ack.rcv_max) + ack.acks
     flow.sack_scanned = int(flow.snd_una)
     flow.sack_next = int(flow.snd_una)
 
 
 @compiled
 def advance_sack(flow: Any, holes: Any, ack: Any) -> None:
-    """Take ACKs and newly known losses out of what is in flight (RFC 6675, 4, SetPipe)."""
+    """Subtract ACKs and newly detected losses from the pipe (RFC 6675, 4, SetPipe)."""
     if ack.acks <= 0.0:
         return
     flow.pipe -= ack.acks
-    if flow.lost_in_pipe == 1:  # a partial ACK stands for a packet resent and the lost one
+    if flow.lost_in_pipe == 1:  # a partial ACK stands for a retransmission and the lost packet
         flow.pipe = max(0.0, flow.pipe - min(ack.acks, ack.advancing))
         return
     end = ack.rcv_max - DUP_THRESH

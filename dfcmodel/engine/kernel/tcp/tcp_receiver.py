@@ -1,9 +1,8 @@
-"""The receiver of a window-controlled flow: which packets are missing, and what is acknowledged.
+"""The receiver of a window-controlled flow: missing packets and cumulative acknowledgements.
 
-Packets arrive or are lost whole: what the network says is missing of a stretch is gathered until it
-makes a packet, and that one is a *hole*. The cumulative acknowledgement rcv_nxt stands at the first
-hole. A retransmitted packet fills the hole where it belongs, if there is one, and rcv_nxt moves on to
-the next: it jumps over what was received before (RFC 9293, 3.10.7.4).
+Packets arrive or are lost as a whole: fractional losses of stretches add up until they make a packet, and that packet
+is a *hole*. The cumulative acknowledgement rcv_nxt points at the first hole. A retransmitted packet fills its hole, if
+there is one, and rcv_nxt advances to the next hole, past packets that were received out of order (RFC 9293, 3.10.7.4).
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ __all__ = ["receive", "receive_fast_path", "time_of_emission"]
 
 @inlined
 def time_of_emission(flow: Any, f: int, k: int, emitted: Any) -> Any:
-    """Return when what the receiver took in last was sent, in steps, before step k.
+    """Return the time at which the last received packet was sent, in steps, before step k.
 
-    ``emitted[:, f]`` is what flow f had emitted, by step, a ring; a packet older than the ring is as old
-    as that. Positions of successive calls do not decrease.
+    ``emitted[:, f]``, a ring, holds the packets emitted by flow f up to a step. A packet older than the ring gets the
+    age of the ring. Positions of successive calls do not decrease.
     """
     position = flow.rcv_position
     mask = emitted.shape[0] - 1
@@ -40,7 +39,7 @@ def time_of_emission(flow: Any, f: int, k: int, emitted: Any) -> Any:
 
 @compiled
 def fill_holes(flow: Any, holes: Any, first: float, end: float) -> float:
-    """Fill the holes from sequence number ``first`` to ``end``; return how many packets they were."""
+    """Fill the holes from sequence number ``first`` to ``end``; return the number of packets filled."""
     low = max(first, flow.rcv_nxt)
     high = min(flow.rcv_max, end)
     filled = 0.0
@@ -60,7 +59,7 @@ def fill_holes(flow: Any, holes: Any, first: float, end: float) -> float:
 
 @inlined
 def advance_rcv_nxt(flow: Any, holes: Any, quantum: float) -> None:
-    """Move rcv_nxt up to the first hole; inside a hole that is being filled, in proportion."""
+    """Advance rcv_nxt to the first hole, and into a partly filled hole in proportion."""
     c = int(flow.rcv_nxt)
     while c < flow.rcv_max:
         edge = min(c + 1.0, flow.rcv_max)
@@ -76,31 +75,31 @@ def advance_rcv_nxt(flow: Any, holes: Any, quantum: float) -> None:
 
 
 class Resent(NamedTuple):
-    """Packets that come for the second time."""
+    """Retransmitted packets that arrive."""
 
-    end: Any  # sequence number behind the last one
+    end: Any  # sequence number after the last packet
     packets: Any
-    missing: Any  # the part of them that was lost
-    complete: Any  # whether no more of them follow
+    missing: Any  # fraction lost on the way
+    complete: Any  # whether no further packets of the retransmission follow
 
 
 @inlined
 def receive_resent(flow: Any, holes: Any, resent: Any, quantum: float) -> Any:
-    """Take in packets that were sent again, a `Resent`; return their ACKs, and how many move rcv_nxt.
+    """Receive retransmitted packets; return their ACKs, and how many of these advance rcv_nxt.
 
-    A packet is processed when it is whole; a part of one is held until the rest has come.
+    A packet is processed when it is complete; a part of a packet is held until the rest arrives.
     """
     flow.resent_held += resent.packets
     flow.resent_held_lost += resent.missing * resent.packets
-    whole = flow.resent_held if resent.complete else math.floor(flow.resent_held + TINY)
+    n_complete = flow.resent_held if resent.complete else math.floor(flow.resent_held + TINY)
     missed = flow.resent_held_lost / flow.resent_held
     at = resent.end - flow.resent_held
-    flow.resent_held_lost -= missed * whole
-    flow.resent_held -= whole
+    flow.resent_held_lost -= missed * n_complete
+    flow.resent_held -= n_complete
     acks = 0.0
     advancing = 0.0
-    while whole > TINY:
-        piece = min(1.0, whole)
+    while n_complete > TINY:
+        piece = min(1.0, n_complete)
         flow.fractional_loss += missed * piece
         if missed > 0.0 and flow.fractional_loss >= 1.0:
             flow.fractional_loss -= 1.0
@@ -110,28 +109,28 @@ def receive_resent(flow: Any, holes: Any, resent: Any, quantum: float) -> Any:
             filled = fill_holes(flow, holes, at, at + piece)
             if filled > 0.0:
                 advance_rcv_nxt(flow, holes, quantum)
-            if flow.rcv_nxt > before:  # else a duplicate ACK, whatever was filled (RFC 5681, 2)
+            if flow.rcv_nxt > before:  # otherwise a duplicate ACK, whatever was filled (RFC 5681, 2)
                 advancing += filled
         at += piece
-        whole -= piece
+        n_complete -= piece
     return acks, advancing
 
 
 @inlined
 def start_packet(flow: Any, holes: Any, c: int, start: float, missing: float) -> None:
-    """Decide whether packet c is lost: it is when so much is missing as makes one."""
+    """Decide whether packet c is lost: it is if the fractional losses add up to a packet."""
     lost = missing > 0.0 and flow.fractional_loss + missing >= 1.0 and start < c + 1e-6
     if lost:
         flow.fractional_loss -= 1.0
     hole = holes[flow.holes_at + (c & flow.holes_mask)]
     hole.missing = 0.0
-    hole.extent = TINY if lost else 0.0  # a mark: all of the packet is
+    hole.extent = TINY if lost else 0.0  # TINY marks a packet that is lost as a whole
     flow.scanned_to = c + 1.0
 
 
 @inlined
 def receive_new(flow: Any, holes: Any, fresh: float, missing: float) -> Any:
-    """Take in ``fresh`` packets never seen before; return their ACKs, and how many move rcv_nxt."""
+    """Receive ``fresh`` packets of new data; return their ACKs, and how many of these advance rcv_nxt."""
     start = flow.rcv_max
     in_order = flow.rcv_nxt >= start - 1e-6
     flow.rcv_max = start + fresh
@@ -157,33 +156,33 @@ def receive_new(flow: Any, holes: Any, fresh: float, missing: float) -> Any:
 
 
 @inlined
-def receive(flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantum: float) -> Any:
-    """Take in ``arrived`` packets and the ``gone`` lost among them; move rcv_nxt.
+def receive(flow: Any, log: Any, holes: Any, arrived: float, lost: float, quantum: float) -> Any:
+    """Receive ``arrived`` packets, with ``lost`` further ones that were lost among them; advance rcv_nxt.
 
     Parameters
     ----------
     flow, log, holes
         Its record, the emission logs, the rings of holes.
-    arrived, gone, quantum
+    arrived, lost, quantum
         In packets.
 
     Returns
     -------
     tuple of float
-        The ACKs that answer, and how many of them move rcv_nxt: one for each hole filled that was the first,
-        and one for each packet that came in order. The others are duplicates (RFC 5681, 2).
+        The ACKs, and how many of them advance rcv_nxt: one per packet that fills the first hole, and one per packet
+        that arrives in order. The others are duplicates (RFC 5681, 2).
     """
-    total = arrived + gone
-    missing = 1.0 - (1.0 - gone / total)
+    total = arrived + lost
+    missing = 1.0 - (1.0 - lost / total)
     acks = 0.0
     advancing = 0.0
     while total > 0.0:
-        here = log[flow.log_at + (flow.log_first & flow.log_mask)]
-        begin = here.sequence + (flow.rcv_position - here.position)
-        rest = math.inf  # of what is still being sent
+        entry = log[flow.log_at + (flow.log_first & flow.log_mask)]
+        begin = entry.sequence + (flow.rcv_position - entry.position)
+        rest = math.inf  # the last stretch of the log is still open
         if flow.log_end - flow.log_first > 1:
-            after = log[flow.log_at + ((flow.log_first + 1) & flow.log_mask)]
-            rest = after.position - flow.rcv_position
+            following = log[flow.log_at + ((flow.log_first + 1) & flow.log_mask)]
+            rest = following.position - flow.rcv_position
             if rest <= TINY:
                 flow.log_first += 1
                 continue
@@ -193,21 +192,21 @@ def receive(flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantu
         resent = min(stretch, max(0.0, flow.rcv_max - begin))
         if resent > TINY:
             complete = stretch == rest or begin + resent >= flow.rcv_max - TINY
-            again = Resent(begin + resent, resent, missing, complete)
-            more, moving = receive_resent(flow, holes, again, quantum)
+            retransmission = Resent(begin + resent, resent, missing, complete)
+            more, more_advancing = receive_resent(flow, holes, retransmission, quantum)
             acks += more
-            advancing += moving
+            advancing += more_advancing
         if stretch - resent > TINY:
-            more, moving = receive_new(flow, holes, stretch - resent, missing)
+            more, more_advancing = receive_new(flow, holes, stretch - resent, missing)
             acks += more
-            advancing += moving
+            advancing += more_advancing
     advance_rcv_nxt(flow, holes, quantum)
     return acks, advancing
 
 
 @inlined
 def receive_fast_path(flow: Any, arrived: float) -> bool:
-    """Do what `receive` does where new data came in order and nothing is missing; else return False."""
+    """Receive new data in order without losses, as `receive` does; otherwise return False and change nothing."""
     if flow.rcv_nxt != flow.rcv_max or flow.log_end - flow.log_first != 1:
         return False
     if abs(flow.rcv_position + flow.offset - flow.rcv_max) > 1e-6:

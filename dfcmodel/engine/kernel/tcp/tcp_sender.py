@@ -1,13 +1,13 @@
-"""The sender of a window-controlled flow: what it does with the ACKs of a step.
+"""The sender of a window-controlled flow: it processes the ACKs of a step and sends.
 
-The order is that of RFC 5681, 6582 and 6298: new data acknowledged, duplicate ACKs, marks, the
-retransmission timer, retransmission, new data. Sequence numbers are in packets, and a step's ACKs are
-an amount, not a count: `acks` packets reached the receiver and each was answered.
+The order follows RFC 5681, 6582 and 6298: ACKs of new data, duplicate ACKs, marks, the
+retransmission timer, retransmissions, new data. Sequence numbers are in packets. A step's ACKs are a real
+number: `acks` packets reached the receiver, and each was acknowledged.
 
-Packets have two numberings. In *emission order* they cross the network, which keeps that order and
-tells only how much of each stretch arrived. The *sequence number* says which data they carry; the
-emission log, a list of stretches in which both run in parallel, maps one to the other. It bends
-where a sender goes back to retransmit.
+Packets have two numberings. The position in *emission order* is the order in which they cross the network, which
+keeps it and delivers only the amounts of each stretch. The *sequence number* identifies the data. The
+emission log, a list of stretches in which both numbers increase together, maps positions to sequence numbers; a new
+stretch begins when a sender goes back to retransmit.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .tcp_constants import DUP_THRESH, OLD_INITIAL_RTO
 __all__ = ["send", "send_fast_path"]
 
 CLOCK = 1.0 - 1e-9
-"""Factor of the round-trip time of a single ACK: rounding never makes a round shorter than it."""
+"""Factor of the round-trip time of a single ACK, so that rounding never makes it longer than a round."""
 LARGEST_GROWTH = 0.125
-"""Part of a window by which it grows, at most, between two calls of its rule."""
+"""Maximum number of ACKs per call of a window rule, as a fraction of the window."""
 
 
 @compiled
@@ -49,12 +49,12 @@ def emit(flow: Any, log: Any, sequence: float, amount: float) -> bool:
 
 @inlined
 def grow_window(flow: Any, events: Any, acks: float, step: Any) -> None:
-    """Let the window rule see ``acks`` ACKs of new data, one by one if it must (`event_checks`).
+    """Call the window rule for ``acks`` ACKs of new data, one at a time if it requires that (`event_checks`).
 
-    Single ACKs arrive evenly in the step, whose round-trip times at its ends are ``rtt_before`` and ``rtt``.
+    Single ACKs are spread evenly over the step. Round-trip times change linearly from ``rtt_before`` to ``rtt`` in it.
     """
     now = step.now
-    left = acks * flow.acks_each  # RFC 5681, 4.2: every second packet is answered, or each
+    left = acks * flow.acks_each  # RFC 5681, 4.2: an ACK for every second packet, or for every packet
     if flow.single_acks == 1:
         flow.ack_part += left
         while flow.ack_part >= 1.0 - TINY:
@@ -71,13 +71,13 @@ def grow_window(flow: Any, events: Any, acks: float, step: Any) -> None:
 
 @inlined
 def sendable(flow: Any, window: float, quantum: float) -> float:
-    """Return how many packets a window lets go from snd_nxt on."""
+    """Return how many packets a window permits to send from snd_nxt on."""
     return quantize(min(flow.snd_una + window, flow.flow_size) - flow.snd_nxt, quantum)
 
 
 @inlined
 def send_fast_path(flow: Any, events: Any, ack: Any, step: Any) -> bool:
-    """Do what `send` does where every ACK moves snd_una and nothing is resent; else return False."""
+    """Send as `send` does if every ACK advances snd_una and nothing is retransmitted; otherwise return False."""
     now = step.now
     if flow.in_recovery == 1 or flow.snd_nxt != flow.snd_max or now >= flow.deadline:
         return False
@@ -101,7 +101,7 @@ def send_fast_path(flow: Any, events: Any, ack: Any, step: Any) -> bool:
 
 @compiled
 def acknowledge(flow: Any, events: Any, acked: float, new_acks: float, step: Any) -> bool:
-    """Move snd_una to ``acked``; return whether a partial ACK asks for a retransmission."""
+    """Advance snd_una to ``acked``; return whether a partial ACK calls for a retransmission."""
     now = step.now
     advance = acked - flow.snd_una
     sample_timed_packet(flow, acked, step)
@@ -115,7 +115,7 @@ def acknowledge(flow: Any, events: Any, acked: float, new_acks: float, step: Any
         flow.in_recovery = 0
         flow.inflation = 0.0
         flow.partial_ack_seen = 0
-    elif flow.recovery == SACK:  # RFC 6675, 5: what is lost is known, and resent as the pipe allows
+    elif flow.recovery == SACK:  # RFC 6675, 5: lost packets are known, and retransmitted as the pipe permits
         restart_timer(flow, now)
         return False
     else:  # RFC 6582, 3.2, step 3: a partial ACK deflates by what it acknowledges, adds one segment,
@@ -131,7 +131,7 @@ def acknowledge(flow: Any, events: Any, acked: float, new_acks: float, step: Any
 
 @compiled
 def reduce_window(flow: Any, event: Any, now: float, acks: float, marks: float) -> None:
-    """Let the window rule react to a loss or a mark, once per window of data (RFC 6582: recover)."""
+    """Call the window rule for a loss or a mark, and set recover: at most once per window of data (RFC 6582)."""
     flow.cwnd = min(flow.cwnd, flow.max_window)
     call_event(event, flow, now, flow.rtt, acks, marks)
     flow.loss_events += 1
@@ -140,7 +140,7 @@ def reduce_window(flow: Any, event: Any, now: float, acks: float, marks: float) 
 
 @compiled
 def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float) -> None:
-    """Let the window rule react to marks as it says, otherwise once per window of data (RFC 3168, 6.1.2)."""
+    """Call the window rule for marks: its own event, or a reduction once per window of data (RFC 3168, 6.1.2)."""
     if events[flow.rule, ON_MARK] != 0:
         before = flow.cwnd
         call_event(events[flow.rule, ON_MARK], flow, now, flow.rtt, acks, marked)
@@ -152,10 +152,10 @@ def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float)
 
 @compiled
 def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> bool:
-    """Start fast retransmit at the third duplicate ACK; return whether it resends the first hole.
+    """Start fast retransmit at the third duplicate ACK; return whether the first hole is retransmitted now.
 
     RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Tahoe goes back to snd_una instead. With SACK
-    the first hole is resent at once, whatever is in flight (RFC 6675, 5, step 4.3).
+    the first hole is retransmitted at once, for any pipe (RFC 6675, 5, step 4.3).
     """
     reduce_window(flow, events[flow.rule, ON_LOSS], now, 0.0, 0.0)
     flow.timed_seq = -1.0
@@ -176,11 +176,11 @@ def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> 
 
 @compiled
 def transmit(flow: Any, log: Any, limited: float, step: Any) -> bool:
-    """Send what the window allows from snd_nxt on, and ``limited`` packets beyond; False: log full."""
+    """Send up to the window from snd_nxt on, and ``limited`` packets beyond it; False: the log is full."""
     now, quantum = step.now, step.quantum
     window = min(flow.cwnd + flow.inflation, flow.max_window) + limited
     room = sendable(flow, window, quantum)
-    if flow.snd_nxt < flow.snd_max - TINY:  # what is resent goes in whole packets, and a quantum less is one
+    if flow.snd_nxt < flow.snd_max - TINY:  # retransmissions are whole packets, up to rounding by a quantum
         room = math.floor(room + quantum)
     if room <= 0.0:
         return True
@@ -198,16 +198,16 @@ def transmit(flow: Any, log: Any, limited: float, step: Any) -> bool:
 
 @compiled
 def send(flow: Any, log: Any, holes: Any, events: Any, ack: Any, step: Any) -> bool:
-    """Let the sender of a flow act in a step.
+    """Process the ACKs of a step at the sender of a flow, and send; False: the emission log is full.
 
     Parameters
     ----------
     flow, log, holes, events
-        Its record, the emission logs, the receivers' rings of holes, the events of the window rules.
+        The flow's record, the emission logs, the receivers' rings of holes, the events of the window rules.
     ack
-        The step's ACKs, none of them where ``ack.acks`` is 0.
+        The step's ACKs; without ACKs ``ack.acks`` is 0.
     step
-        A `Step`: its time, the smallest timeout, and the quantum of which amounts are multiples.
+        A `Step`: its time, the minimum timeout, and the quantum of amounts.
 
     Returns
     -------
@@ -230,13 +230,13 @@ def send(flow: Any, log: Any, holes: Any, events: Any, ack: Any, step: Any) -> b
         if flow.in_recovery == 1:
             if flow.recovery != SACK:
                 flow.inflation += duplicates  # RFC 5681, 3.2, step 4
-        elif advances:  # duplicates and ACKs of new data take turns in the step
+        elif advances:  # duplicates and ACKs of new data are interleaved in the step
             limited = min(1.0, math.floor(duplicates + TINY)) if below_threshold else 0.0
         else:
             flow.dup_acks += duplicates
             if flow.dup_acks < DUP_THRESH:
                 limited = math.floor(flow.dup_acks + TINY)
-            elif flow.snd_una > flow.recover + TINY:  # else of losses that were acted on
+            elif flow.snd_una > flow.recover + TINY:  # otherwise of losses that the sender has reacted to
                 resend = enter_recovery(flow, holes, events, now, ack)
         if flow.recovery == SACK and flow.in_recovery == 0 and first_is_lost(flow, holes, ack):
             resend = enter_recovery(flow, holes, events, now, ack)
@@ -244,7 +244,7 @@ def send(flow: Any, log: Any, holes: Any, events: Any, ack: Any, step: Any) -> b
         answer_marks(flow, events, now, acks, marked)
     if now >= flow.deadline and flow.snd_max > flow.snd_una + TINY:
         expire_timer(flow, events, now)
-    if resend:  # after a timeout in the same step too: what is sent twice is harmless
+    if resend:  # even after a timeout in the same step: a packet sent twice does no harm
         first = quantize(min(1.0, flow.snd_max - flow.snd_una), quantum)
         if not emit(flow, log, flow.snd_una, first):
             return False
@@ -255,7 +255,7 @@ def send(flow: Any, log: Any, holes: Any, events: Any, ack: Any, step: Any) -> b
 
 @compiled
 def resend_lost(flow: Any, log: Any, holes: Any, ack: Any, quantum: float) -> bool:
-    """Resend what SACK tells to be lost, then send new data, as far as the pipe is below cwnd.
+    """Retransmit packets lost by SACK, then send new data, while the pipe is below cwnd; False: the log is full.
 
     RFC 6675, 5, step C: rules 1 (lost packets) and 2 (new data) of NextSeg.
     """
