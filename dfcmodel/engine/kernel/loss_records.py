@@ -1,8 +1,8 @@
 """Losses and marks: recorded at the queue, evaluated by the receiver.
 
 Packets of a flow keep their order, so that a queue records a loss once: the numbers of lost and of marked packets
-among its arrivals ``first`` to ``end``, a *stretch*. At each arrival the receiver counts back from queue to queue how
-many packets were sent for those that arrived. Stretches may begin and end within a step.
+among its arrivals ``first`` to ``end``, a *stretch*. For its arrivals the receiver counts back from queue to queue how
+many packets were sent for them. Stretches may begin and end within a step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loss recoveries of the packet level, one to a module, written as a user writes one."""
+"""Loss recoveries of the packet level, one per module, written with the same base class as user recoveries."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ RECOVERIES: dict[str, LossRecovery] = {
 """Loss recoveries by their names in `Packets`."""
 
 
-def recovery_named(given: str | LossRecovery) -> LossRecovery:
-    """Return a loss recovery from its name, or as it is."""
-    return RECOVERIES[given] if isinstance(given, str) else given
+def recovery_named(recovery: str | LossRecovery) -> LossRecovery:
+    """Return the loss recovery of a name; return an instance unchanged."""
+    return RECOVERIES[recovery] if isinstance(recovery, str) else recovery

@@ -1,4 +1,4 @@
-"""Loss recoveries of senders: what one is made of, the fields it sees and the actions it may take."""
+"""Base class of loss recoveries of senders, with its fields, events and actions."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ SENDER_FIELDS = (
     "inflation", "pipe", "pipe_limit", "prr_out", "timing", "backoff", "sacked", "highest_sacked",
     "size", "reorder_window",
 )  # fmt: skip
-"""Fields of a sender that a recovery sees; the compiled engine passes them in this order."""
+"""Fields of a sender that are passed to a recovery, in the order of the compiled engine."""
 READ_ONLY = ("snd_una", "snd_max", "sacked", "highest_sacked", "size")
-"""Those that the engine keeps."""
+"""Fields that only the engine sets."""
 ACTIONS = {
     "resend": -1.0, "burst": math.inf, "reduce": 0.0, "grow": 0.0, "restart": 0.0, "limited": 0.0,
     "fresh": 0.0, "alarm": -1.0,
 }  # fmt: skip
-"""Fields by which a recovery acts, with their values before each event."""
+"""Fields that request an action of the engine, with their values before each event."""
 
 
 class RecoveryEvent(NamedTuple):
-    """An ACK or a timeout as a recovery sees it, ``e``; see `LossRecovery`."""
+    """Data of an ACK or a timeout, the argument ``e`` of the functions of a `LossRecovery`."""
 
     time: float
     rtt: float
@@ -61,22 +61,22 @@ class RecoveryEvent(NamedTuple):
 
 
 MAX_OWN_FIELDS = 8
-"""Numbers that the ``State`` of a recovery may have; the flow's record has room for as many."""
+"""Maximum number of fields of the ``State`` of a recovery: the room for them in the record of a flow."""
 
 
-def _sender_type(own: tuple[str, ...]) -> Any:
-    """Return the NamedTuple that a recovery's functions take."""
-    return namedtuple("Sender", (*SENDER_FIELDS, *ACTIONS, *own))  # noqa: PYI024
+def _sender_type(state_fields: tuple[str, ...]) -> Any:
+    """Return the NamedTuple type of the sender for a recovery with these ``State`` fields."""
+    return namedtuple("Sender", (*SENDER_FIELDS, *ACTIONS, *state_fields))  # noqa: PYI024
 
 
 class LossRecovery:
-    """Base of loss recoveries: subclass it, name its own state, write what ACKs and timeouts do.
+    """Base class of loss recoveries: a subclass declares its ``State`` and the responses to ACKs and timeouts.
 
-    The engine of the packet level keeps what all senders share: sequence numbers, the round-trip time and the
+    The engine of the packet level does what all senders have in common: sequence numbers, the round-trip time and the
     retransmission timer (RFC 6298), the window rule, the scoreboard of selective ACKs, and the sending of packets. It
     calls a recovery for duplicate ACKs, for every ACK while the sender is in recovery, and for timeouts. An ACK below
     ``snd_una``, which another ACK has overtaken, is not a duplicate (RFC 5681, 2): without ``selective`` no function is
-    called for it. A recovery with ``by_time`` is called for every ACK, and the engine looks for losses by time
+    called for it. A recovery with ``by_time`` is called for every ACK, and the engine detects losses by time
     (RFC 8985, 6.2).
 
     The functions take the sender ``s`` and the event ``e`` and return the sender, ``s._replace(...)``. They are
@@ -103,12 +103,12 @@ class LossRecovery:
     ``sacked``           packets above ``snd_una`` that are selectively acknowledged; read only
     ``highest_sacked``   the highest of them, -1: none; read only
     ``size``             number of packets to send; read only
-    ``reorder_window``   of a recovery with ``by_time``: for how long, s, a packet may be late (RFC 8985, RACK.reo_wnd)
-    ``burst``            how many packets may be sent at this ACK; infinite before each event
+    ``reorder_window``   of a recovery with ``by_time``: permitted lateness of a packet, s (RFC 8985, RACK.reo_wnd)
+    ``burst``            maximum number of packets sent at this ACK; infinite before each event
     ===================  ==========================================================================================
 
-    The fields of ``State`` follow, and those that the actions set: `retransmit`, `reduce_window`, `grow_window`,
-    `restart_timer`, `limited_transmit`, `send_new`, `set_alarm`.
+    The fields of ``State`` follow. Further fields are set by the actions `retransmit`, `reduce_window`, `grow_window`,
+    `restart_timer`, `limited_transmit`, `send_new` and `set_alarm`.
 
     ===================  ==========================================================================================
     field of ``e``       meaning
@@ -117,16 +117,15 @@ class LossRecovery:
     ``acked``            packets that the ACK acknowledges cumulatively
     ``delivered``        packets that it reports as received, selectively or cumulatively (RFC 6937, DeliveredData)
     ``newly_lost``       holes below ``highest_sacked`` that it shows for the first time; with ``by_time`` transmissions
-                         that are found lost now
+                         that are declared lost now
     ``timed``            1: it acknowledges the packet whose round trip is measured
-    ``unrepaired``       1: packets that were lost beyond it still wait for retransmission (``by_time``, rules of
-                         deliveries)
+    ``unrepaired``       1: lost packets beyond it are not retransmitted yet (``by_time``, rules of deliveries)
     ``ns2``              1: the conventions of ns-2
     ``rto_left``         time to the expiry of the retransmission timer, s; inf: it does not run
     ``srtt``             smoothed round-trip time, s (RFC 6298); 0: none yet
-    ``min_rtt``          least round-trip time, s, of the connection; with ``by_time``
-    ``reordered``        1: what it reports was sent before something that was reported earlier; with ``by_time``
-    ``next_loss``        time at which the next packet is lost unless it is reported before, s; inf: none; ``by_time``
+    ``min_rtt``          minimum round-trip time, s, of the connection; with ``by_time``
+    ``reordered``        1: it reports a packet that was sent before one reported earlier; with ``by_time``
+    ``next_loss``        time at which the next packet is declared lost unless reported, s; inf: none; ``by_time``
     ===================  ==========================================================================================
 
     When a recovery sets ``recovering`` to 0 at an ACK, the engine treats that ACK as the first one after recovery: it
@@ -137,19 +136,20 @@ class LossRecovery:
     Attributes
     ----------
     State
-        NamedTuple of further numbers that the recovery keeps, at most 8, with defaults.
+        NamedTuple of at most 8 further numbers of state, with defaults.
     Sender
-        NamedTuple that the functions take: the fields of every sender, those of the actions, and those of ``State``.
+        NamedTuple that the functions take: the fields of every sender, of the actions, and of ``State``.
     selective
         Whether the receiver reports selective ACKs (RFC 2018). In recovery the engine then sends while ``pipe`` is
         below ``pipe_limit``: the lowest hole below ``highest_sacked`` that was not sent again, otherwise new data (RFC
         6675, NextSeg rules 1 and 2).
     by_time
-        Whether losses are found by time (RFC 8985, 6.2, step 5): a packet is lost that was sent before one that was
-        reported, and is late by ``reorder_window`` more than that one's round trip. Needs ``selective``. The scoreboard
-        then lasts; in recovery the engine sends again what is lost, in the order in which it was found.
+        Whether losses are detected by time (RFC 8985, 6.2, step 5): a packet is lost if a packet sent after it is
+        reported, and if it has been in flight for longer than the round trip of that packet plus ``reorder_window``.
+        Needs ``selective``. The scoreboard is then kept after a recovery; in recovery the engine retransmits lost
+        packets in the order of their detection.
     own
-        First values of the fields of ``State``.
+        Initial values of the fields of ``State``.
 
     Raises
     ------
@@ -195,8 +195,8 @@ class LossRecovery:
             if name not in cls.State._field_defaults:
                 raise ValueError(f"{cls.__name__}.State.{name}: must have a default")
         for event in EVENTS:
-            found = getattr_static(cls, event)
-            if not isinstance(found, staticmethod) or len(signature(found.__func__).parameters) != 2:
+            function = getattr_static(cls, event)
+            if not isinstance(function, staticmethod) or len(signature(function.__func__).parameters) != 2:
                 msg = "must be a @staticmethod of the sender and the event, (s, e)"
                 raise ValueError(f"{cls.__name__}.{event}: {msg}")
 
@@ -208,11 +208,11 @@ class LossRecovery:
     def __init__(self, **first: float) -> None:
         for name, value in first.items():
             if name not in self.State._fields:
-                known = ", ".join(self.State._fields) or "no fields"
-                raise ValueError(f"{name} = {value!r}: State of {type(self).__name__} has {known}")
+                valid_names = ", ".join(self.State._fields) or "no fields"
+                raise ValueError(f"{name} = {value!r}: State of {type(self).__name__} has {valid_names}")
         numbers: dict[str, Any] = {**self.State._field_defaults, **first}
-        place = type(self).__name__
-        self.own: tuple[float, ...] = tuple(one_number(f"{name} of {place}", x) for name, x in numbers.items())
+        class_name = type(self).__name__
+        self.own: tuple[float, ...] = tuple(one_number(f"{name} of {class_name}", x) for name, x in numbers.items())
 
     def __repr__(self) -> str:
         fields: tuple[str, ...] = self.State._fields
@@ -229,16 +229,16 @@ class LossRecovery:
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Return the sender after a duplicate ACK, which ``dupacks`` includes.
+        """Return the sender after a duplicate ACK, which is counted in ``dupacks`` already.
 
-        Of a selective recovery a duplicate counts if its blocks change the scoreboard; in recovery the function is
-        called for every ACK that is not of new data.
+        With ``selective`` an ACK is a duplicate if its blocks change the scoreboard. In recovery the function is
+        called for every ACK that does not acknowledge new data.
         """
         return s
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """Return the sender after an ACK of new data in recovery, of which ``snd_una`` is past."""
+        """Return the sender after an ACK of new data in recovery; ``snd_una`` is already advanced."""
         return s._replace(recovering=0.0)
 
     @staticmethod
@@ -248,20 +248,20 @@ class LossRecovery:
 
     @staticmethod
     def on_report(s: Any, e: Any) -> Any:
-        """Return the sender, with ``by_time``, at an ACK that reports a packet, before losses are looked for.
+        """Return the sender at an ACK that reports a packet, before losses are detected; with ``by_time``.
 
-        Set ``reorder_window`` here; `on_ack` or `on_duplicate_ack` follows, with what is lost.
+        Set ``reorder_window`` here; `on_ack` or `on_duplicate_ack` follows, with the losses.
         """
         return s
 
     @staticmethod
     def on_alarm(s: Any, e: Any) -> Any:
-        """Return the sender at the time that `set_alarm` has set; with ``by_time`` losses are looked for before."""
+        """Return the sender at the time set by `set_alarm`; with ``by_time`` losses are detected before."""
         return s
 
 
 def retransmit(s: Any, number: float) -> Any:
-    """Return the sender with an action: send packet ``number`` again, at once and whatever the window.
+    """Return the sender with an action: retransmit packet ``number`` at once, regardless of the window.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def retransmit(s: Any, number: float) -> Any:
 
 
 def reduce_window(s: Any) -> Any:
-    """Return the sender with an action: apply a loss event to the window rule, and set ``recover`` to what was sent.
+    """Return the sender with an action: call the window rule for a loss, and set ``recover`` to the last packet sent.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def reduce_window(s: Any) -> Any:
 
 
 def grow_window(s: Any) -> Any:
-    """Return the sender with an action: apply this ACK to the window rule.
+    """Return the sender with an action: call the window rule for this ACK.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def restart_timer(s: Any) -> Any:
 
 
 def limited_transmit(s: Any) -> Any:
-    """Return the sender with an action: send a new packet for a duplicate ACK beyond the window (RFC 3042).
+    """Return the sender with an action: send a new packet beyond the window for a duplicate ACK (RFC 3042).
 
     Examples
     --------
@@ -326,7 +326,7 @@ def limited_transmit(s: Any) -> Any:
 
 
 def send_new(s: Any) -> Any:
-    """Return the sender with an action: send a new packet whatever the window, if there is one (RFC 8985, 7.3).
+    """Return the sender with an action: send a new packet, if any, regardless of the window (RFC 8985, 7.3).
 
     Examples
     --------
@@ -339,9 +339,9 @@ def send_new(s: Any) -> Any:
 
 
 def set_alarm(s: Any, after: float) -> Any:
-    """Return the sender with an action: call `LossRecovery.on_alarm` after a time in s, 1 ns at least; inf: not at all.
+    """Return the sender with an action: call `LossRecovery.on_alarm` after a time, s, at least 1 ns; inf: never.
 
-    A sender has one alarm: this one replaces that which was set before.
+    A sender has one alarm; a new one replaces it.
 
     Examples
     --------

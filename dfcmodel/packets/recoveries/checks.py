@@ -1,4 +1,4 @@
-"""Checks of loss recoveries: their functions on sample states, and ranges of what they return in a run."""
+"""Checks of loss recoveries: their functions on sample states, and ranges of the fields that they set in a run."""
 
 from __future__ import annotations
 
@@ -28,44 +28,44 @@ __all__ = [
     "sample_states",
 ]
 
-End = float | tuple[str, float]
-"""An end of a range: a number, or a field and what is added to it."""
-LARGEST = 2.0**31 - 1.0
-"""Packets: the range of sequence numbers."""
+Bound = float | tuple[str, float]
+"""A bound of a range: a number, or a field of the sender plus a number."""
+MAX_SEQUENCE_NUMBER = 2.0**31 - 1.0
+"""Maximum sequence number, packets."""
 POSITIVE = math.ulp(0.0)
-SHORTEST_ALARM = 1e-9
-"""In s: shorter ones could come again and again at one time."""
+MIN_ALARM = 1e-9
+"""Minimum time of an alarm, s: shorter ones could repeat without an advance of time."""
 OPTIONAL = ("resend", "alarm")
-"""Actions that `NOTHING` leaves out."""
-WHOLE = ("snd_nxt", "recover", "dupacks", "recovering", "timing", "resend")
-"""Fields that are whole numbers in the record of a flow."""
+"""Actions that are not requested if the field is `NOTHING`."""
+INTEGER_FIELDS = ("snd_nxt", "recover", "dupacks", "recovering", "timing", "resend")
+"""Fields that are integers in the record of a flow."""
 NOTHING = ACTIONS["resend"]
 LAST_SENT = ("snd_max", -1.0)
-RANGES: dict[str, tuple[End, End]] = {
+RANGES: dict[str, tuple[Bound, Bound]] = {
     "cwnd": (POSITIVE, math.inf),
     "ssthresh": (POSITIVE, math.inf),
     "snd_nxt": (("snd_una", 0.0), ("snd_max", 0.0)),
     "recover": (-2.0, LAST_SENT),
-    "dupacks": (0.0, LARGEST),
+    "dupacks": (0.0, MAX_SEQUENCE_NUMBER),
     "recovering": (0.0, 1.0),
-    "inflation": (0.0, LARGEST),
-    "pipe": (-LARGEST, LARGEST),
-    "pipe_limit": (-1.0, LARGEST),
-    "prr_out": (-LARGEST, LARGEST),
+    "inflation": (0.0, MAX_SEQUENCE_NUMBER),
+    "pipe": (-MAX_SEQUENCE_NUMBER, MAX_SEQUENCE_NUMBER),
+    "pipe_limit": (-1.0, MAX_SEQUENCE_NUMBER),
+    "prr_out": (-MAX_SEQUENCE_NUMBER, MAX_SEQUENCE_NUMBER),
     "timing": (0.0, 1.0),
     "backoff": (1.0, math.inf),
     "resend": (("snd_una", 0.0), LAST_SENT),
     "burst": (0.0, math.inf),
-    "reorder_window": (0.0, LARGEST),
-    "alarm": (SHORTEST_ALARM, math.inf),
+    "reorder_window": (0.0, MAX_SEQUENCE_NUMBER),
+    "alarm": (MIN_ALARM, math.inf),
 }
-"""Ranges of what a recovery may set; compiled functions are checked by them too."""
+"""Ranges of the fields that a recovery sets, for compiled functions as well."""
 SAMPLE = {
     "cwnd": 12.5, "ssthresh": 20.0, "snd_nxt": 60.0, "snd_max": 60.0, "inflation": 1.0, "pipe": 9.0,
     "pipe_limit": -1.0, "prr_out": 2.0, "timing": 1.0, "backoff": 2.0, "sacked": 4.0,
     "highest_sacked": 50.0, "size": 1000.0, "reorder_window": 0.0, **ACTIONS,
 }  # fmt: skip
-"""What all sample states have in common."""
+"""Fields with one value in all sample states."""
 VARIED = {
     "snd_una": (1.0, 40.0),
     "recover": (-2.0, 0.0, 39.0, 55.0),
@@ -77,9 +77,9 @@ _checked: set[type[LossRecovery]] = set()
 
 
 def sample_states(kind: type[LossRecovery]) -> Iterator[tuple[Any, RecoveryEvent]]:
-    """Yield senders and events, in and outside of recovery, with the recovery's first state and another one."""
-    own = kind.State._field_defaults
-    for first in (own, dict.fromkeys(own, 2.0)):
+    """Yield senders and events in and outside of recovery, with the default ``State`` and with another one."""
+    state_defaults = kind.State._field_defaults
+    for first in (state_defaults, dict.fromkeys(state_defaults, 2.0)):
         for values in itertools.product(*VARIED.values()):
             varied = dict(zip(VARIED, values, strict=True))
             s = kind.Sender(**SAMPLE, **varied, **first)
@@ -87,7 +87,7 @@ def sample_states(kind: type[LossRecovery]) -> Iterator[tuple[Any, RecoveryEvent
 
 
 def check_recovery(kind: type[LossRecovery]) -> None:
-    """Run the functions of a recovery on sample states in plain Python, once.
+    """Run the functions of a recovery on sample states in plain Python, once per class.
 
     Raises
     ------
@@ -97,13 +97,13 @@ def check_recovery(kind: type[LossRecovery]) -> None:
     if kind in _checked:
         return
     for event in EVENTS:
-        for before, seen in sample_states(kind):
-            result_in_python(kind, event, before, seen)
+        for before, e in sample_states(kind):
+            result_in_python(kind, event, before, e)
     _checked.add(kind)
 
 
-def result_in_python(kind: type[LossRecovery], event: str, before: Any, seen: RecoveryEvent) -> Any:
-    """Return the sender after a function of a recovery; None where the state makes its arithmetic fail.
+def result_in_python(kind: type[LossRecovery], event: str, before: Any, e: RecoveryEvent) -> Any:
+    """Return the sender after a function of a recovery; None if its arithmetic fails in this state.
 
     Raises
     ------
@@ -111,47 +111,49 @@ def result_in_python(kind: type[LossRecovery], event: str, before: Any, seen: Re
         When the function raises another exception, or returns no sender of numbers.
     """
     function = getattr(kind, event)
-    said = f"{kind.__name__}.{event}"
+    function_name = f"{kind.__name__}.{event}"
     state = ", ".join(f"{name} = {getattr(before, name):g}" for name in VARIED)
     try:
-        new = function(before, seen)
-    except ArithmeticError:  # a run need not come to this state
+        new = function(before, e)
+    except ArithmeticError:  # a run may never reach this state
         return None
     except Exception as error:
-        raise rule_error(error, function, f"{said} at {state}", REMEDY) from error
-    place = location_of(function)
+        raise rule_error(error, function, f"{function_name} at {state}", REMEDY) from error
+    location = location_of(function)
     if getattr(new, "_fields", None) != kind.Sender._fields:
-        raise RuleError.at(place, f"{said} returns {new!r} at {state}", REMEDY)
+        raise RuleError.at(location, f"{function_name} returns {new!r} at {state}", REMEDY)
     for name, value in zip(new._fields, new, strict=True):
         if not isinstance(value, numbers.Real) or math.isnan(value):
-            raise RuleError.at(place, f"{said} returns {name} = {value!r} at {state}: must be a number")
-        if name in WHOLE and value % 1.0 != 0.0:
-            raise RuleError.at(place, f"{said} returns {name} = {value!r} at {state}: must be a whole number")
+            raise RuleError.at(location, f"{function_name} returns {name} = {value!r} at {state}: must be a number")
+        if name in INTEGER_FIELDS and value % 1.0 != 0.0:
+            raise RuleError.at(
+                location, f"{function_name} returns {name} = {value!r} at {state}: must be a whole number"
+            )
         if name in READ_ONLY and value != getattr(before, name):
-            raise RuleError.at(place, f"{said} sets {name}, which is read only")
+            raise RuleError.at(location, f"{function_name} sets {name}, which is read only")
     return new
 
 
-def check_sender(recovery: LossRecovery | str, s: Any, place: str) -> None:
-    """Raise RuleError where a field that a recovery has set is out of its range.
+def check_sender(recovery: LossRecovery | str, s: Any, location: str) -> None:
+    """Raise `RuleError` if a field that a recovery has set is out of its range.
 
     Parameters
     ----------
     recovery
-        Whose function has returned ``s``.
+        The recovery whose function returned ``s``.
     s
         The sender.
-    place
+    location
         Scenario, flow and time, for the message.
 
     Raises
     ------
     RuleError
-        Naming the field, its value and what is allowed.
+        Naming the field, its value and the allowed range.
     """
     ranges = {
-        name: tuple(_value(end, s) for end in ends)
-        for name, ends in ranges_of(s._fields).items()
+        name: tuple(_bound_value(bound, s) for bound in bounds)
+        for name, bounds in ranges_of(s._fields).items()
         if name not in OPTIONAL or getattr(s, name) != NOTHING
     }
     for name, (low, high) in ranges.items():
@@ -162,15 +164,15 @@ def check_sender(recovery: LossRecovery | str, s: Any, place: str) -> None:
                 allowed = "above 0"
             elif low == -math.inf:
                 allowed = "a number"
-            raise RuleError(f"{place}: {recovery!r} returns {name} = {value:g}: must be {allowed}")
+            raise RuleError(f"{location}: {recovery!r} returns {name} = {value:g}: must be {allowed}")
 
 
-def ranges_of(fields: tuple[str, ...]) -> dict[str, tuple[End, End]]:
-    """Return the ranges of the fields that a recovery may set, its own among them, which must be numbers."""
-    own = dict.fromkeys(fields[len(SENDER_FIELDS) + len(ACTIONS) :], (-math.inf, math.inf))
-    return {**RANGES, **own}
+def ranges_of(fields: tuple[str, ...]) -> dict[str, tuple[Bound, Bound]]:
+    """Return the ranges of the fields that a recovery may set; fields of its ``State`` may be any number."""
+    state_ranges = dict.fromkeys(fields[len(SENDER_FIELDS) + len(ACTIONS) :], (-math.inf, math.inf))
+    return {**RANGES, **state_ranges}
 
 
-def _value(end: End, s: Any) -> float:
-    """Return the end of a range."""
-    return float(getattr(s, end[0])) + end[1] if isinstance(end, tuple) else end
+def _bound_value(bound: Bound, s: Any) -> float:
+    """Return the value of a bound for a sender."""
+    return float(getattr(s, bound[0])) + bound[1] if isinstance(bound, tuple) else bound

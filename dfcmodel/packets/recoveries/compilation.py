@@ -1,8 +1,8 @@
-"""Loss recoveries as data: compiled apart, called by address from the compiled engine.
+"""Compilation of loss recoveries: separate functions, which the compiled engine calls by address.
 
 An event applies a function of a recovery to the record of a flow and writes back the fields that the function sets. It
-takes the address of the record twice, as floats ``p`` and as whole numbers of 32 bits ``i``, and an array ``w`` with
-the rest of the ACK, the actions and, where a field is out of its range, all fields of the sender (`kernel.recovery`).
+takes the address of the record twice, as floats ``p`` and as 32-bit integers ``i``, and an array ``w`` with
+the rest of the ACK, the actions and, if a field is out of its range, all fields of the sender (`kernel.tcp.recovery`).
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ from hopflow.kernels.module import Module
 __all__ = ["EXCHANGED", "recovery_events", "sender_of"]
 
 MEASURED = ("deadline", "srtt", "min_rtt", "reordered", "next_loss")
-"""Fields of a flow's record that a recovery sees in the event, of the first one what is left of it."""
+"""Fields of a flow's record that are passed to a recovery in the event; the deadline as the remaining time."""
 SIGNATURE = "void(CPointer(float64), CPointer(int32), CPointer(float64), float64, float64, float64, float64)"
 EXCHANGED = FIELDS + len(SENDER_FIELDS) + len(ACTIONS) + MAX_OWN
-"""Numbers of the array that the engine and the functions of recoveries exchange."""
+"""Size of the array that the engine and the functions of recoveries exchange."""
 _compiled: dict[type[Any], tuple[list[Module], dict[str, Any]]] = {}
-"""Compiled events of recoveries, with what their text depends on."""
+"""Compiled events of recoveries, with the modules of which their text is made."""
 
 
 def recovery_events(kinds: Iterable[type[LossRecovery]], *, compiled: bool = True) -> Any:
     """Return the events of loss recoveries, shape (recoveries, 5), in the order of `EVENTS`: addresses, or functions.
 
-    0: a function that does nothing, so that it is not called.
+    0: a function without effect, which is not called.
 
     Raises
     ------
     RuleError
         When a function does not return a sender, in plain Python.
     KernelError
-        Naming the function that cannot be compiled, or that gives other numbers when it is compiled.
+        Naming the function that cannot be compiled, or that returns different numbers when compiled.
     """
-    given = tuple(kinds)
-    table = np.zeros((max(1, len(given)), len(EVENTS)), dtype=np.uint64 if compiled else object)
-    for row, kind in zip(table, given, strict=False):
+    recoveries = tuple(kinds)
+    table = np.zeros((max(1, len(recoveries)), len(EVENTS)), dtype=np.uint64 if compiled else object)
+    for row, kind in zip(table, recoveries, strict=False):
         if not compiled:
             check_recovery(kind)
         callbacks = _callbacks(kind) if compiled else {}
@@ -72,33 +72,33 @@ def recovery_events(kinds: Iterable[type[LossRecovery]], *, compiled: bool = Tru
 
 
 def _events_of(kind: type[LossRecovery]) -> tuple[str, ...]:
-    """Return the functions of a recovery that the engine calls, the first ones of `EVENTS`: others do nothing."""
+    """Return the functions of a recovery that the engine calls, the first ones of `EVENTS`; others have no effect."""
     return EVENTS if kind.by_time or kind.on_alarm is not LossRecovery.on_alarm else EVENTS[:3]
 
 
 def sender_of(recovery: LossRecovery, exchanged: Any) -> Any:
-    """Return the sender whose fields a function has set wrongly."""
+    """Return the sender with a field out of range, from the exchanged array."""
     make = type(recovery).Sender
     return make(*exchanged[FIELDS : FIELDS + len(make._fields)].tolist())
 
 
 @functools.cache
-def _places(fields: tuple[str, ...]) -> dict[str, str]:
-    """Return the place of each field of a sender, and of its own state, in the record of a flow."""
-    own = fields[len(SENDER_FIELDS) + len(ACTIONS) :]
-    found = {}
+def _record_expressions(fields: tuple[str, ...]) -> dict[str, str]:
+    """Return expressions for the fields of a sender and of its ``State`` in the record of a flow."""
+    state_fields = fields[len(SENDER_FIELDS) + len(ACTIONS) :]
+    expressions = {}
     for name in (*SENDER_FIELDS, "rtt", "timed", *MEASURED):
         kind, offset = FLOW.fields["top" if name == "highest_sacked" else name][:2]  # type: ignore[index]
-        found[name] = f"i[{offset // 4}]" if kind == np.int32 else f"p[{offset // 8}]"
+        expressions[name] = f"i[{offset // 4}]" if kind == np.int32 else f"p[{offset // 8}]"
     first = FLOW.fields["own"][1] // 8  # type: ignore[index]
-    return found | {name: f"p[{first + n}]" for n, name in enumerate(own)}
+    return expressions | {name: f"p[{first + n}]" for n, name in enumerate(state_fields)}
 
 
 def _callbacks(kind: type[LossRecovery]) -> dict[str, Any]:
-    """Return the compiled events of a recovery by name, compared with plain Python."""
-    known = _compiled.get(kind)
-    if known is not None and all(module.is_current() for module in known[0]):
-        return known[1]
+    """Return the compiled events of a recovery by name, after a comparison with plain Python."""
+    cached = _compiled.get(kind)
+    if cached is not None and all(module.is_current() for module in cached[0]):
+        return cached[1]
     check_recovery(kind)
     fields = kind.Sender._fields
     types = {"State": fields, "Event": RecoveryEvent._fields}
@@ -117,78 +117,78 @@ def _callbacks(kind: type[LossRecovery]) -> dict[str, Any]:
 
 
 def _adapter(event: str, fields: tuple[str, ...], replaced: set[str]) -> str:
-    """Return the text of an event whose function sets the fields ``replaced``."""
-    places = _places(fields)
+    """Return the source text of an event whose function sets the fields ``replaced``."""
+    expressions = _record_expressions(fields)
     actions = [_text(value) for value in ACTIONS.values()]
-    values = [f"float({places[name]})" if name in places else "" for name in fields]
+    values = [f"float({expressions[name]})" if name in expressions else "" for name in fields]
     values[len(SENDER_FIELDS) : len(SENDER_FIELDS) + len(ACTIONS)] = actions
-    timed = f"{places['timing']} == 1 and {places['snd_una']} > {places['timed']}"
-    kept = [name for name in fields if name in replaced and name not in ACTIONS]
-    left, *others = [f"float({places[name]})" for name in MEASURED]
+    timed = f"{expressions['timing']} == 1 and {expressions['snd_una']} > {expressions['timed']}"
+    record_fields = [name for name in fields if name in replaced and name not in ACTIONS]
+    left, *others = [f"float({expressions[name]})" for name in MEASURED]
     measured = ", ".join([f"w[{UNREPAIRED}]", "ns2", f"{left} - time", *others])
     return "\n".join(
         [
             f"def {event}(p, i, w, time, ns2, acked, delivered):",
             f"    old = State({', '.join(values)})",
             f"    timed = 1.0 if acked > 0.0 and {timed} else 0.0",
-            f"    seen = Event(time, {places['rtt']}, acked, delivered, w[{NEWLY_LOST}], timed, {measured})",
+            f"    seen = Event(time, {expressions['rtt']}, acked, delivered, w[{NEWLY_LOST}], timed, {measured})",
             f"    new = recovery_{event}(old, seen)",
             *(f"    w[{RESEND + n}] = new.{name}" for n, name in enumerate(ACTIONS)),
             f"    if not ({_condition(fields, replaced)}):",
             f"        w[{FAILED}] = 1.0",
             *(f"        w[{FIELDS + n}] = new.{name}" for n, name in enumerate(fields)),
             "        return",
-            *(f"    {places[name]} = {_stored(name, places[name])}" for name in kept),
+            *(f"    {expressions[name]} = {_record_value(name, expressions[name])}" for name in record_fields),
         ]
     )
 
 
-def _stored(name: str, place: str) -> str:
-    """Return the text of a field's value as the record has it."""
-    return f"int(new.{name})" if place.startswith("i") else f"new.{name}"
+def _record_value(name: str, expression: str) -> str:
+    """Return the expression for a field's value with the type in the record."""
+    return f"int(new.{name})" if expression.startswith("i") else f"new.{name}"
 
 
 def _condition(fields: tuple[str, ...], replaced: set[str]) -> str:
-    """Return the text of whether the fields that a function sets are in their ranges."""
-    found = ["True"]
-    for name, ends in ranges_of(fields).items():
-        low, high = (_text(end) for end in ends)
+    """Return the expression that tests the ranges of the fields that a function sets."""
+    tests = ["True"]
+    for name, bounds in ranges_of(fields).items():
+        low, high = (_text(bound) for bound in bounds)
         test = f"{low} <= new.{name} <= {high}"
         if name in OPTIONAL:
             test = f"(new.{name} == {NOTHING} or {test})"
-        elif name in {"cwnd", "ssthresh"}:  # where it was wrong before, the window rule is
+        elif name in {"cwnd", "ssthresh"}:  # a wrong value before the call is an error of the window rule
             test = f"({test} or not old.{name} > 0.0)"
         if name in replaced:
-            found.append(test)
-    return " and ".join(found)
+            tests.append(test)
+    return " and ".join(tests)
 
 
-def _text(end: float | tuple[str, float]) -> str:
-    """Return a number, or the end of a range, as text that `hopflow.kernels` compiles."""
-    if isinstance(end, tuple):
-        return f"(new.{end[0]} + {end[1]})"
-    return repr(end).replace("inf", "math.inf")
+def _text(bound: float | tuple[str, float]) -> str:
+    """Return a number or a bound of a range as an expression that `hopflow.kernels` compiles."""
+    if isinstance(bound, tuple):
+        return f"(new.{bound[0]} + {bound[1]})"
+    return repr(bound).replace("inf", "math.inf")
 
 
 def _on_record(kind: type[LossRecovery], event: str) -> Callable[..., None]:
     """Return an event in plain Python that takes a flow's record instead of its address."""
-    own = kind.State._fields
+    state_fields = kind.State._fields
 
     def value(flow: Any, name: str) -> float:
-        place = "top" if name == "highest_sacked" else name
-        if isinstance(flow, np.void):  # whose attribute ``size`` is another one
-            return float(flow[place])
-        return float(getattr(flow, place))
+        field = "top" if name == "highest_sacked" else name
+        if isinstance(flow, np.void):  # its attribute ``size`` is NumPy's
+            return float(flow[field])
+        return float(getattr(flow, field))
 
     def apply(flow: Any, w: Any, time: float, ns2: float, acked: float, delivered: float) -> None:
         fields = {name: value(flow, name) for name in SENDER_FIELDS}
-        memory: dict[str, float] = dict(zip(own, map(float, flow.own), strict=False))
+        memory: dict[str, float] = dict(zip(state_fields, map(float, flow.own), strict=False))
         timed = float(acked > 0.0 and flow.timing == 1 and flow.snd_una > flow.timed)
         lost, unrepaired = float(w[NEWLY_LOST]), float(w[UNREPAIRED])
         left, *others = [float(getattr(flow, name)) for name in MEASURED]
         first = (time, float(flow.rtt), acked, delivered, lost, timed, unrepaired, ns2)
-        seen = RecoveryEvent(*first, left - time, *others)
-        new = getattr(kind, event)(kind.Sender(**fields, **ACTIONS, **memory), seen)
+        e = RecoveryEvent(*first, left - time, *others)
+        new = getattr(kind, event)(kind.Sender(**fields, **ACTIONS, **memory), e)
         w[RESEND : RESEND + len(ACTIONS)] = new[len(SENDER_FIELDS) :][: len(ACTIONS)]
         try:
             check_sender(kind(), new, "")
@@ -199,7 +199,7 @@ def _on_record(kind: type[LossRecovery], event: str) -> Callable[..., None]:
         for name in SENDER_FIELDS:
             if name not in READ_ONLY:
                 setattr(flow, name, getattr(new, name))
-        for n, name in enumerate(own):
+        for n, name in enumerate(state_fields):
             flow.own[n] = getattr(new, name)
 
     return apply
@@ -208,36 +208,36 @@ def _on_record(kind: type[LossRecovery], event: str) -> Callable[..., None]:
 def _check(kind: type[LossRecovery], event: str, callback: Any) -> None:
     """Compare a compiled function with plain Python on the sample states."""
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_double] * 4)(callback.address)
-    for before, seen in sample_states(kind):
-        expected = result_in_python(kind, event, before, seen)
+    for before, e in sample_states(kind):
+        expected = result_in_python(kind, event, before, e)
         if expected is None:
             continue
-        flow, w = _record(before, seen), np.zeros(EXCHANGED)
-        w[NEWLY_LOST], w[UNREPAIRED] = seen.newly_lost, seen.unrepaired
-        place = flow.ctypes.data
-        call(place, place, w.ctypes.data, seen.time, seen.ns2, seen.acked, seen.delivered)
-        found = sender_of(kind(), w) if w[FAILED] else _sender_in(kind, flow, w)
-        if tuple(found) != tuple(map(float, expected)):
+        flow, w = _record(before, e), np.zeros(EXCHANGED)
+        w[NEWLY_LOST], w[UNREPAIRED] = e.newly_lost, e.unrepaired
+        address = flow.ctypes.data
+        call(address, address, w.ctypes.data, e.time, e.ns2, e.acked, e.delivered)
+        result = sender_of(kind(), w) if w[FAILED] else _sender_in(kind, flow, w)
+        if tuple(result) != tuple(map(float, expected)):
             msg = "compiled, it returns other numbers than in plain Python, for"
             raise KernelError(f"{kind.__name__}.{event}: {msg} {before}")
 
 
-def _record(s: Any, seen: RecoveryEvent) -> Any:
-    """Return the record of a flow with the numbers of a sender."""
+def _record(s: Any, e: RecoveryEvent) -> Any:
+    """Return the record of a flow with the fields of a sender and an event."""
     flow = np.zeros(1, FLOW)
     for name in SENDER_FIELDS:
         flow["top" if name == "highest_sacked" else name] = getattr(s, name)
-    own = s[len(SENDER_FIELDS) + len(ACTIONS) :]
-    flow["own"][0, : len(own)] = own
-    flow["rtt"], flow["timed"] = seen.rtt, s.snd_una - seen.timed
-    flow["deadline"] = seen.time + seen.rto_left
+    state = s[len(SENDER_FIELDS) + len(ACTIONS) :]
+    flow["own"][0, : len(state)] = state
+    flow["rtt"], flow["timed"] = e.rtt, s.snd_una - e.timed
+    flow["deadline"] = e.time + e.rto_left
     for name in MEASURED[1:]:
-        flow[name] = getattr(seen, name)
+        flow[name] = getattr(e, name)
     return flow
 
 
 def _sender_in(kind: type[LossRecovery], flow: Any, w: Any) -> Any:
     """Return the sender of a flow's record, with the actions."""
     fields = [float(flow["top" if name == "highest_sacked" else name][0]) for name in SENDER_FIELDS]
-    own = flow["own"][0, : len(kind.State._fields)].tolist()
-    return kind.Sender(*fields, *w[RESEND : RESEND + len(ACTIONS)].tolist(), *own)
+    state = flow["own"][0, : len(kind.State._fields)].tolist()
+    return kind.Sender(*fields, *w[RESEND : RESEND + len(ACTIONS)].tolist(), *state)

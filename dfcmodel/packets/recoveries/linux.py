@@ -18,18 +18,18 @@ class LinuxRecovery(RackRecovery):
 
     It differs from `RackRecovery`, whose reduction is that of RFC 6937, in three points:
 
-    1. Below the window an ACK lets out as many packets as it delivers, and one more only if it advances ``snd_una`` and
-       shows no new loss, as in RFC 9937 (``SafeACK``). RFC 6937 lets one more out at each ACK, so that what is sent
-       into a full buffer is lost as well.
-    2. Above the window packets are sent in proportion to the window before the reduction (``prior_cwnd``), not to what
-       was in flight.
-    3. If packets are lost still when recovery ends, whether sent again or not, another recovery begins at that ACK with
-       another cut of the window (``tcp_time_to_recover``).
+    1. Below the window an ACK permits as many packets as it delivers, and one more only if it advances ``snd_una`` and
+       shows no new loss, as in RFC 9937 (``SafeACK``). RFC 6937 permits one more at each ACK, so that retransmissions
+       into a full buffer are lost as well.
+    2. Above the window packets are sent in proportion to the window before the reduction (``prior_cwnd``), not to the
+       packets in flight then.
+    3. If there are still lost packets at the end of recovery, retransmitted or not, another recovery begins at that
+       ACK with another reduction of the window (``tcp_time_to_recover``).
 
     Parameters
     ----------
     max_ack_delay
-        Longest time, s, by which a receiver delays the ACK of a single packet in flight (RFC 8985, 7.2).
+        Maximum time, s, by which a receiver delays the ACK of a single packet in flight (RFC 8985, 7.2).
 
     Examples
     --------
@@ -60,7 +60,7 @@ class LinuxRecovery(RackRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Enter recovery for what is lost; otherwise a new packet replaces the one that left (RFC 3042)."""
+        """Enter recovery if packets are lost; otherwise send a new packet by limited transmit (RFC 3042)."""
         if s.recovering == 1.0:
             s = s._replace(pipe=s.pipe - (e.delivered + e.newly_lost))
             s = reduce_as_linux(s, e.delivered, 0.0)
@@ -73,7 +73,7 @@ class LinuxRecovery(RackRecovery):
 
     @staticmethod
     def on_alarm(s: Any, e: Any) -> Any:
-        """Process what is late by now as an ACK of one packet (``tcp_rack_reo_timeout``), or send a probe."""
+        """Process newly lost packets as at an ACK of one packet (``tcp_rack_reo_timeout``), or send a probe."""
         if s.recovering == 1.0:
             if e.newly_lost > 0.0:
                 s = s._replace(pipe=s.pipe - e.newly_lost)
@@ -86,9 +86,9 @@ class LinuxRecovery(RackRecovery):
 
 
 def has_lost(s: Any, e: Any) -> bool:
-    """Return whether a packet that was lost has not arrived, sent again or not (``lost_out``).
+    """Return whether a lost packet has not arrived, retransmitted or not (``lost_out``).
 
-    Where something is selectively acknowledged there are holes; they are lost unless one is not late yet.
+    Below a selectively acknowledged packet there are holes; they are lost unless one is not late yet.
     """
     return bool(e.unrepaired == 1.0 or (s.sacked > 0.0 and e.next_loss == math.inf))
 
@@ -101,7 +101,7 @@ def enter_as_linux(s: Any, e: Any) -> Any:
 
 
 def reduce_as_linux(s: Any, delivered: float, safe: float) -> Any:
-    """Return the sender with the limit of what may be in flight after an ACK (``tcp_cwnd_reduction``).
+    """Return the sender with the limit on packets in flight after an ACK (``tcp_cwnd_reduction``).
 
     ``safe``: 1 for an ACK that advances ``snd_una`` and shows no new loss.
     """
@@ -112,5 +112,5 @@ def reduce_as_linux(s: Any, delivered: float, safe: float) -> Any:
     else:
         count = minimum(target - s.pipe, maximum(reported - s.prr_out, delivered) + safe)
     if s.prr_out == 0.0:
-        count = maximum(count, 1.0)  # the first packet is sent again at once
+        count = maximum(count, 1.0)  # the first packet is retransmitted at once
     return s._replace(prr_delivered=reported, pipe_limit=s.pipe + maximum(0.0, count))

@@ -1,4 +1,4 @@
-"""NewReno: fast recovery up to the ACK of all that was sent before the loss (RFC 6582)."""
+"""NewReno: fast recovery up to the ACK of all packets sent before the loss was detected (RFC 6582)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NewRenoRecovery(LossRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Inflate the window in recovery; otherwise count, and enter recovery with the third."""
+        """Inflate the window in recovery; otherwise enter recovery at the third duplicate ACK."""
         if s.dupacks < DUP_THRESH:  # RFC 5681, 3.2, step 1, and RFC 3042
             s = limited_transmit(s)
             return s._replace(burst=0.0)
@@ -55,11 +55,11 @@ class NewRenoRecovery(LossRecovery):
         if s.snd_una - 1.0 >= s.recover:  # full acknowledgment
             s = grow_window(s)
             return s._replace(recovering=0.0, inflation=0.0)
-        if s.partial == 0.0:  # the first one alone restarts the timer: Impatient variant (RFC 6582, 4)
+        if s.partial == 0.0:  # only the first partial ACK restarts the timer: Impatient variant (RFC 6582, 4)
             s = restart_timer(s)
         if e.timed == 1.0:
             s = s._replace(timing=0.0, backoff=1.0)
-        if s.inflation > e.acked:  # deflate by what is acknowledged, add one packet
+        if s.inflation > e.acked:  # deflate by the acknowledged packets, add one packet
             s = s._replace(inflation=s.inflation - (e.acked - 1.0))
         else:
             s = s._replace(cwnd=s.cwnd - (e.acked - s.inflation), inflation=1.0)

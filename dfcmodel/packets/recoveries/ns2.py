@@ -1,31 +1,31 @@
-"""What loss recoveries take from ns-2.35's agents and no RFC has; both conventions of the packet level have it.
+"""Behaviour of ns-2.35's agents beyond the RFCs, for the loss recoveries of both conventions of the packet level.
 
-Only `is_new_loss` and `cleared_recover` depend on the convention.
+Only `is_new_loss` and `recover_without_loss` depend on the convention.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["NEWRENO_BURST", "cleared_recover", "is_new_loss"]
+__all__ = ["NEWRENO_BURST", "is_new_loss", "recover_without_loss"]
 
 NEWRENO_BURST = 2.0
-"""Packets that Agent/TCP/Newreno sends at most per ACK while duplicates are counted."""
+"""Maximum number of packets that Agent/TCP/Newreno sends per ACK while duplicates are counted."""
 
 
 def is_new_loss(s: Any, e: Any) -> bool:
-    """Return whether three duplicate ACKs are a loss event of their own (RFC 6582, 3.2, step 2).
+    """Return whether three duplicate ACKs are a new loss event (RFC 6582, 3.2, step 2).
 
-    They are not where the ACK does not cover more than ``recover``. ns-2 makes an exception of the first packet of a
-    connection, which carries no data. Where no data are outstanding no ACK is a duplicate (RFC 5681, 2): it answers a
-    packet that came twice.
+    They are not if the ACK does not cover more than ``recover``. ns-2 makes an exception of the first packet of a
+    connection, which carries no data. Without outstanding data no ACK is a duplicate (RFC 5681, 2): it acknowledges a
+    packet that arrived twice.
     """
     is_later = s.snd_una - 1.0 > s.recover or (e.ns2 == 1.0 and s.snd_una == 1.0)
     return bool(is_later and s.snd_una < s.snd_max)
 
 
-def cleared_recover(e: Any) -> float:
-    """Return ``recover`` as Agent/TCP/Sack1 has it after recovery and before the first loss: packet 0.
+def recover_without_loss(e: Any) -> float:
+    """Return ``recover`` after a recovery and before the first loss: packet 0 in Agent/TCP/Sack1.
 
     In the standard convention it is below every packet.
     """

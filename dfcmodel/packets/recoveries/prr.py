@@ -1,4 +1,4 @@
-"""Proportional rate reduction with the slow-start reduction bound: SACK recovery as Linux sends (RFC 6937)."""
+"""Proportional rate reduction with the slow-start reduction bound: SACK recovery as in Linux (RFC 6937)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["PRRRecovery"]
 
 
 class PRRRecovery(SackRecovery):
-    """SACK recovery in which each ACK says how much may be sent: PRR with the slow-start reduction bound.
+    """SACK recovery in which each ACK permits a number of packets: PRR with the slow-start reduction bound.
 
-    Packets below the highest selectively acknowledged one that did not arrive are lost: paths keep the order.
+    A missing packet below the highest selectively acknowledged one is lost: paths preserve the order.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class PRRRecovery(SackRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Count, and enter recovery with the third; in recovery send in proportion to what was delivered."""
+        """Enter recovery at the third duplicate ACK; in recovery send in proportion to the delivered packets."""
         if s.recovering == 0.0:
             s = count_before_recovery(s, e)
             if s.recovering == 1.0:
@@ -58,7 +58,7 @@ class PRRRecovery(SackRecovery):
 
 
 def begin_reduction(s: Any) -> Any:
-    """Return the sender at the start of recovery; the first lost packet is sent again at once (RFC 6937, 3)."""
+    """Return the sender at the start of recovery; the first lost packet is retransmitted at once (RFC 6937, 3)."""
     flight = s.snd_max - s.highest_sacked
     return s._replace(
         pipe=flight, pipe_limit=flight, prr_delivered=1.0, prr_out=1.0,
@@ -67,7 +67,7 @@ def begin_reduction(s: Any) -> Any:
 
 
 def reduce_on_ack(s: Any, e: Any) -> Any:
-    """Return the sender with the limit of what may be in flight after an ACK (RFC 6937, 3, with PRR-SSRB)."""
+    """Return the sender with the limit on packets in flight after an ACK (RFC 6937, 3, with PRR-SSRB)."""
     pipe = s.pipe - (e.delivered + e.newly_lost)
     delivered = s.prr_delivered + e.delivered
     if pipe > s.cwnd:

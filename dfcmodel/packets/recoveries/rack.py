@@ -1,4 +1,4 @@
-"""RACK-TLP: losses found by time, and probes of the tail of a transfer (RFC 8985), with PRR (RFC 6937)."""
+"""RACK-TLP: loss detection by time, and tail loss probes (RFC 8985), with PRR (RFC 6937)."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from hopflow.tcp_constants import DUP_THRESH, INITIAL_PTO
 
 __all__ = ["RackRecovery"]
 
-SHORTEST = 1e-9
-"""Shortest alarm, s."""
+MIN_ALARM = 1e-9
+"""Minimum time of an alarm, s."""
 
 
 class RackRecovery(PRRRecovery):
-    """Recovery by RACK-TLP (RFC 8985): a packet is lost when it is late, not when three later ones have arrived.
+    """Recovery by RACK-TLP (RFC 8985): a packet is lost if it is late, not if three later packets have arrived.
 
-    A packet that was sent before one that was reported is lost when that one's round trip and the reordering window
-    have passed: a quarter of the least round trip (``reordering``) where packets were reordered before, or fewer than
-    three are selectively acknowledged outside of recovery, otherwise 0. When nothing is reported for two round trips,
-    the last packet is sent again, or a new one, so that its ACK shows what is lost of the tail before the
-    retransmission timer expires.
+    A packet is lost if a packet sent after it is reported, and if the round trip of that packet and the reordering
+    window have passed since its transmission. The window is a quarter of the minimum round trip (``reordering``) if
+    packets were reordered before, or if fewer than three are selectively acknowledged outside of recovery; otherwise
+    it is 0. If nothing is reported for two round trips, the sender transmits a probe, a new packet or the last one
+    again. Its ACK shows losses of the tail before the retransmission timer expires.
 
-    ACKs tell which transmission they answer, as with exact timestamps: a probe that repairs a loss is told from one
-    that was not needed by that. There is no DSACK (RFC 2883), so that the window stays what it is. After a timeout
-    everything is sent again, as by the other recoveries (RFC 8985, 6.3, sends what is late). Before the first ACK no
-    probe is scheduled, unless there was a handshake.
+    ACKs identify the transmission that they acknowledge, as with exact timestamps, which distinguishes a probe that
+    repairs a loss from an unnecessary one. There is no DSACK (RFC 2883), so that the window is not restored. After a
+    timeout all packets are sent again, as in the other recoveries (RFC 8985, 6.3, retransmits only late packets).
+    Before the first ACK no probe is scheduled, unless there was a handshake.
 
     Parameters
     ----------
     max_ack_delay
-        Longest time, s, by which a receiver delays the ACK of a single packet in flight (RFC 8985, 7.2).
+        Maximum time, s, by which a receiver delays the ACK of a single packet in flight (RFC 8985, 7.2).
     reordering
-        Reordering window in least round trips. Up to 1 it is at most the smoothed round trip.
+        Reordering window in minimum round trips. For values up to 1 it is at most the smoothed round trip.
     reordering_seen
-        1: packets are known to be reordered, as those of a sprayed flow are; 0: only once they were.
+        1: assume reordering from the start, as for a sprayed flow; 0: only after a packet was reordered.
 
-    Of rules of deliveries it finds losses and sends probes; the window is that of the rule, without a reduction.
+    With a rule of deliveries it detects losses and sends probes; the rule sets the window, without a reduction.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class RackRecovery(PRRRecovery):
     class State(NamedTuple):
         """``prr_delivered``, ``recover_fs`` of RFC 6937; ``reordering_seen`` and the probe of RFC 8985, 5.2 and 7.1.
 
-        ``tlp_end``: -1 without a probe that is not acknowledged; ``tlp_time``: when it was sent, s.
+        ``tlp_end``: -1 without an unacknowledged probe; ``tlp_time``: time at which the probe was sent, s.
         """
 
         prr_delivered: float = 0.0
@@ -77,15 +77,15 @@ class RackRecovery(PRRRecovery):
     @staticmethod
     def on_report(s: Any, e: Any) -> Any:
         """Set the reordering window (RFC 8985, 6.2, steps 3 and 4)."""
-        seen = maximum(s.reordering_seen, e.reordered)
+        reordered = maximum(s.reordering_seen, e.reordered)
         window = minimum(s.reordering * e.min_rtt, maximum(s.reordering, 1.0) * e.srtt)
-        if seen == 0.0 and (s.recovering == 1.0 or s.sacked >= DUP_THRESH):
+        if reordered == 0.0 and (s.recovering == 1.0 or s.sacked >= DUP_THRESH):
             window = 0.0
-        return s._replace(reordering_seen=seen, reorder_window=window)
+        return s._replace(reordering_seen=reordered, reorder_window=window)
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """End recovery with the ACK that covers ``recover``; enter it for what is lost; schedule a probe."""
+        """End recovery at the ACK that covers ``recover``; enter it if packets are lost; schedule a probe."""
         if s.recovering == 1.0:
             s = leave_recovery(s, e) if s.snd_una - 1.0 >= s.recover else reduce_on_ack(s, e)
         else:
@@ -96,7 +96,7 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Enter recovery for what is lost; otherwise a new packet replaces the one that left (RFC 3042)."""
+        """Enter recovery if packets are lost; otherwise send a new packet by limited transmit (RFC 3042)."""
         if s.recovering == 1.0:
             s = reduce_on_ack(s, e)
         elif e.unrepaired == 1.0:
@@ -108,7 +108,7 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_alarm(s: Any, e: Any) -> Any:
-        """Process what is late by now (RFC 8985, 6.2, step 5), or send a probe (7.3)."""
+        """Process newly lost packets (RFC 8985, 6.2, step 5), or send a probe (7.3)."""
         if s.recovering == 1.0:
             if e.newly_lost > 0.0:
                 pipe = s.pipe - e.newly_lost
@@ -127,7 +127,7 @@ class RackRecovery(PRRRecovery):
 
 
 def enter_by_time(s: Any, e: Any) -> Any:
-    """Return the sender at the start of recovery: what is lost left the network, and one packet is sent at once."""
+    """Return the sender at the start of recovery: lost packets have left the pipe, and one packet is sent at once."""
     s = restart_timer(reduce_window(s))
     flight = s.snd_max - s.snd_una
     pipe = flight - s.sacked - maximum(1.0, e.newly_lost)
@@ -138,9 +138,9 @@ def enter_by_time(s: Any, e: Any) -> Any:
 
 
 def schedule(s: Any, e: Any) -> Any:
-    """Return the sender with its alarm: when the next packet is late, or the probe timeout (RFC 8985, 7.2)."""
+    """Return the sender with an alarm at the next loss by time, or at the probe timeout (RFC 8985, 7.2)."""
     if e.next_loss < math.inf:
-        return set_alarm(s, maximum(e.next_loss - e.time, SHORTEST))
+        return set_alarm(s, maximum(e.next_loss - e.time, MIN_ALARM))
     idle = s.snd_una == s.snd_max and s.snd_nxt >= s.size
     if s.recovering == 1.0 or s.sacked > 0.0 or idle or s.tlp_end >= 0.0:
         return set_alarm(s, math.inf)
@@ -150,11 +150,11 @@ def schedule(s: Any, e: Any) -> Any:
     flight = maximum(s.snd_max - s.snd_una, minimum(s.size - s.snd_una, s.cwnd))
     if flight < 2.0:
         after = after + s.max_ack_delay
-    return set_alarm(s, maximum(minimum(after, e.rto_left), SHORTEST))
+    return set_alarm(s, maximum(minimum(after, e.rto_left), MIN_ALARM))
 
 
 def probe(s: Any, e: Any) -> Any:
-    """Return the sender with a new packet sent, or the last one again where there is none (RFC 8985, 7.3)."""
+    """Return the sender with a probe: a new packet, or the last one again if there is none (RFC 8985, 7.3)."""
     s = restart_timer(s)
     if s.snd_nxt < s.size:
         s = send_new(s)
@@ -164,9 +164,9 @@ def probe(s: Any, e: Any) -> Any:
 
 
 def end_probe(s: Any, e: Any) -> Any:
-    """Return the sender after an ACK: one of the probe that was sent again shows a loss (RFC 8985, 7.4.2)."""
+    """Return the sender after an ACK; an ACK of a retransmitted probe shows a loss (RFC 8985, 7.4.2)."""
     if s.tlp_end < 0.0 or s.snd_una < s.tlp_end:
         return s
-    if s.tlp_is_retrans == 1.0 and e.time - e.rtt >= s.tlp_time - SHORTEST:
+    if s.tlp_is_retrans == 1.0 and e.time - e.rtt >= s.tlp_time - MIN_ALARM:
         s = reduce_window(s)
     return s._replace(tlp_end=-1.0)

@@ -37,7 +37,7 @@ class RenoRecovery(LossRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Inflate the window in recovery; otherwise count, and enter recovery with the third."""
+        """Inflate the window in recovery; otherwise enter recovery at the third duplicate ACK."""
         if s.recovering == 1.0:
             return s._replace(inflation=s.inflation + 1.0)  # RFC 5681, 3.2, step 4
         if s.dupacks < DUP_THRESH:  # step 1 and RFC 3042

@@ -11,26 +11,26 @@ from dfcmodel.packets.recoveries.base import (
     restart_timer,
     retransmit,
 )
-from dfcmodel.packets.recoveries.ns2 import cleared_recover, is_new_loss
+from dfcmodel.packets.recoveries.ns2 import is_new_loss, recover_without_loss
 from hopflow.tcp_constants import DUP_THRESH
 
 __all__ = ["SackRecovery", "enter_recovery", "is_repaired", "leave_recovery"]
 
 
 def enter_recovery(s: Any) -> Any:
-    """Return the sender after the third duplicate ACK (RFC 6675, 5, steps 4.1 to 4.3); nothing more is sent at it."""
+    """Return the sender after the third duplicate ACK (RFC 6675, 5, steps 4.1 to 4.3); no further packet is sent."""
     s = retransmit(restart_timer(reduce_window(s)), s.snd_una)
     return s._replace(recovering=1.0, timing=0.0, pipe=s.snd_max - s.snd_una - DUP_THRESH)
 
 
 def is_repaired(s: Any, e: Any) -> bool:
-    """Return whether an ACK ends recovery: it covers ``recover`` (RFC 6675, 5, A), and nothing waits to be resent."""
+    """Return whether an ACK ends recovery: it covers ``recover`` (RFC 6675, 5, A), and all losses are retransmitted."""
     return bool(s.snd_una - 1.0 >= s.recover and e.unrepaired == 0.0)
 
 
 def leave_recovery(s: Any, e: Any) -> Any:
     """Return the sender at the end of recovery."""
-    return s._replace(recovering=0.0, recover=cleared_recover(e))
+    return s._replace(recovering=0.0, recover=recover_without_loss(e))
 
 
 def count_before_recovery(s: Any, e: Any) -> Any:
@@ -44,10 +44,10 @@ def count_before_recovery(s: Any, e: Any) -> Any:
 
 
 class SackRecovery(LossRecovery):
-    """Recovery of ns-2's Agent/TCP/Sack1: the window is cut at once, and nothing is sent until ``pipe`` is below it.
+    """Recovery of ns-2's Agent/TCP/Sack1: the window is cut at once, and the sender waits until ``pipe`` is below it.
 
-    ``pipe`` falls by one at each duplicate ACK and by two at a partial ACK: the retransmission and the original have
-    both left the network (Fall and Floyd 1996, Sect. 4). RFC 6675 counts from the scoreboard instead (SetPipe).
+    ``pipe`` decreases by one at each duplicate ACK, and by two at a partial ACK: the retransmission and the original
+    have both left the network (Fall and Floyd 1996, Sect. 4). RFC 6675 counts from the scoreboard instead (SetPipe).
 
     Examples
     --------
@@ -61,7 +61,7 @@ class SackRecovery(LossRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Count, and enter recovery with the third; in recovery a packet has left the network."""
+        """Enter recovery at the third duplicate ACK; in recovery a packet has left the network."""
         if s.recovering == 0.0:
             return count_before_recovery(s, e)
         if is_repaired(s, e):
@@ -70,7 +70,7 @@ class SackRecovery(LossRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """Leave recovery with the ACK that covers ``recover``; a partial one restarts the timer."""
+        """Leave recovery with the ACK that covers ``recover``; a partial ACK restarts the timer."""
         if is_repaired(s, e):
             return leave_recovery(s, e)
         s = restart_timer(s)
@@ -78,5 +78,5 @@ class SackRecovery(LossRecovery):
 
     @staticmethod
     def on_timeout(s: Any, e: Any) -> Any:
-        """Leave recovery; no loss of what was sent is a new one (RFC 6675, 5.1)."""
+        """Leave recovery; losses of packets sent before the timeout are no new loss events (RFC 6675, 5.1)."""
         return s._replace(recovering=0.0, inflation=0.0, dupacks=0.0, recover=s.snd_max - 1.0)

@@ -17,9 +17,9 @@ __all__ = ["TahoeRecovery"]
 
 
 class TahoeRecovery(LossRecovery):
-    """Fast retransmit without fast recovery: everything from the lost packet on is sent again.
+    """Fast retransmit without fast recovery: all packets from the lost one on are sent again.
 
-    Jacobson 1988; the window rule sets the window, `responsefn.Tahoe` to one packet.
+    Jacobson 1988. The window rule sets the window; `responsefn.Tahoe` sets it to one packet.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class TahoeRecovery(LossRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Send a new packet for each of the first two (RFC 3042); the third is a loss (RFC 5681, 3.2)."""
+        """Send a new packet for each of the first two duplicates (RFC 3042); the third shows a loss (RFC 5681, 3.2)."""
         if s.dupacks < DUP_THRESH:
             return limited_transmit(s)
         if s.dupacks == DUP_THRESH and is_new_loss(s, e):
