@@ -110,11 +110,11 @@ def _ports(plan: PacketPlan) -> NDArray[Any]:
     kinds = [0, OF_RATE]
     for name, values in (
         ("free", -math.inf), ("spent", plan.transmission[:, kinds]), ("passage", plan.passage[:, kinds]),
-        ("rank", plan.arrival_order(kinds)), ("taken", plan.sizes_in_queue[:, 0]),
-        ("acks_taken", plan.sizes_in_queue[:, OF_RATE]),
+        ("rank", plan.arrival_order(kinds)), ("packet_bytes", plan.sizes_in_queue[:, 0]),
+        ("ack_bytes", plan.sizes_in_queue[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
         ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
-        ("most", -(plan.units > 0).astype(np.int32)),
+        ("peak_limit", -(plan.units > 0).astype(np.int32)),
         ("room", plan.rooms / np.where(plan.units > 0, plan.units, 1.0) + 1.0),
     ):  # fmt: skip
         rows[name] = values
@@ -144,7 +144,7 @@ def _flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> tuple[NDA
     repairs = column_of(plan.repairs).map(lambda repair: str(repair) == "go-back-n").array()
     flow = np.zeros(len(table), layout.FLOW)
     for name, values in (
-        ("gap", gaps[group]), ("way", np.cumsum(count) - count), 
+        ("gap", gaps[group]), ("first_hop", np.cumsum(count) - count), 
         ("packets", np.minimum(table.numbers("size"), ENDLESS)), ("due", plan.starts), ("rule", -1),
         ("deadline", np.where(repairs, math.inf, math.nan)),
     ):  # fmt: skip
@@ -174,7 +174,7 @@ def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np
     high, low = plan.thresholds[port].T
     room, shared = table.room[at] * plan.sizes_in_queue[port, 0], is_shared[port]
     for name, values in (
-        ("port", table.before[at]), ("asks", asks[port]), ("priority", table.priority[at]),
+        ("port", table.before[at]), ("pausing", asks[port]), ("priority", table.priority[at]),
         ("high", high), ("low", low),
         ("is_shared", shared), ("bound", np.where(shared, -math.inf, np.minimum(high, room))),
         ("resume", np.where(shared, math.inf, -math.inf)),

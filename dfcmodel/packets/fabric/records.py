@@ -48,7 +48,7 @@ def records_of(plan: PacketPlan, records: Records, arrays: dict[str, Any]) -> Re
     deaf = plan.backward.counts == 0  # what arrives after the end is processed
     records.notifications = notifications_of(plan.scenario.table, arrays["rule"], flow["rule"])
     records.inside = np.where(deaf, records.emitted - records.total, inside).astype(np.float64)
-    missing = records.emitted - flow["came"] - data
+    missing = records.emitted - flow["delivered"] - data
     records.imbalance = np.abs(missing) / np.maximum(flow["sent"], 1)
     arrays.clear()
     return records
@@ -122,7 +122,7 @@ def _queue(arrays: dict[str, Any], p: int) -> list[Waiting]:
     for _ in range(int(port["queued"])):
         row = rows[e]
         if of_flows:
-            queue.append(Waiting(e, int(row["way"]), float(row["born"])))
+            queue.append(Waiting(e, int(row["first_hop"]), float(row["created"])))
         else:
             queue.append(Waiting(int(row["flow"]), int(row["hop"]), float(row["time"])))
         e = int(row["next"])

@@ -1,5 +1,5 @@
-"""What is compiled of the fabric kernel: lossless switches and the network interfaces of hosts.
+"""The compiled fabric kernel: lossless switches and the network interfaces of hosts.
 
-Start with `loop.run`, the loop over windows of time. Modules import nothing but each other: the whole package is copied
-and compiled (`jit`).
+`loop.run`, the loop over windows of time, is the entry point. The modules import only each other: the whole package is
+copied and compiled (`jit`).
 """

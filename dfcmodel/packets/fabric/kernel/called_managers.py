@@ -1,4 +1,4 @@
-"""Queue managers that are called by address: `dfcmodel.packets.kernel.called_managers` in the compiled copy."""
+"""Queue managers called by address, for the compiled copy: imports `dfcmodel.packets.kernel.called_managers`."""
 
 from __future__ import annotations
 

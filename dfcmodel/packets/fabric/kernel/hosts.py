@@ -1,7 +1,7 @@
-"""Network interfaces of hosts, and the senders behind them.
+"""Network interfaces of hosts, and their senders.
 
-An interface sends ACKs first, and then a packet of each flow in turn. A flow has one packet at most in the interface:
-the next one is created when that has left, and not sooner than the rate of the flow allows.
+An interface sends ACKs first, and then packets of the flows in round-robin order. A flow has at most one packet in the
+interface: the next one is created when that packet has left, but not earlier than the rate of the flow permits.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["process_host"]
 
 @inlined
 def append(net: Any, p: int, f: int, time: float) -> None:
-    """Let a packet that flow f creates now wait in an interface, after those of all flows that wait."""
+    """Append a packet that flow f creates now to the queue of an interface."""
     port, s = net.port[p], net.flow[f]
     s.waits = 1
-    s.born = time
+    s.created = time
     if port.queued == 0:
         port.data_head = f
     else:
@@ -37,7 +37,7 @@ def append(net: Any, p: int, f: int, time: float) -> None:
 
 @inlined
 def create_again(net: Any, p: int, f: int, time: float) -> None:
-    """Create the next packet of a flow of constant rate whose packet leaves now, if that is the flow's next event."""
+    """Create the next packet of a constant-rate flow if it is due and precedes all timers; otherwise set a timer."""
     s = net.flow[f]
     if s.due > time or (has_timer(net, p) and first_timer(net, p) <= time):
         s.due = max(s.due, time)
@@ -49,13 +49,13 @@ def create_again(net: Any, p: int, f: int, time: float) -> None:
 
 @inlined
 def send_packet(net: Any, records: Any, p: int, f: int, time: float) -> None:
-    """Send a packet of flow f from its interface: from now on it has a row."""
+    """Send a packet of flow f from its interface; from now on it has a row of `PACKET`."""
     e = take(net)
     it, s = net.packet[e], net.flow[f]
     it.kind = DATA
     it.marked = 0
     it.flow = f
-    it.hop = s.way
+    it.hop = s.first_hop
     if s.rule >= 0:
         net.sent_at[e] = time
     start(net, records, p, e, DATA, time)
@@ -63,14 +63,14 @@ def send_packet(net: Any, records: Any, p: int, f: int, time: float) -> None:
 
 @inlined
 def send_queued(net: Any, records: Any, p: int, time: float) -> None:
-    """Send the first packet that waits in an interface; its flow may create another one."""
+    """Send the first packet in the queue of an interface; its flow may create another one."""
     port = net.port[p]
     f = int64(port.data_head)
     s = net.flow[f]
     port.data_head = s.next
     port.queued -= 1
     port.left = time
-    net.hop[s.way].waited += time - s.born
+    net.hop[s.first_hop].waited += time - s.created
     if s.rule >= 0:
         leave(net, p, f, time)
     else:
@@ -82,13 +82,13 @@ def send_queued(net: Any, records: Any, p: int, time: float) -> None:
 
 @inlined
 def can_send(port: Any) -> bool:
-    """Return whether an interface has a packet that is not paused."""
+    """Return whether an interface has a queued packet and is not paused."""
     return bool(port.queued > 0 and port.paused == 0)
 
 
 @inlined
 def send_next(net: Any, records: Any, p: int, time: float) -> None:
-    """Send the next packet of an interface; a further one may be sent when its transmission ends."""
+    """Send the next packet of an interface, and schedule a further one at the end of its transmission."""
     send_queued(net, records, p, time)
     if can_send(net.port[p]):
         net.port[p].woken = 1
@@ -96,13 +96,13 @@ def send_next(net: Any, records: Any, p: int, time: float) -> None:
 
 @inlined
 def is_idle(port: Any, time: float) -> bool:
-    """Return whether an interface transmits nothing, and nothing waits that may leave."""
+    """Return whether an interface is not transmitting and has no packet that it may send."""
     return bool(port.free <= time and not can_send(port))
 
 
 @inlined
 def enter_packet(net: Any, records: Any, p: int, f: int, time: float) -> None:
-    """Send the packet that a flow creates now, or queue it."""
+    """Send or queue the packet that a flow creates now."""
     port = net.port[p]
     if port.paused == 0 and is_idle(port, time):
         send_packet(net, records, p, f, time)
@@ -115,7 +115,7 @@ def enter_packet(net: Any, records: Any, p: int, f: int, time: float) -> None:
 
 @inlined
 def process_timer(net: Any, records: Any, p: int, time: float) -> None:
-    """Let the flow of the next timer create a packet, if it is due."""
+    """Create a packet of the flow of the next timer, if its rate permits one now."""
     f = take_timer(net, p)
     if not create(net, p, f, time):
         return
@@ -127,7 +127,7 @@ def process_timer(net: Any, records: Any, p: int, time: float) -> None:
 
 @inlined
 def process_arrival(net: Any, records: Any, p: int, e: int, time: float) -> None:
-    """Process an ACK for a sender of the host, one that a receiver sends, or a pause message."""
+    """Process an ACK for a sender of the host, an ACK from a receiver of the host, or a pause message."""
     port = net.port[p]
     if net.packet[e].kind < PAUSE:
         if net.hop[net.packet[e].hop].port >= 0:
@@ -148,9 +148,9 @@ def process_arrival(net: Any, records: Any, p: int, e: int, time: float) -> None
 
 @inlined
 def process_until(net: Any, records: Any, p: int, time: float) -> None:
-    """Process the ends of transmissions up to a time and the timers before it, in their order.
+    """Process the ends of transmissions up to a time and the timers before it, in order of time.
 
-    At equal times the end of a transmission comes first, and timers are in the order of flows.
+    At equal times the end of a transmission comes first; timers follow in the order of flows.
     """
     port = net.port[p]
     end = net.clock[END]
@@ -169,13 +169,13 @@ def process_until(net: Any, records: Any, p: int, time: float) -> None:
 
 
 @inlined
-def process_host(net: Any, records: Any, p: int, place: int) -> None:
-    """Process a window at the interface of a host, in the order of times.
+def process_host(net: Any, records: Any, p: int, slot: int) -> None:
+    """Process a window at the interface of a host, in order of time.
 
     At equal times the end of a transmission comes first, then arrivals, then timers in the order of flows.
     """
     port = net.port[p]
-    n = collect(net, place)
+    n = collect(net, slot)
     while n > 0:
         n -= 1
         e = int64(net.arriving[n])
@@ -183,10 +183,10 @@ def process_host(net: Any, records: Any, p: int, place: int) -> None:
         process_until(net, records, p, time)
         process_arrival(net, records, p, e, time)
     process_until(net, records, p, net.clock[END])
-    soon = math.inf
+    next_event = math.inf
     if port.woken == 1:
-        soon = port.free
+        next_event = port.free
     if has_timer(net, p):
-        soon = min(soon, first_timer(net, p))
-    if soon < math.inf:
-        enlist(net, p, soon)
+        next_event = min(next_event, first_timer(net, p))
+    if next_event < math.inf:
+        enlist(net, p, next_event)

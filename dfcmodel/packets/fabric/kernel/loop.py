@@ -32,13 +32,13 @@ __all__ = ["run"]
 
 @inlined
 def is_inside(it: Any, end: float) -> bool:
-    """Return whether a row is that of a packet or ACK in the network at the end of a window: an ACK arrives later."""
+    """Return whether a row is a packet in the network at the end of a window, or an ACK that arrives later."""
     return bool(it.kind == DATA or (it.kind == ACK and it.time >= end))
 
 
 @inlined
-def place_of(net: Any, e: int) -> int:
-    """Return the hop of a packet or ACK at the end of a window: the one before where its transmission has not begun."""
+def hop_at_end(net: Any, e: int) -> int:
+    """Return the hop of a packet or ACK at the end of a window: the previous hop if its transmission has not begun."""
     it = net.packet[e]
     h = int64(it.hop)
     p = int64(net.hop[h - 1].port)
@@ -50,34 +50,34 @@ def place_of(net: Any, e: int) -> int:
 
 @compiled
 def count_carried(net: Any, records: Any, n: int, end: float) -> None:
-    """Count the packets whose transmission has begun at each hop: those created, less those that have not come so far.
+    """Count the transmissions begun at each hop: packets created less packets that have not reached the hop.
 
-    What has come to its receiver is counted at the hops of ACKs in the same way.
+    Delivered packets are counted at the hops of ACKs in the same way.
     """
     hop, carried = net.hop, records.carried
     for e in range(net.counters[USED]):
         if is_inside(net.packet[e], end):
-            carried[n, place_of(net, e)] += 1
+            carried[n, hop_at_end(net, e)] += 1
     for f in range(len(net.flow)):
-        h = int64(net.flow[f].way)
+        h = int64(net.flow[f].first_hop)
         carried[n, h] += net.flow[f].waits
-        begun = int64(net.flow[f].sent)
+        transmissions = int64(net.flow[f].sent)
         while hop[h].port > RECEIVER:
-            begun -= carried[n, h]
-            carried[n, h] = begun
+            transmissions -= carried[n, h]
+            carried[n, h] = transmissions
             h += 1
         h += 1
-        begun = int64(net.flow[f].came)
+        transmissions = int64(net.flow[f].delivered)
         while hop[h].port >= 0:
-            begun -= carried[n, h]
-            carried[n, h] = begun
+            transmissions -= carried[n, h]
+            carried[n, h] = transmissions
             h += 1
         carried[n, h] = 0
 
 
 @compiled
 def sample(net: Any, records: Any, n: int, end: float) -> None:
-    """Record what has been carried and what waits at the end of sample n; a timer that has expired is a fault."""
+    """Record transmissions and queue lengths at the end of sample n; an expired retransmission timer is a fault."""
     for p in range(len(net.port)):
         begin_acks(net.port[p], end, False)
         records.waiting[n, p] = net.port[p].queued + net.port[p].acks
@@ -89,18 +89,18 @@ def sample(net: Any, records: Any, n: int, end: float) -> None:
             catch_up(net, f, end)
         if len(records.at_hosts) > 1:
             records.at_hosts[n, f] = net.flow[f].waits
-        records.delivered[n, f] += net.flow[f].came - net.counted[f]
-        net.counted[f] = net.flow[f].came
+        records.delivered[n, f] += net.flow[f].delivered - net.counted[f]
+        net.counted[f] = net.flow[f].delivered
         if net.flow[f].deadline < end:
             net.counters[FAULT] = LATE
 
 
 @calling_entry
 def run(network: Any, recorded: Any, width: float, windows: int, first: int, samples: int) -> int:
-    """Run from sample ``first``, each of so many windows of ``width`` s; return the completed samples.
+    """Run from sample ``first`` on, with ``windows`` windows of ``width`` s per sample; return the completed samples.
 
-    It returns earlier after a fault, and where arrays should grow before it is called again. The first two are the
-    fields of `Fabric` and `Recorded`.
+    It returns earlier after a fault, and if arrays should grow before the next call. ``network`` and ``recorded`` are
+    the fields of `Fabric` and `Recorded`.
     """
     net, records = Fabric(*network), Recorded(*recorded)
     counters, clock, port = net.counters, net.clock, net.port
@@ -110,15 +110,15 @@ def run(network: Any, recorded: Any, width: float, windows: int, first: int, sam
     clock[SAMPLED] = end_of(n, 1.0 / records.scale, records.scale)
     clock[LAST] = end_of(len(records.delivered) - 2, 1.0 / records.scale, records.scale)
     while n < samples:
-        place = w & (W - 1)
-        free_retired(net, place)
-        p = int64(net.coming[place].port)
+        index = w & (W - 1)
+        free_retired(net, index)
+        p = int64(net.coming[index].port)
         if p >= 0:
             counters[WINDOW] = w
             clock[END] = end_of(w, width, clock[INVERSE])
-            net.coming[place].port = -1
+            net.coming[index].port = -1
             while p >= 0:
-                row = p * W + place
+                row = p * W + index
                 following = int64(net.slot[row].next)
                 net.slot[row].next = NOBODY
                 if port[p].is_host == 1:

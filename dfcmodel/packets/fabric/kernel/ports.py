@@ -1,8 +1,8 @@
-"""What ports of switches and interfaces of hosts have in common: transmissions, ACKs, and how much waits.
+"""Transmissions, ACKs and queue lengths, for ports of switches and interfaces of hosts.
 
-ACKs are the control class: they go before data and are never paused. An ACK that comes to a port begins when the
-transmission of that time and the ACKs before it end, whatever comes later. It is sent on at once, with the times that
-follow, and stands in no queue; a port counts those that have not begun.
+ACKs are the control class: they precede data and are never paused. The transmission of an ACK at a port begins when the
+transmission in progress at its arrival and the ACKs before it end, independently of later arrivals. The ACK is
+therefore forwarded at once, with the computed times, and is in no queue; a port counts the ACKs that have not begun.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["begin_acks", "bytes_at", "pass_ack", "start", "update_peak"]
 
 @inlined
 def start(net: Any, records: Any, p: int, e: int, kind: int, time: float) -> None:
-    """Start the transmission of a packet or of an ACK at a port, and let it arrive at the next one."""
+    """Start the transmission of a packet or an ACK at a port, and schedule its arrival at the next port."""
     port, it = net.port[p], net.packet[e]
     port.free = time + port.spent[kind]
     arrives = time + port.passage[kind]
@@ -33,7 +33,7 @@ def start(net: Any, records: Any, p: int, e: int, kind: int, time: float) -> Non
         if kind == DATA:
             deliver(net, records, e, arrives, rank)
             return
-        if net.flow[it.flow].rule < 0:  # what the sender does depends on nothing else at its host
+        if net.flow[it.flow].rule < 0:  # the sender is independent of other events at its host
             receive_ack(net, e, arrives)
             retire(net, e, arrives)
             return
@@ -44,7 +44,7 @@ def start(net: Any, records: Any, p: int, e: int, kind: int, time: float) -> Non
 
 @inlined
 def pass_ack(net: Any, records: Any, p: int, e: int, waits: bool) -> None:
-    """Send an ACK that has come to a port, now or, where it ``waits``, when the port has sent what comes before it."""
+    """Forward an ACK at a port, now or, if it ``waits``, after the transmission in progress and the ACKs before it."""
     port, it = net.port[p], net.packet[e]
     time, begin = it.time, it.time
     if waits:
@@ -53,7 +53,7 @@ def pass_ack(net: Any, records: Any, p: int, e: int, waits: bool) -> None:
             net.counters[FAULT] = FULL
         if begin < net.clock[LAST]:
             net.hop[it.hop].waited += begin - time
-        if port.acks_begin < time:  # none of those before it waits
+        if port.acks_begin < time:  # no ACK before it is queued
             port.acks = 0
             port.ack_due = begin
         port.acks += 1
@@ -63,27 +63,27 @@ def pass_ack(net: Any, records: Any, p: int, e: int, waits: bool) -> None:
 
 
 @inlined
-def begin_acks(port: Any, time: float, also_now: bool) -> None:
-    """Count no longer the ACKs that have begun before a time, and ``also_now`` those that begin at it."""
-    while port.acks > 0 and (port.ack_due < time or (also_now and port.ack_due == time)):
+def begin_acks(port: Any, time: float, include_now: bool) -> None:
+    """Remove ACKs begun before a time from the count of a port, with ``include_now`` ACKs that begin at it as well."""
+    while port.acks > 0 and (port.ack_due < time or (include_now and port.ack_due == time)):
         port.acks -= 1
         port.ack_due += port.spent[ACK]
 
 
 @inlined
 def bytes_at(port: Any) -> float:
-    """Return the bytes that wait at a port."""
-    return float(port.queued * port.taken + port.acks * port.acks_taken)
+    """Return the bytes queued at a port."""
+    return float(port.queued * port.packet_bytes + port.acks * port.ack_bytes)
 
 
 @inlined
 def update_peak(port: Any, time: float) -> None:
-    """Record the packets that wait at a port after an arrival, and their bytes where its buffer counts them."""
-    if port.queued + port.acks <= port.most:
-        return  # with the ACKs that have begun since they were counted
-    begin_acks(port, time, port.is_host == 1)  # there the end of a transmission comes first
+    """Update the peaks of a port after an arrival: packets, and bytes if its buffer counts them."""
+    if port.queued + port.acks <= port.peak_limit:
+        return  # even with the ACKs that have begun since the last count
+    begin_acks(port, time, port.is_host == 1)  # at a host the end of a transmission comes first
     port.peak = max(port.peak, port.queued + port.acks)
     if port.unit > 0.0:
         port.peak_bytes = max(port.peak_bytes, bytes_at(port))
     else:
-        port.most = port.peak
+        port.peak_limit = port.peak

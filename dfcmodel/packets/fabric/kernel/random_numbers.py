@@ -1,4 +1,4 @@
-"""Streams of random numbers: the text of `dfcmodel.packets.kernel.random_numbers` in the compiled copy."""
+"""Streams of random numbers, for the compiled copy: imports `dfcmodel.packets.kernel.random_numbers`."""
 
 from __future__ import annotations
 

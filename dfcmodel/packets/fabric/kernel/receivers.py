@@ -1,4 +1,4 @@
-"""Receivers: they count what is delivered, and answer it where the sender follows ACKs."""
+"""Receivers: they count delivered packets, and send ACKs if the sender uses them."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ __all__ = ["deliver"]
 
 @compiled
 def start_followers(net: Any, f: int, time: float) -> None:
-    """Start the flows that have waited for flow f as the last one; it is complete at a time to come."""
+    """Start the flows for which f is the last flow to wait for; it will be complete at a future time."""
     if len(net.follow) == 0:
         return
-    for place in range(net.follow[f].begin, net.follow[f].end):
-        d = int64(net.followers[place].flow)
+    for row in range(net.follow[f].begin, net.follow[f].end):
+        d = int64(net.followers[row].flow)
         it = net.follow[d]
         it.missing -= 1
-        it.ready = max(it.ready, time + net.followers[place].delay)
+        it.ready = max(it.ready, time + net.followers[row].delay)
         if it.missing > 0:
             continue
         net.flow[d].due = it.ready
-        p = int64(net.hop[net.flow[d].way].port)
+        p = int64(net.hop[net.flow[d].first_hop].port)
         set_timer(net, p, d, it.ready)
         enlist(net, p, it.ready)
 
 
 @compiled
 def count_later(net: Any, records: Any, f: int, time: float) -> None:
-    """Count a packet that is delivered in a sample to come; all others are counted at the end of theirs."""
+    """Record a packet that is delivered in a later sample; all others are recorded at the end of their sample."""
     net.counted[f] += 1
     row = int(time * records.scale)
     if row < len(records.delivered) - 1:
@@ -42,7 +42,7 @@ def count_later(net: Any, records: Any, f: int, time: float) -> None:
 
 @compiled
 def complete(net: Any, records: Any, f: int, time: float) -> None:
-    """Let flow f be complete at a time to come, if that is not beyond the end."""
+    """Set the completion time of flow f, a future time, if it is not after the end of the run."""
     if int(time * records.scale) < len(records.delivered) - 1:
         net.finished[f] = time
         start_followers(net, f, time)
@@ -50,23 +50,23 @@ def complete(net: Any, records: Any, f: int, time: float) -> None:
 
 @inlined
 def deliver(net: Any, records: Any, e: int, time: float, rank: int) -> None:
-    """Deliver a packet to its receiver at a time to come, and let its ACK arrive at the interface of the host.
+    """Deliver a packet to its receiver at a future time, and schedule its ACK at the interface of the host.
 
-    Nothing is lost, so that packets come in order.
+    There are no losses, so that packets arrive in order.
     """
     it = net.packet[e]
     f = int64(it.flow)
     s = net.flow[f]
-    s.came += 1
+    s.delivered += 1
     if it.marked == 1 and int(time * records.scale) < len(records.delivered) - 1:
         s.marks += 1
     if time >= net.clock[SAMPLED]:
         count_later(net, records, f, time)
-    if s.came == s.packets:
+    if s.delivered == s.packets:
         complete(net, records, f, time)
     it.hop += 1
     to = int64(net.hop[it.hop].port)
-    if to < 0:  # the sender, who follows no ACKs
+    if to < 0:  # the sender uses no ACKs
         release(net, e)
         return
     it.kind = ACK

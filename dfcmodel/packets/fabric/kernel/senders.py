@@ -1,4 +1,4 @@
-"""Senders at the rate of a rule, as `dfcmodel.packets.kernel.rates.sources` has them, where nothing is lost."""
+"""Senders at the rate of a rule, as in `dfcmodel.packets.kernel.rates.sources`, without losses."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .windows import FAULT, LATE, TIMEOUT
 __all__ = ["catch_up", "create", "leave", "receive_ack"]
 
 ON_ACK, ON_TIME = 0, 2
-STEPS = 16.0
-"""Packet times of the first link after which the clocks of a rule are moved on at the latest."""
+CLOCK_INTERVAL = 16.0
+"""Maximum interval between clock events of a rule, in packet times of the first link."""
 
 
 @inlined
 def gap_of(net: Any, f: int) -> float:
-    """Return the time between two packets of a flow whose rate changes, s."""
+    """Return the time between two packets of a flow with a rule, s."""
     return float(max(net.flow[f].gap, 1.0 / max(net.rate[net.flow[f].rule].rate, 1e-9)))
 
 
 @compiled
 def call_rule(net: Any, k: int, event: int, *numbers: float) -> None:
-    """Let an event of rule k change its rate; the numbers are those of `call_event`."""
+    """Call an event of rule k, which may change its rate; the numbers are the arguments of `call_event`."""
     s, rule = net.rate[k], net.rule[k]
     rule.cwnd = s.rate
     call_event(net.events[s.kind, event], rule, *numbers)
@@ -34,8 +34,8 @@ def call_rule(net: Any, k: int, event: int, *numbers: float) -> None:
 
 
 @inlined
-def move_clocks(net: Any, k: int, now: float) -> None:
-    """Let rule k see the time that has passed, and what was sent in it."""
+def call_clock_event(net: Any, k: int, now: float) -> None:
+    """Call the clock event of rule k with the time since the last one, and the packets created in it."""
     s = net.rate[k]
     call_rule(net, k, ON_TIME, now, now - s.clocked, float(s.since), 0.0)
     s.clocked = now
@@ -44,14 +44,14 @@ def move_clocks(net: Any, k: int, now: float) -> None:
 
 @inlined
 def is_due(net: Any, f: int, now: float) -> bool:
-    """Return whether a flow whose rule changes creates a packet now; if not, set ``due`` to when it is asked again."""
+    """Return whether a flow with a rule creates a packet now; if not, set ``due`` to the time of the next check."""
     flow = net.flow[f]
     k = int64(flow.rule)
     s = net.rate[k]
     if s.idle == 0:
-        move_clocks(net, k, now)
+        call_clock_event(net, k, now)
     earliest = s.paced_at + gap_of(net, f)
-    flow.due = now + STEPS * flow.gap
+    flow.due = now + CLOCK_INTERVAL * flow.gap
     if now >= earliest:
         return True
     flow.due = min(earliest, flow.due)
@@ -60,10 +60,11 @@ def is_due(net: Any, f: int, now: float) -> bool:
 
 @compiled
 def catch_up(net: Any, f: int, until: float) -> None:
-    """Move the clocks of a flow whose packet waits in the interface, at their due times before ``until``.
+    """Call the clock events of a flow with a packet in the interface, at their due times before ``until``.
 
-    Such a flow creates no packet, so that it needs no timers: it catches up when its packet leaves, an ACK comes or a
-    sample ends. With N flows at an interface a packet waits for N packet times: timers would be N / `STEPS` per packet.
+    Such a flow creates no packet, so that it needs no timers: it catches up when its packet leaves, an ACK arrives or a
+    sample ends. With N flows at an interface a packet waits for N packet times, which would be
+    N / `CLOCK_INTERVAL` timers per packet.
     """
     flow = net.flow[f]
     if flow.waits == 0 or flow.sent >= flow.packets:
@@ -75,7 +76,7 @@ def catch_up(net: Any, f: int, until: float) -> None:
 
 @compiled
 def leave(net: Any, p: int, f: int, now: float) -> None:
-    """Let the packet of a flow with a rule that changes leave the interface: its next one may be due."""
+    """Process the departure of the packet of a flow with a rule from the interface: the next packet may be due."""
     flow = net.flow[f]
     s = net.rate[flow.rule]
     catch_up(net, f, now)
@@ -90,7 +91,7 @@ def leave(net: Any, p: int, f: int, now: float) -> None:
 
 @compiled
 def create_by_rule(net: Any, p: int, f: int, now: float) -> bool:
-    """Return whether a flow with a rule that changes creates a packet now; if not, set its timer."""
+    """Return whether a flow with a rule creates a packet now; if not, set its timer."""
     flow = net.flow[f]
     s = net.rate[flow.rule]
     if s.clocked < 0.0:
@@ -106,7 +107,7 @@ def create_by_rule(net: Any, p: int, f: int, now: float) -> bool:
 
 @inlined
 def create(net: Any, p: int, f: int, now: float) -> bool:
-    """Return whether a flow creates a packet now, which is counted; it has a row once it has left the interface."""
+    """Return whether a flow creates a packet now, and count it; it gets a row when it leaves the interface."""
     s = net.flow[f]
     if s.rule < 0:
         s.due = now + s.gap
@@ -120,7 +121,7 @@ def create(net: Any, p: int, f: int, now: float) -> bool:
 
 @inlined
 def receive_ack(net: Any, e: int, now: float) -> None:
-    """Take an ACK: the timer of the flow begins again, and its rule sees a round-trip time and the mark."""
+    """Process an ACK: restart the timer of the flow, and call its rule with the round-trip time and the mark."""
     it = net.packet[e]
     s = net.flow[it.flow]
     k = int64(s.rule)
@@ -128,9 +129,9 @@ def receive_ack(net: Any, e: int, now: float) -> None:
         catch_up(net, int64(it.flow), now)
         net.rate[k].idle = 0
         call_rule(net, k, ON_ACK, now, now - net.sent_at[e], 1.0, float(it.marked))
-        move_clocks(net, k, now)
+        call_clock_event(net, k, now)
     if s.deadline == s.deadline:  # not nan: the sender repairs losses
         if now > s.deadline:
             net.counters[FAULT] = LATE
-        s.snd_una += 1  # ACKs come in order
+        s.snd_una += 1  # ACKs arrive in order
         s.deadline = now + net.clock[TIMEOUT] if s.snd_una < s.sent else math.inf

@@ -1,4 +1,4 @@
-"""Ports of switches: a queue of data, which can be paused, and ACKs, which go first."""
+"""Ports of switches: a queue of data, which can be paused, and ACKs, which have priority."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def append_data(net: Any, p: int, e: int) -> None:
 
 @compiled
 def mark(net: Any, p: int, e: int, time: float) -> None:
-    """Mark a packet that leaves where the manager of its port says so, by what waits behind it."""
+    """Mark a departing packet if the manager of its port decides so, by the backlog behind it."""
     port = net.port[p]
     waiting = float(port.queued)
     delay = 0.0
     if port.queued > 0:
         delay = time - net.packet[port.data_head].time
     if port.unit > 0.0:
-        waiting = waiting * port.taken / port.unit
+        waiting = waiting * port.packet_bytes / port.unit
     backlog = Backlog(waiting, port.room, net.called[p].capacity, delay)
     if ask(net, p, time, backlog) == MARK:
         net.packet[e].marked = 1
@@ -45,7 +45,7 @@ def mark(net: Any, p: int, e: int, time: float) -> None:
 
 @inlined
 def send_data(net: Any, records: Any, p: int, e: int, time: float) -> None:
-    """Start the transmission of a packet at a port that may mark it."""
+    """Start the transmission of a packet at a port, and mark it if the manager decides so."""
     if net.port[p].marks == 1:
         mark(net, p, e, time)
     start(net, records, p, e, DATA, time)
@@ -60,27 +60,27 @@ def send_first(net: Any, records: Any, p: int, time: float, key: int) -> None:
     port.data_head = it.next
     port.queued -= 1
     port.left = time
-    count_departure(net, records, int64(it.ingress), port.taken, time, key)
+    count_departure(net, records, int64(it.ingress), port.packet_bytes, time, key)
     net.hop[it.hop].waited += time - it.time
     send_data(net, records, p, e, time)
 
 
 @inlined
 def send_waiting(net: Any, records: Any, p: int, until: float) -> None:
-    """Send what waits at a port and may leave before a time; then it transmits at that time, or nothing may leave."""
+    """Send queued packets of a port whose transmissions begin before a time."""
     port = net.port[p]
     while port.free < until and port.queued > 0 and port.paused == 0:
         send_first(net, records, p, port.free, LEAVES + p)
 
 
 @inlined
-def process_switch(net: Any, records: Any, p: int, place: int) -> None:
-    """Process a window at the port of a switch: arrivals and departures, in the order of their times.
+def process_switch(net: Any, records: Any, p: int, slot: int) -> None:
+    """Process a window at the port of a switch: arrivals and departures, in order of time.
 
     At equal times arrivals come first.
     """
     port, packet = net.port[p], net.packet
-    n = collect(net, place)
+    n = collect(net, slot)
     while n > 0:
         n -= 1
         e = int64(net.arriving[n])
@@ -92,7 +92,7 @@ def process_switch(net: Any, records: Any, p: int, place: int) -> None:
             if port.free < time and port.paused == 0:
                 send_data(net, records, p, e, time)
                 continue
-            if not count_arrival(net, records, int64(it.ingress), port.taken, time, int64(it.rank)):
+            if not count_arrival(net, records, int64(it.ingress), port.packet_bytes, time, int64(it.rank)):
                 net.counters[FAULT] = LOST
                 return
             append_data(net, p, e)

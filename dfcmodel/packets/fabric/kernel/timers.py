@@ -25,7 +25,7 @@ def first_timer(net: Any, p: int) -> float:
 
 @inlined
 def is_before(net: Any, at: int, time: float, f: int) -> bool:
-    """Return whether the timer in a row is due before one of flow f at a time."""
+    """Return whether the timer in a row precedes a timer of flow f at a time."""
     it = net.timer[at]
     return bool(it.time < time or (it.time == time and it.flow < f))
 
@@ -65,11 +65,11 @@ def take_timer(net: Any, p: int) -> int:
     """Remove the next timer and return its flow."""
     port = net.port[p]
     at = int64(port.timers)
-    found = int64(net.timer[at].flow)
+    flow = int64(net.timer[at].flow)
     port.pending -= 1
     n = int64(port.pending)
     if n == 0:
-        return found
+        return flow
     time, f = net.timer[at + n].time, int64(net.timer[at + n].flow)
     k = 0
     while 2 * k + 1 < n:
@@ -82,4 +82,4 @@ def take_timer(net: Any, p: int) -> int:
         move(net, at + k, at + below)
         k = below
     put(net, at + k, time, f)
-    return found
+    return flow

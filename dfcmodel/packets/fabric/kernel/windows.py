@@ -1,7 +1,7 @@
-"""Windows of time: which ports have work in each, and what arrives there.
+"""Windows of time: the ports with events in each window, and their arrivals.
 
-A window is not longer than anything takes from one port to another. What a port sends in a window therefore arrives in
-a later one, and ports can process a window in any order. Arrivals are kept without order, in a list for each
+A window is not longer than the minimum delay from one port to another. Packets that a port sends in a window therefore
+arrive in a later one, and the ports can be processed in any order. Arrivals are stored in an unsorted list per
 port and window, and sorted when the window is processed.
 """
 
@@ -17,21 +17,21 @@ from .layout import GONE, NOBODY, int64
 __all__ = ["collect", "end_of", "enlist", "free_retired", "push", "release", "retire", "take"]
 
 FREE, USED, FAULT, SWITCHED, WINDOW, CHANGES, CHANGED = 0, 1, 2, 3, 4, 5, 6
-"""Places in `counters`: head of the list of free packets, rows used so far, why the run cannot go on, rows of
-``switches`` in use, the number of the next window, rows of `CHANGE` in use, and the first shared ingress that has
+"""Indices in `counters`: head of the list of free packets, rows used so far, the fault that stops the run, rows of
+``switches`` in use, the number of the next window, rows of `CHANGE` in use, and the first shared ingress that
 changed in the window; -1: none."""
 NO_ROOM, LOST, LATE, FULL = 1, 2, 3, 4
-"""Faults: no free row for a packet, no room for one in a buffer, a timer that expired, more ACKs at a port than begin
-in the windows that have slots."""
+"""Faults: no free row for a packet, no room for a packet in a buffer, an expired timer, more ACKs at a port than can
+begin in the windows that have slots."""
 INVERSE, END, TIMEOUT, SAMPLED, LAST, AHEAD = 0, 1, 2, 3, 4, 5
-"""Places in `clock`: windows per second, the end of the present one in s, time to a timeout in s, the ends of the
-sample and of the run in s, and how long after the end of a window a transmission may begin, s: its packet arrives in a
-window that has a slot."""
+"""Indices in `clock`: windows per second; the end of the present window, s; the retransmission timeout, s; the ends of
+the sample and of the run, s; the maximum time from the end of a window to the start of a transmission, s, such that
+its packet arrives in a window that has a slot."""
 
 
 @inlined
 def end_of(w: int, width: float, inverse: float) -> float:
-    """Return the end of a window, or of a sample: the first time that belongs to the next one, s."""
+    """Return the end of a window or a sample: the first time of the next one, s."""
     end = float(w + 1) * width
     while int(end * inverse) <= w:
         end += end * 2.0**-52
@@ -42,7 +42,7 @@ def end_of(w: int, width: float, inverse: float) -> float:
 
 @inlined
 def take(net: Any) -> int:
-    """Return the index of a free packet; without one the last row, and a fault."""
+    """Return the index of a free packet; if there is none, set a fault and return the last row."""
     counters = net.counters
     e = counters[FREE]
     if e >= 0:
@@ -58,7 +58,7 @@ def take(net: Any) -> int:
 
 @inlined
 def release(net: Any, e: int) -> None:
-    """Return a packet to the list of free ones."""
+    """Return a row to the list of free packets."""
     net.packet[e].kind = GONE
     net.packet[e].next = net.counters[FREE]
     net.counters[FREE] = e
@@ -66,7 +66,7 @@ def release(net: Any, e: int) -> None:
 
 @inlined
 def retire(net: Any, e: int, time: float) -> None:
-    """Free the row of an ACK that reaches its sender at a time, in whose window; up to then it is in the network."""
+    """Schedule the release of an ACK in the window of its arrival at the sender; until then it is in the network."""
     net.packet[e].time = time
     at = net.coming[int(time * net.clock[INVERSE]) & (len(net.coming) - 1)]
     if at.retired < 0:
@@ -76,9 +76,9 @@ def retire(net: Any, e: int, time: float) -> None:
 
 
 @inlined
-def free_retired(net: Any, place: int) -> None:
-    """Return the rows that are retired in a window to the list of free ones."""
-    at = net.coming[place]
+def free_retired(net: Any, index: int) -> None:
+    """Return the rows retired in a window to the list of free packets."""
+    at = net.coming[index]
     if at.retired >= 0:
         net.packet[at.oldest].next = net.counters[FREE]
         net.counters[FREE] = at.retired
@@ -87,7 +87,7 @@ def free_retired(net: Any, place: int) -> None:
 
 @inlined
 def enlist(net: Any, p: int, time: float) -> None:
-    """Have a port processed in the window of a time, or in the last one that has a slot, if that is sooner."""
+    """Schedule a port in the window of a time, or in the last window that has a slot if that is earlier."""
     W = len(net.coming)
     w = min(int(time * net.clock[INVERSE]), net.counters[WINDOW] + W - 1) & (W - 1)
     slot = net.slot[p * W + w]
@@ -98,7 +98,7 @@ def enlist(net: Any, p: int, time: float) -> None:
 
 @inlined
 def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
-    """Let a packet arrive at a port in a later window."""
+    """Schedule the arrival of a packet at a port in a later window."""
     W = len(net.coming)
     w = int(time * net.clock[INVERSE]) & (W - 1)
     slot = net.slot[p * W + w]
@@ -114,7 +114,7 @@ def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
 
 @inlined
 def shift(packet: Any, arriving: Any, n: int, it: Any) -> int:
-    """Move the last of n sorted arrivals that are before ``it`` by a place; return the place for it."""
+    """Shift the last of n sorted arrivals that precede ``it`` by one index; return the index for it."""
     k = n
     while k > 0:
         other = packet[arriving[k - 1]]
@@ -126,18 +126,18 @@ def shift(packet: Any, arriving: Any, n: int, it: Any) -> int:
 
 
 @inlined
-def collect(net: Any, place: int) -> int:
-    """Sort the arrivals of a slot into ``arriving``, the last one first; return how many there are."""
+def collect(net: Any, row: int) -> int:
+    """Sort the arrivals of a slot into ``arriving``, the last one first; return their number."""
     packet, arriving = net.packet, net.arriving
-    e = int64(net.slot[place].last)
-    net.slot[place].last = -1
+    e = int64(net.slot[row].last)
+    net.slot[row].last = -1
     n = 0
-    soonest = math.inf
+    earliest = math.inf
     while e >= 0:
         it = packet[e]
         k = n
-        if it.time < soonest:  # the list has the newest first: most arrivals are before all that are sorted
-            soonest = it.time
+        if it.time < earliest:  # the list begins with the newest: most arrivals precede all sorted ones
+            earliest = it.time
         else:
             k = shift(packet, arriving, n, it)
         arriving[k] = e
