@@ -1,1 +1,1 @@
-"""Sources without a window: rate rules, arrivals, their repairs, and what they are told."""
+"""Sources without a window: rate rules, arrivals, loss repair, and feedback to them."""

@@ -1,4 +1,4 @@
-"""What a sender at the rate of a rule does with ACKs, and with the answers of a receiver agent."""
+"""Processing of ACKs, and of answers of receiver agents, by senders at the rate of a rule."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["receive_rated"]
 
 @compiled
 def receive_answer(net: Any, senders: Any, f: int, e: int) -> None:
-    """Let the rule see what an agent acknowledges and marks, take the credits, and repair what is missing."""
+    """Process an answer of an agent: call the rule with ACKs and marks, add credits, and repair losses."""
     s = senders.flow[f]
     it = net.packet[e]
-    told = net.block[e]
-    if told[ACKS] > 0 or it.marked == 1:
+    answer = net.block[e]
+    if answer[ACKS] > 0 or it.marked == 1:
         now = senders.clock[NOW]
-        feed_back(senders, f, now, net.sent_at[e], float(told[ACKS]), float(it.marked))
-    s.credits += float(told[CREDITS])
-    acknowledge(net, senders, f, int64(it.number), int64(told[SACK]), int64(told[NACK]))
+        feed_back(senders, f, now, net.sent_at[e], float(answer[ACKS]), float(it.marked))
+    s.credits += float(answer[CREDITS])
+    acknowledge(net, senders, f, int64(it.number), int64(answer[SACK]), int64(answer[NACK]))
 
 
 @compiled
 def receive_rated(net: Any, senders: Any, f: int, e: int) -> None:
-    """Process an ACK at a sender at the rate of a rule, which goes on if it has something to send again."""
+    """Process an ACK at a sender at the rate of a rule; schedule a packet if it had none to send and now has."""
     s = senders.flow[f]
-    rests = not has_next(senders, f)
+    was_idle = not has_next(senders, f)
     if s.agent >= 0:
         receive_answer(net, senders, f, e)
     else:
@@ -41,5 +41,5 @@ def receive_rated(net: Any, senders: Any, f: int, e: int) -> None:
             report_telemetry(net, senders, f, e)
         feed_back(senders, f, now, net.sent_at[e], 1.0, float(net.packet[e].marked))
         acknowledge_plainly(net, senders, f, e)
-    if rests and has_next(senders, f):
+    if was_idle and has_next(senders, f):
         resume(net, senders, f)

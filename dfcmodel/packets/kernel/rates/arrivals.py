@@ -1,4 +1,4 @@
-"""Sources whose arrivals a function of the user or a trace gives, and window senders whose data arrive so."""
+"""Sources with arrivals by a user function or a trace, and window senders whose data arrive in this way."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ __all__ = [
     "may_grow",
 ]
 
-CALLED, REPLAYED = 3, 4  # further kinds of sources beside those of `sources`
+CALLED, REPLAYED = 3, 4  # kinds of sources in addition to `sources`
 GROWING, COMPLETE = 1, 2
-"""Whether the data of a window sender are still to arrive, or there are no more; 0: they are there from the start."""
-BURST = 64  # packets that one event sends at most; the rest of a batch follows at the same time
-TINY = 1.1102230246251565e-16  # 2^-53, the smallest random number that a function sees
+"""Data of a window sender: arrivals continue, or have ended; 0: all data are available from the start."""
+BURST = 64  # maximum packets per event; the rest of a batch follows at the same time
+TINY = 1.1102230246251565e-16  # 2^-53, the minimum random number passed to a function
 MAX_BATCH = 2147483646.0
 
 
 @compiled
 def next_arrival(net: Any, senders: Any, f: int) -> None:
-    """Set when the next packets of a source arrive, and how many: ``due`` and ``batch``; inf: none.
+    """Set time and number of the next arrivals of a source, ``due`` and ``batch``; inf: none.
 
-    What is no wait or no number of packets stays in the first two numbers of the source's row, with the time in
+    An invalid wait or number of packets remains in the first two fields of the source's row, with the time in
     ``clocked``.
     """
     s = senders.flow[f]
@@ -99,7 +99,7 @@ def arrive(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def add_data(net: Any, senders: Any, f: int) -> None:
-    """Let the data that arrive now be available to a window sender, and schedule the next arrival."""
+    """Add the data that arrive now to a window sender, and schedule the next arrival."""
     s = senders.flow[f]
     now = senders.clock[NOW]
     if s.clocked < 0.0:  # the start
@@ -122,10 +122,10 @@ def add_data(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def may_grow(senders: Any, f: int) -> bool:
-    """Return whether an ACK may grow the window, before it is processed: data waited, or the window was used up.
+    """Return whether an ACK may grow the window: before the ACK data were waiting, or the window was fully used.
 
-    A window that is not used up stays as it is (RFC 9002, 7.8), and the time of its rule stands still (RFC 9438, 5.8).
-    A rule of deliveries is told that samples are limited instead.
+    A window that is not fully used does not grow (RFC 9002, 7.8), and its rule's time stops (RFC 9438, 5.8).
+    For a rule of deliveries samples are marked as application-limited instead.
     """
     s = senders.flow[f]
     if s.samples == 1:

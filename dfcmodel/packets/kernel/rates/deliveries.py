@@ -1,8 +1,9 @@
-"""What has been sent and not yet been reported: samples of the delivery rate, and losses, for rules that see them.
+"""Records of unreported packets: samples of the delivery rate, and losses, for rules of deliveries.
 
-A ring of records per flow, in the order of sending. Without a recovery by time paths keep that order: a packet is lost
-once one that was sent later is acknowledged and it is not. With one (`late_packets`) records stay until they are lost,
-or acknowledged together with all before them. The oracle is `tests.oracles.packets.deliveries`.
+Each flow has a ring of records in order of transmission. Without a recovery by time paths preserve that order: a packet
+is lost if a later transmission is acknowledged and it is not. With a recovery by time (`late_packets`) a record is kept
+until its packet is lost, or acknowledged together with all earlier ones. The oracle is
+`tests.oracles.packets.deliveries`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from hopflow.kernels.marks import compiled, inlined
 from ..calendar_queue import OUT
 from ..layout import ON_DELIVERY, int64
 from ..random_numbers import uniform
-from ..tcp.selective import is_held
+from ..tcp.selective import is_sacked
 from ..tcp.timers import NOW
 from .rules import call_rule
 
@@ -36,19 +37,19 @@ __all__ = [
 ]
 
 LOSSES = (7, 8, 12, 13)
-"""Places in a sample, in the order of `Delivery` from ``marks`` on: 0 unless something is lost or restarted."""
+"""Indices in a sample, in the order of `Delivery` from ``marks`` on, of fields that are 0 without loss or restart."""
 
 
 @inlined
 def outstanding(senders: Any, f: int) -> int:
-    """Return the packets that were sent and are neither acknowledged nor lost."""
+    """Return the number of packets sent that are neither acknowledged nor lost."""
     d = senders.rule[senders.flow[f].rule]
     return int64(d.sent_last - d.sent_first - d.covered)
 
 
 @compiled
 def on_packet_sent(senders: Any, f: int, number: int) -> None:
-    """Record that a packet is sent, at the end of the event that sends it (OnPacketSent)."""
+    """Record the transmission of a packet, at the end of its event (OnPacketSent)."""
     d = senders.rule[senders.flow[f].rule]
     now = senders.clock[NOW]
     inside = outstanding(senders, f)
@@ -72,9 +73,9 @@ def on_packet_sent(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def check_limited(senders: Any, f: int) -> None:
-    """Take what is in flight for limited by the application: nothing waits, and the window is not used up.
+    """Mark the packets in flight as application-limited if no data wait and the window is not fully used.
 
-    That is CheckIfApplicationLimited, at the start of ACKs and timers, and before data arrive.
+    This is CheckIfApplicationLimited, called at the start of ACKs and timers, and before data arrive.
     """
     s = senders.flow[f]
     d = senders.rule[s.rule]
@@ -89,7 +90,7 @@ def check_limited(senders: Any, f: int) -> None:
 
 @compiled
 def discard_sent(senders: Any, f: int) -> None:
-    """Take all that is in flight for lost, at a timeout."""
+    """Declare all packets in flight lost, at a timeout."""
     d = senders.rule[senders.flow[f].rule]
     d.lost_total += float(outstanding(senders, f))
     d.sent_first = d.sent_last
@@ -99,13 +100,13 @@ def discard_sent(senders: Any, f: int) -> None:
 
 @compiled
 def is_covered(senders: Any, f: int, number: int) -> bool:
-    """Return whether a packet was acknowledged."""
-    return number < senders.flow[f].snd_una or is_held(senders, f, number)
+    """Return whether a packet was acknowledged, cumulatively or selectively."""
+    return number < senders.flow[f].snd_una or is_sacked(senders, f, number)
 
 
 @compiled
 def next_lost(senders: Any, f: int) -> int:
-    """Return the packet to send again that was lost first, and take it from the list; -1: none."""
+    """Remove the first lost packet from the list of retransmissions and return it; -1: none."""
     d = senders.rule[senders.flow[f].rule]
     while d.again_first < d.again_last:
         number = senders.history[d.history + (d.again_first & d.sent_mask)].again
@@ -117,7 +118,7 @@ def next_lost(senders: Any, f: int) -> int:
 
 @compiled
 def is_lost(senders: Any, f: int, number: int) -> bool:
-    """Return whether a packet beyond ``number`` waits to be sent again."""
+    """Return whether a packet beyond ``number`` waits for retransmission."""
     d = senders.rule[senders.flow[f].rule]
     for k in range(d.again_first, d.again_last):
         if senders.history[d.history + (k & d.sent_mask)].again > number:
@@ -127,15 +128,15 @@ def is_lost(senders: Any, f: int, number: int) -> bool:
 
 @inlined
 def clear_sample(senders: Any, f: int) -> None:
-    """Begin the sample of an ACK: nothing is lost."""
+    """Clear the losses in the sample of an ACK."""
     d = senders.rule[senders.flow[f].rule]
-    for place in LOSSES:
-        d.sample[place] = 0.0
+    for index in LOSSES:
+        d.sample[index] = 0.0
 
 
 @inlined
 def on_packet_lost(senders: Any, f: int, at: int) -> None:
-    """Note in the sample that the packet of a record is lost, and list it to be sent again."""
+    """Record the loss of a record's packet in the sample, and list the packet for retransmission."""
     d = senders.rule[senders.flow[f].rule]
     r = senders.history[at]
     d.lost_total += 1.0
@@ -148,7 +149,7 @@ def on_packet_lost(senders: Any, f: int, at: int) -> None:
 
 @compiled
 def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float) -> None:
-    """Update what is in flight by an ACK of a packet sent at time ``sent``, and tell the rule."""
+    """Update the records by an ACK of a packet sent at time ``sent``, and call the rule."""
     d = senders.rule[senders.flow[f].rule]
     acked = 0.0
     lost = 0.0
@@ -174,7 +175,7 @@ def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float
 
 @compiled
 def find_reported(senders: Any, f: int, sent: float) -> int:
-    """Return the record of the packet, sent at a time, that an ACK reports; -1: none."""
+    """Return the index of the record that an ACK of a packet sent at ``sent`` reports; -1: none."""
     d = senders.rule[senders.flow[f].rule]
     for k in range(d.sent_first, d.sent_last):
         at = d.history + (k & d.sent_mask)
@@ -188,7 +189,7 @@ def find_reported(senders: Any, f: int, sent: float) -> int:
 
 @compiled
 def count_covered(senders: Any, f: int) -> None:
-    """Count the records in flight whose packets are acknowledged."""
+    """Count the records whose packets are acknowledged already."""
     d = senders.rule[senders.flow[f].rule]
     d.covered = 0
     for k in range(d.sent_first, d.sent_last):
@@ -198,7 +199,7 @@ def count_covered(senders: Any, f: int) -> None:
 
 @compiled
 def report_sample(net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float) -> None:
-    """Tell the rule how many packets an ACK acknowledges and shows lost, and the sample of the record ``newest``."""
+    """Call the rule with the packets acknowledged and lost by an ACK, and the sample of record ``newest``."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     now = senders.clock[NOW]

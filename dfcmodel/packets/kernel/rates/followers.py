@@ -1,4 +1,4 @@
-"""Flows that start when others are complete at their receivers."""
+"""Flows that start when other flows are complete at their receivers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["start_followers"]
 
 @compiled
 def start_followers(net: Any, senders: Any, f: int, time: float) -> None:
-    """Schedule the starts of those flows that wait for flow f, complete at a time, and for no other one any more."""
+    """Schedule the starts of flows for which f, complete at ``time``, is the last flow to wait for."""
     if len(senders.follow) == 0:
         return
-    for place in range(senders.follow[f].begin, senders.follow[f].end):
-        d = int64(senders.followers[place].flow)
+    for row in range(senders.follow[f].begin, senders.follow[f].end):
+        d = int64(senders.followers[row].flow)
         it = senders.follow[d]
         it.missing -= 1
-        it.ready = max(it.ready, time + senders.followers[place].delay)
+        it.ready = max(it.ready, time + senders.followers[row].delay)
         if it.missing > 0:
             continue
         if senders.flow[d].recovery >= 0:

@@ -1,9 +1,9 @@
-"""How senders at the rate of a rule repair losses.
+"""Loss repair of senders at the rate of a rule.
 
-Go-back-N, as reliable connections of RoCE do: the receiver takes packets in order alone. The first one beyond a gap is
-answered by an ACK that tells of it, with the last number that came in order; the sender goes back to the one after
-that. Selective repair, as in IRN (Mittal et al. 2018): the receiver keeps what comes out of order, and names it in its
-ACK; the sender sends again what is missing before it. In both a timer repairs losses where nothing is acknowledged.
+Go-back-N, as in reliable connections of RoCE: the receiver accepts only packets in order. The ACK of the first packet
+beyond a gap has a flag, and the last number received in order; the sender continues from the next number.
+Selective repair, as in IRN (Mittal et al. 2018): the receiver keeps packets out of order, and its ACK contains their
+number; the sender retransmits the missing packets before them. In both a timer repairs losses without ACKs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..tcp.timers import MIN_RTO, NOW, schedule, wake_at
 from .selective_repairs import (
     acknowledge_up_to,
     lose_at_timeout,
-    next_again,
+    next_retransmission,
     receive_nack,
     receive_sack,
 )
@@ -37,13 +37,13 @@ __all__ = [
 ]
 
 GO_BACK_N, SELECTIVE = 1, 2
-GAP = 4  # flag of an ACK: a packet is missing
+GAP = 4  # flag of an ACK: packets are missing
 RTO_LOW, RTO_HIGH, FEW_PACKETS, SINCE = (
     0,
     1,
     2,
     3,
-)  # places in ``own`` of a flow with selective repair
+)  # indices in ``own`` of a flow with selective repair
 NEVER = float("inf")
 
 
@@ -51,7 +51,7 @@ NEVER = float("inf")
 def take_in_order(senders: Any, packet: Any, e: int, f: int) -> int:
     """Return 1 if a packet is the next one of its flow, otherwise 0.
 
-    Flag the first one beyond a gap, and one before a packet of which the header alone has come already (``beyond``).
+    Flag the first packet beyond a gap, and a packet before one of which only the header has arrived (``beyond``).
     """
     s = senders.flow[f]
     number = int64(packet[e].number)
@@ -68,7 +68,7 @@ def take_in_order(senders: Any, packet: Any, e: int, f: int) -> int:
 
 @inlined
 def window_of(senders: Any, f: int) -> float:
-    """Return the window of a flow whose rate rule bounds its packets in flight."""
+    """Return the window of a flow whose rate rule limits its packets in flight."""
     s = senders.flow[f]
     if s.bound == 1:
         return float(s.ssthresh)
@@ -90,11 +90,11 @@ def has_next(senders: Any, f: int) -> bool:
 
 @inlined
 def take_next(senders: Any, f: int) -> int:
-    """Return the packet of a flow at the rate of a rule that is sent now: one that is sent again first."""
+    """Return the packet that a flow at the rate of a rule sends now; retransmissions come first."""
     s = senders.flow[f]
     number = int64(-1)
     if s.repair == SELECTIVE:
-        number = next_again(senders, f)
+        number = next_retransmission(senders, f)
     if number < 0:
         number = int64(s.sent)
         s.sent += 1
@@ -103,21 +103,21 @@ def take_next(senders: Any, f: int) -> int:
 
 @compiled
 def watch_progress(net: Any, senders: Any, f: int) -> None:
-    """Start the timer of a flow, if something is not acknowledged or it waits for credits; stop it otherwise."""
+    """Start the timer of a flow if packets are unacknowledged or it waits for credits; stop it otherwise."""
     s = senders.flow[f]
     s.deadline = NEVER
     if s.snd_una < s.snd_max or (s.credits < 1.0 and s.sent < s.size):
         span = senders.clock[MIN_RTO]
         if s.repair == SELECTIVE:
             s.own[SINCE] = senders.clock[NOW]
-            span = s.own[RTO_LOW] if is_few(senders, f) else s.own[RTO_HIGH]
+            span = s.own[RTO_LOW] if has_short_timeout(senders, f) else s.own[RTO_HIGH]
         s.deadline = senders.clock[NOW] + span
         schedule(net, senders, f, s.deadline, f)
 
 
 @inlined
-def is_few(senders: Any, f: int) -> bool:
-    """Return whether so few packets are in flight that the short timeout holds."""
+def has_short_timeout(senders: Any, f: int) -> bool:
+    """Return whether the number of packets in flight is in the range of the short timeout."""
     s = senders.flow[f]
     return bool(float(s.snd_max - s.snd_una) <= s.own[FEW_PACKETS])
 
@@ -132,7 +132,7 @@ def resume(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def go_back(senders: Any, f: int, number: int) -> None:
-    """Send again from a packet on, but not what is acknowledged."""
+    """Go back to a packet, but not to acknowledged ones: all packets from there on are sent again."""
     s = senders.flow[f]
     s.sent = max(int64(s.snd_una), min(number, int64(s.sent)))
     s.loss_events += 1
@@ -140,9 +140,9 @@ def go_back(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def acknowledge(net: Any, senders: Any, f: int, number: int, sack: int, nack: int) -> None:
-    """Note that all up to a packet is acknowledged, and one beyond it (-1: none); repair what is missing.
+    """Process an ACK of all packets up to ``number`` and of packet ``sack`` beyond it, -1: none; repair losses.
 
-    ``nack`` is a packet that the receiver asks for again, -1 for none.
+    ``nack`` is a packet requested by the receiver, -1: none.
     """
     s = senders.flow[f]
     if number >= s.snd_una:
@@ -163,7 +163,7 @@ def acknowledge(net: Any, senders: Any, f: int, number: int, sack: int, nack: in
 
 @compiled
 def acknowledge_plainly(net: Any, senders: Any, f: int, e: int) -> None:
-    """Take an ACK of a receiver without an agent, which says whether a packet is missing by itself."""
+    """Process an ACK of a receiver without an agent, with its flag for missing packets."""
     s = senders.flow[f]
     if s.repair == 0 and s.bound == 0:
         return
@@ -182,22 +182,22 @@ def acknowledge_plainly(net: Any, senders: Any, f: int, e: int) -> None:
 
 @compiled
 def expire_rated(net: Any, senders: Any, f: int) -> None:
-    """Repair losses where nothing was acknowledged for the retransmission timeout; one packet needs no credit.
+    """Repair losses at the retransmission timeout, and permit one packet without credit.
 
-    Without repair nothing is taken to be in flight any more: a window is open again. The short timeout of selective
-    repair is extended where more packets are in flight by then.
+    Without loss repair the packets in flight no longer count, which opens the window. The short timeout of selective
+    repair is extended if more packets are in flight than its range.
     """
     s = senders.flow[f]
     if s.repair == SELECTIVE:
         last = s.own[SINCE] + s.own[RTO_HIGH]
-        if senders.clock[NOW] < last and not is_few(senders, f):
+        if senders.clock[NOW] < last and not has_short_timeout(senders, f):
             s.deadline = last
             schedule(net, senders, f, last, f)
             return
-    if s.snd_una == s.snd_max and s.sent >= s.size:  # it waited for credits, and has been stopped
+    if s.snd_una == s.snd_max and s.sent >= s.size:  # it waited for credits, and was stopped
         s.deadline = NEVER
         return
-    rests = not has_next(senders, f)
+    was_idle = not has_next(senders, f)
     s.timeouts += 1
     s.credits = max(s.credits, 1.0)
     if s.repair == SELECTIVE:
@@ -206,6 +206,6 @@ def expire_rated(net: Any, senders: Any, f: int) -> None:
         s.snd_una = s.snd_max
     elif s.snd_una < s.snd_max:
         go_back(senders, f, int64(s.snd_una))
-    if rests and has_next(senders, f):
+    if was_idle and has_next(senders, f):
         resume(net, senders, f)
     watch_progress(net, senders, f)

@@ -1,4 +1,4 @@
-"""Events of the rules of flows, called by address."""
+"""Events of window and rate rules, called by address."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["call_rule"]
 
 @inlined
 def call_rule(senders: Any, f: int, event: int, rtt: float, acks: float, marks: float) -> None:
-    """Let an event of a flow's rule change its window or rate now; the numbers are those of `call_event`."""
+    """Call an event of a flow's rule, which may change its window or rate; see `call_event` for the numbers."""
     s = senders.flow[f]
     rule = senders.rule[s.rule]
     rule.cwnd = s.cwnd

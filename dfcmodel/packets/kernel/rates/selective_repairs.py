@@ -1,8 +1,9 @@
-"""Which packets a sender at the rate of a rule sends again where its receiver keeps what comes out of order.
+"""Retransmissions of a sender at the rate of a rule whose receiver keeps packets out of order.
 
-It keeps three maps (`bit_maps`): what is acknowledged selectively, is to be sent again, and was asked for. A packet
-enters the second when it is lost, and leaves it when it is sent or acknowledged: it is sent again once, until the timer
-expires or the receiver asks for it again. One that was asked for is not taken for lost when a later one comes.
+The sender has three maps (`bit_maps`): packets selectively acknowledged, to be retransmitted, and requested by a NACK.
+A packet enters the second map when it is lost, and leaves it when it is sent or acknowledged: it is retransmitted once,
+until the timer expires or the receiver requests it again. A requested packet is not declared lost again when a later
+packet is reported.
 """
 
 from __future__ import annotations
@@ -12,67 +13,67 @@ from typing import Any
 from hopflow.kernels.marks import compiled, inlined
 
 from ..layout import int64
-from ..tcp.bit_maps import AGAIN, ASKED, SACKED, clear_bit, has_bit, set_bit
-from ..tcp.selective import is_held, mark_received
+from ..tcp.bit_maps import NACKED, SACKED, TO_RETRANSMIT, clear_bit, has_bit, set_bit
+from ..tcp.selective import is_sacked, mark_received
 
 __all__ = [
     "acknowledge_up_to",
     "declare_lost",
+    "declare_lost_before",
     "lose_at_timeout",
-    "lose_before",
-    "next_again",
+    "next_retransmission",
     "receive_nack",
     "receive_sack",
 ]
 
 
 REORDERING = 4
-"""Place in ``own`` of a flow: packets by which one may be overtaken."""
+"""Index in ``own`` of a flow: maximum number of packets that overtake a packet."""
 
 
 @inlined
 def first_undecided(s: Any) -> int:
-    """Return the first packet of which it is not decided whether it was overtaken or lost."""
+    """Return the first packet that is not yet known to be overtaken or lost."""
     reordering = int(s.own[REORDERING])
     after = int64(s.top) + 1 if reordering == 0 else int64(s.top) - reordering
     return max(after, int64(s.snd_una))
 
 
 @inlined
-def take_off_asked(senders: Any, f: int, number: int) -> bool:
-    """Take a packet off the map of what the receiver has asked for; return whether it was on it."""
+def clear_nacked(senders: Any, f: int, number: int) -> bool:
+    """Remove a packet from the map of requested packets; return whether it was on the map."""
     s = senders.flow[f]
-    found = bool(s.asked > 0 and clear_bit(senders, f, ASKED, number))
-    if found:
+    was_nacked = bool(s.asked > 0 and clear_bit(senders, f, NACKED, number))
+    if was_nacked:
         s.asked -= 1
-    return found
+    return was_nacked
 
 
 @inlined
-def take_off_again(senders: Any, f: int, number: int) -> None:
-    """Take a packet off the map of what is to be sent again."""
+def clear_retransmission(senders: Any, f: int, number: int) -> None:
+    """Remove a packet from the map of packets to retransmit."""
     s = senders.flow[f]
-    if s.again > 0 and clear_bit(senders, f, AGAIN, number):
+    if s.again > 0 and clear_bit(senders, f, TO_RETRANSMIT, number):
         s.again -= 1
 
 
 @compiled
 def receive_nack(senders: Any, f: int, number: int) -> None:
-    """Have a packet sent again that the receiver asks for."""
+    """Schedule a packet that the receiver requests for retransmission."""
     s = senders.flow[f]
     is_open = first_undecided(s) <= number < s.snd_max
-    if is_open and set_bit(senders, f, ASKED, number):
+    if is_open and set_bit(senders, f, NACKED, number):
         s.asked += 1
     declare_lost(senders, f, number)
 
 
 @compiled
 def declare_lost(senders: Any, f: int, number: int) -> None:
-    """Have a packet sent again that was sent and is not acknowledged; begin a recovery."""
+    """Schedule an unacknowledged packet for retransmission, and begin a recovery."""
     s = senders.flow[f]
-    if number < s.snd_una or number >= s.snd_max or is_held(senders, f, number):
+    if number < s.snd_una or number >= s.snd_max or is_sacked(senders, f, number):
         return
-    if not set_bit(senders, f, AGAIN, number):
+    if not set_bit(senders, f, TO_RETRANSMIT, number):
         return
     s.again = s.again + 1
     if s.again == 1 or number < s.hole:
@@ -84,29 +85,29 @@ def declare_lost(senders: Any, f: int, number: int) -> None:
 
 
 @compiled
-def next_again(senders: Any, f: int) -> int:
-    """Take the first packet to be sent again off its map and return it; -1: none."""
+def next_retransmission(senders: Any, f: int) -> int:
+    """Remove the first packet to retransmit from its map and return it; -1: none."""
     s = senders.flow[f]
     if s.again == 0:
         return -1
     n = max(int64(s.hole), int64(s.snd_una))
-    while not has_bit(senders, f, AGAIN, n):
+    while not has_bit(senders, f, TO_RETRANSMIT, n):
         n += 1
-    take_off_again(senders, f, n)
+    clear_retransmission(senders, f, n)
     s.hole = n + 1
     return n
 
 
 @compiled
 def acknowledge_up_to(senders: Any, f: int, number: int) -> None:
-    """Discard what the maps have of packets before ``number``, all of which have come; end a recovery."""
+    """Remove the packets before ``number``, all of which were received, from the maps; end a recovery."""
     s = senders.flow[f]
     n = int64(s.snd_una)
     while n < number and (s.sacked > 0 or s.again > 0 or s.asked > 0):
         if s.sacked > 0 and clear_bit(senders, f, SACKED, n):
             s.sacked -= 1
-        take_off_again(senders, f, n)
-        take_off_asked(senders, f, n)
+        clear_retransmission(senders, f, n)
+        clear_nacked(senders, f, n)
         n += 1
     s.snd_una = number
     if s.recovering == 1 and number > s.recover:
@@ -114,28 +115,28 @@ def acknowledge_up_to(senders: Any, f: int, number: int) -> None:
 
 
 @compiled
-def lose_before(senders: Any, f: int, number: int) -> None:
-    """Take for lost what a packet that has come cannot have overtaken, and was not looked at before."""
+def declare_lost_before(senders: Any, f: int, number: int) -> None:
+    """Declare lost the packets that ``number`` cannot have overtaken, from the first undecided one on."""
     s = senders.flow[f]
     for n in range(first_undecided(s), number - int(s.own[REORDERING])):
-        if not take_off_asked(senders, f, n):
+        if not clear_nacked(senders, f, n):
             declare_lost(senders, f, n)
 
 
 @compiled
 def receive_sack(senders: Any, f: int, number: int) -> None:
-    """Note that a packet has come out of order."""
+    """Process a selective acknowledgement of a packet."""
     if number < senders.flow[f].snd_una:
         return
-    lose_before(senders, f, number)
-    take_off_again(senders, f, number)
-    take_off_asked(senders, f, number)
+    declare_lost_before(senders, f, number)
+    clear_retransmission(senders, f, number)
+    clear_nacked(senders, f, number)
     mark_received(senders, f, number, number + 1)
 
 
 @compiled
 def lose_at_timeout(senders: Any, f: int) -> None:
-    """Take for lost what is missing below the last packet that came, and where none did after it, all that was sent."""
+    """Declare lost the packets missing below the highest reported one, or all packets in flight without reports."""
     s = senders.flow[f]
     past = int64(s.top) if s.top >= s.snd_una else int64(s.snd_max)
     s.recovering = 0

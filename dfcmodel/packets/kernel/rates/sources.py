@@ -30,9 +30,9 @@ __all__ = [
     "start_idle_period",
 ]
 
-STEPS = 16.0
+CLOCK_INTERVAL = 16.0
 CONSTANT, REGULAR, RANDOM = 0, 1, 2  # and the kinds of `arrivals`
-ENDLESS = 2**31 - 2  # the most packets of a flow
+ENDLESS = 2**31 - 2  # maximum number of packets of a flow
 
 
 @inlined
@@ -70,7 +70,7 @@ def blind(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def move_clocks(senders: Any, f: int, now: float) -> None:
-    """Let a rate rule see the time that has passed, and what was sent in it."""
+    """Call the clock event of a rate rule with the time since the last one, and the packets sent in it."""
     s = senders.flow[f]
     step = now - s.clocked
     call_rule(senders, f, ON_TIMEOUT, step, float(s.since), 0.0)
@@ -80,7 +80,7 @@ def move_clocks(senders: Any, f: int, now: float) -> None:
 
 @compiled
 def feed_back(senders: Any, f: int, now: float, sent: float, acks: float, marked: float) -> None:
-    """Tell a rate rule of acknowledged packets."""
+    """Call a rate rule for acknowledged packets, and its clock event."""
     s = senders.flow[f]
     s.rtt = now - sent
     call_rule(senders, f, ON_ACK, s.rtt, acks, marked)
@@ -89,10 +89,10 @@ def feed_back(senders: Any, f: int, now: float, sent: float, acks: float, marked
 
 @compiled
 def rated(net: Any, senders: Any, f: int) -> bool:
-    """Send a packet of a rate rule if it is due; return whether the flow goes on, from ``due`` on.
+    """Send a packet of a rate rule if it is due; return whether the flow has a next event, at ``due``.
 
-    Its clocks are moved on at each of its events, at least every `STEPS` packet times of its first link. It sends
-    nothing while its last packet waits at the interface of its host.
+    The clock event of the rule is called at each event of the flow, at least every `CLOCK_INTERVAL` packet times of its
+    first link. The flow sends nothing while its last packet waits at the interface of its host.
     """
     counters = net.counters
     s = senders.flow[f]
@@ -107,7 +107,7 @@ def rated(net: Any, senders: Any, f: int) -> bool:
     if now >= s.pace_at + gap:
         if s.lane >= 0 and net.lane[s.lane].count > 0:
             s.blocked = 1
-            s.due = now + STEPS * s.line_gap
+            s.due = now + CLOCK_INTERVAL * s.line_gap
             return True
         senders.out[counters[OUT], 0] = take_next(senders, f)
         senders.out[counters[OUT], 1] = 0
@@ -120,13 +120,13 @@ def rated(net: Any, senders: Any, f: int) -> bool:
             s.snd_max = max(s.snd_max, s.sent)
             if idle or s.deadline == math.inf:
                 watch_progress(net, senders, f)
-    s.due = min(s.pace_at + gap, now + STEPS * s.line_gap)
+    s.due = min(s.pace_at + gap, now + CLOCK_INTERVAL * s.line_gap)
     return has_next(senders, f)
 
 
 @inlined
 def start_idle_period(net: Any, senders: Any, f: int) -> None:
-    """Schedule the next transfer of a window sender once the last one is acknowledged."""
+    """Schedule the next transfer of a window sender when the last one is acknowledged."""
     s = senders.flow[f]
     if s.snd_una == s.size and s.due < 0.0:
         s.due = senders.clock[NOW] + span(net, senders, f, s.off)
@@ -135,7 +135,7 @@ def start_idle_period(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def end_source(net: Any, senders: Any, f: int) -> None:
-    """End a flow with the packets that it has sent; where it repairs losses, lost ones are still sent again."""
+    """End a flow with the packets that it has sent; with loss repair, lost packets are still retransmitted."""
     s = senders.flow[f]
     sent = s.sent
     if s.recovery >= 0:
@@ -201,7 +201,7 @@ def schedule_due_timers(net: Any, senders: Any, now: float) -> None:
     """Schedule the timers that expire in this window, and record the next one after it."""
     flow = senders.flow
     end = senders.clock[END]
-    least = math.inf
+    next_deadline = math.inf
     for k in range(len(senders.begun)):
         f = int64(senders.begun[k])
         for timer in range(3):
@@ -212,6 +212,6 @@ def schedule_due_timers(net: Any, senders: Any, now: float) -> None:
             if deadline < end:
                 if deadline >= now:
                     wake_at(net, f, deadline, f + agent * len(flow))
-            elif deadline < least:
-                least = deadline
-    senders.clock[CHECK] = least
+            elif deadline < next_deadline:
+                next_deadline = deadline
+    senders.clock[CHECK] = next_deadline

@@ -1,4 +1,4 @@
-"""In-band telemetry: records that switch programs write into packets, and that ACKs bring back to rate rules."""
+"""In-band telemetry: records that switch programs write into packets, and that ACKs return to rate rules."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .rules import call_rule
 
 __all__ = ["report_telemetry"]
 
-LEFT = 0  # column of a record: when the packet left the port, s; what the program wrote follows
+LEFT = 0  # column of a record: departure time from the port, s; the data of the program follow
 
 
 @compiled
 def report_telemetry(net: Any, senders: Any, f: int, e: int) -> None:
-    """Let a rate rule see what an ACK brings of each port since the last one; nothing where packets overtook others."""
+    """Call a rate rule with the records of an ACK, port by port, relative to the last; skip overtaken packets."""
     s = senders.flow[f]
     rule = senders.rule[s.rule]
     for k in range(int64(s.reports)):

@@ -1,1 +1,1 @@
-"""Window senders and their receivers."""
+"""TCP senders with window rules, and their receivers."""

@@ -1,7 +1,7 @@
-"""Receiver agents of users, called by address: what they answer as packets come, and as their timers expire.
+"""User-defined receiver agents, called by address: their answers to packets and to timers.
 
-Their events are in one calendar queue, so that the flows of an agent share its state in the order of time.
-What an answer says besides its numbers of a packet stands in its row of ``block``.
+All events of an agent are in one calendar queue, so that its flows share its state in order of time.
+The fields of an answer that a packet does not have are in its row of ``block``.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from .timers import NOW, schedule
 __all__ = ["ON_PACKET", "ON_TIMER", "answer_packet", "expire_agent"]
 
 ON_PACKET, ON_TIMER = 0, 1  # columns of the addresses of an agent
-ANSWER = 5  # fields of its state before those that it remembers
+ANSWER = 5  # number of answer fields, which precede the remembered state
 LARGEST_NUMBER = 2147483646.0
 
 
 class Arrival(NamedTuple):
-    """What has come: the number of a packet, -1: none, its timer has expired."""
+    """The arrival of a packet, or with ``number`` -1 the expiration of the agent's timer."""
 
     number: int
     marked: int
-    trimmed: int  # 1: only its header
+    trimmed: int  # 1: only the header of the packet arrived
 
 
 @compiled
-def is_whole(value: float, least: float, most: float) -> bool:
-    """Return whether a value is a whole number within a range."""
-    return least <= value <= most and value == math.floor(value)
+def is_integer(value: float, minimum: float, maximum: float) -> bool:
+    """Return whether a value is an integer within a range."""
+    return minimum <= value <= maximum and value == math.floor(value)
 
 
 @compiled
 def apply_agent(net: Any, senders: Any, f: int, arrival: Any, event: int) -> bool:
-    """Let the agent of a flow see an event; return whether it answers."""
+    """Call the agent of a flow for an event; return whether it answers."""
     s = senders.flow[f]
     w = senders.agent[s.agent]
     now = senders.clock[NOW]
@@ -63,14 +63,14 @@ def apply_agent(net: Any, senders: Any, f: int, arrival: Any, event: int) -> boo
     call_agent(senders.agents[w.kind, event], w)
     for k in range(w.of_flow):
         senders.agent_state[f, k] = w.state[w.first_of_flow - ANSWER + k]
-    is_right = is_whole(w.ack, 0.0, LARGEST_NUMBER) and is_whole(w.nack, -1.0, LARGEST_NUMBER)
-    is_right = is_right and is_whole(w.mark, 0.0, 1.0) and is_whole(w.credits, 0.0, LARGEST_NUMBER)
-    is_right = is_right and (w.timer > now or (w.timer == now and event == ON_PACKET))
-    if not is_right:
+    is_valid = is_integer(w.ack, 0.0, LARGEST_NUMBER) and is_integer(w.nack, -1.0, LARGEST_NUMBER)
+    is_valid = is_valid and is_integer(w.mark, 0.0, 1.0) and is_integer(w.credits, 0.0, LARGEST_NUMBER)
+    is_valid = is_valid and (w.timer > now or (w.timer == now and event == ON_PACKET))
+    if not is_valid:
         if net.counters[WRONG] == 0:
-            told = (w.ack, w.nack, w.mark, w.credits, w.timer, now, float(event))
-            for k in range(len(told)):
-                senders.exchange[k] = told[k]
+            values = (w.ack, w.nack, w.mark, w.credits, w.timer, now, float(event))
+            for k in range(len(values)):
+                senders.exchange[k] = values[k]
             net.counters[WRONG] = f + 1
         net.counters[FAULT] = 1
         return False
@@ -83,7 +83,7 @@ def apply_agent(net: Any, senders: Any, f: int, arrival: Any, event: int) -> boo
 
 @compiled
 def write_answer(net: Any, senders: Any, f: int, e: int, sack: int) -> None:
-    """Turn a packet into what the agent of a flow has just answered."""
+    """Turn a packet into the last answer of the agent of a flow."""
     s = senders.flow[f]
     w = senders.agent[s.agent]
     it = net.packet[e]
@@ -91,18 +91,18 @@ def write_answer(net: Any, senders: Any, f: int, e: int, sack: int) -> None:
     it.size = OF_RATE
     it.ecn = 0
     it.marked = 1 if w.mark == 1.0 else 0
-    told = net.block[e]
-    told[SACK] = sack
-    told[NACK] = int64(w.nack)
-    told[CREDITS] = int64(w.credits)
-    told[ACKS] = int64(w.ack)
+    answer = net.block[e]
+    answer[SACK] = sack
+    answer[NACK] = int64(w.nack)
+    answer[CREDITS] = int64(w.credits)
+    answer[ACKS] = int64(w.ack)
 
 
 @compiled
 def answer_packet(net: Any, senders: Any, f: int, e: int, trimmed: int) -> bool:
-    """Let the agent of a flow see a packet that has come, and turn it into the answer; return whether there is one.
+    """Call the agent of a flow for an arriving packet, and turn it into the answer; return whether there is one.
 
-    ``trimmed`` is 1 where only its header has come.
+    ``trimmed`` is 1 if only the header of the packet arrived.
     """
     s = senders.flow[f]
     it = net.packet[e]
@@ -111,14 +111,14 @@ def answer_packet(net: Any, senders: Any, f: int, e: int, trimmed: int) -> bool:
     if not apply_agent(net, senders, f, Arrival(number, int64(it.marked), trimmed), ON_PACKET):
         release(net, e)
         return False
-    kept = s.repair == SELECTIVE and number >= s.came and trimmed == 0
-    write_answer(net, senders, f, e, number if kept else -1)
+    out_of_order = s.repair == SELECTIVE and number >= s.came and trimmed == 0
+    write_answer(net, senders, f, e, number if out_of_order else -1)
     return True
 
 
 @compiled
 def expire_agent(net: Any, senders: Any, f: int) -> None:
-    """Let the agent of a flow see that its timer has expired; list its answer in ``out``."""
+    """Call the agent of a flow at the expiration of its timer; list its answer in ``out``."""
     s = senders.flow[f]
     s.ack_due = math.inf
     if not apply_agent(net, senders, f, Arrival(-1, 0, 0), ON_TIMER):

@@ -1,6 +1,6 @@
-"""Bit maps of a flow, one bit for each packet of its largest window.
+"""Bit maps of a flow, one bit per packet of its maximum window.
 
-The maps of one flow follow one another in ``bits``; only senders that repair single packets have the last two.
+The maps of a flow are contiguous in ``bits``; only senders with selective repair have the last two.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from hopflow.kernels.marks import inlined
 
 from ..layout import int64
 
-__all__ = ["AGAIN", "ASKED", "RECEIVED", "SACKED", "clear_bit", "has_bit", "set_bit"]
+__all__ = ["NACKED", "RECEIVED", "SACKED", "TO_RETRANSMIT", "clear_bit", "has_bit", "set_bit"]
 
-RECEIVED, SACKED, AGAIN, ASKED = 0, 1, 2, 3
-"""What the receiver keeps out of order; what is acknowledged selectively; is sent again; was asked for."""
+RECEIVED, SACKED, TO_RETRANSMIT, NACKED = 0, 1, 2, 3
+"""Packets received out of order, selectively acknowledged, to be retransmitted, and requested by a NACK."""
 
 
 @inlined
 def byte_of(senders: Any, f: int, which: int, number: int) -> int:
-    """Return the byte that has the bit of a packet in a map."""
+    """Return the index of the byte with the bit of a packet in a map."""
     s = senders.flow[f]
     return int64(s.bits) + which * ((s.bit_mask + 1) >> 3) + ((number & s.bit_mask) >> 3)
 
@@ -32,7 +32,7 @@ def has_bit(senders: Any, f: int, which: int, number: int) -> bool:
 
 @inlined
 def set_bit(senders: Any, f: int, which: int, number: int) -> bool:
-    """Put a packet on a map; return whether it was not on it."""
+    """Add a packet to a map; return whether it was not on the map."""
     at = byte_of(senders, f, which, number)
     bit = 1 << (number & 7)
     if senders.bits[at] & bit != 0:
@@ -43,7 +43,7 @@ def set_bit(senders: Any, f: int, which: int, number: int) -> bool:
 
 @inlined
 def clear_bit(senders: Any, f: int, which: int, number: int) -> bool:
-    """Take a packet off a map; return whether it was on it."""
+    """Remove a packet from a map; return whether it was on the map."""
     at = byte_of(senders, f, which, number)
     bit = 1 << (number & 7)
     if senders.bits[at] & bit == 0:

@@ -1,4 +1,4 @@
-"""A packet that a window sender sends: its flags, its RTT measurement, its timer."""
+"""Transmission of a packet by a window sender: flags, RTT measurement, retransmission timer."""
 
 from __future__ import annotations
 

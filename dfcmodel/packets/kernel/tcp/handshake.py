@@ -1,6 +1,6 @@
-"""The handshake of a window sender in the standard convention (RFC 9293, 3.5): a SYN of its own, or one with data.
+"""The handshake of a window sender in the standard convention (RFC 9293, 3.5): a separate SYN, or a SYN with data.
 
-The SYN is packet 0, as it has a sequence number of its own (RFC 9293, 3.4). Until it is acknowledged the largest window
+The SYN is packet 0, since it has its own sequence number (RFC 9293, 3.4). Until it is acknowledged the maximum window
 is one packet, since the receiver announces its window with the SYN-ACK.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["open_connection", "resend_syn"]
 
 @compiled
 def open_connection(net: Any, senders: Any, f: int, e: int) -> None:
-    """Process the SYN-ACK, after it has given the first sample of the round-trip time: data may follow.
+    """Process the SYN-ACK after its sample of the round-trip time, and permit data.
 
     It does not grow the window (RFC 5681, 3.1).
     """
@@ -43,7 +43,7 @@ def open_connection(net: Any, senders: Any, f: int, e: int) -> None:
 
 @compiled
 def resend_syn(net: Any, senders: Any, f: int) -> None:
-    """Prepare to send the SYN again, with twice the timeout (RFC 6298, 5.4 to 5.6); the window rule sees no loss."""
+    """Prepare the retransmission of the SYN, with twice the timeout (RFC 6298, 5.4 to 5.6), without a loss event."""
     s = senders.flow[f]
     s.timeouts += 1
     s.timing = 0  # Karn's algorithm (RFC 6298, 3)

@@ -1,7 +1,7 @@
-"""Losses by time (RFC 8985, 6.2): senders whose recovery has ``by_time``, and the alarms of recoveries.
+"""Loss detection by time (RFC 8985, 6.2), for senders whose recovery has ``by_time``, and alarms of recoveries.
 
-Unlike in the RFC, an ACK tells which transmission it answers, as with a timestamp option whose clock is exact: no round
-trip is ambiguous. There is no DSACK (RFC 2883).
+Unlike in the RFC, an ACK identifies the transmission that it acknowledges, as with a timestamp option of exact clock:
+no round-trip time is ambiguous. There is no DSACK (RFC 2883).
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from .timers import NOW, measure, set_timer
 
 __all__ = ["find_lost", "process_alarm", "process_report"]
 
-EXACT = 1e-9
-"""In s: a packet that is late by the reordering window, less this, is late."""
+LATENESS_TOLERANCE = 1e-9
+"""Tolerance of the time at which a packet is declared lost, s."""
 
 
 @compiled
 def is_passed(senders: Any, f: int, number: int) -> bool:
-    """Return whether a later packet of those sent with the newest one, at one time, was reported (RACK_sent_after)."""
+    """Return whether a higher packet, sent at the newest reported time, was reported (RACK_sent_after)."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     for k in range(d.sent_first, d.sent_last):
@@ -62,7 +62,7 @@ def is_passed(senders: Any, f: int, number: int) -> bool:
 def find_lost(senders: Any, f: int) -> float:
     """List the transmissions that are lost by now, and return their number (RFC 8985, 6.2, step 5).
 
-    They are in the order in which they were sent, so that the first one which may still come ends the search.
+    Records are in order of transmission, so that the first packet that may still arrive ends the search.
     """
     history = senders.history
     s = senders.flow[f]
@@ -76,7 +76,7 @@ def find_lost(senders: Any, f: int) -> float:
             if r.sent > s.newest_sent or (r.sent == s.newest_sent and not is_passed(senders, f, r.number)):
                 return lost
             due = r.sent + s.newest_rtt + s.reorder_window
-            if due > now + EXACT:
+            if due > now + LATENESS_TOLERANCE:
                 s.next_loss = due
                 return lost
             if d.again_last - d.again_first > d.sent_mask:
@@ -89,7 +89,7 @@ def find_lost(senders: Any, f: int) -> float:
 
 @compiled
 def acknowledge_data(net: Any, senders: Any, f: int, number: int) -> None:
-    """Release data up to packet ``number``, and update the RTT estimate and the timer; the scoreboard stays."""
+    """Release data up to packet ``number``, and update the RTT estimate and the timer, but not the scoreboard."""
     s = senders.flow[f]
     s.dupacks = 0
     s.lost_all = 0
@@ -107,7 +107,7 @@ def acknowledge_data(net: Any, senders: Any, f: int, number: int) -> None:
 
 @compiled
 def update_newest(senders: Any, f: int, sent: float) -> None:
-    """Update least round trip and newest reported packet by an ACK of one sent at a time (6.2, steps 1 to 3)."""
+    """Update minimum RTT and newest reported packet by an ACK of a packet sent at ``sent`` (6.2, steps 1 to 3)."""
     s = senders.flow[f]
     rtt = senders.clock[NOW] - sent
     s.min_rtt = min(s.min_rtt, rtt)
@@ -121,7 +121,7 @@ def update_newest(senders: Any, f: int, sent: float) -> None:
 
 @compiled
 def report_late(net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float) -> None:
-    """Tell a rule of deliveries how many packets are acknowledged and lost."""
+    """Call a rule of deliveries with the numbers of acknowledged and lost packets."""
     if newest >= 0:
         d = senders.rule[senders.flow[f].rule]
         r = senders.history[newest]
@@ -131,13 +131,13 @@ def report_late(net: Any, senders: Any, f: int, newest: int, marked: float, acke
 
 @compiled
 def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]:
-    """Process an ACK before the recovery does; return whether the window grows, and how many packets may be sent."""
+    """Process an ACK and call the recovery; return whether the window grows, and how many packets may be sent."""
     s = senders.flow[f]
     w = senders.exchange
     number = int64(net.packet[e].number)
     if net.packet[e].marked == 1 and s.accurate == 0 and number > s.recover:
         cut_back(senders, f, ON_MARK)
-    inside = s.recovering == 1
+    in_recovery = s.recovering == 1
     before = int64(s.snd_una) + int64(s.sacked)
     acked = max(number + 1 - int64(s.snd_una), int64(0))
     if acked > 0:
@@ -172,13 +172,13 @@ def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]
     recover(net, senders, f, event, float(acked), float(delivered))
     if s.samples == 1:
         report_late(net, senders, f, newest, float(net.packet[e].marked), float(delivered), lost)
-    grows = w[GROW] != 0.0 or (acked > 0 and not inside and s.recovering == 0)
+    grows = w[GROW] != 0.0 or (acked > 0 and not in_recovery and s.recovering == 0)
     return grows, w[BURST]
 
 
 @compiled
 def process_alarm(net: Any, senders: Any, f: int) -> bool:
-    """Let the recovery process its alarm; return whether packets may be sent."""
+    """Call the recovery for its alarm; return whether packets may be sent."""
     s = senders.flow[f]
     w = senders.exchange
     s.alarm = math.inf

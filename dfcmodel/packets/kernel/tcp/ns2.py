@@ -1,7 +1,7 @@
-"""What the agents of ns-2.35 do and no RFC has: all that senders and receivers have of ``convention="ns2"``.
+"""Behaviour of senders and receivers with ``convention="ns2"``: agents of ns-2.35 where they differ from the RFCs.
 
-The size and the number of the opening packet are those of a flow (`layout.FLOW`, ``opening``); what loss recoveries
-take from ns-2 is in `dfcmodel.packets.recoveries.ns2`.
+Size and number of the opening packet are fields of a flow (`layout.FLOW`, ``opening``). For loss recoveries see
+`dfcmodel.packets.recoveries.ns2`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from hopflow.kernels.marks import inlined
 
 __all__ = [
-    "SHORTEST_TIMEOUT",
+    "MIN_TICK_TIMEOUT",
     "is_ns2",
     "measure_ticks",
     "open_window",
@@ -21,12 +21,12 @@ __all__ = [
 
 NS2 = 3  # index in `clock`: 1 with this convention
 TICK = 0.01  # tcpTick_, s
-SHORTEST_TIMEOUT = 2.0 * TICK
+MIN_TICK_TIMEOUT = 2.0 * TICK
 
 
 @inlined
 def is_ns2(senders: Any) -> bool:
-    """Return whether the run follows ns-2."""
+    """Return whether the run uses the ns-2 convention."""
     return bool(senders.clock[NS2] == 1.0)
 
 
@@ -52,7 +52,7 @@ def measure_ticks(senders: Any, f: int, now: float, rtt: float) -> None:
 
 @inlined
 def restart_estimate(senders: Any, f: int) -> None:
-    """Forget the smoothed round-trip time after several timeouts (TcpAgent::rtt_backoff)."""
+    """Reset the smoothed round-trip time after several timeouts (TcpAgent::rtt_backoff)."""
     s = senders.flow[f]
     if senders.clock[NS2] == 1.0 and s.backoff > 8.0:
         s.variance += float(int(s.srtt) >> 3)
@@ -61,7 +61,7 @@ def restart_estimate(senders: Any, f: int) -> None:
 
 @inlined
 def truncate_ssthresh(senders: Any, f: int) -> None:
-    """Cut the slow-start threshold to whole packets (``ssthresh_`` is an integer)."""
+    """Round the slow-start threshold down to whole packets (``ssthresh_`` is an integer)."""
     s = senders.flow[f]
     if senders.clock[NS2] == 1.0:
         s.ssthresh = float(int(s.ssthresh))
@@ -69,7 +69,7 @@ def truncate_ssthresh(senders: Any, f: int) -> None:
 
 @inlined
 def open_window(senders: Any, f: int) -> None:
-    """Begin with the initial window once the opening packet is acknowledged (``syn_``, ``windowInit_``)."""
+    """Set the initial window when the opening packet is acknowledged (``syn_``, ``windowInit_``)."""
     s = senders.flow[f]
     if senders.clock[NS2] == 1.0 and s.snd_una == 1:
         s.cwnd = s.first_window

@@ -1,4 +1,4 @@
-"""Senders that space their packets in time, and those that send by the pipe of selective ACKs."""
+"""Pacing of senders, and transmission by the pipe of selective ACKs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..layout import int64
 from ..random_numbers import uniform
 from ..rates.deliveries import next_lost, outstanding
 from .emission import output
-from .selective import next_hole, skip_held
+from .selective import next_hole, skip_sacked
 from .timers import JITTER, NOW, wake_at
 
 __all__ = [
     "in_flight",
     "must_wait",
-    "next_again",
+    "next_retransmission",
     "pace",
     "segment_of",
     "send_by_pipe",
@@ -25,16 +25,16 @@ __all__ = [
 ]
 
 PAIR = 2
-"""Packets of the smallest segment."""
+"""Minimum number of packets of a segment."""
 SEGMENTS_RATE = 1024.0
-"""Segments per s of a sender whose segments are larger (``sk_pacing_shift`` of 10)."""
+"""Segments per s of a sender with larger segments (``sk_pacing_shift`` of 10)."""
 SLOW_START_RATIO, AVOIDANCE_RATIO = 2.0, 1.2
-"""Pacing rate over window and round-trip time, below half of ``ssthresh`` and above, by which segments are measured."""
+"""Ratio of pacing rate to window over round-trip time, below and above half of ``ssthresh``, for segment sizes."""
 
 
 @compiled
 def must_wait(net: Any, senders: Any, f: int) -> bool:
-    """Delay the next packet up to when it is due, and by a random time; return False if it goes now."""
+    """Delay the next packet until it is due, and by a random time; return False if it may be sent now."""
     clock = senders.clock
     s = senders.flow[f]
     if clock[JITTER] == 0.0 and s.pace_at <= clock[NOW]:
@@ -49,7 +49,7 @@ def must_wait(net: Any, senders: Any, f: int) -> bool:
 
 @compiled
 def pace(senders: Any, f: int, forced: bool) -> bool:
-    """Set when the next packet is due, by its rule's rate or by window and RTT; return if it goes as well."""
+    """Set the time of the next packet, by the rule's rate or by window and RTT; return whether it may be sent now."""
     s = senders.flow[f]
     if s.paced == 0:
         return forced
@@ -64,7 +64,10 @@ def pace(senders: Any, f: int, forced: bool) -> bool:
 
 @compiled
 def segment_of(senders: Any, f: int) -> int:
-    """Return the packets of a segment (``tcp_tso_autosize``): those of 1/1024 s, at least two; 1 without segments."""
+    """Return the number of packets of a segment (``tcp_tso_autosize``): 1/1024 s at the pacing rate, at least two.
+
+    It is 1 for a sender without segments.
+    """
     s = senders.flow[f]
     if s.segments == 0:
         return int64(1)
@@ -97,9 +100,9 @@ def send_paced(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None
 
 @compiled
 def in_flight(net: Any, senders: Any, f: int) -> float:
-    """Return how many packets are taken to be in flight in recovery.
+    """Return the estimated number of packets in flight in recovery.
 
-    What is sent at this time is not in ``history`` yet.
+    Packets sent in this event are not in ``history`` yet, and are added.
     """
     s = senders.flow[f]
     if s.samples == 1:
@@ -108,8 +111,8 @@ def in_flight(net: Any, senders: Any, f: int) -> float:
 
 
 @compiled
-def next_again(senders: Any, f: int) -> int:
-    """Return the packet to send again first; -1: none."""
+def next_retransmission(senders: Any, f: int) -> int:
+    """Return the first packet to retransmit; -1: none."""
     s = senders.flow[f]
     if s.listed == 0:
         return int64(next_hole(senders, f))
@@ -118,14 +121,14 @@ def next_again(senders: Any, f: int) -> int:
 
 @compiled
 def send_by_pipe(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send what the window permits, or in recovery the pipe: lost packets first (RFC 6675, NextSeg rules 1 and 2).
+    """Send up to the window, or in recovery up to the pipe limit: lost packets first (RFC 6675, NextSeg rules 1 and 2).
 
-    The window of a rule of deliveries with a recovery by time bounds what is in flight outside of recovery as well.
+    With a rule of deliveries and a recovery by time the window limits packets in flight outside of recovery as well.
     """
     s = senders.flow[f]
     window = int(min(s.cwnd, s.most))
     by_flight = s.recovering == 1 or (s.samples == 1 and s.by_time == 1)
-    most = segment_of(senders, f) if s.paced == 1 else int64(1)
+    segment_size = segment_of(senders, f) if s.paced == 1 else int64(1)
     sent, left = 0, int64(0)  # left: packets of this segment
     while s.snd_una < s.size:
         if by_flight:
@@ -138,10 +141,10 @@ def send_by_pipe(net: Any, senders: Any, f: int, burst: int, forced: bool) -> No
             break
         if left == 0 and not forced and must_wait(net, senders, f):
             return
-        number = next_again(senders, f)
+        number = next_retransmission(senders, f)
         if number == -1:
             reach = int(s.most) if by_flight else window
-            skip_held(senders, f)
+            skip_sacked(senders, f)
             if s.snd_nxt >= s.snd_una + reach or s.snd_nxt >= s.size:
                 break
             number = int64(s.snd_nxt)
@@ -153,7 +156,7 @@ def send_by_pipe(net: Any, senders: Any, f: int, burst: int, forced: bool) -> No
         s.pushing = 1 if left == 1 else 0
         output(net, senders, f, number)
         s.pushing = 0
-        left = (most if left == 0 else left) - 1
+        left = (segment_size if left == 0 else left) - 1
         s.snd_nxt = max(s.snd_nxt, number + 1)
         s.pipe += 1.0
         s.prr_out += 1.0

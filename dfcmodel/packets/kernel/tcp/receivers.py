@@ -1,4 +1,4 @@
-"""Receivers: packets that arrive become ACKs, at once or late."""
+"""Receivers: arriving packets become ACKs, immediate or delayed."""
 
 from __future__ import annotations
 
@@ -68,44 +68,44 @@ def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
             right += 1
     else:
         right = s.came
-    told = 0
+    n_blocks = 0
     if number > last:
         block[e, 0] = left
         block[e, 1] = right
-        told = 1
-    kept = 0
+        n_blocks = 1
+    n_stored = 0
     n = 0
-    while n < s.blocks and told < MAX_SACK_BLOCKS and received[f, 2 * n + 1] <= s.seen + 1:
+    while n < s.blocks and n_blocks < MAX_SACK_BLOCKS and received[f, 2 * n + 1] <= s.seen + 1:
         a = received[f, 2 * n]
         b = received[f, 2 * n + 1]
         if not (left <= a and right >= b):
-            block[e, 2 * told] = a
-            block[e, 2 * told + 1] = b
-            told += 1
-            received[f, 2 * kept] = a
-            received[f, 2 * kept + 1] = b
-            kept += 1
+            block[e, 2 * n_blocks] = a
+            block[e, 2 * n_blocks + 1] = b
+            n_blocks += 1
+            received[f, 2 * n_stored] = a
+            received[f, 2 * n_stored + 1] = b
+            n_stored += 1
         n += 1
     while n < s.blocks:
-        received[f, 2 * kept] = received[f, 2 * n]
-        received[f, 2 * kept + 1] = received[f, 2 * n + 1]
-        kept += 1
+        received[f, 2 * n_stored] = received[f, 2 * n]
+        received[f, 2 * n_stored + 1] = received[f, 2 * n + 1]
+        n_stored += 1
         n += 1
     if number > last:
-        kept = min(kept, MAX_SACK_BLOCKS - 1)
-        for k in range(kept, 0, -1):
+        n_stored = min(n_stored, MAX_SACK_BLOCKS - 1)
+        for k in range(n_stored, 0, -1):
             received[f, 2 * k] = received[f, 2 * k - 2]
             received[f, 2 * k + 1] = received[f, 2 * k - 1]
         received[f, 0] = left
         received[f, 1] = right
-        kept += 1
-    s.blocks = kept
-    return told
+        n_stored += 1
+    s.blocks = n_stored
+    return n_blocks
 
 
 @inlined
 def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
-    """Deliver a packet to its receiver and turn it into the ACK; return whether that is sent now."""
+    """Deliver a packet to its receiver and turn it into the ACK; return whether the ACK is sent now."""
     net, senders, records = world
     it = net.packet[e]
     f = int64(it.flow)
@@ -123,24 +123,24 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
                     return answer_packet(net, senders, f, e, 1)
                 it.size = OF_RATE
                 return True
-            s.echo = 0  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
+            s.echo = 0  # RFC 3168, 6.1.3: the echo ends with a packet with CWR
         s.arrived += 1
-        came = 1
+        n_delivered = 1
         if s.recovery >= 0 or s.repair == SELECTIVE:
-            came = deliver(senders, f, it.number)
+            n_delivered = deliver(senders, f, it.number)
         elif s.repair == GO_BACK_N:
-            came = take_in_order(senders, net.packet, e, f)
+            n_delivered = take_in_order(senders, net.packet, e, f)
         row = int(time * records.scale)
         if row < len(records.lost) - 1:
             s.marks += it.marked
-        if came > 0 and row < len(records.lost) - 1:
-            records.delivered[row, f] += came
-            s.total += came
+        if n_delivered > 0 and row < len(records.lost) - 1:
+            records.delivered[row, f] += n_delivered
+            s.total += n_delivered
             s.came_at = time
             if s.total >= s.size and s.supply != GROWING and not s.finished >= 0.0:
                 s.finished = max(time, s.cut_at)  # a port may be processed after a stop
                 start_followers(net, senders, f, s.finished)
-        if s.recovery == BLIND or s.end == s.turn + 1:  # nothing follows its ACKs
+        if s.recovery == BLIND or s.end == s.turn + 1:  # nothing processes its ACKs
             release(net, e)
             return False
         if waits and s.agent >= 0:
@@ -148,8 +148,8 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
         if it.marked == 1:
             s.echo = 1
         if waits:
-            # RFC 5681, 4.2: at once out of order, for what fills a gap, and for every second packet
-            new = it.number > 0 if is_ns2(senders) else came > 0
+            # RFC 5681, 4.2: immediate ACK out of order, when a gap is filled, and for every second packet
+            new = it.number > 0 if is_ns2(senders) else n_delivered > 0
             if it.number < s.quick or it.number == s.fin:  # RFC 9293, 3.10.7.2 and 3.10.7.4
                 new = False
             if it.ecn & PUSHED != 0:
@@ -184,24 +184,24 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
 
 @inlined
 def answer_late(net: Any, senders: Any, f: int, e: int) -> None:
-    """Let a packet arrive at a receiver that delays ACKs; list what goes on in ``out``.
+    """Process an arrival at a receiver with delayed ACKs: list the delayed ACK, if due, and the packet in ``out``.
 
-    The delayed ACK is sent first where its timer expires now and was scheduled before the arrival, and, where every
-    mark is echoed, before a packet that changes the mark (RFC 8257, 3.2).
+    The delayed ACK is sent first if its timer expires now and was scheduled before the arrival. If every
+    mark is echoed, it is also sent before a packet that changes the mark (RFC 8257, 3.2).
     """
     counters = net.counters
     out = senders.out
     s = senders.flow[f]
-    before = False
+    ack_first = False
     if s.pending >= 0:
         if s.ack_due == senders.clock[NOW]:
             it = net.packet[e]
             link = int64(net.hop[it.hop - 1].port)
             passage = net.times[link * CLASSES + it.size].passage
-            before = passage < senders.clock[ACK_DELAY]
+            ack_first = passage < senders.clock[ACK_DELAY]
         if s.accurate == 1 and net.packet[s.pending].marked != net.packet[e].marked:
-            before = True
-    if before:
+            ack_first = True
+    if ack_first:
         out[0, 0] = -1 - s.pending
         out[0, 1] = DUE
         counters[OUT] = 1

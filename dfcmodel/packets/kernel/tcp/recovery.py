@@ -1,7 +1,7 @@
-"""Loss recoveries called by address: what their functions see of an ACK, and the actions that they ask for.
+"""Loss recoveries called by address: the data of an ACK for their functions, and the actions that they request.
 
-The functions read and write the flow's record themselves (`dfcmodel.packets.recoveries.compilation`). The rest is in
-``exchange``, at the places below.
+The functions read and write the flow's record themselves (`dfcmodel.packets.recoveries.compilation`). All other data
+are in ``exchange``, at the indices below.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..layout import ON_LOSS, int64
 from ..rates.rules import call_rule
 from .emission import output
 from .ns2 import is_ns2, truncate_ssthresh
-from .selective import skip_held
+from .selective import skip_sacked
 from .timers import NOW, schedule, set_timer
 
 __all__ = [
@@ -38,18 +38,18 @@ __all__ = [
 ]
 
 ON_DUPLICATE, ON_ACK_IN_RECOVERY, ON_EXPIRY, ON_REPORT, ON_ALARM = 0, 1, 2, 3, 4
-"""Columns of ``recoveries``; with ``by_time`` the second is called outside of recovery as well."""
+"""Columns of ``recoveries``; with ``by_time`` the second function is called outside of recovery as well."""
 NEWLY_LOST, UNREPAIRED = 0, 1  # of the ACK
 RESEND, BURST, REDUCE, GROW, RESTART, LIMITED, FRESH, ALARM = 2, 3, 4, 5, 6, 7, 8, 9  # the actions
-FAILED, FAILED_AT = 10, 11  # 1: a field is out of its range; time of that, s
-FIELDS = 12  # the fields of the sender then
+FAILED, FAILED_AT = 10, 11  # 1: a field is out of its range; time of the error, s
+FIELDS = 12  # first of the fields of the sender at the error
 
 
 @inlined
 def cut_back(senders: Any, f: int, event: int) -> None:
-    """Apply a loss or a congestion mark, once per window, to the window rule."""
+    """Call the window rule for a loss or a congestion mark, at most once per window."""
     s = senders.flow[f]
-    s.recover = s.snd_max - 1  # RFC 6582, 3.2, step 2: what the reduction is for (RFC 3168, 6.1.2)
+    s.recover = s.snd_max - 1  # RFC 6582, 3.2, step 2: packets up to here belong to this reduction (RFC 3168, 6.1.2)
     s.reduced = 1  # CWR (RFC 3168, 6.1.2)
     s.cwnd = min(s.cwnd, s.most)
     call_rule(senders, f, event, s.rtt, 1.0, 0.0)
@@ -59,7 +59,7 @@ def cut_back(senders: Any, f: int, event: int) -> None:
 
 @inlined
 def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered: float) -> None:
-    """Call a function of a flow's recovery and take its actions; those left in ``exchange`` are the caller's."""
+    """Call a function of a flow's recovery and do its actions, except ``burst`` and ``grow``, which the caller does."""
     s = senders.flow[f]
     w = senders.exchange
     if w[FAILED] != 0.0:  # the run ends with this window
@@ -78,18 +78,18 @@ def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered:
         set_timer(net, senders, f)
     number = int64(w[RESEND])
     if number >= 0:
-        if s.samples == 0:  # a rule of deliveries sends again from its list of lost packets
+        if s.samples == 0:  # a rule of deliveries retransmits from its list of lost packets
             output(net, senders, f, number)
         s.hole = max(s.hole, number + 1)
     if w[LIMITED] != 0.0 and s.samples == 1 and s.by_time == 1:
-        w[BURST] = math.inf  # what left the network makes room
+        w[BURST] = math.inf  # packets that left the network make room
     elif w[LIMITED] != 0.0:  # RFC 3042
         ahead = min(s.most, s.cwnd + float(s.dupacks))
         if float(s.snd_nxt) <= float(s.snd_una - 1) + ahead and s.snd_nxt < s.size:
             output(net, senders, f, int64(s.snd_nxt))
             s.snd_nxt += 1
     if w[FRESH] != 0.0:
-        skip_held(senders, f)
+        skip_sacked(senders, f)
     if w[FRESH] != 0.0 and s.snd_nxt < s.size:
         output(net, senders, f, int64(s.snd_nxt))
         s.snd_nxt += 1

@@ -1,4 +1,4 @@
-"""Segments: packets that a sender passes to its device together, as Linux does (tcp_output.c).
+"""Segments: packets that a sender passes to its device together, as in Linux (tcp_output.c).
 
 The last packet of a segment of two or more has the push flag, and a receiver that delays ACKs acknowledges it at once.
 """
@@ -17,42 +17,42 @@ from .timers import NOW
 
 __all__ = ["send_segments", "update_smooth_rtt"]
 
-SOON = 1e-3
-"""s in which an ACK is worth waiting for, and the last packet was sent lately (tcp_tso_should_defer)."""
-WINDOW_PART = 3
-"""A part of the window, one of so many, is sent without waiting (``tcp_tso_win_divisor``)."""
-BUFFERED = 45
-"""Packets of the buffers in which data wait to be sent: 64 KiB of 1448 bytes each (``sk_gso_max_size``)."""
-GAIN = 0.125
-"""Of the smoothed round-trip time, to which each ACK contributes (RFC 6298 with timestamps)."""
+MAX_DEFERRAL = 1e-3
+"""Maximum wait for an ACK, and maximum time since the last packet, for a deferred segment, s (tcp_tso_should_defer)."""
+WINDOW_DIVISOR = 3
+"""The window divided by this number is sent without deferral (``tcp_tso_win_divisor``)."""
+BUFFER_PACKETS = 45
+"""Packets of 1448 bytes in a send buffer of 64 KiB (``sk_gso_max_size``)."""
+SMOOTH_RTT_GAIN = 0.125
+"""Weight of an ACK in the smoothed round-trip time (RFC 6298 with timestamps)."""
 
 
 @compiled
 def update_smooth_rtt(senders: Any, f: int) -> None:
-    """Smooth the round-trip time of the oldest packet in flight, which an ACK reports; before it is discarded."""
+    """Update the smoothed RTT by the oldest packet in flight, which an ACK reports, before its record is freed."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     if d.sent_first == d.sent_last:
         return
     rtt = senders.clock[NOW] - senders.history[d.history + (d.sent_first & d.sent_mask)].sent
-    s.smooth_rtt = rtt if s.smooth_rtt == 0.0 else s.smooth_rtt + GAIN * (rtt - s.smooth_rtt)
+    s.smooth_rtt = rtt if s.smooth_rtt == 0.0 else s.smooth_rtt + SMOOTH_RTT_GAIN * (rtt - s.smooth_rtt)
 
 
 @compiled
-def gathers(net: Any, senders: Any, f: int, room: int, most: int) -> bool:
-    """Return whether a sender waits until there is room for a whole segment (``tcp_tso_should_defer``).
+def should_defer(net: Any, senders: Any, f: int, room: int, segment_size: int) -> bool:
+    """Return whether a sender waits until there is room for a complete segment (``tcp_tso_should_defer``).
 
-    It does if the last packet was sent lately and the next ACK is expected soon, except with the end of a buffer. A
-    segment that is longer than what is left of a buffer takes the rest from the next one (``tcp_grow_skb``).
+    It waits if the last packet was sent recently and the next ACK is expected soon, but not at the end of a buffer. A
+    segment that exceeds the remainder of a buffer takes the rest from the next buffer (``tcp_grow_skb``).
     """
     clock = senders.clock
     s = senders.flow[f]
     window = int64(min(s.cwnd, s.most))
     while s.written <= 0:
-        s.written += BUFFERED
-    if s.written <= min(room, most):
+        s.written += BUFFER_PACKETS
+    if s.written <= min(room, segment_size):
         return False
-    if room >= most or WINDOW_PART * room >= window or clock[NOW] - s.wrote_at > SOON:
+    if room >= segment_size or WINDOW_DIVISOR * room >= window or clock[NOW] - s.wrote_at > MAX_DEFERRAL:
         return False
     d = senders.rule[s.rule]
     head = clock[NOW]
@@ -60,7 +60,7 @@ def gathers(net: Any, senders: Any, f: int, room: int, most: int) -> bool:
         head = senders.history[d.history + (d.sent_first & d.sent_mask)].sent
     elif net.counters[OUT] == 0:
         return False
-    return head + s.smooth_rtt - clock[NOW] <= min(0.5 * s.smooth_rtt, SOON)
+    return head + s.smooth_rtt - clock[NOW] <= min(0.5 * s.smooth_rtt, MAX_DEFERRAL)
 
 
 @compiled
@@ -68,15 +68,15 @@ def send_segments(net: Any, senders: Any, f: int, burst: int, forced: bool) -> N
     """Send new packets up to the window in segments, each after a random delay if there is jitter."""
     s = senders.flow[f]
     window = min(int64(min(s.cwnd, s.most)) + int64(s.inflation), int64(s.most))
-    most = segment_of(senders, f)
+    segment_size = segment_of(senders, f)
     sent = 0
     while s.snd_nxt < s.snd_una + window and s.snd_nxt < s.size:
         room = int64(s.snd_una + window - s.snd_nxt)
-        if gathers(net, senders, f, room, most):
+        if should_defer(net, senders, f, room, segment_size):
             return
         if not forced and must_wait(net, senders, f):
             return
-        packets = min(min(room, most), max(window // 2, int64(1)))
+        packets = min(min(room, segment_size), max(window // 2, int64(1)))
         packets = min(packets, int64(s.size - s.snd_nxt))
         if burst > 0:
             packets = min(packets, int64(burst - sent))

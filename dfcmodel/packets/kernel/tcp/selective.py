@@ -12,26 +12,26 @@ from .bit_maps import SACKED, clear_bit, has_bit, set_bit
 __all__ = [
     "clear",
     "count_holes",
-    "is_held",
+    "is_sacked",
     "mark_received",
     "next_hole",
-    "skip_held",
+    "skip_sacked",
     "update_scoreboard",
 ]
 
 
 @inlined
-def is_held(senders: Any, f: int, number: int) -> bool:
+def is_sacked(senders: Any, f: int, number: int) -> bool:
     """Return whether a packet was selectively acknowledged."""
     return bool(has_bit(senders, f, SACKED, number))
 
 
 @inlined
-def skip_held(senders: Any, f: int) -> None:
-    """After a timeout, move the next packet of a rule of deliveries with a recovery by time past those acknowledged."""
+def skip_sacked(senders: Any, f: int) -> None:
+    """Advance snd_nxt past acknowledged packets after a timeout, for rules of deliveries with a recovery by time."""
     s = senders.flow[f]
     if s.samples == 1 and s.by_time == 1:
-        while s.snd_nxt < s.snd_max and is_held(senders, f, int64(s.snd_nxt)):
+        while s.snd_nxt < s.snd_max and is_sacked(senders, f, int64(s.snd_nxt)):
             s.snd_nxt += 1
 
 
@@ -79,8 +79,8 @@ def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
             if clear_bit(senders, f, SACKED, n):
                 s.sacked -= 1
             n += 1
-    told = net.packet[e].size - 1
-    for k in range(told):
+    n_blocks = net.packet[e].size - 1
+    for k in range(n_blocks):
         left = block[e, 2 * k]
         right = block[e, 2 * k + 1]
         first = left
@@ -89,20 +89,20 @@ def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
                 first = max(first, min(sacked[f, 2 * j + 1], right))
         mark_received(senders, f, max(first, s.least), right)
     for k in range(3):
-        sacked[f, 2 * k] = block[e, 2 * k] if k < told else -1
-        sacked[f, 2 * k + 1] = block[e, 2 * k + 1] if k < told else -1
+        sacked[f, 2 * k] = block[e, 2 * k] if k < n_blocks else -1
+        sacked[f, 2 * k + 1] = block[e, 2 * k + 1] if k < n_blocks else -1
     return new or s.sacked != before
 
 
 @inlined
 def next_hole(senders: Any, f: int) -> int:
-    """Return the first packet to resend below a selectively acknowledged one, or -1 (RFC 6675, 4, NextSeg rule 1)."""
+    """Return the first hole to retransmit below a reported packet, or -1 (RFC 6675, 4, NextSeg rule 1)."""
     s = senders.flow[f]
     n = max(s.hole, s.least)
     if s.sacked == 0 or n > s.top:
         s.hole = n
         return -1
-    while n <= s.top and is_held(senders, f, n):
+    while n <= s.top and is_sacked(senders, f, n):
         n += 1
     s.hole = n
     if n > s.top or n <= 0:
@@ -112,10 +112,10 @@ def next_hole(senders: Any, f: int) -> int:
 
 @inlined
 def count_holes(senders: Any, f: int, top: int) -> float:
-    """Return the packets missing between ``top``, the highest that was acknowledged before, and today's highest one."""
+    """Return the number of holes between ``top``, the previous highest acknowledged packet, and the present one."""
     s = senders.flow[f]
     lost = 0.0
     for n in range(max(top + 1, int64(s.snd_una)), int64(s.top)):
-        if not is_held(senders, f, n):
+        if not is_sacked(senders, f, n):
             lost += 1.0
     return lost

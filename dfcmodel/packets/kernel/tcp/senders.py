@@ -1,6 +1,6 @@
-"""TCP senders: what all loss recoveries share, with window rules and recoveries called by address.
+"""TCP senders: the functions common to all loss recoveries; window rules and recoveries are called by address.
 
-Sequence numbers are those of RFC 9293, in packets. The oracle (`tests.oracles.packets.senders`) has a class for
+Sequence numbers are named as in RFC 9293, in packets. The oracle (`tests.oracles.packets.senders`) has a class for
 each of the recoveries in plain Python.
 """
 
@@ -55,7 +55,7 @@ __all__ = [
     "send_window",
 ]
 
-UNLIMITED = 1e9  # packets of a burst from which on there is no limit
+UNLIMITED = 1e9  # packets; a larger burst is unlimited
 
 
 @inlined
@@ -79,12 +79,12 @@ def send_window(net: Any, senders: Any, f: int, burst: int, forced: bool) -> Non
 
 @inlined
 def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send what the window permits, or with selective ACKs what the pipe does; 0: a ``burst`` without a limit."""
+    """Send packets up to the window, or with selective ACKs up to the pipe limit; ``burst`` 0: no limit per event."""
     s = senders.flow[f]
     if not forced and s.held_until < math.inf:
         return
     if s.selective == 1 and (s.recovering + s.sacked + s.paced > 0 or s.snd_nxt >= s.size):
-        send_by_pipe(  # a random wait is drawn there before it is known whether data are left
+        send_by_pipe(  # draws a random wait before it checks for data
             net, senders, f, burst, forced
         )
     elif s.paced == 1:
@@ -97,7 +97,7 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
 
 @inlined
 def grow(senders: Any, f: int) -> None:
-    """Apply an ACK of new data to the window rule."""
+    """Call the window rule for an ACK of new data."""
     s = senders.flow[f]
     call_rule(senders, f, ON_ACK, s.rtt, 1.0, 0.0)
     open_window(senders, f)
@@ -125,7 +125,7 @@ def discard_acked(net: Any, senders: Any, f: int, number: int) -> None:
 
 @inlined
 def answer_mark(senders: Any, f: int) -> None:
-    """Apply an ACK with a congestion mark to a rule that answers each of them (RFC 8257)."""
+    """Call the rule for an ACK with a congestion mark, if it reacts to every mark (RFC 8257)."""
     s = senders.flow[f]
     before = s.cwnd
     call_rule(senders, f, ON_MARK, s.rtt, 1.0, 1.0)
@@ -138,7 +138,7 @@ def answer_mark(senders: Any, f: int) -> None:
 def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, float]:
     """Update ``snd_una``, the scoreboard and the duplicates by an ACK, in recovery or without new data.
 
-    Return which function of the recovery it is for, and how many packets it reports as received; -1: none.
+    Return the function of the recovery to call, -1: none, and how many packets the ACK reports as received.
     """
     s = senders.flow[f]
     w = senders.exchange
@@ -172,7 +172,7 @@ def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, fl
 
 @inlined
 def receive(net: Any, senders: Any, f: int, e: int) -> None:
-    """Process an ACK and send the packets it permits."""
+    """Process an ACK and send the packets that it permits."""
     packet = net.packet
     s = senders.flow[f]
     w = senders.exchange
@@ -206,13 +206,13 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
     if s.recovering == 0 and acked > 0:
         discard_acked(net, senders, f, number)
     else:
-        inside = s.recovering == 1
+        in_recovery = s.recovering == 1
         event, delivered = observe(net, senders, f, e, acked)
         if event >= 0:
             recover(net, senders, f, event, float(max(acked, int64(0))), delivered)
             grows = w[GROW] != 0.0
             burst = w[BURST]
-            if inside and s.recovering == 0:
+            if in_recovery and s.recovering == 0:
                 discard_acked(net, senders, f, int64(s.snd_una - 1))
         else:
             grows = False
@@ -232,7 +232,7 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
 
 @compiled
 def recover_at_timeout(net: Any, senders: Any, f: int) -> None:
-    """Let the recovery process a timeout."""
+    """Call the recovery for a timeout."""
     w = senders.exchange
     w[NEWLY_LOST] = 0.0
     w[UNREPAIRED] = 0.0
@@ -241,14 +241,14 @@ def recover_at_timeout(net: Any, senders: Any, f: int) -> None:
 
 @inlined
 def expire(net: Any, senders: Any, f: int) -> bool:
-    """Handle a retransmission timeout (RFC 6298, 5.4 to 5.6): resend from the first unacknowledged packet."""
+    """Process a retransmission timeout (RFC 6298, 5.4 to 5.6): send again from the first unacknowledged packet on."""
     s = senders.flow[f]
     s.deadline = math.inf
     if s.connecting == 1:
         resend_syn(net, senders, f)
         return True
     recover_at_timeout(net, senders, f)
-    if s.selective == 1:  # the receiver may have discarded what it reported (RFC 2018, 8)
+    if s.selective == 1:  # the receiver may have discarded reported packets (RFC 2018, 8)
         s.lost_all = 1
         clear(senders, f)
     if s.listed == 1:

@@ -1,4 +1,4 @@
-"""Constants of TCP: the text of `hopflow.tcp_constants` in the compiled copy."""
+"""Constants of TCP, for the compiled copy: imports `hopflow.tcp_constants`."""
 
 from __future__ import annotations
 

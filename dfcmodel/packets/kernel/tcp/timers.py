@@ -9,23 +9,23 @@ from hopflow.kernels.marks import inlined
 from ..calendar_queue import push, take
 from ..codes import WAKE
 from ..layout import CLASSES
-from .ns2 import SHORTEST_TIMEOUT, is_ns2, measure_ticks, restart_estimate
+from .ns2 import MIN_TICK_TIMEOUT, is_ns2, measure_ticks, restart_estimate
 from .tcp_constants import MAX_BACKOFF, MAX_RTO, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN
 
-__all__ = ["back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
+__all__ = ["back_off", "measure", "rto_with_backoff", "schedule", "set_timer", "wake_at"]
 
 NOW, END, CHECK = 0, 1, 2  # indices in `clock`: event time, end of window, next timer check
-MIN_RTO, JITTER = 4, 5  # minimum timeout, upper end of the random packet delay; 3 is that of `ns2`
-ACK_DELAY = 6  # longest delay of an ACK
-WINDOW = 7  # where the next window begins
+MIN_RTO, JITTER = 4, 5  # minimum timeout, maximum random packet delay; for 3 see `ns2`
+ACK_DELAY = 6  # maximum delay of an ACK
+WINDOW = 7  # start of the next window
 
 
 @inlined
-def timeout_span(senders: Any, f: int) -> float:
-    """Return the retransmission timeout, s: at least the least one, at most 60 s (RFC 6298, 2.4, 2.5 and 5.5)."""
+def rto_with_backoff(senders: Any, f: int) -> float:
+    """Return the retransmission timeout, s: at least the minimum, at most 60 s (RFC 6298, 2.4, 2.5 and 5.5)."""
     s = senders.flow[f]
     span = min(max(s.current, senders.clock[MIN_RTO]) * s.backoff, MAX_RTO)
-    return max(span, SHORTEST_TIMEOUT if is_ns2(senders) else 0.0)
+    return max(span, MIN_TICK_TIMEOUT if is_ns2(senders) else 0.0)
 
 
 @inlined
@@ -50,7 +50,7 @@ def measure(senders: Any, f: int) -> None:
 def back_off(senders: Any, f: int) -> None:
     """Double the timeout (RFC 6298, 5.5)."""
     s = senders.flow[f]
-    if s.backoff < MAX_BACKOFF or timeout_span(senders, f) < MAX_RTO:
+    if s.backoff < MAX_BACKOFF or rto_with_backoff(senders, f) < MAX_RTO:
         s.backoff *= 2.0
     restart_estimate(senders, f)
 
@@ -60,14 +60,14 @@ def wake_at(net: Any, f: int, time: float, agent: int) -> None:
     """Schedule a timer event of flow f: ``agent`` is f for its sender, F + f for its receiver."""
     e = take(net)
     net.packet[e].number = WAKE
-    net.packet[e].hop = 0  # an ACK of nothing has this number, too, and a hop
+    net.packet[e].hop = 0  # an ACK of no packet has the same number, but a hop
     net.packet[e].flow = f
     push(net, e, net.home[agent], time, CLASSES * (len(net.port) - 1) + agent)
 
 
 @inlined
 def schedule(net: Any, senders: Any, f: int, time: float, agent: int) -> None:
-    """Schedule a timer event if it is in this window; otherwise `schedule_due_timers` finds it."""
+    """Schedule a timer event if it is in this window; otherwise `schedule_due_timers` does that later."""
     clock = senders.clock
     if time < clock[END]:
         wake_at(net, f, time, agent)
@@ -78,6 +78,6 @@ def schedule(net: Any, senders: Any, f: int, time: float, agent: int) -> None:
 @inlined
 def set_timer(net: Any, senders: Any, f: int) -> None:
     """Restart the retransmission timer (RFC 6298, 5.1 and 5.3)."""
-    deadline = senders.clock[NOW] + timeout_span(senders, f)
+    deadline = senders.clock[NOW] + rto_with_backoff(senders, f)
     senders.flow[f].deadline = deadline
     schedule(net, senders, f, deadline, f)
