@@ -1,1 +1,1 @@
-"""Scenarios and runs for other programs: ns-2, ns-3, packet captures."""
+"""Export of scenarios and runs to other programs: ns-2, ns-3, packet captures."""

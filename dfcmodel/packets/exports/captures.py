@@ -1,4 +1,4 @@
-"""Writes packets of a simulation as a capture file, by Scapy."""
+"""Export of the packets of a simulation as a capture file, by Scapy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIRST_PORT, SERVER_PORT = 10_000, 5001
 RAW_IP = 101
 """Link type of a capture without link-layer headers."""
 IP_CHECKSUM_AT, SEQUENCE_AT, ACK_AT, TCP_CHECKSUM_AT, EDGES_AT = 10, 24, 28, 36, 44
-"""Places in the headers: of IPv4, of TCP, of the first edge of a selective acknowledgement behind two bytes of NOP."""
+"""Byte offsets in the headers; the last one is the first edge of a selective acknowledgement, after two NOPs."""
 
 
 def write_capture(
@@ -39,11 +39,11 @@ def write_capture(
 ) -> Path:
     """Write packets as headers of IPv4 and TCP (UDP for sources without window), without their data.
 
-    Packet n is the bytes from 1 + n (``packet_size`` - 40) on, after a SYN without data, which is packet 0, those from
-    1 + (n - 1) (``packet_size`` - 40) on. Node number n is 10.0.0.0 + n + 1, the port of flow number f is 10,000 + f,
-    that of every receiver 5001. SYN, SYN-ACK and FIN are there where flows have a handshake. The IP identification
-    counts the packets of a flow and direction, so that a retransmission has another one and a packet the same one at
-    each node.
+    The data of packet n begin at byte 1 + n (``packet_size`` - 40), or, after a SYN without data, which is packet 0, at
+    byte 1 + (n - 1) (``packet_size`` - 40). Node n has the address 10.0.0.0 + n + 1. The sender of flow f has port
+    10,000 + f, and every receiver port 5001. Flows with a handshake have SYN, SYN-ACK and FIN. The IP identification
+    counts the packets of a flow and direction: a retransmission has a new one, and a packet has the same one at all
+    nodes.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def write_capture(
     scenario
         The simulated scenario.
     times
-        When each packet was seen, s; nan: not.
+        Times at which the packets were captured, s; nan: not captured.
     events
         As in `PacketTrace`.
 
@@ -88,22 +88,22 @@ def write_capture(
             times[order].tolist(), identifications, *columns, strict=True
         ):
             flow = scenario.flows[f]
-            before = int(flow.handshake is True)  # packets without data
-            edges = [1 + (edge - before) * data for pair in blocks for edge in pair if edge >= 0]
+            n_without_data = int(flow.handshake is True)  # packets without data
+            edges = [1 + (edge - n_without_data) * data for pair in blocks for edge in pair if edge >= 0]
             if number > 0:
-                opened.add(f)  # an ACK of the SYN is no SYN-ACK any more
+                opened.add(f)  # from now on an ACK of the SYN is no SYN-ACK
             flag = _flag(flow, number, ack) if number > 0 or f not in opened else ""
             kind = _Kind(f, ack, marked, len(edges), flag)
             if kind not in heads:
                 heads[kind] = _first_headers(scenario, nodes, kind)
             head, length = heads[kind]
             if isinstance(flow.source, WindowRule):
-                first = 1 + (number - before) * data
-                told = (SEQUENCE_AT, first) if flag != "S" else (SEQUENCE_AT, 0)
+                first = 1 + (number - n_without_data) * data
+                sequence = (SEQUENCE_AT, first) if flag != "S" else (SEQUENCE_AT, 0)
                 if ack:
-                    told = (ACK_AT, first + data + (number == _last(flow)))
-                places = enumerate(edges, start=EDGES_AT // 4)
-                head = _with_numbers(head, [told, *((4 * n, edge) for n, edge in places)])
+                    sequence = (ACK_AT, first + data + (number == _last(flow)))
+                words = enumerate(edges, start=EDGES_AT // 4)
+                head = _with_numbers(head, [sequence, *((4 * n, edge) for n, edge in words)])
             head = _with_identification(head, identification)
             second, rest = divmod(round(time * 1e9), 10**9)
             writer.write_packet(head, sec=second, usec=rest, caplen=len(head), wirelen=length)
@@ -111,7 +111,7 @@ def write_capture(
 
 
 def _identifications(events: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each packet how many its flow has sent in its direction up to it."""
+    """Return the IP identifications: the index of each packet in its flow and direction, from 1."""
     streams = 2 * events["flow"].astype(np.int64) + events["ack"]
     counts = np.zeros(len(events), np.int64)
     for stream in np.unique(streams):
@@ -128,14 +128,14 @@ def _last(flow: Flow) -> float:
 
 
 def _flag(flow: Flow, number: int, ack: bool) -> str:
-    """Return the flag of a packet that opens or ends a connection, ``""`` of others; the last packet has the FIN."""
+    """Return the flag of a packet that opens or ends a connection, otherwise ``""``; the last packet has the FIN."""
     if flow.handshake and number == 0:
         return "S"
     return "F" if number == _last(flow) and not ack else ""
 
 
 class _Kind(NamedTuple):
-    """Packets of which headers differ in numbers only: data or ACKs of a flow, with edges of SACK blocks."""
+    """Packets whose headers differ only in numbers: data or ACKs of a flow, with edges of SACK blocks."""
 
     f: int
     ack: bool
@@ -145,25 +145,25 @@ class _Kind(NamedTuple):
 
 
 def _first_headers(scenario: Scenario, nodes: dict[Hashable, int], kind: _Kind) -> tuple[bytes, int]:
-    """Return the headers of a packet or an ACK of a kind, with zeros for its numbers, and its length on the wire."""
+    """Return the headers of packets of a kind, with zeros as numbers, and their length on the wire."""
     from scapy.layers.inet import IP, TCP, UDP
 
     f, ack, marked, edges, flag = kind
     flow, size = scenario.flows[f], round(scenario.packet_size)
-    ends = [(_address(nodes[flow.path[0]]), FIRST_PORT + f % 50_000)]
-    ends.append((_address(nodes[flow.path[-1]]), SERVER_PORT))
-    (here, own), (there, other) = ends[::-1] if ack else ends
-    ip: dict[str, Any] = {"src": here, "dst": there, "id": 0}
+    endpoints = [(_address(nodes[flow.path[0]]), FIRST_PORT + f % 50_000)]
+    endpoints.append((_address(nodes[flow.path[-1]]), SERVER_PORT))
+    (source, source_port), (destination, destination_port) = endpoints[::-1] if ack else endpoints
+    ip: dict[str, Any] = {"src": source, "dst": destination, "id": 0}
     if not isinstance(flow.source, WindowRule):
-        return bytes(IP(**ip, len=size) / UDP(sport=own, dport=other, len=size - 20)), size
-    ports: dict[str, Any] = {"sport": own, "dport": other, "window": 0xFFFF}
+        return bytes(IP(**ip, len=size) / UDP(sport=source_port, dport=destination_port, len=size - 20)), size
+    ports: dict[str, Any] = {"sport": source_port, "dport": destination_port, "window": 0xFFFF}
     if not ack:
         tos = 3 if marked else 0
         size = HEADERS if flag == "S" and flow.handshake is True else size
-        given: dict[str, Any] = {"flags": f"A{flag}", "ack": 1}
+        header: dict[str, Any] = {"flags": f"A{flag}", "ack": 1}
         if flag == "S":
-            given = {"flags": "S", "ack": 0}
-        return bytes(IP(**ip, tos=tos, len=size) / TCP(**ports, seq=0, **given)), size
+            header = {"flags": "S", "ack": 0}
+        return bytes(IP(**ip, tos=tos, len=size) / TCP(**ports, seq=0, **header)), size
     options: list[Any] = []
     if edges:
         options = [("NOP", None), ("NOP", None), ("SAck", (0,) * edges)]
@@ -173,20 +173,20 @@ def _first_headers(scenario: Scenario, nodes: dict[Hashable, int], kind: _Kind) 
 
 
 def _with_numbers(head: bytes, numbers: list[tuple[int, int]]) -> bytes:
-    """Return headers with 32-bit numbers at some places of the TCP header, where there are zeros."""
-    found = bytearray(head)
+    """Return headers with 32-bit numbers at byte offsets of the TCP header that hold zeros."""
+    header = bytearray(head)
     for at, number in numbers:
-        found[at : at + 4] = (number & 0xFFFFFFFF).to_bytes(4, "big")
-        _add_to_checksum(found, TCP_CHECKSUM_AT, number >> 16 & 0xFFFF, number & 0xFFFF)
-    return bytes(found)
+        header[at : at + 4] = (number & 0xFFFFFFFF).to_bytes(4, "big")
+        _add_to_checksum(header, TCP_CHECKSUM_AT, number >> 16 & 0xFFFF, number & 0xFFFF)
+    return bytes(header)
 
 
 def _with_identification(head: bytes, number: int) -> bytes:
-    """Return headers with an identification of the IP packet, where there are zeros."""
-    found = bytearray(head)
-    found[4:6] = (number & 0xFFFF).to_bytes(2, "big")
-    _add_to_checksum(found, IP_CHECKSUM_AT, number & 0xFFFF)
-    return bytes(found)
+    """Return headers with an IP identification, which was zero."""
+    header = bytearray(head)
+    header[4:6] = (number & 0xFFFF).to_bytes(2, "big")
+    _add_to_checksum(header, IP_CHECKSUM_AT, number & 0xFFFF)
+    return bytes(header)
 
 
 def _add_to_checksum(head: bytearray, at: int, *words: int) -> None:
@@ -198,5 +198,5 @@ def _add_to_checksum(head: bytearray, at: int, *words: int) -> None:
 
 
 def _address(n: int) -> str:
-    """Return the address of a node."""
+    """Return the IPv4 address of node n."""
     return ".".join(str((10 << 24) + n + 1 >> shift & 0xFF) for shift in (24, 16, 8, 0))

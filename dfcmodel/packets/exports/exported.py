@@ -1,4 +1,4 @@
-"""What other simulators' programs have of a scenario: nodes by numbers, options, times; the rest must be default."""
+"""Checks and numbering for exports to other simulators: options without a counterpart must have their defaults."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.packets.methods import Packets
 from hopflow.checks import one_number
 
-__all__ = ["check_exported", "checked_times", "numbered_nodes"]
+__all__ = ["check_exported", "check_times", "node_numbers"]
 
 OF_NETWORKS = ("name", "path", "source", "host", "priority")
-"""Fields of flows that decide the network and its senders, which exports check by themselves."""
+"""Fields of flows that define the network and its senders; each export checks these itself."""
 
 
 def check_exported(
@@ -29,11 +29,11 @@ def check_exported(
     Parameters
     ----------
     flow_options, method_options
-        Fields of `Flow` and `Packets` that the export writes, or refuses by itself.
+        Fields of `Flow` and `Packets` that the export writes or checks itself.
     """
-    ways: dict[int, Flow] = {}
+    defaults: dict[int, Flow] = {}
     for flow in scenario.flows:
-        plain = ways.setdefault(id(flow.source), Flow(flow.name, (0, 1), flow.source))
+        plain = defaults.setdefault(id(flow.source), Flow(flow.name, (0, 1), flow.source))
         others = (*OF_NETWORKS, *flow_options)
         _check(flow, plain, others, f"of flow {flow.name!r}", simulator)
         if scenario.host_of(flow) == "nic":
@@ -43,15 +43,15 @@ def check_exported(
     _check(method, plain_method, method_options, f"of {method!r}", simulator)
 
 
-def checked_times(scenario: Scenario, duration: Any, sample: Any) -> tuple[float, float]:
-    """Return the simulated time of a run, None being the scenario's, and the time between its samples, s."""
-    whole = run_end(scenario, duration)
+def check_times(scenario: Scenario, duration: Any, sample: Any) -> tuple[float, float]:
+    """Return the simulated time of a run, by default that of the scenario, and its sampling interval, s."""
+    end = run_end(scenario, duration)
     hint = "the duration, in s"
-    return whole, one_number("sample", sample, above=0.0, at_most=whole, hint=hint)
+    return end, one_number("sample", sample, above=0.0, at_most=end, hint=hint)
 
 
-def numbered_nodes(scenario: Scenario) -> dict[Hashable, int]:
-    """Return numbers of the nodes and, behind them, of the hosts of flows that have an access link, ("host", flow)."""
+def node_numbers(scenario: Scenario) -> dict[Hashable, int]:
+    """Return numbers of the nodes, followed by the hosts of flows with an access link, ("host", flow)."""
     nodes: dict[Hashable, int] = {node: n for n, node in enumerate(scenario.nodes)}
     for flow in scenario.flows:
         if not scenario.enters_at_once(flow):
@@ -61,7 +61,7 @@ def numbered_nodes(scenario: Scenario) -> dict[Hashable, int]:
 
 def _check(thing: Any, plain: Any, written: Collection[str], of: str, simulator: str) -> None:
     names = [field.name for field in dataclasses.fields(thing) if field.name not in written]
-    for name in sorted(names, key=lambda each: each != "stack"):  # before the options that it gives
+    for name in sorted(names, key=lambda option: option != "stack"):  # before the options that a stack sets
         value, usual = getattr(thing, name), getattr(plain, name)
         if value != usual:
             msg = f"must be {usual!r} for export to {simulator}"

@@ -11,7 +11,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO
-from dfcmodel.packets.exports.exported import check_exported, checked_times, numbered_nodes
+from dfcmodel.packets.exports.exported import check_exported, check_times, node_numbers
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plan import PacketPlan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
@@ -24,10 +24,10 @@ __all__ = ["to_ns2"]
 
 AGENTS = {"tahoe": "TCP", "reno": "TCP/Reno", "newreno": "TCP/Newreno", "sack": "TCP/Sack1"}
 MAX_BYTES = 2**31 - 1
-"""Bytes of the largest queue: ns-2 counts them in 32 bits."""
+"""Maximum size of a queue, bytes: ns-2 counts them in 32 bits."""
 FLOW_OPTIONS = ("max_window", "start", "size", "stop", "delayed_acks")
 METHOD_OPTIONS = ("seed", "convention", "recovery", "phases", "ack_delay")
-"""What the Tcl program has; other options must be as they are by default."""
+"""Options that the Tcl program supports; all others must have their defaults."""
 HEAD = """\
 # {name}: written by dfcmodel.packets.ns2_export for ns-2.35.
 #
@@ -35,7 +35,7 @@ HEAD = """\
 # acknowledged packet, timeouts, packets sent) and links.txt (from, to, drops) into the working folder.
 set ns [new Simulator]
 """
-"""The first line is part of the digests of bundled programs: it has the name that this module had."""
+"""The first line is part of the digests of bundled programs, and keeps the former name of this module."""
 DRAWN_WAITS = "# overhead_: ns-2 draws these waits itself; runs agree with Packets in distribution only"
 TAIL = """\
 proc sample {{k}} {{
@@ -77,7 +77,7 @@ def to_ns2(
     sample: WithUnit = 0.01,
     packet_jitter: float | str | None = None,
 ) -> str:
-    """Return a Tcl program that runs in ns-2 the same model as ``Packets(convention="ns2")``.
+    """Return a Tcl program for ns-2 with the same model as ``Packets(convention="ns2")``.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def to_ns2(
         Simulated time (None: the scenario's) and sampling interval, s.
     packet_jitter
         As for `simulate`, such as ``"1pkt"``: ``overhead_`` of the agents. ns-2 draws these waits from its own
-        generator, so that with them the two runs agree in distribution only, and the program says so.
+        generator, so that the two runs then agree only in distribution; a comment in the program says so.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def to_ns2(
     instance("method", method, Packets, 'Packets(convention="ns2"), or None')
     if not method.is_ns2:
         raise ValueError(f'method = {method!r}: must have convention="ns2"')
-    duration, sample = checked_times(scenario, duration, sample)
+    duration, sample = check_times(scenario, duration, sample)
     _check(scenario)
     check_exported(scenario, method, FLOW_OPTIONS, METHOD_OPTIONS, "ns-2")
     check_agents(scenario, method, "use another recovery")
@@ -123,7 +123,7 @@ def to_ns2(
         lines.append(DRAWN_WAITS)
     if method.seed is not None:
         lines.append(f"$defaultRNG seed {method.seed}")
-    nodes = numbered_nodes(scenario)
+    nodes = node_numbers(scenario)
     lines += [f"set node({n}) [$ns node]" for n in nodes.values()]
     lines += _links(plan, nodes)
     for f in range(len(scenario.flows)):

@@ -13,7 +13,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.network.queueing.marking import StepMarking
-from dfcmodel.packets.exports.exported import check_exported, checked_times, numbered_nodes
+from dfcmodel.packets.exports.exported import check_exported, check_times, node_numbers
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plan import PacketPlan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
@@ -29,11 +29,11 @@ HEADERS = {"TCP": 42, "UDP": 30}
 """Bytes of IPv4 and PPP, and of TCP or UDP."""
 FLOW_OPTIONS = ("max_window", "start", "size", "delayed_acks", "handshake")
 METHOD_OPTIONS = ("seed", "convention", "recovery", "loss", "ack_transmission", "ack_delay")
-"""What the C++ program has, or refuses with advice; other options must be as they are by default."""
-LARGEST = 2**30
-"""Bytes of the largest window that TCP can announce (RFC 7323, 2.2)."""
+"""Options that the C++ program supports, or refuses with advice; all others must have their defaults."""
+MAX_WINDOW = 2**30
+"""Maximum window that TCP can announce, bytes (RFC 7323, 2.2)."""
 UNBOUNDED_QUEUE = 10**9
-"""Packets in a queue without bound."""
+"""Size of an unbounded queue, packets."""
 
 
 @quantities(duration="time", sample="time")
@@ -46,10 +46,10 @@ def to_ns3(
 ) -> str:
     """Return a C++ program for ns-3.44 with the links, queues and flows of a scenario.
 
-    Senders, queue managers and window rules are ns-3's own: its runs agree with ours as distributions, not packet
-    for packet. Every connection opens with a handshake, as with ``Flow(handshake=True)``; headers are those of PPP,
-    IPv4, TCP and its options, so that an ACK has 42 bytes or more; a managed queue holds its last packet below the
-    manager. Rates are rounded to bit/s.
+    Senders, queue managers and window rules are those of ns-3: runs agree with `Packets` in distribution, not packet
+    by packet. Every connection opens with a handshake, as with ``Flow(handshake=True)``. Packets have headers of PPP,
+    IPv4, and TCP with options, so that an ACK has at least 42 bytes. The last packet of a managed queue is in the
+    device below the manager. Rates are rounded to bit/s.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def to_ns3(
     Raises
     ------
     ValueError
-        For what ns-3 does not have, or has with other parameters; the message names it.
+        For a feature that ns-3 does not have, or has with other parameters; the message names it.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def to_ns3(
     instance("scenario", scenario, Scenario)
     method = Packets() if method is None else method
     instance("method", method, Packets, "Packets(...), or None")
-    duration, sample = checked_times(scenario, duration, sample)
+    duration, sample = check_times(scenario, duration, sample)
     _check_method(method)
     for link in scenario.links:
         if type(link.discipline) not in (FIFO, RED, CoDel, PIE, StepMarking):
@@ -89,10 +89,10 @@ def to_ns3(
         msg = "must be () for export to ns-3"
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
     plan = plan_scenario(scenario, method, duration=duration, sample=sample)
-    nodes = numbered_nodes(scenario)
+    nodes = node_numbers(scenario)
     parts = {
-        "%NAME%": _comment(scenario.name),
-        "%NODES%": "\n// ".join(f"Node {n}: {_comment(node)}" for node, n in nodes.items()),
+        "%NAME%": _printable(scenario.name),
+        "%NODES%": "\n// ".join(f"Node {n}: {_printable(node)}" for node, n in nodes.items()),
         "// %SCENARIO%": "\n".join(
             [
                 *_constants(plan, len(nodes), duration, sample),
@@ -108,7 +108,7 @@ def to_ns3(
 
 
 def _check_method(method: Packets) -> None:
-    """Raise ValueError for options that are not ns-3's."""
+    """Raise ValueError for options that ns-3 does not have."""
     if method.is_ns2:
         raise ValueError(f'method = {method!r}: must have convention="standard"')
     if not method.ack_transmission:
@@ -119,15 +119,15 @@ def _check_method(method: Packets) -> None:
 
 
 def _check_size(scenario: Scenario) -> None:
-    """Raise ValueError for packets that have no room for headers, or are larger than IPv4's."""
+    """Raise ValueError for packets without room for headers, and beyond the size limit of IPv4."""
     size = scenario.packet_size
     if size != int(size):
         raise ValueError(f"packet_size = {size:g}: must be a whole number of bytes for ns-3")
     number("packet_size", size, at_least=HEADERS["TCP"] + 1.0, at_most=65535.0, hint="in bytes")
 
 
-def _comment(name: object) -> str:
-    """Return a name as it can stand in a comment of one line."""
+def _printable(name: object) -> str:
+    """Return a name in a form that fits into a comment of one line."""
     return name if isinstance(name, str) and name.isprintable() and "\\" not in name else ascii(name)
 
 
@@ -162,20 +162,20 @@ def _marks(port: Port) -> bool:
 def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
     """Return a row for each pair of nodes with a link, in both directions."""
     at = {(port.source, port.target): port for port in plan.ports}
-    rows, seen = [], set()
+    rows, pairs = [], set()
     for port in plan.ports:
-        ends = (port.source, port.target)
-        if frozenset(ends) in seen:
+        pair = (port.source, port.target)
+        if frozenset(pair) in pairs:
             continue
-        seen.add(frozenset(ends))
+        pairs.add(frozenset(pair))
         back = at.get((port.target, port.source))
-        if back is None:  # never used, but a channel of ns-3 has two ends
+        if back is None:  # unused, but a channel of ns-3 has two directions
             back = port
         elif back.delay != port.delay:
             msg = f"must be {port.delay:g}, that of the other direction: a channel of ns-3 has one"
             raise ValueError(f"delay of link {back.name} = {back.delay:g}: {msg}")
-        there, other = _direction(plan, port), _direction(plan, back)
-        rows.append(f"{{{nodes[ends[0]]}, {nodes[ends[1]]}, {port.delay!r}, {there}, {other}}}")
+        forward, reverse = _direction(plan, port), _direction(plan, back)
+        rows.append(f"{{{nodes[pair[0]]}, {nodes[pair[1]]}, {port.delay!r}, {forward}, {reverse}}}")
     return rows
 
 
@@ -190,16 +190,16 @@ def _direction(plan: PacketPlan, port: Port) -> str:
         msg = "must be in packets for export to ns-3 where a manager drops or marks"
         raise ValueError(f"buffer of link {port.name} = {port.room} B: {msg}")
     room = UNBOUNDED_QUEUE if port.room >= UNBOUNDED else port.room
-    least = 2.0 if kind else 1.0
+    minimum = 2.0 if kind else 1.0
     number(
         f"buffer of link {port.name}",
         float(room),
-        at_least=least,
+        at_least=minimum,
         at_most=2.0**31,
         hint="in bytes" if port.cell else "in packets",
     )
     in_bytes = str(port.cell > 0).lower()
-    return f"{{{bits}, {room}, {in_bytes}, {_quoted(kind)}, {_attributes(attributes)}}}"
+    return f"{{{bits}, {room}, {in_bytes}, {_quote(kind)}, {_attributes(attributes)}}}"
 
 
 def _discipline(plan: PacketPlan, port: Port) -> tuple[str, dict[str, object]]:
@@ -209,8 +209,8 @@ def _discipline(plan: PacketPlan, port: Port) -> tuple[str, dict[str, object]]:
     if type(rule) is FIFO:
         return "", {}
     if type(rule) is CoDel:
-        own = {"Target": _seconds(rule.target), "Interval": _seconds(rule.interval)}
-        return "ns3::CoDelQueueDisc", {**own, "MinBytes": size}
+        parameters = {"Target": _seconds(rule.target), "Interval": _seconds(rule.interval)}
+        return "ns3::CoDelQueueDisc", {**parameters, "MinBytes": size}
     if type(rule) is PIE:
         return "ns3::PieQueueDisc", {
             "QueueDelayReference": _seconds(rule.target), "Tupdate": _seconds(rule.update),
@@ -257,7 +257,7 @@ def _flow(plan: PacketPlan, nodes: dict[Any, int], f: int) -> str:
     packets = 0 if math.isinf(flow.size) else int(flow.size)
     sack = plan.recoveries[f] == "sack"
     row = [
-        "{" + ", ".join(map(str, path)) + "}", _quoted(kind), _attributes(attributes),
+        "{" + ", ".join(map(str, path)) + "}", _quote(kind), _attributes(attributes),
         str(sack).lower(), repr(float(plan.starts[f])), str(packets), str(int(flow.max_window)),
         str(max(1, first)), "2" if plan.delays_acks[f] else "1", repr(float(rate)),
     ]  # fmt: skip
@@ -270,8 +270,8 @@ def _check_sender(plan: PacketPlan, f: int, size: int) -> None:
     if recovery not in ("newreno", "sack"):
         msg = 'ns-3 has "newreno" and "sack" (its PRR is not RFC 6937): use Packets(recovery=...)'
         raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
-    most = LARGEST // (size - HEADERS["TCP"])
-    number(f"max_window of flow {flow.name!r}", flow.max_window, at_least=1.0, at_most=float(most))
+    max_packets = MAX_WINDOW // (size - HEADERS["TCP"])
+    number(f"max_window of flow {flow.name!r}", flow.max_window, at_least=1.0, at_most=float(max_packets))
     if flow.handshake == SYN_WITH_DATA:
         msg = "must be True or False: ns-3's SYN has no data"
         raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
@@ -297,8 +297,8 @@ def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
         return "ns3::TcpScalable", {"AIFactor": int(params.acks), "MDFactor": params.b}
     if type(rule) is Vegas and rule == Vegas(alpha=int(params.alpha), beta=int(params.beta)):
         return "ns3::TcpVegas", {"Alpha": int(params.alpha), "Beta": int(params.beta)}
-    for known, name in ((HSTCP(table=1), "ns3::TcpHighSpeed"), (BBRv1(), "ns3::TcpBbr")):
-        if type(rule) is type(known) and rule == known:
+    for supported, name in ((HSTCP(table=1), "ns3::TcpHighSpeed"), (BBRv1(), "ns3::TcpBbr")):
+        if type(rule) is type(supported) and rule == supported:
             return name, {}
     names = (
         "Reno(), NewReno(), CUBIC(...), DCTCP(...), HSTCP(table=1), LinuxScalable(kernel='2.6.22'), Vegas(...), BBRv1()"
@@ -311,7 +311,7 @@ def _seconds(value: float) -> str:
     return f"{value!r}s"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f'"{text}"'
 
 

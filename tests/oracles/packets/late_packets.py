@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dfcmodel.packets.kernel.tcp.late_packets import EXACT
+from dfcmodel.packets.kernel.tcp.late_packets import LATENESS_TOLERANCE
 from tests.oracles.packets.deliveries import DeliverySender, Remembering, Sent
 from tests.oracles.packets.recoveries import Programmed
 
@@ -67,7 +67,7 @@ class ByTime(Remembering, Programmed):
                 if time > self.newest_sent or (time == self.newest_sent and not passed):
                     break
                 due = time + self.newest_rtt + self.reorder_window
-                if due > self.simulation.now + EXACT:
+                if due > self.simulation.now + LATENESS_TOLERANCE:
                     self.measured["next_loss"] = due
                     break
                 self.lose_one(one)
