@@ -28,14 +28,14 @@ __all__ = ["commands"]
 commands = cli.Commands()
 
 explained: dict[str, Callable[[], dict[str, Any]]] = {}
-"""Further names for ``hopflow explain``, with functions that return the arguments of `dfcmodel.explain`."""
+"""Additional names for ``hopflow explain``, with functions that return the arguments of `dfcmodel.explain`."""
 
 
 def _names(incomplete: str) -> list[str]:
     """Complete the name of a scenario."""
     from dfcmodel.network.scenarios import NAMES
 
-    return [full for name in NAMES if (full := f"takano2006/{name}").startswith(incomplete)]
+    return [full_name for name in NAMES if (full_name := f"takano2006/{name}").startswith(incomplete)]
 
 
 def _explainable(incomplete: str) -> list[str]:
@@ -62,7 +62,7 @@ def _levels(incomplete: str) -> list[str]:
 
 
 def _rules(incomplete: str) -> list[str]:
-    """Complete the name of a rule of a window."""
+    """Complete the name of a window rule."""
     from responsefn.rule_catalogue import names, rule_named
     from responsefn.rules.base import WindowRule
 
@@ -71,7 +71,7 @@ def _rules(incomplete: str) -> list[str]:
 
 
 def _window_rules(parameter: str, names: list[str]) -> list[WindowRule]:
-    """Return rules of a window by their names, or from Python files."""
+    """Return window rules by their names, or from Python files."""
     from responsefn.rule_catalogue import rule_named
     from responsefn.rules.base import WindowRule
 
@@ -109,13 +109,13 @@ class _Network:
     host: Annotated[
         str | None,
         typer.Option(
-            help="shaped, unshaped or direct; default: shaped with DFC, else direct.",
+            help="shaped, unshaped or direct; default: shaped with DFC, otherwise direct.",
             autocompletion=_hosts,
         ),
     ] = None
 
     def scenario(self, name: str) -> Scenario:
-        """Return a scenario by its name, or from a TOML file, which allows no further options."""
+        """Return a scenario by its name, or from a TOML file, which excludes the other options."""
         from dfcmodel.network.scenario_files.toml_reading import load_scenario
         from dfcmodel.network.scenarios import NAMES, TCP, takano2006
 
@@ -164,11 +164,11 @@ class _Run:
     ] = 1
     packet_jitter: Annotated[
         str | None,
-        typer.Option(help="Largest random delay of each packet at its sender, against phase effects: 1pkt or 120us."),
+        typer.Option(help="Maximum random delay of each packet at its sender, against phase effects: 1pkt or 120us."),
     ] = None
 
     def method(self) -> tuple[Level, Fluid | None]:
-        """Return a level and its settings, None for its defaults; steps without a level imply the fluid."""
+        """Return a level and its settings, None: defaults; steps without a level imply the fluid."""
         from dfcmodel.methods import LEVELS, Fluid
         from hopflow.checks import choice
 
@@ -178,12 +178,12 @@ class _Run:
             steps_per_delay = self.steps
         if level is None:
             level = "auto" if steps_per_delay is None else "fluid"
-        at: Any = choice("level", level, LEVELS)
+        checked_level: Any = choice("level", level, LEVELS)
         if steps_per_delay is None:
-            return at, None
+            return checked_level, None
         if level != "fluid":
             raise ValueError(f"--steps-per-delay {steps_per_delay}: is for --level fluid, not {level}")
-        return at, Fluid(steps_per_delay)
+        return checked_level, Fluid(steps_per_delay)
 
 
 @dataclass(frozen=True)
@@ -201,17 +201,17 @@ class _Files:
     ] = None
 
     def check(self, runs: int) -> None:
-        """Raise for files that cannot be written, and for outputs of a single run if there are several runs."""
+        """Raise ValueError for unwritable files, and for outputs of a single run if there are several runs."""
         from dfcmodel.results.animations import animation_format
 
         cli.check_output("plot", self.plot)
         if self.animation is not None:
             animation_format(self.animation)
-        of_one = (("animation", self.animation), ("netcdf", self.netcdf))
-        for option, value in of_one:
+        single_run_outputs = (("animation", self.animation), ("netcdf", self.netcdf))
+        for option, value in single_run_outputs:
             if value is not None and runs != 1:
                 raise ValueError(f"{option} = {value}: needs a single run, omit --runs")
-        for option, path in (*of_one, ("save", self.save)):
+        for option, path in (*single_run_outputs, ("save", self.save)):
             cli.check_output(option, path, ())
 
 
@@ -231,7 +231,7 @@ def simulate(
     files: _Files,
     max_cpu_time: Annotated[
         str | None,
-        typer.Option(help="Largest predicted CPU time of a run: 600min (default: 180min)."),
+        typer.Option(help="Maximum predicted CPU time of a run: 600min (default: 180min)."),
     ] = None,
     json: cli.AsJson = False,
 ) -> None:
@@ -242,7 +242,7 @@ def simulate(
     from dfcmodel.simulation import simulate as run_once
     from hopflow.checks import integer
 
-    at, method = run.method()
+    level, method = run.method()
     integer("runs", run.runs, 1, 10**6)
     files.check(run.runs)
     network_scenario = network.scenario(scenario)
@@ -251,10 +251,10 @@ def simulate(
         network_scenario = replace(network_scenario, duration=end)
     if files.save is not None:
         typer.echo(f"scenario: {save_scenario(network_scenario, files.save)}", err=json)
-    settings: dict[str, Any] = {"level": at, "method": method, "seed": run.seed}
+    settings: dict[str, Any] = {"level": level, "method": method, "seed": run.seed}
     if max_cpu_time is not None:
         longest = quantity("max_cpu_time", max_cpu_time, "time", bare=True)
-        settings |= {"method": _limit_cpu_time(network_scenario, method_of(at, method), longest), "level": None}
+        settings |= {"method": _limit_cpu_time(network_scenario, method_of(level, method), longest), "level": None}
     if run.runs != 1:
         options = RunSettings(packet_jitter=run.packet_jitter)
         ensemble_result = ensemble(network_scenario, run.runs, **settings, options=options)
@@ -273,15 +273,15 @@ def simulate(
 
 
 def _limit_cpu_time(
-    scenario: Scenario, method: Fluid | Packets | LevelChoice | None, longest: float
+    scenario: Scenario, method: Fluid | Packets | LevelChoice | None, limit: float
 ) -> Fluid | Packets | LevelChoice:
-    """Return the method, for None that of `choose_level`, with another limit of its predicted CPU time, s."""
+    """Return the method, by default the choice of `choose_level`, with a limit on its predicted CPU time, s."""
     from dfcmodel.levels.choices import LevelChoice, choose_level
 
     chosen = choose_level(scenario) if method is None else method
     if isinstance(chosen, LevelChoice):
-        return replace(chosen, method=replace(chosen.method, max_cpu_time=longest))
-    return replace(chosen, max_cpu_time=longest)
+        return replace(chosen, method=replace(chosen.method, max_cpu_time=limit))
+    return replace(chosen, max_cpu_time=limit)
 
 
 def _run_data(run: Trajectory) -> dict[str, object]:
@@ -319,21 +319,23 @@ class _Times:
         str | None,
         typer.Option(help="Simulated time: 60s, or a number of s; default: 60s, 240s at most while shares drift."),
     ] = None
-    runs: Annotated[int, typer.Option(help="Most seeds per setting; fewer where intervals are below 5 points.")] = 16
-    seed: Annotated[int, typer.Option(help="Those of the runs are spawned from it.")] = 0
+    runs: Annotated[
+        int, typer.Option(help="Maximum number of seeds per setting; fewer if intervals are below 5 points.")
+    ] = 16
+    seed: Annotated[int, typer.Option(help="Seed from which the seeds of the runs are spawned.")] = 0
     warm_up: Annotated[str | None, typer.Option(help="Part before the measurement: 10s; default: a fifth.")] = None
 
 
 @dataclass(frozen=True)
 class _Senders:
-    """Settings of senders beside their rules, and the shared queue."""
+    """Settings of senders other than their rules, and of the shared queue."""
 
     recovery: Annotated[str, typer.Option(help="Loss recovery of all senders; own: that of each rule.")] = "sack"
-    discipline: Annotated[str, typer.Option(help="Of the queue, with its defaults: FIFO, Fair, CoDel, PIE, ...")] = (
-        "FIFO"
-    )
+    discipline: Annotated[
+        str, typer.Option(help="Discipline of the queue, with its defaults: FIFO, Fair, CoDel, PIE, ...")
+    ] = "FIFO"
     pacing: Annotated[bool, typer.Option(help="Pace window senders.")] = False
-    packet_size: Annotated[str, typer.Option(help="Of a packet: 1500, in bytes, or 9kB.")] = "1500"
+    packet_size: Annotated[str, typer.Option(help="Size of a packet: 1500, in bytes, or 9kB.")] = "1500"
 
     @property
     def bytes_per_packet(self) -> float:
@@ -457,17 +459,17 @@ class _Explained:
     packet_jitter: Annotated[
         str | None,
         typer.Option(
-            help="Largest random delay of each packet at its sender, at both levels, against phase effects: "
+            help="Maximum random delay of each packet at its sender, at both levels, against phase effects: "
             "1pkt or 120us."
         ),
     ] = None
     shared: Annotated[
         bool,
-        typer.Option(help="Count the parts that both levels have, too, such as timeouts."),
+        typer.Option(help="Count the parts that both levels have as well, such as timeouts."),
     ] = False
 
     def parameters(self, scenario: str) -> dict[str, Any]:
-        """Return the arguments of `dfcmodel.explain` for a scenario, or for a claim, which defines them."""
+        """Return the arguments of `dfcmodel.explain` for a scenario or a claim; a claim defines its own."""
         from dfcmodel.levels.refinements import default_refinements
 
         settings: dict[str, Any] = {
@@ -517,7 +519,7 @@ def explain(
     plot: Annotated[Path | None, typer.Option(help="Write the waterfall here.")] = None,
     json: cli.AsJson = False,
 ) -> None:
-    """Explain how far packets are from the fluid: what each part that they do not share accounts for."""
+    """Explain the difference between packets and fluid by the contribution of each part that they do not share."""
     from dfcmodel.levels.explaining import explain as explain_gap
     from hopflow.keywords import WithFields
 

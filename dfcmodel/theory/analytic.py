@@ -25,7 +25,7 @@ def gaussian(
     width: float = 0.0,
     speed: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Return the density of packets on a line that starts as a normal distribution.
+    """Return the density of packets on a line, initially a normal distribution.
 
     Solution of n_t = -speed n_x + coefficient n_xx: the mean moves at ``speed``, the variance grows
     by 2 ``coefficient`` per second.
@@ -39,7 +39,7 @@ def gaussian(
     coefficient
         kappa (D h^2 / d), or D_eff of the closed loop.
     packets, centre, width
-        Number, mean and standard deviation at time 0; for width 0, a point, time must be > 0.
+        Number, mean and standard deviation at time 0; for width 0 (a point) time must be > 0.
     speed
         Drift speed, in units of x per second.
 
@@ -63,8 +63,8 @@ def gaussian(
     variance = width**2 + 2.0 * kappa * t
     if variance <= 0.0:
         raise ValueError(f"width = {width}: must be > 0 at time 0, or with coefficient 0")
-    away = at - centre - speed * t
-    density: NDArray[np.float64] = packets * np.exp(-(away**2) / (2.0 * variance)) / np.sqrt(2.0 * np.pi * variance)
+    distance = at - centre - speed * t
+    density: NDArray[np.float64] = packets * np.exp(-(distance**2) / (2.0 * variance)) / np.sqrt(2.0 * np.pi * variance)
     return density
 
 
@@ -100,14 +100,14 @@ def cosine_series(
     kappa = one_number("coefficient", coefficient, above=0.0)
     L = one_number("length", length, above=0.0)
     count = 8 * integer("terms", terms, 1, 10**6)
-    middle = (np.arange(count) + 0.5) * L / count
-    amplitude = dct(np.asarray(initial(middle), dtype=float), type=2)[:terms] / count
+    midpoints = (np.arange(count) + 0.5) * L / count
+    amplitude = dct(np.asarray(initial(midpoints), dtype=float), type=2)[:terms] / count
     amplitude[0] /= 2.0
     wave = np.pi * np.arange(terms) / L
 
     def density(x: ArrayLike, time: float) -> NDArray[np.float64]:
-        fallen = amplitude * np.exp(-kappa * wave**2 * time)
-        sum_: NDArray[np.float64] = np.cos(np.multiply.outer(np.asarray(x), wave)) @ fallen
+        damped = amplitude * np.exp(-kappa * wave**2 * time)
+        sum_: NDArray[np.float64] = np.cos(np.multiply.outer(np.asarray(x), wave)) @ damped
         return sum_
 
     return density

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Clocks", "clocks_of", "tick_phases"]
 
-MAX_STEPS = 20_000  # of a common period: a few seconds of computation for fifteen nodes
+MAX_STEPS = 20_000  # of a common period; a few seconds of computation for fifteen nodes
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Clocks:
 
 
 def tick_phases(scenario: Scenario, seed: int) -> dict[Any, float]:
-    """Return the clock phases of the nodes as fractions of a period, as ``simulate`` draws them."""
+    """Return the clock phases of the nodes as fractions of a period, with the same draws as ``simulate``."""
     random = np.random.default_rng(seed)
     random.random(len(scenario.flows))  # the flows' jitter is drawn first
     return dict(zip(scenario.nodes, random.random(len(scenario.nodes)), strict=True))
@@ -132,13 +132,13 @@ def clocks_of(
     m = integer("steps_per_delay", steps_per_delay, 1, 1000)
     path = scenario.path(scenario.flows[flow])[: law.bottleneck]
     h = scenario.shortest_delay / m
-    into = (path[0], *path[:-1])  # the access link has the delay of the first link
-    delays = tuple(round(link.delay / h) for link in into)
-    for link, steps in zip(into, delays, strict=True):
+    links_in = (path[0], *path[:-1])  # the access link has the delay of the first link
+    delays = tuple(round(link.delay / h) for link in links_in)
+    for link, steps in zip(links_in, delays, strict=True):
         if abs(link.delay / h - steps) > 1e-6 * steps:
             msg = f"{link.delay / h:.6g} steps of {h:g} s, must be whole; take more steps_per_delay"
             raise ValueError(f"delay of link {link.name} = {link.delay:g} s: {msg}")
-    phases = [0] * len(into)
+    phases = [0] * len(links_in)
     discipline: Any = path[0].discipline  # `law_of` has checked that it is DFC
     if seed is not None and discipline.phases == "random":
         drawn = tick_phases(scenario, seed)

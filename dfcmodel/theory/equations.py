@@ -1,6 +1,6 @@
 """The continuous limits of the DFC law as partial differential equations; `pde` solves them.
 
-`DiffusionEquation` is that of takano2006, eqs. (6)-(8), with a prescribed rate r and the boundary
+`DiffusionEquation` is the equation of takano2006, (6)-(8), with a prescribed rate r and the boundary
 condition (9). `FeedbackEquation` is the limit of the law when r is fed back by eq. (5) over links of
 equal delay d: packets drift downstream and spread weakly, while w = J d - D n moves upstream,
 
@@ -161,7 +161,7 @@ class DiffusionEquation:
             kappa = 2.0 / (resistance[:1] + resistance[-1:])
             joint = flow[:1] - kappa * (n[:1] - n[-1:]) / h
             return np.concatenate([joint, J, joint])[None]
-        # the external node is empty: the gradient extends over half a cell and its distance
+        # the external node is empty: the gradient spans half a cell and the distance of the node
         kappa = _on(self.coefficient, faces[np.array([0, -1])])
         left = _end(self.inflow, t, flow[0], -kappa[0] * n[0], h)
         right = _end(self.outflow, t, flow[-1], kappa[1] * n[-1], h)

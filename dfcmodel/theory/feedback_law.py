@@ -1,7 +1,7 @@
-"""The law of diffusion-type flow control, eqs. (1), (2) and (13) of takano2006: its one home.
+"""The law of diffusion-type flow control, eqs. (1), (2) and (13) of takano2006: the only implementation.
 
-The theory, the kernels of both levels, which compile this text with their own, and the JAX model call it, with numbers
-or arrays.
+It is called with numbers or arrays by the theory, by the JAX model, and by the kernels of both levels, which compile
+its text with their own.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ __all__ = ["diffusive_rate", "proportional_share"]
 
 
 @inlined
-def diffusive_rate(intensity: Any, told_rate: Any, gain: Any, told_backlog: Any, backlog: Any) -> Any:
-    """Return alpha r - D/d (n' - n), eq. (2); a node sends what is positive of it."""
-    return intensity * told_rate - gain * (told_backlog - backlog)
+def diffusive_rate(intensity: Any, target_rate: Any, gain: Any, next_backlog: Any, backlog: Any) -> Any:
+    """Return alpha r - D/d (n' - n), eq. (2); a node sends at this rate if it is positive, otherwise not.
+
+    ``target_rate`` r and ``next_backlog`` n' are reported by the next node; ``backlog`` n is that of the node itself.
+    """
+    return intensity * target_rate - gain * (next_backlog - backlog)
 
 
 @inlined
-def proportional_share(capacity: float, wanted: float) -> float:
-    """Return the part of what flows want that each gets of a link, eq. (13)."""
-    return capacity / wanted if wanted > capacity else 1.0
+def proportional_share(capacity: float, demand: float) -> float:
+    """Return the fraction of their unconstrained rates, in all ``demand``, that the flows of a link get, eq. (13)."""
+    return capacity / demand if demand > capacity else 1.0

@@ -160,8 +160,8 @@ def rates(
     xp
         The array module, `numpy` or `jax.numpy`.
     over_flows
-        Returns for each element the sum over the flows of its node, where arrays have another shape than
-        (F, L); None: over the first axis.
+        Function that returns for each element the sum over the flows of its node, for arrays of a shape other than
+        (F, L); None: the sum over the first axis.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def bare_law(
     Raises
     ------
     ValueError
-        For arrays of other lengths, unknown ends, and packets that grow beyond all numbers.
+        For arrays of other lengths, unknown ``ends``, and packets that overflow.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def bare_law(
 
 
 def _per_node(name: str, value: ArrayLike, nodes: int) -> NDArray[np.float64]:
-    """Return numbers as an array of shape (nodes,): one for each node, or one for all."""
+    """Return numbers as an array of shape (nodes,), from one per node or a common one."""
     values = number(name, value)
     if values.shape not in ((), (1,), (nodes,)):
         raise ValueError(f"{name} has shape {values.shape}: must have that of packets, ({nodes},)")

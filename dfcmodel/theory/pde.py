@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Density", "Lines", "evolve", "loaded_node"]
 
-SHORTEST = 1e-150  # s: the square of a shorter step underflows
+MIN_LAST_TIME = 1e-150  # s; the square of a shorter step underflows
 
 
 class Equation(Protocol):
@@ -57,7 +57,7 @@ class Lines:
     rtol, atol
         Relative and absolute tolerance of a time step.
     most_steps
-        Time steps after which `evolve` gives up: near a singularity they become ever smaller.
+        Maximum number of time steps of `evolve`: near a singularity steps become ever smaller.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Lines:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Density(Result):
-    """Solution of an equation at given times.
+    """Solution of an equation at the requested times.
 
     Attributes
     ----------
@@ -199,8 +199,8 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
         raise ValueError(f"times has shape {ts.shape}: must be a time, or a list of them")
     if np.any(np.diff(ts) <= 0):
         raise ValueError(f"times = {times!r}: must increase")
-    if 0.0 < ts[-1] < SHORTEST:
-        raise ValueError(f"times = {times!r}: the last must be 0, or at least {SHORTEST:g} s")
+    if 0.0 < ts[-1] < MIN_LAST_TIME:
+        raise ValueError(f"times = {times!r}: the last must be 0, or at least {MIN_LAST_TIME:g} s")
     faces = np.linspace(0.0, equation.length, method.cells + 1)
     x = (faces[1:] + faces[:-1]) / 2.0
     with np.errstate(over="ignore", invalid="ignore"):  # fluxes that are not finite are an error

@@ -29,24 +29,21 @@ __all__ = ["TILE", "advance_rings"]
 TILE = 16384
 """Nodes per tile: 400 kB."""
 PERIODS_PER_TILE = 16
-"""Periods by which a tile is advanced while it is in the cache."""
+"""Number of periods by which a tile is advanced while it is in the cache."""
 MIN_COPIED_PERIODS = 16
-"""Rows that fit into a tile are copied for at least this many periods: copies are aligned to 32 bytes,
-rows of NumPy arrays to 16, for which the loop is up to 1.7 times slower."""
+"""Minimum number of periods for which rows that fit into a tile are copied. Copies are aligned to 32 bytes, rows of
+NumPy arrays to 16 bytes, for which the loop is up to 1.7 times slower."""
 
 
 def advance_node(i: int, message: float, D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
-    """Advance node i by a period, with arrivals ``left`` and feedback ``message``.
-
-    Returns the arrivals of the next node.
-    """
-    here = n[i]
-    rate = message + D * here
+    """Advance node i by a period, with arrivals ``left`` and feedback ``message``; return the arrivals of the next node."""
+    queue = n[i]
+    rate = message + D * queue
     arrivals = left
     left = J[i]
     J[i] = rate
-    w[i] = rate - D * here
-    n[i] = here + arrivals - rate
+    w[i] = rate - D * queue
+    n[i] = queue + arrivals - rate
     return left
 
 
@@ -58,34 +55,34 @@ def advance_nodes(D: float, left: float, n: Floats, J: Floats, w: Floats) -> flo
 
 
 class State(NamedTuple):
-    """Rings of nodes, one per row: their packets, those sent one period ago, and the feedback of then."""
+    """Rings of nodes, one per row: packets, packets sent one period ago, and feedback of one period ago."""
 
     packets: Floats
     sent: Floats
-    told: Floats
+    feedback: Floats
 
 
 def rings(first: int, end: int, periods: int, D: float, state: State, seam: Floats, copies: Floats) -> None:
-    """Advance the rows ``first`` .. ``end`` - 1 by some periods (a kernel template).
+    """Advance the rows ``first`` .. ``end`` - 1 by ``periods`` (a kernel template).
 
     ``seam[p]`` is scratch space for period p of a tile: the arrivals of its next node, and the
     previous feedback of its first node. ``copies``, shape (3, N), is room for a row.
     """
-    packets, sent, told = state
+    packets, sent, feedback = state
     N = packets.shape[1]
     together = PERIODS_PER_TILE if N > TILE else 1
     copied = N <= TILE and periods >= MIN_COPIED_PERIODS
     for f in range(first, end):
-        n, J, w = packets[f], sent[f], told[f]
+        n, J, w = packets[f], sent[f], feedback[f]
         if copied:
             n, J, w = copies[0], copies[1], copies[2]
             for i in range(N):
-                n[i], J[i], w[i] = packets[f, i], sent[f, i], told[f, i]
+                n[i], J[i], w[i] = packets[f, i], sent[f, i], feedback[f, i]
         for begin in range(0, periods, together):
             count = min(together, periods - begin)
             for at in range(0, N + 2 * count, TILE):
                 for p in range(count):
-                    a = p + max(0, at - 2 * p)  # nodes, N being node 0 again
+                    a = p + max(0, at - 2 * p)  # nodes; N is node 0 again
                     b = p + min(N, at + TILE - 2 * p)
                     if a >= b:
                         continue
@@ -104,7 +101,7 @@ def rings(first: int, end: int, periods: int, D: float, state: State, seam: Floa
                     seam[p, 0] = left
         if copied:
             for i in range(N):
-                packets[f, i], sent[f, i], told[f, i] = n[i], J[i], w[i]
+                packets[f, i], sent[f, i], feedback[f, i] = n[i], J[i], w[i]
 
 
 def advance_rings(
@@ -116,7 +113,7 @@ def advance_rings(
     *,
     threads: int = 1,
 ) -> None:
-    """Advance rings of nodes in place by some periods, without clipping or sharing.
+    """Advance rings of nodes in place by a number of periods, without clipping or sharing.
 
     Parameters
     ----------
@@ -150,14 +147,14 @@ def advance_rings(
     periods = integer("periods", periods, 0, 10**9)
     threads = integer("threads", threads, 1, 1024)
     for name, array in (("packets", packets), ("sent", sent), ("told", told)):
-        good = array.dtype == np.float64 and array.ndim == 2 and array.flags.c_contiguous
-        if not good or array.shape != packets.shape or array.shape[1] < 3:
+        is_valid = array.dtype == np.float64 and array.ndim == 2 and array.flags.c_contiguous
+        if not is_valid or array.shape != packets.shape or array.shape[1] < 3:
             msg = "must be a contiguous float64 array of shape (flows, nodes >= 3), as packets"
             raise ValueError(f"{name} of shape {array.shape}, {array.dtype}: {msg}")
     kernel = make_kernel(rings, helpers=[advance_node, advance_nodes])
     edges = np.linspace(0, len(packets), threads + 1).astype(int).tolist()
-    rest = periods, float(diffusion), State(packets, sent, told)
+    constants = periods, float(diffusion), State(packets, sent, told)
     seams = np.zeros((threads, PERIODS_PER_TILE, 2))
     copies = np.empty((threads, 3, packets.shape[1]))
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda a, b, *room: kernel(a, b, *rest, *room), edges[:-1], edges[1:], seams, copies))
+        list(pool.map(lambda a, b, *room: kernel(a, b, *constants, *room), edges[:-1], edges[1:], seams, copies))

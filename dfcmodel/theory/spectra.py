@@ -123,7 +123,7 @@ class Spectrum(Result):
         state; at most 2000 periods.
         """
         u, s, vh = np.linalg.svd(self.matrix)
-        nonzero = s > 1e-15 * s[0]  # the matrix is singular: past rates are forgotten in one period
+        nonzero = s > 1e-15 * s[0]  # the matrix is singular: rates of the past have no effect after one period
         u, s, vh = u[:, nonzero], s[nonzero], vh[nonzero]
         reduced = s[:, None] * (vh @ u)
         power, norms = np.diag(s), [1.0, float(s[0])]

@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 KINDS = ("closed", "prescribed", "finite")
-SMALLEST = 1e-3  # lowest D tested: modes then decay over a thousand periods
+MIN_DIFFUSION = 1e-3  # minimum tested D: its modes decay over a thousand periods
 
 
 def growth_factors(
@@ -151,7 +151,7 @@ def scenario_clocks(scenario: Scenario, law: Law, flow: int, seed: int | None, s
 
 
 def period_matrix(law: Law, clocks: Clocks | None, diffusion: complex, intensity: complex) -> NDArray[Any]:
-    """Return the matrix that advances a chain by a period, the clocks' common one if asynchronous.
+    """Return the matrix that advances a chain by a period, for asynchronous clocks by their common period.
 
     Parameters
     ----------
@@ -175,17 +175,17 @@ def stability_limit(
     seed: int | np.random.Generator | None = None,
     steps_per_delay: int = 4,
 ) -> float:
-    """Return the largest value of a parameter at which the law is stable, by default on an endless chain.
+    """Return the maximum value of a parameter at which the law is stable, by default on an endless chain.
 
-    Each ``kind`` is another chain with another limit. None of them has the scenario's whole network: rates are not
-    clipped (eqs. 1, 13) and packets are queued in every node. Where queues drain, as in the paper's scenarios, a run
-    beyond the limit may show nothing.
+    Each ``kind`` is a different chain with its own limit, and none is the complete network of the scenario: rates are
+    not clipped (eqs. 1, 13), and packets are queued in every node. If queues drain, as in the paper's scenarios, a run
+    beyond the limit may not show an instability.
 
     Parameters
     ----------
     scenario
-        A scenario with diffusion-type flow control. The endless chains use its D and alpha alone; the finite one uses
-        the path of a flow up to its bottleneck as well.
+        A scenario with diffusion-type flow control. The endless chains use only its D and alpha; the finite chain also
+        uses the path of a flow up to its bottleneck.
     parameter
         ``"diffusion"``: the limit of D at the scenario's alpha (0 if no D is stable);
         ``"intensity"``: the limit of alpha at its D (nan if alpha = 1 is unstable).
@@ -258,7 +258,7 @@ def endless_limit(alpha: float, kind: str) -> float:
 
 
 def warn_if_unstable(scenario: Scenario) -> None:
-    """Warn of the first link whose law is unstable on an endless chain (von Neumann)."""
+    """Warn about the first link whose law is unstable on an endless chain (von Neumann)."""
     for link in scenario.link_table.kinds:
         rule = dfc_of(link.discipline)
         if rule is not None and not rule.is_stable:
@@ -275,7 +275,7 @@ def _radius(matrix: NDArray[np.float64]) -> float:
 
 
 def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
-    """Return the largest value of a parameter at which the chain from host to bottleneck is stable.
+    """Return the maximum value of a parameter at which the chain from host to bottleneck is stable.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
         at = (value, alpha) if parameter == "diffusion" else (D, value)
         return _radius(period_matrix(law, clocks, *at)) - 1.0
 
-    low, high = (SMALLEST, 1.0) if parameter == "diffusion" else (1.0, 2.0)
+    low, high = (MIN_DIFFUSION, 1.0) if parameter == "diffusion" else (1.0, 2.0)
     if excess(low) >= 0.0:
         return 0.0 if parameter == "diffusion" else math.nan
     while excess(high) < 0.0:
@@ -303,7 +303,7 @@ def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
 
 @functools.lru_cache(maxsize=256)
 def chain_limit(hops: int, intensity: float) -> float:
-    """Return the largest D at which a chain from a host (eq. 9) to its bottleneck is stable, with clocks in step.
+    """Return the maximum D at which a chain from a host (eq. 9) to its bottleneck is stable, with synchronous clocks.
 
     Parameters
     ----------

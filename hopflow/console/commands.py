@@ -66,7 +66,7 @@ COMMANDS = {
     ),
     "explain": CommandSource(
         "validation.commands.explained_claims",
-        "Explain how far packets are from the fluid: what each part that they do not share accounts for.",
+        "Explain the difference between packets and fluid by the contribution of each part that they do not share.",
     ),
     "pde": CommandSource(
         "dfcmodel._cli",
