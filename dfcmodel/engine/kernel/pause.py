@@ -60,7 +60,7 @@ def record_switch(k: int, n: int, on: int, request: float, feedback: Any) -> Non
 
 
 @compiled
-def paused_part(k: int, n: int, pause: Any, pausing: Any) -> float:
+def part_paused(k: int, n: int, pause: Any, pausing: Any) -> float:
     """Return the part of step k for which a link is paused by the requests of one delay ago.
 
     A delay of ``wait`` + ``part`` steps maps the step to the last ``part`` of one earlier step and the first
@@ -111,7 +111,7 @@ def exchange_pauses(k: int, net: Any, bands: Any, feedback: Any, quantum: float)
         if pause.on != before:
             record_switch(k, n, pause.on, request, feedback)
         pausing[(k - 1) & mask, n] = request
-        stopped = paused_part(k, n, pause, pausing)
+        stopped = part_paused(k, n, pause, pausing)
         if pause.band >= 0:
             bands[pause.band].stopped = max(bands[pause.band].stopped, stopped)
         elif stopped > 0.0 and pause.paused < 0:
