@@ -144,7 +144,7 @@ def advance_schedule(flow: Any, k: int, schedule: Any) -> None:
 
 
 @compiled
-def wait_again(flow: Any, rate: float) -> None:
+def begin_next_wait(flow: Any, rate: float) -> None:
     """End a random wait of the sender and begin the next one, at ``rate`` packets per step.
 
     Before it sends, a sender waits for a random time below ``jitter`` and then sends all packets that are ready
@@ -166,7 +166,7 @@ def packets_after_wait(flow: Any, f: int, k: int, emitted: Any) -> float:
     if flow.wait_end == 0.0:
         flow.wait_begin = flow.wait_end = float(flow.start)
     while flow.wait_end <= k:
-        wait_again(flow, emitted[k & mask, f] - emitted[(k - 1) & mask, f])
+        begin_next_wait(flow, emitted[k & mask, f] - emitted[(k - 1) & mask, f])
     delay = min(max(flow.waited, k - flow.wait_begin), emitted.shape[0] - 2.0)
     whole_steps = int(delay)
     later, earlier = emitted[(k - whole_steps) & mask, f], emitted[(k - whole_steps - 1) & mask, f]

@@ -125,7 +125,7 @@ def add_backlog(first: int, end: int, arrived: Any, sent: Any, area: Any) -> Non
 
 
 @inlined
-def put_apart(first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
+def put_on_wire_by_flow(first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
     """Put departures on the wire as `put_on_wire` does, for flows of different lags."""
     before, queues, wire = sharing.shared[SENT], sharing.net.queues, sharing.net.wire
     k, quantum = step.k, step.quantum
@@ -137,16 +137,16 @@ def put_apart(first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
 
 
 @inlined
-def leave(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
+def send_departures(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
     """Put the departures of a band up to ``now`` on the wire."""
     if link.lag < 0:
-        put_apart(first, end, now, step, sharing)
+        put_on_wire_by_flow(first, end, now, step, sharing)
     else:
         put_on_wire(link, first, end, now, step, sharing)
 
 
 @inlined
-def depart(link: Any, b: int, first: int, end: int, quantum: float, sharing: Any) -> None:
+def set_departures(link: Any, b: int, first: int, end: int, quantum: float, sharing: Any) -> None:
     """Set ``now`` to the departures of the flows of a band, served at its pace in the order of arrival."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     band.served = min(band.served + band.pace, band.arrivals)
@@ -168,8 +168,8 @@ def serve_band(link: Any, b: int, first: int, end: int, step: Any, sharing: Any)
         column = ARRIVED
     else:
         append_arrivals(b, first, end, sharing)
-        depart(link, b, first, end, step.quantum, sharing)
-    leave(link, first, end, shared[column], step, sharing)
+        set_departures(link, b, first, end, step.quantum, sharing)
+    send_departures(link, first, end, shared[column], step, sharing)
     if column == NOW:
         add_backlog(first, end, shared[ARRIVED], shared[SENT], shared[AREA])
         if band.served == band.arrivals:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hopflow.kernels.marks import compiled
 
-from .overflow import drop_from_range, part_that_fits
+from .overflow import drop_from_range, part_before_full
 from .pause import backlog_of_other_outputs
 from .records import ARRIVED, SENT, Excess
 
@@ -43,7 +43,7 @@ def limit_ingress(link: Any, step: Any, sharing: Any) -> None:
             waits += shared[ARRIVED, c] - shared[SENT, c]
         excess = waits + backlog_of_other_outputs(n, pauses) - row.room
         if excess > 0.0:
-            over = Excess(excess, -1.0, part_that_fits(excess, waits - row.waits))
+            over = Excess(excess, -1.0, part_before_full(excess, waits - row.waits))
             amount = drop_from_range(row.held, row.first, row.end, over, step, sharing)
             waits -= amount
             link.total -= amount

@@ -55,8 +55,8 @@ def record_first_drop(drops: Any, cause: int, c: int, when: float) -> None:
 def record_loss(c: int, new: Any, left_steps: int, net: Any, shared: Any) -> None:
     """Record losses and marks among the arrivals at queue c: ``new``, a `Lost`.
 
-    ``left_steps`` remain up to the next record of the run. A new stretch is joined to the last one if they end at the
-    same packet, if they touch and the last one is shorter than a packet, and if the ring is full. The caller updates
+    ``left_steps`` remain up to the next record of the run. A new stretch is joined to the last one if both end at the
+    same packet, if they touch and the last one is shorter than a packet, or if the ring is full. The caller updates
     the queue's total of losses.
     """
     queue = net.queues[c]
@@ -124,7 +124,7 @@ def record_pushed_out(c: int, waits: float, amount: float, when: float, step: An
 
 
 @inlined
-def up_to_next_change(queue: Any, losses: Any) -> Any:
+def next_density_change(queue: Any, losses: Any) -> Any:
     """Return the departures up to the next change of a queue's loss density, and the arrivals per departure."""
     if queue.losses_first == queue.losses_end:
         return math.inf, 1.0
@@ -174,7 +174,7 @@ def count_back(queue: Any, losses: Any, flow: Any, amount: float, quantum: float
 
 @inlined
 def count_marks(marked: float, marks: float, piece: float, left: float) -> float:
-    """Return how many of ``piece`` packets are marked: ``marked`` by later queues, and some others by this one.
+    """Return how many of ``piece`` packets are marked: ``marked`` by later queues, and some others by this queue.
 
     This queue marked ``marks`` of its ``left`` departures, evenly over packets that are later lost, marked or neither.
     """
@@ -182,7 +182,7 @@ def count_marks(marked: float, marks: float, piece: float, left: float) -> float
 
 
 @compiled
-def pass_lost(flow: Any, n: int, quantum: float, net: Any) -> Any:
+def skip_lost_stretch(flow: Any, n: int, quantum: float, net: Any) -> Any:
     """Return the result of `find_losses` for a stretch that was lost completely at the n-th queue of the paths."""
     queue, losses = net.queues[net.path[n]], net.losses[net.path[n]]
     sent = losses[queue.losses_first & (losses.shape[0] - 1)].end - queue.cursor
@@ -209,13 +209,13 @@ def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
     last = flow.path_end  # index of the first queue at whose next stretch all packets were lost
     for n in range(flow.path_end - 1, flow.path_first - 1, -1):
         c = net.path[n]
-        departures, arrivals_per_departure = up_to_next_change(net.queues[c], net.losses[c])
+        departures, arrivals_per_departure = next_density_change(net.queues[c], net.losses[c])
         if departures == 0.0:
             last = n
         piece = min(piece, departures / sent_per_arrival)
         sent_per_arrival *= arrivals_per_departure
     if last < flow.path_end:
-        return pass_lost(flow, last, quantum, net)
+        return skip_lost_stretch(flow, last, quantum, net)
     piece = max(quantize(piece, quantum), min(arrived, quantum))
     sent = piece
     marked = 0.0

@@ -28,7 +28,7 @@ from .records import (
 )
 from .whole_losses import draw_losses
 
-__all__ = ["drop_from_range", "drop_tail", "part_that_fits", "remove_arrivals", "set_backlog"]
+__all__ = ["drop_from_range", "drop_tail", "part_before_full", "remove_arrivals", "set_backlog"]
 
 
 @inlined
@@ -44,7 +44,7 @@ def set_backlog(link: Any, bands: Any) -> None:
 
 
 @inlined
-def part_that_fits(excess: float, growth: float) -> float:
+def part_before_full(excess: float, growth: float) -> float:
     """Return the part of a step before the buffer is full; the backlog grows linearly by ``growth``."""
     return max(0.0, 1.0 - excess / growth) if growth > 0.0 else 0.0
 
@@ -67,9 +67,9 @@ def fresh_arrivals(first: int, end: int, shared: Any) -> float:
     arrived, previous, sent, now = shared[ARRIVED], shared[PREVIOUS], shared[SENT], shared[NOW]
     total = 0.0
     for c in range(first, end):
-        came = min(arrived[c] - previous[c], arrived[c] - sent[c])
-        now[c] = came
-        total += came
+        arrivals = min(arrived[c] - previous[c], arrived[c] - sent[c])
+        now[c] = arrivals
+        total += arrivals
     return total
 
 
@@ -103,9 +103,9 @@ def remove_from_order(b: int, first: int, end: int, amount: float, sharing: Any)
     if band.tail > band.head:
         row = (band.tail - 1) & (order.rows.shape[0] - 1)
         order.total[row, b] -= amount
-        came, now = order.rows[row], shared[NOW]
+        row_arrivals, now = order.rows[row], shared[NOW]
         for c in range(first, end):
-            came[c] -= now[c]
+            row_arrivals[c] -= now[c]
 
 
 @compiled
@@ -145,8 +145,8 @@ def subtract_surplus(first: int, end: int, surplus: float, now: Any) -> float:
 def drop_from_range(b: int, first: int, end: int, over: Any, step: Any, sharing: Any) -> float:
     """Drop a part of the arrivals at queues of band b in this step; return the amount, at most the excess."""
     shared = sharing.shared
-    came = fresh_arrivals(first, end, shared)
-    part = over.part if over.part >= 0.0 else min(1.0, over.amount / came)
+    arrivals = fresh_arrivals(first, end, shared)
+    part = over.part if over.part >= 0.0 else min(1.0, over.amount / arrivals)
     link = sharing.net.links[sharing.bands[b].link]
     if link.loss_seed > 0 and end > first + 1:
         amount = draw_losses(link, first, end, over.amount, shared)
@@ -179,16 +179,16 @@ def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -
     growth = 0.0
     for c in range(first, end):
         queue = net.queues[c]
-        came = arrived[queue.origin] - previous[queue.origin]
+        arrivals = arrived[queue.origin] - previous[queue.origin]
         excess += queue.backlog
-        fresh += min(came, queue.backlog)
-        growth += came - departures(queue, c, k, net.wire)
+        fresh += min(arrivals, queue.backlog)
+        growth += arrivals - departures(queue, c, k, net.wire)
     part = min(1.0, excess / fresh) if fresh > 0.0 else 0.0
-    fits = part_that_fits(excess, growth)
+    fits = part_before_full(excess, growth)
     for c in range(first, end):
         queue = net.queues[c]
-        came = min(arrived[queue.origin] - previous[queue.origin], queue.backlog)
-        amount = min(min(came, quantize(part * came, quantum) + quantum), max(0.0, excess))
+        arrivals = min(arrived[queue.origin] - previous[queue.origin], queue.backlog)
+        amount = min(min(arrivals, quantize(part * arrivals, quantum) + quantum), max(0.0, excess))
         if amount > 0.0:
             record_drop(c, amount, fits, step, sharing)
             queue.lost += amount
@@ -220,7 +220,7 @@ def drop_tail(i: int, step: Any, sharing: Any) -> None:
 def drop_from_link(link: Any, step: Any, sharing: Any) -> None:
     """Drop packets that exceed the shared buffer of a link, or the shared part of its buffer."""
     excess = link.pooled - (link.limit - link.reserved)
-    fits = part_that_fits(excess, link.growth)
+    fits = part_before_full(excess, link.growth)
     if link.kind == FAIR_SHARES:
         push_out(link, excess, fits, step, sharing)
     else:
@@ -240,6 +240,6 @@ def drop_from_flow_buffers(link: Any, b: int, step: Any, sharing: Any) -> None:
         if shared[NOW, c] > 0.0:
             sent = shared[SENT, c] - shared[BEFORE, c]
             growth = shared[ARRIVED, c] - shared[PREVIOUS, c] - sent
-            fits = part_that_fits(excess, growth)
+            fits = part_before_full(excess, growth)
             record_drop(c, shared[NOW, c], fits, step, sharing)
     remove_from_order(b, band.first, band.end, total, sharing)

@@ -101,7 +101,7 @@ def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
 
 
 @inlined
-def take_in(link: Any, first: int, end: int, from_wire: Any, net: Any, shared: Any) -> float:
+def update_arrivals(link: Any, first: int, end: int, from_wire: Any, net: Any, shared: Any) -> float:
     """Update the arrivals at the queues of a link, from its first to ``end`` - 1; return the sum."""
     if link.shared == 0 or link.late == 1:
         copy(first, end, shared[SENT], shared[BEFORE])
@@ -116,9 +116,9 @@ def serve_shared(i: int, n_overflowing: int, service: Any, step: Any, sharing: A
     from_wire = net.wire[step.k & (net.wire.shape[0] - 1)]
     waited = link.pooled
     if link.end - link.first == TWO:
-        arrivals = take_in(link, link.first, link.first + TWO, from_wire, net, shared)
+        arrivals = update_arrivals(link, link.first, link.first + TWO, from_wire, net, shared)
     else:
-        arrivals = take_in(link, link.first, link.end, from_wire, net, shared)
+        arrivals = update_arrivals(link, link.first, link.end, from_wire, net, shared)
     link.arrivals = arrivals - link.total
     link.total = arrivals
     if link.manager >= 0 and link.late == 0:

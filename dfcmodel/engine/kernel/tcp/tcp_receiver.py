@@ -179,19 +179,19 @@ def receive(flow: Any, log: Any, holes: Any, arrived: float, lost: float, quantu
     while total > 0.0:
         entry = log[flow.log_at + (flow.log_first & flow.log_mask)]
         begin = entry.sequence + (flow.rcv_position - entry.position)
-        rest = math.inf  # the last stretch of the log is still open
+        remainder = math.inf  # the last stretch of the log is still open
         if flow.log_end - flow.log_first > 1:
             following = log[flow.log_at + ((flow.log_first + 1) & flow.log_mask)]
-            rest = following.position - flow.rcv_position
-            if rest <= TINY:
+            remainder = following.position - flow.rcv_position
+            if remainder <= TINY:
                 flow.log_first += 1
                 continue
-        stretch = min(total, rest)
+        stretch = min(total, remainder)
         flow.rcv_position += stretch
         total -= stretch
         resent = min(stretch, max(0.0, flow.rcv_max - begin))
         if resent > TINY:
-            complete = stretch == rest or begin + resent >= flow.rcv_max - TINY
+            complete = stretch == remainder or begin + resent >= flow.rcv_max - TINY
             retransmission = Resent(begin + resent, resent, missing, complete)
             more, more_advancing = receive_resent(flow, holes, retransmission, quantum)
             acks += more

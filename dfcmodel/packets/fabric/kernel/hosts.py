@@ -36,7 +36,7 @@ def append(net: Any, p: int, f: int, time: float) -> None:
 
 
 @inlined
-def create_again(net: Any, p: int, f: int, time: float) -> None:
+def create_next(net: Any, p: int, f: int, time: float) -> None:
     """Create the next packet of a constant-rate flow if it is due and precedes all timers; otherwise set a timer."""
     s = net.flow[f]
     if s.due > time or (has_timer(net, p) and first_timer(net, p) <= time):
@@ -76,7 +76,7 @@ def send_queued(net: Any, records: Any, p: int, time: float) -> None:
     else:
         s.waits = 0
         if s.sent < s.packets:
-            create_again(net, p, f, time)
+            create_next(net, p, f, time)
     send_packet(net, records, p, f, time)
 
 
