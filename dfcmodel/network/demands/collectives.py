@@ -37,7 +37,16 @@ from dfcmodel.network.shortest_routes import (
     numbers_between,
 )
 from hopflow.callers import warn_caller
-from hopflow.checks import choice, count_of, dimensions, format_value, instance, instances, random_generator, unwrap_scalar
+from hopflow.checks import (
+    choice,
+    count_of,
+    dimensions,
+    format_value,
+    instance,
+    instances,
+    random_generator,
+    unwrap_scalar,
+)
 from hopflow.deprecations import accept_old_names, takes_options
 from hopflow.keywords import ELSEWHERE
 from hopflow.parameters import Options
