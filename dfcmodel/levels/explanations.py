@@ -219,7 +219,7 @@ class Explanation(Result):
             return ""
         return (
             f"phase effects: {'; '.join(effects)}: packets that meet in the same order again and again decide, as on "
-            "no real network. Set packet_jitter='1pkt' in simulate, ensemble and explain (--packet-jitter 1pkt)"
+            "no real network. Set packet_jitter='1pkt' in simulate, RunSettings and RandomRuns (--packet-jitter 1pkt)"
         )
 
     def _join(self, fluid: Floats, packets: Floats) -> Floats:
