@@ -5,10 +5,9 @@ from . import results as results
 from . import theory as theory
 from .comparing import compare
 from .ensembles import ensemble
+from .explaining import explain
 from .levels.accuracies import share_intervals
 from .levels.choices import choose_level
-from .levels.explaining import explain
-from .levels.packet_limits import packet_limit
 from .levels.packet_sizes import shrink_packets
 from .levels.refinements import Refinement, default_refinements
 from .lossless import (
@@ -25,13 +24,13 @@ from .lossless import (
     witness,
 )
 from .methods import Fluid, Packets
-from .network.demands.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from .network.demands.collectives import all_to_all, flows_from, incast, permutation
 from .network.demands.connection_matrices import load_connection_matrix, read_connection_matrix
 from .network.demands.mahimahi import read_mahimahi
 from .network.demands.reductions import all_gather, all_reduce, all_to_all_rounds, reduce_scatter
 from .network.demands.traffic import FlowSizes, flow_sizes, random_traffic
 from .network.demands.workloads import load_workload, read_workload
+from .network.endpoints.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from .network.endpoints.pulls import RCCC
 from .network.endpoints.receivers import Credited, ReceivedPacket, ReceiverAgent
 from .network.endpoints.sources import CBR, OnOff
@@ -71,6 +70,7 @@ from .network.scenario_files.toml_reading import ScenarioFileError, load_scenari
 from .network.scenario_files.toml_schema import scenario_schema
 from .network.scenario_files.toml_writing import save_scenario
 from .network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
+from .packet_limits import packet_limit
 from .packets.exports.ns2_export import to_ns2
 from .packets.exports.ns3_export import to_ns3
 from .packets.repairs import SelectiveRepair

@@ -515,7 +515,7 @@ def explain(
     json: cli.AsJson = False,
 ) -> None:
     """Explain how far packets are from the fluid: what each part that they do not share accounts for."""
-    from dfcmodel.levels.explaining import explain as explain_gap
+    from dfcmodel.explaining import explain as explain_gap
 
     cli.check_output("plot", plot)
     if table is not None:

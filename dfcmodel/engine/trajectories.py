@@ -12,7 +12,7 @@ import numpy as np
 
 from dfcmodel.engine.kernel.records import FIRST_FULL, FIRST_MANAGED, MANAGED, RATE_RULE, WINDOW
 from dfcmodel.engine.senders import RECOVERY_NAMES
-from dfcmodel.network.endpoints.notifications import notifications_of
+from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.run_tables import EXCESS, WAITING, drop_rows
 from dfcmodel.results.at_nodes import AtNodes, Deferred

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.receivers import Credited, ReceiverAgent
 from dfcmodel.network.endpoints.sources import Source
 from dfcmodel.network.endpoints.stacks import COUNTED, NO_STACK, STACKS

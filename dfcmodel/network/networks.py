@@ -14,11 +14,11 @@ import numpy as np
 from dfcmodel.network.columns import Column, Routes, distinct
 from dfcmodel.network.flow_tables import Flows, choose_together
 from dfcmodel.network.flows import Flow
+from dfcmodel.network.ingresses import Ingresses
 from dfcmodel.network.links import Link, Links, can_pause
 from dfcmodel.network.path_elements import PathElement, check_elements
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import Discipline
-from dfcmodel.network.queueing.ingresses import Ingresses
 from hopflow.checks import instance, instances, one_number, plain_number
 from hopflow.parameters import in_packets_of
 from hopflow.results import table_text

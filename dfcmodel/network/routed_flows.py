@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import Routes, distinct, places_of
-from dfcmodel.network.demands.followers import Followers, followers_of
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
+from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import Link, Links, Node, buffer_in_packets
 from hopflow.fork_safety import cached_property

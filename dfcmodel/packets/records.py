@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import constant
-from dfcmodel.network.endpoints.notifications import notifications_of
+from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, PFC, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.network.run_tables import CAUSES, DROPPED, EXCESS, LAST_PART, WAITING, drop_rows
-from dfcmodel.packets.kernel.codes import WAKE
+from dfcmodel.packets.kernel.codes import CUT, WAKE
 from dfcmodel.packets.kernel.links.ports import INTERFACE
-from dfcmodel.packets.kernel.queues.trimming import CUT
 from hopflow.fork_safety import cached_property
 from responsefn import RateRule
 

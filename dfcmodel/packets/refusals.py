@@ -12,7 +12,7 @@ import numpy as np
 
 from dfcmodel.network.callback_events import law_signature_of
 from dfcmodel.network.columns import Column, encode
-from dfcmodel.network.demands.arrivals import ArrivalProcess
+from dfcmodel.network.endpoints.arrivals import ArrivalProcess
 from dfcmodel.network.endpoints.stacks import COUNTED
 from dfcmodel.network.level_options import refuse_discipline
 from dfcmodel.network.path_elements import RateTrace

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import column_of, distinct
-from dfcmodel.network.demands.followers import actual_starts
+from dfcmodel.network.followers import actual_starts
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.queueing.programs import may_mark

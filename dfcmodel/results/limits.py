@@ -19,10 +19,10 @@ from dfcmodel.network.demands.offered_rates import (
     offered_packets,
     shares_of_links,
 )
-from dfcmodel.network.endpoints.notifications import follows_telemetry, needs_marks
 from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
+from dfcmodel.network.notifications import follows_telemetry, needs_marks
 from dfcmodel.network.phase_effects import phased_flows
 from dfcmodel.network.queueing.disciplines import (
     DFC,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import of_kind
 from dfcmodel.network.links import buffer_in_packets

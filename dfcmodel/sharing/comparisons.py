@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.endpoints.flow_recoveries import by_recovery
+from dfcmodel.results.flow_recoveries import by_recovery
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, validate_rules, within_limits
 from dfcmodel.sharing.drifts import SETTLED, is_drifting, is_settled
 from dfcmodel.sharing.seed_budgets import STOPPING_LEVEL, WIDTH, is_narrow, plus_minus, run_seeds, seeds_text

@@ -24,7 +24,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dfcmodel.lossless.cycles.buffer_dependencies import Route
+from dfcmodel.lossless.topologies.routes import Route
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.queueing.class_pauses import ALL, ByClass, check_classes

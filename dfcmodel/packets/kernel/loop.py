@@ -84,7 +84,8 @@ from .links.plain_lanes import (
     start_transmission,
     waits_or_overflows,
 )
-from .links.ports import INTERFACE, LANES, drop, is_markable, is_scalable, keep_packet, travel
+from .links.plain_programs import pass_program
+from .links.ports import INTERFACE, LANES, drop, keep_packet, travel
 from .links.rated import has_plain_rates, next_arrival, pass_rated
 from .links.routing import MOVED, PASSES, route_packet
 from .links.spraying import way_of_next
@@ -98,16 +99,15 @@ from .queues.managers import (
     SQUARED,
     admit_lane,
     is_managed,
+    is_markable,
+    is_scalable,
     mark_leaving,
     update_probability,
 )
-from .queues.plain_programs import pass_program
 from .queues.program_queues import join_queue, leave_queue, longest_queue
-from .queues.programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, take_last
-from .queues.trimming import cut_packet
+from .queues.programs import ARRIVES, DROPPED, LEAVES, LONGEST, cut_packet, judge, put_in_order, take_last
 from .random_numbers import uniform
 from .rates.answers import receive_rated
-from .rates.deliveries import on_packet_sent
 from .rates.sources import (
     CONSTANT,
     end_source,
@@ -116,6 +116,7 @@ from .rates.sources import (
     start_idle_period,
 )
 from .tcp.agents import expire_agent
+from .tcp.deliveries import on_packet_sent
 from .tcp.receivers import answer_late
 from .tcp.senders import receive
 from .tcp.timers import CHECK, END, NOW, WINDOW

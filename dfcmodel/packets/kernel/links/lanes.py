@@ -10,7 +10,7 @@ from ..codes import BUFFER_FULL, BY_MANAGER
 from ..layout import BY_CLASS, BY_RANK, BY_RATE, int64
 from ..queues.buffers import record_bytes, taken_by
 from ..queues.coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
-from ..queues.managers import CODEL, COUPLED, DELIVER, control_delay
+from ..queues.managers import CODEL, COUPLED, DELIVER, control_delay, is_markable
 from ..queues.program_queues import leave_queue, next_turn, queue_in_turn
 from ..queues.programs import (
     DROPPED,
@@ -18,14 +18,14 @@ from ..queues.programs import (
     LEAVES,
     MAX_SKIPS,
     SKIPPED,
+    cut_packet,
     judge,
     next_ranked,
     refuse,
 )
-from ..queues.trimming import cut_packet
 from .diffusion import leave_rated
 from .pauses import count_class
-from .ports import drop, is_markable
+from .ports import drop
 
 __all__ = [
     "dequeue",

@@ -10,17 +10,18 @@ from typing import Any
 from hopflow.kernels.marks import call_manager, compiled, inlined
 
 from ..calendar_queue import CROWDED
+from ..codes import CUT
 from ..layout import int64
-from ..links.ports import is_markable
 from ..random_numbers import uniform
 from .buffers import taken_by
-from .trimming import CUT
+from .managers import is_markable
 
 __all__ = [
     "ARRIVES",
     "CHOOSES",
     "DROPPED",
     "FIELDS",
+    "HEADER_SIZE",
     "IS_TURNS",
     "LEAVES",
     "LONGEST",
@@ -28,6 +29,7 @@ __all__ = [
     "PASSED",
     "SKIPPED",
     "append_packet",
+    "cut_packet",
     "judge",
     "judge_inline",
     "leave_ranked",
@@ -42,6 +44,7 @@ PASSED, DROPPED, SKIPPED = 0, 1, 2  # what a program says of a packet
 ARRIVAL, LAST, LONGEST = 0, 1, 2  # what is dropped where the buffer is full
 IS_DROP, IS_MARK, IS_RANK, IS_SKIP, IS_TRIM, IS_QUEUE, IS_TURNS = range(1, 8)  # what is refused
 FIELDS = ("", "drop", "mark", "rank", "skip", "trim", "queue", "turns")  # their names
+HEADER_SIZE = 6  # size class of a packet of which only the header is left
 MAX_SKIPS = 10_000  # of turns in a row for each packet that waits: as with a credit of a byte per turn
 
 
@@ -55,6 +58,15 @@ def refuse(net: Any, w: Any, event: int, what: int, value: float) -> None:
         w.failed_at = w.seen[0]
         w.failed_value = value
     net.counters[CROWDED] = 1
+
+
+@compiled
+def cut_packet(net: Any, e: int) -> None:
+    """Cut a packet to its header, which goes on in its place (NDP: Handley et al. 2017, Sect. 3.1)."""
+    it = net.packet[e]
+    it.size = HEADER_SIZE
+    it.ecn |= CUT
+    net.trimmed[e] = it.hop
 
 
 @inlined

@@ -1,1 +1,1 @@
-"""Sources without a window: rate rules, arrivals, their repairs, and what they are told."""
+"""Senders without a window: rate rules, their repairs, and the answers of receivers."""

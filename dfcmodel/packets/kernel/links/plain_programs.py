@@ -11,13 +11,13 @@ from hopflow.kernels.marks import compiled
 
 from ..codes import BY_MANAGER, PAUSE
 from ..layout import int64
-from ..links.lanes import discard
-from ..links.plain_lanes import send_on
-from ..links.ports import drop
-from ..links.rated import next_arrival, take_arrival
+from ..queues.buffers import is_full, record_peak, taken_by
+from ..queues.programs import DROPPED, LEAVES, append_packet, judge_inline, next_ranked
 from ..random_numbers import uniform
-from .buffers import is_full, record_peak, taken_by
-from .programs import DROPPED, LEAVES, append_packet, judge_inline, next_ranked
+from .lanes import discard
+from .plain_lanes import send_on
+from .ports import drop
+from .rated import next_arrival, take_arrival
 
 __all__ = ["pass_program"]
 
