@@ -14,7 +14,7 @@ from dfcmodel.engine.kernel.records import FIRST_FULL, FIRST_MANAGED, MANAGED, R
 from dfcmodel.engine.senders import RECOVERY_NAMES
 from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.queueing.class_pauses import ALL
-from dfcmodel.network.run_tables import EXCESS, WAITING, drop_rows
+from dfcmodel.network.run_tables import EXCESS, WAITING, drop_rows, excess_rows
 from dfcmodel.results.at_nodes import AtNodes, Deferred
 from dfcmodel.results.pauses import PAUSED, intervals_of
 from dfcmodel.results.trajectories import Trajectory
@@ -266,12 +266,12 @@ def _acks_in_flight(plan: FluidPlan, steps: int) -> Floats:
 
 def _excess(plan: FluidPlan) -> Any:
     """Return the most packets of each ingress without room in one pause, of `EXCESS`."""
-    rows = []
-    for row in plan.feedback.pauses:
-        if row["most_excess"] > 0.0:
-            via = plan.order[row["paused"]] if row["paused"] >= 0 else int(row["paused"])
-            rows.append((plan.order[row["pausing"]], via, _priority(plan, row), float(row["most_excess"])))
-    return np.array(rows, dtype=EXCESS)
+    pauses = plan.feedback.pauses
+    pauses = pauses[pauses["most_excess"] > 0.0]
+    order, paused = np.asarray(plan.order), pauses["paused"]
+    via = np.where(paused >= 0, order[np.maximum(paused, 0)], paused)
+    priority = np.array([_priority(plan, row) for row in pauses], dtype=np.int64)
+    return excess_rows(order[pauses["pausing"]], via, priority, pauses["most_excess"])
 
 
 def _priority(plan: FluidPlan, row: Any) -> int:
