@@ -17,6 +17,7 @@ from .calendar_queue import (
     OUT,
     SWITCHED,
     least_time,
+    next_arrival,
     next_place,
     release,
     retire,
@@ -65,7 +66,16 @@ from .links.interfaces import (
     pass_interface,
     wake_interface,
 )
-from .links.lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
+from .links.lanes import (
+    dequeue,
+    dequeue_ranked,
+    discard,
+    enter_lane,
+    overflow,
+    start_transmission,
+    wait_on,
+    waits_or_overflows,
+)
 from .links.laws import (
     begin_sending,
     count_arrival,
@@ -78,15 +88,8 @@ from .links.laws import (
 from .links.link_retry import repeated_time
 from .links.path_elements import HAS_ELEMENTS, flush, pass_elements
 from .links.pauses import ENDS, count_class, count_excess, obey, renew, watch
-from .links.plain_lanes import (
-    has_plain_lanes,
-    pass_lanes,
-    start_transmission,
-    waits_or_overflows,
-)
-from .links.plain_programs import pass_program
 from .links.ports import INTERFACE, LANES, drop, keep_packet, travel
-from .links.rated import has_plain_rates, next_arrival, pass_rated
+from .links.rated import has_plain_rates, pass_rated
 from .links.routing import MOVED, PASSES, route_packet
 from .links.spraying import way_of_next
 from .links.watchdogs import observe_all, poll
@@ -531,23 +534,15 @@ def process_port_window(world: Any, u: int, now: float, end: float, once: bool) 
     port = net.port[u]
     b = int(now * port.inverse)
     past = int(end * port.inverse)
-    did = False
+    had_events = False
     while True:
-        sent, time = int64(-1), 0.0
         if has_plain_rates(port) and not once:
             b, passed = pass_rated(net, records, u, b, past, end)
-            did = did or passed
-        elif has_plain_lanes(port) and not once:
-            if port.by_turns == BY_RANK:
-                b, sent, time, passed = pass_program(world, u, b, past, end)
-            else:
-                b, sent, time, passed = pass_lanes(net, records, u, b, past, end)
-            did = did or passed
-        if sent < 0:
-            b, sent, time, passed = process_next(world, u, b, past, end)
-            if not passed:
-                return did
-            did = True
+            had_events = had_events or passed
+        b, sent, time, passed = process_next(world, u, b, past, end)
+        if not passed:
+            return had_events
+        had_events = True
         if sent >= 0:
             spent = net.times[u * CLASSES + net.packet[sent].size]
             travel(

@@ -28,10 +28,8 @@ __all__ = [
     "MAX_SKIPS",
     "PASSED",
     "SKIPPED",
-    "append_packet",
     "cut_packet",
     "judge",
-    "judge_inline",
     "leave_ranked",
     "next_ranked",
     "put_in_order",
@@ -188,8 +186,8 @@ def is_idle(net: Any, w: Any, event: int) -> bool:
     return bool(w.queues == 0 if event == ARRIVES else w.of_telemetry == 0)
 
 
-@inlined
-def judge_inline(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
+@compiled
+def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
     """Let a port's program see a packet that comes or is to leave, and mark it; return what it says of it.
 
     Its queue is in ``queue`` of the program: written here as it comes, by the caller as it is to leave.
@@ -242,12 +240,6 @@ def judge_inline(net: Any, senders: Any, p: int, e: int, now: float, event: int)
     if event == LEAVES and w.skip >= 0 and w.state[w.skip] == 1.0:
         return SKIPPED
     return PASSED
-
-
-@compiled
-def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
-    """Do as `judge_inline`; a call, which keeps the code of rarer events short."""
-    return judge_inline(net, senders, p, e, now, event)
 
 
 @inlined

@@ -36,12 +36,6 @@ from tests.oracles.engines import check_records, plan_scenario
 
 # All arrays of a run: what refers to what.
 
-PLAIN_OR_NOT = {
-    "pause": dfc.Pause(high=20.0, low=10.0),
-    "PFC": dfc.PFC(xoff=20.0, xon=10.0),
-    "fair": dfc.Fair(),
-}
-
 
 @pytest.mark.parametrize("name", ["fifo", "fair", "red", "classes"])
 def test_arrays_of_a_run_share_no_memory(name: str) -> None:
@@ -52,15 +46,6 @@ def test_arrays_of_a_run_share_no_memory(name: str) -> None:
     assert len(arrays) > 50
     for one, other in itertools.combinations(arrays, 2):
         assert not np.may_share_memory(one, other)
-
-
-def test_ports_with_lanes_are_plain_where_only_the_room_of_the_queue_decides() -> None:
-    for name, expected in (("pause", False), ("PFC", True), ("fair", False)):
-        links = dfc.chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=PLAIN_OR_NOT[name])
-        flows = [dfc.Flow("flow", (1, 2, 3), dfc.CBR(1e4), host="unshaped")]
-        scenario = dfc.Scenario(name, links, flows, duration=0.1)
-        ports = begin_run(plan_of(scenario, dfc.Packets(seed=1))).layout.arrays["port"]
-        assert ports["plain"][0] == expected, name
 
 
 def test_periods_drawn_anew_have_the_same_law(one_link) -> None:
