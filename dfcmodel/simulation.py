@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 import numpy as np
 
 from dfcmodel.engine.plan import compile_scenario
-from dfcmodel.engine.run import advance
+from dfcmodel.engine.run import advance, trajectory
 from dfcmodel.engine.settings import double_steps
-from dfcmodel.engine.trajectories import trajectory
 from dfcmodel.levels.choices import LevelChoice, about_levels, choose_level, warn_of_doubt
 from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level

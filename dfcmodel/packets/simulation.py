@@ -16,8 +16,8 @@ from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
 from dfcmodel.packets.planning import plan_scenario
 from dfcmodel.packets.records import dropped_packets, exceeded_rooms
-from dfcmodel.results.at_nodes import AtNodes, Deferred, value_of
 from dfcmodel.results.pauses import intervals_of_pairs
+from dfcmodel.results.records import AtNodes, Deferred, value_of
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch

@@ -20,7 +20,7 @@ from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.shortest_routes import ShortestRoutes, hash_pair
-from dfcmodel.results.at_nodes import AtNodes
+from dfcmodel.results.records import AtNodes
 from hopflow.checks import choice
 
 if TYPE_CHECKING:
