@@ -246,17 +246,11 @@ class Flows(Sequence[Flow]):
         if not -count <= f < count:
             raise IndexError(f"flow {f}: there are {count}")
         f = int(f) % count
-        flow = self.unnamed(f)
-        object.__setattr__(flow, "name", self.name(f))
-        return flow
-
-    def unnamed(self, f: int) -> Flow:
-        """Return a flow with an empty name, since unique names depend on all flows."""
         flow = object.__new__(Flow)
         path = self.path(f)
         if self.choices is not None and self.choices.number is not None and self.choices.routes != SPRAY:
             path = ChosenPath.of(path, self.choices, int(self.choices.number[f]))
-        values = {"name": "", "path": path}
+        values = {"name": self.name(f), "path": path}
         values |= {name: column[f] for name, column in self.columns.items()}
         for name, value in values.items():
             object.__setattr__(flow, name, value)

@@ -19,7 +19,7 @@ import numpy as np
 from dfcmodel.network.columns import Column, Routes, distinct, distinct_rows, encode_integers, present
 from dfcmodel.network.flow_tables import Flows, choose_together
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.links import Link, Links, Node, buffer_in_packets, can_pause
+from dfcmodel.network.links import Link, Links, Node, can_pause
 from dfcmodel.network.path_elements import PathElement, check_elements
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import ByClass
@@ -48,10 +48,6 @@ WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
 """Types of values without units; values in bits or bytes are or contain a `PacketUnits`."""
 OBJECTS = ("source", "arrivals", "receiver")
 """Options of flows that are objects with parameters."""
-
-
-FEW_KINDS = 4
-"""Maximum number of kinds of links for which PFC's largest room is computed over all pairs."""
 
 
 class Ingresses(RoutedFlows):
@@ -222,26 +218,6 @@ class Ingresses(RoutedFlows):
             classes_of.setdefault(n, set()).add(int(classes[number]))
         return classes_of
 
-    @property
-    def _has_room_by_far(self) -> bool:
-        """Whether all links have PFC with separate counters, and buffers for more ingresses than they can have."""
-        kinds = self.link_table.kinds
-        rules: list[Any] = [link.discipline for link in kinds]
-        if len(kinds) > FEW_KINDS or not all(rule.queue_per == "class" for rule in rules):
-            return False
-        if any(rule.counts != "output" for rule in rules):
-            return False
-        hosts = 1 if self.host_is("nic").all() else len(self.flows)
-        feeders = int(np.bincount(self.link_table.target).max()) + hosts
-        ingresses = feeders * len(set(self.table.columns["priority"].values))
-        size = self.packet_size
-        largest_room = max(
-            rule.room(feeder.rate, feeder.delay, size, link.buffer)
-            for rule, link in zip(rules, kinds, strict=True)
-            for feeder in kinds
-        )
-        return bool(2.0 * ingresses * largest_room <= min(buffer_in_packets(link, size) for link in kinds))
-
     @cached_property
     def _has_to_be_checked(self) -> NDArray[np.bool_]:
         """Whether `_check_classes` may refuse each link, (L,)."""
@@ -386,7 +362,7 @@ class Scenario(Ingresses):
         self._check_byte_buffers()
         suspect = ~self.by_link(lambda link: link.shared)
         by_class = any(link.discipline.queue_per == "class" for link in kinds)
-        if by_class and not self._has_room_by_far:
+        if by_class:
             suspect |= self._has_to_be_checked
         if suspect.any():
             self._check_buffers(suspect)
