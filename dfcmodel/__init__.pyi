@@ -34,8 +34,7 @@ from .network.endpoints.arrivals import ArrivalProcess, HeavyTailed, Poisson, Re
 from .network.endpoints.pulls import RCCC
 from .network.endpoints.receivers import Credited, ReceivedPacket, ReceiverAgent
 from .network.endpoints.sources import CBR, OnOff
-from .network.flow_tables import Flows
-from .network.flows import Flow
+from .network.flows import Flow, Flows
 from .network.links import Link, Links, links_from
 from .network.networks import Scenario, from_networkx
 from .network.path_elements import (

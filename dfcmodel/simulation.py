@@ -16,7 +16,7 @@ from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
 from dfcmodel.network.demands.offered_rates import source_rate
-from dfcmodel.network.flow_tables import random_starts
+from dfcmodel.network.flows import random_starts
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.network.queueing.disciplines import dfc_of

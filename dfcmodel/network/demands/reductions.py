@@ -22,7 +22,7 @@ from dfcmodel.network.demands.exchanges import (
     ring,
     ring_all_reduce,
 )
-from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.flows import Flows
 from hopflow.checks import choice, integer, one_number
 from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, quantities

@@ -20,7 +20,7 @@ from dfcmodel.network.demands.flow_files import (
 )
 from dfcmodel.network.demands.layer_workloads import flows_of_layers
 from dfcmodel.network.demands.reductions import ALL_REDUCES
-from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.flows import Flows
 from hopflow.checks import choice, count_of, format_value, instance, instances, integer, one_number
 from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, quantities

@@ -12,8 +12,7 @@ from dfcmodel.network.columns import Column, encode
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import OnOff
 from dfcmodel.network.endpoints.stacks import COUNTED as STACK_COUNTS
-from dfcmodel.network.flow_tables import OPTIONS
-from dfcmodel.network.flows import first_state
+from dfcmodel.network.flows import OPTIONS, first_state
 from dfcmodel.packets.kernel.calendar_queue import push, take
 from dfcmodel.packets.kernel.codes import GO_BACK_N, SELECTIVE, STOP
 from dfcmodel.packets.kernel.layout import BLIND, CLASSES, COUNTED, FLOW, IN_SLOW_START, RATED, RULE

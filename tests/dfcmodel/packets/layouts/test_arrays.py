@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 import dfcmodel as dfc
-from dfcmodel.network.flow_tables import random_starts
+from dfcmodel.network.flows import random_starts
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.programs import flow_hash
 from dfcmodel.packets.engine import begin_run, run_engine
