@@ -1,6 +1,6 @@
 """``python -m benchmarks coverage``: how often intervals of `coexist`, `compare` and `ensemble` contain what they should.
 
-Paths are drawn (``--seed``; the limits of ``dfcmodel/sharing/drifts.py`` and ``STOPPING_LEVEL`` were chosen on others). On each path a function is called
+Paths are drawn (``--seed``; the limits of ``dfcmodel/sharing/convergence.py`` and ``STOPPING_LEVEL`` were chosen on others). On each path a function is called
 many times with different seeds, 40 times `coexist`, 12 times the others. Beside them are runs with spawned seeds in the same
 setting and duration (``--truth``, 1,000), and a tenth as many of four times the duration.
 

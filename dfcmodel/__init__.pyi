@@ -5,11 +5,10 @@ from . import results as results
 from . import theory as theory
 from .comparing import compare
 from .ensembles import ensemble
+from .explaining import explain
 from .levels.accuracies import share_intervals
 from .levels.choices import choose_level
-from .levels.explaining import explain
 from .levels.instances import RandomRuns
-from .levels.packet_limits import packet_limit
 from .levels.packet_sizes import shrink_packets
 from .levels.refinements import Refinement, default_refinements
 from .lossless import (
@@ -28,18 +27,17 @@ from .lossless import (
     witness,
 )
 from .methods import Fluid, Packets
-from .network.demands.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from .network.demands.collectives import FlowOptions, all_to_all, flows_from, incast, permutation
 from .network.demands.connection_matrices import load_connection_matrix, read_connection_matrix
 from .network.demands.mahimahi import read_mahimahi
 from .network.demands.reductions import CollectiveOptions, all_gather, all_reduce, all_to_all_rounds, reduce_scatter
 from .network.demands.traffic import FlowSizes, TrafficOptions, flow_sizes, random_traffic
 from .network.demands.workloads import WorkloadOptions, load_workload, read_workload
+from .network.endpoints.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from .network.endpoints.pulls import RCCC
 from .network.endpoints.receivers import Credited, ReceivedPacket, ReceiverAgent
 from .network.endpoints.sources import CBR, OnOff
-from .network.flow_tables import Flows
-from .network.flows import Flow
+from .network.flows import Flow, Flows
 from .network.links import Link, Links, links_from
 from .network.networks import Scenario, from_networkx
 from .network.path_elements import (
@@ -74,6 +72,7 @@ from .network.scenario_files.toml_reading import ScenarioFileError, load_scenari
 from .network.scenario_files.toml_schema import scenario_schema
 from .network.scenario_files.toml_writing import save_scenario
 from .network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
+from .packet_limits import packet_limit
 from .packets.exports.ns2_export import to_ns2
 from .packets.exports.ns3_export import to_ns3
 from .packets.repairs import SelectiveRepair

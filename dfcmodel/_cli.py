@@ -520,7 +520,7 @@ def explain(
     json: cli.AsJson = False,
 ) -> None:
     """Explain the difference between packets and fluid by the contribution of each part that they do not share."""
-    from dfcmodel.levels.explaining import explain as explain_gap
+    from dfcmodel.explaining import explain as explain_gap
     from hopflow.keywords import WithFields
 
     cli.check_output("plot", plot)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dfcmodel.engine.plan import compile_scenario
-from dfcmodel.engine.run import advance
+from dfcmodel.engine.run import advance, trajectory
 from dfcmodel.engine.settings import double_steps
-from dfcmodel.engine.trajectories import trajectory
 from dfcmodel.levels.choices import LevelChoice, about_levels, choose_level, warn_of_doubt
 from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
 from dfcmodel.network.demands.offered_rates import source_rate
-from dfcmodel.network.flow_tables import random_starts
+from dfcmodel.network.flows import random_starts
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.network.queueing.disciplines import dfc_of

@@ -123,6 +123,7 @@ PARTS: dict[str, tuple[Group, ...]] = {
                 *(f"dfcmodel/network/{name}/**/*.py" for name in ("demands", "endpoints", "scenario_files")),
                 *(f"dfcmodel/{name}/*.py" for name in ("network", "engine", "packets", "levels")),
                 *(f"dfcmodel/packets/{name}/**/*.py" for name in ("layouts", "fabric", "recoveries", "exports")),
+                *(f"dfcmodel/{name}.py" for name in ("explaining", "packet_limits")),
             ),
             5.0,
             tuple(f"tests/dfcmodel/{name}" for name in ("network", "packets", "engine", "levels")),

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.levels.contributions import in_order, shapley_values
-from dfcmodel.network.endpoints.flow_recoveries import repairs_of
 from dfcmodel.network.flows import recovery_of
 from dfcmodel.results.ensembles import mean_interval
+from dfcmodel.results.flow_recoveries import repairs_of
 from dfcmodel.results.limits import messages_by_topic
 from hopflow.checks import choice, count_of
 from hopflow.fork_safety import cached_property

@@ -6,7 +6,6 @@ from .audits.identification import identify
 from .audits.switch_chips import chip, chips
 from .audits.table_files import read_table
 from .credit_windows import credits
-from .cycles.buffer_dependencies import Route
 from .cycles.deadlocks import buffer_cycles, deadlock, line_rate_scenario
 from .cycles.free_routings import class_per_hop, class_per_turn, up_down
 from .datasheets import CreditDatasheet, PauseDatasheet
@@ -26,6 +25,7 @@ from .pools.pool_traffic import Episodes, PacketRuns, PausedGroups
 from .pools.pool_worst_cases import worst_demand
 from .topologies.cabled_fabrics import Cable, Fabric
 from .topologies.fabrics import dragonfly, fat_tree, leaf_spine, rail_optimized, torus, with_hosts
+from .topologies.routes import Route
 
 __all__ = [
     "BufferRow",

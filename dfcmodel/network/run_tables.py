@@ -24,6 +24,7 @@ __all__ = [
     "TRIMMED",
     "WAITING",
     "drop_rows",
+    "excess_rows",
 ]
 
 CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed", "policer", "failure", "ttl")
@@ -71,4 +72,17 @@ def drop_rows(
     table = np.zeros(len(hop), dtype=DROPPED)
     table["flow"], table["link"], table["ack"], table["cause"] = flow[hop], link[hop], ack[hop], cause
     table["packets"], table["first"] = packets[hop, cause], first[hop, cause]
+    return table
+
+
+def excess_rows(link: NDArray[Any], via: NDArray[Any], priority: NDArray[Any], packets: NDArray[Any]) -> Any:
+    """Return the rows of `EXCESS` of a run from its columns, (N,) each.
+
+    Examples
+    --------
+    >>> excess_rows(np.array([4, 7]), np.array([2, -1]), np.array([3, 3]), np.array([2.0, 1.5])).tolist()
+    [(4, 2, 3, 2.0), (7, -1, 3, 1.5)]
+    """
+    table = np.zeros(len(link), dtype=EXCESS)
+    table["link"], table["via"], table["priority"], table["packets"] = link, via, priority, packets
     return table

@@ -17,7 +17,7 @@ from dfcmodel.network.callback_events import (
     manager_events_of,
     program_events_of,
 )
-from dfcmodel.network.demands.arrivals import Arrival, ArrivalProcess
+from dfcmodel.network.endpoints.arrivals import Arrival, ArrivalProcess
 from dfcmodel.network.endpoints.receivers import ANSWER, ReceiverAgent, check_answer
 from dfcmodel.network.flows import rules_among
 from dfcmodel.network.queueing.link_laws import LinkLaw
@@ -27,7 +27,7 @@ from dfcmodel.packets.kernel.calendar_queue import CROWDED, DETECTED, FAULT, SWI
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT, RATED
 from dfcmodel.packets.kernel.links.laws import FIELDS as LAW_FIELDS
 from dfcmodel.packets.kernel.queues.programs import FIELDS
-from dfcmodel.packets.kernel.rates.arrivals import CALLED
+from dfcmodel.packets.kernel.tcp.arrivals import CALLED
 from dfcmodel.packets.kernel.tcp.recovery import FAILED_AT
 from dfcmodel.packets.layouts.agents import agent_signatures
 from dfcmodel.packets.layouts.arrays import lay_out, trace_ports

@@ -68,8 +68,6 @@ EXPIRES: tuple[int, ...] = (-1,)
 """The choices where a time to live is over."""
 IDLE_START = 1.0 + 1e-9
 """Of the end of a run: flows that start after it are idle, in spite of rounding errors."""
-MIN_REDUCED_HOPS = 64
-"""Hops of all flows up to which no flows are chosen among them: that takes longer than what it saves."""
 HOPS_OF_PART = 3_000_000
 """Hops of packets in a part of a run: about 0.2 s."""
 PACES = (2.0, 1.2)
@@ -446,8 +444,6 @@ class PacketPlan:
         as a port without a queue of its own has one port before it.
         """
         hops, P = self.hops, len(self.ports)
-        if len(hops.port) <= MIN_REDUCED_HOPS:
-            return hops
         keys = hops.port * (P + 1) + hops.before + 1
         span = P * (P + 1)
         kinds = 2 * self.delays_acks + (self.backward.counts > 0)

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import constant
-from dfcmodel.network.endpoints.notifications import notifications_of
+from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, PFC, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
-from dfcmodel.network.run_tables import CAUSES, DROPPED, EXCESS, LAST_PART, WAITING, drop_rows
-from dfcmodel.packets.kernel.codes import WAKE
+from dfcmodel.network.run_tables import CAUSES, DROPPED, EXCESS, LAST_PART, WAITING, drop_rows, excess_rows
+from dfcmodel.packets.kernel.codes import CUT, WAKE
 from dfcmodel.packets.kernel.links.ports import INTERFACE
-from dfcmodel.packets.kernel.queues.trimming import CUT
 from hopflow.fork_safety import cached_property
 from responsefn import RateRule
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plan import PacketPlan
 
-__all__ = ["Records", "dropped_packets", "excess_rows", "has_pauses", "waiting_rows"]
+__all__ = ["Records", "dropped_packets", "exceeded_rooms", "has_pauses", "waiting_rows"]
 
 SWITCHES = 2**15
 """Pauses and resumes for which there is room: half of them in one window. Memory is that of the rows in use."""
@@ -373,10 +372,11 @@ def _largest_excess(plan: PacketPlan, arrays: dict[str, Any]) -> dict[tuple[int,
     return excess
 
 
-def excess_rows(plan: PacketPlan, excess: dict[tuple[int, int, int], float]) -> Any:
+def exceeded_rooms(plan: PacketPlan, excess: dict[tuple[int, int, int], float]) -> Any:
     """Return rows of `EXCESS` for the ports of the scenario's links, from ``excess`` of `Records`."""
-    links, rows = _link_numbers(plan), []
-    for (p, before, priority), packets in sorted(excess.items()):
-        via = int(links[before]) if priority != ALL and before >= 0 else before
-        rows.append((int(links[p]), via, priority, float(packets)))
-    return np.array(rows, dtype=EXCESS)
+    if not excess:
+        return np.zeros(0, dtype=EXCESS)
+    port, before, priority = np.array(sorted(excess), dtype=np.int64).reshape(-1, 3).T
+    links = _link_numbers(plan)
+    via = np.where((priority != ALL) & (before >= 0), links[np.maximum(before, 0)], before)
+    return excess_rows(links[port], via, priority, np.array([excess[key] for key in sorted(excess)]))

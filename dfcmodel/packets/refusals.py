@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Mapping
 from functools import partial
@@ -12,7 +11,7 @@ import numpy as np
 
 from dfcmodel.network.callback_events import law_signature_of
 from dfcmodel.network.columns import Column, encode
-from dfcmodel.network.demands.arrivals import ArrivalProcess
+from dfcmodel.network.endpoints.arrivals import ArrivalProcess
 from dfcmodel.network.endpoints.stacks import COUNTED
 from dfcmodel.network.level_options import refuse_discipline
 from dfcmodel.network.path_elements import RateTrace
@@ -102,10 +101,6 @@ def _check(scenario: Scenario, method: Packets) -> None:
     _check_laws(scenario)
     _check_backpressure(scenario, method)
     for f in _examples(scenario, method):
-        if not isinstance(method.recovery, Mapping):
-            with contextlib.suppress(ValueError):  # whose message lacks the name
-                _check_flow(scenario, scenario.table.unnamed(f), method)
-                continue
         _check_flow(scenario, scenario.flows[f], method)
     if method.is_ns2:
         check_agents(scenario, method, 'use convention="standard"')

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import column_of, distinct
-from dfcmodel.network.demands.followers import actual_starts
+from dfcmodel.network.followers import actual_starts
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.queueing.programs import may_mark
-from dfcmodel.network.run_tables import EXCESS
 from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
 from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.records import dropped_packets, excess_rows
-from dfcmodel.results.at_nodes import AtNodes, Deferred, value_of
+from dfcmodel.packets.records import dropped_packets, exceeded_rooms
 from dfcmodel.results.pauses import intervals_of_pairs
+from dfcmodel.results.records import AtNodes, Deferred, value_of
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
@@ -74,7 +73,7 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         recoveries=Deferred(_recoveries, plan),
         paused=Deferred(_pause_intervals, plan, records.switched) if records.all_switches else None,
         dropped=Deferred(dropped_packets, plan, records.causes, records.first_drops),
-        excess=excess_rows(plan, records.excess) if records.excess else np.zeros(0, dtype=EXCESS),
+        excess=exceeded_rooms(plan, records.excess),
         remaining=records.remaining,
         emitted=records.emitted,
         inside=records.inside,

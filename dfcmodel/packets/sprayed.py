@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import Column, Routes
-from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.flows import Flows
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.shortest_routes import ShortestRoutes, hash_pair
-from dfcmodel.results.at_nodes import AtNodes
+from dfcmodel.results.records import AtNodes
 from hopflow.checks import choice
 
 if TYPE_CHECKING:

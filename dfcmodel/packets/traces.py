@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.flow_tables import random_starts
+from dfcmodel.network.flows import random_starts
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.packets.engine import trace_engine
 from dfcmodel.packets.kernel.layout import OF_RATE

@@ -1,7 +1,7 @@
 # The public names of the module by the modules that define them: read on first use, and by type checkers.
 from ..levels.choices import LevelChoice
 from ..levels.explanations import Explanation
-from ..levels.packet_limits import PacketLimit
+from ..packet_limits import PacketLimit
 from ..packets.traces import PacketTrace
 from ..sharing.coexistence_results import Coexistence
 from ..sharing.comparisons import Comparison

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dfcmodel.network.endpoints.flow_recoveries import repairs_of
+from dfcmodel.results.flow_recoveries import repairs_of
 from dfcmodel.results.limits import limits_of_several, messages_by_topic
 from dfcmodel.results.plots import goodput_over_time
 from dfcmodel.results.records import Recorded, samples_until

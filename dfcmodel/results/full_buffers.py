@@ -8,7 +8,7 @@ import numpy as np
 
 from dfcmodel.network.flows import has_window
 from dfcmodel.network.run_tables import BUFFER_FULL
-from dfcmodel.results.at_nodes import columns_of
+from dfcmodel.results.records import columns_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,10 +19,10 @@ from dfcmodel.network.demands.offered_rates import (
     offered_packets,
     shares_of_links,
 )
-from dfcmodel.network.endpoints.notifications import follows_telemetry, needs_marks
 from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
+from dfcmodel.network.notifications import follows_telemetry, needs_marks
 from dfcmodel.network.phase_effects import phased_flows
 from dfcmodel.network.queueing.disciplines import (
     DFC,
@@ -303,8 +303,8 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
     if len(on_paths):
         n = int(on_paths[0])
         advice = (
-            f"{scenario.links[n].name} marks from {thresholds[n]:g} packets on, and no more than {room[n]:g} fit into its "
-            "buffer: give thresholds in packets, or as '100 kB'"
+            f"{scenario.links[n].name} marks from {thresholds[n]:g} packets on, and no more than {room[n]:g} fit into "
+            "its buffer: give thresholds in packets, or as '100 kB'"
         )
     return _one(
         f"no marks: no link marks packets of {names}, whose rules wait for marks to slow down (windows do at losses, "

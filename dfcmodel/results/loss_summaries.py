@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import of_kind
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.queueing.disciplines import QueueManager, manager_of
 from dfcmodel.network.queueing.marking import RampMarking, StepMarking
-from dfcmodel.results.at_nodes import columns_of
 from dfcmodel.results.drops import packets_by_cause
+from dfcmodel.results.records import columns_of
 
 if TYPE_CHECKING:
     from dfcmodel.network.links import Link
-    from dfcmodel.results.at_nodes import AtNodes
-    from dfcmodel.results.records import Records
+    from dfcmodel.results.records import AtNodes, Records
 
 __all__ = ["largest_queue", "losses_text"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dfcmodel.network.endpoints.flow_recoveries import repairs_of
 from dfcmodel.results.animations import Animation
+from dfcmodel.results.flow_recoveries import repairs_of
 from dfcmodel.results.plots import (
     averaging_intervals,
     draw_efficiency,

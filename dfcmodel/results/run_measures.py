@@ -1,4 +1,4 @@
-"""Performance measures of flows and links in a run: goodput, loss, utilisation, occupancy, delay, transfers."""
+"""Performance measures of flows and links in a run: goodput, loss, utilisation, occupancy, delay."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.results.completions.lower_bounds import empty_network_times, transfers
-
 if TYPE_CHECKING:
     import xarray as xr
 
     from dfcmodel.results.records import Records
 
-__all__ = ["QUANTILES", "completion_times", "measures"]
+__all__ = ["QUANTILES", "measures"]
 
 QUANTILES = (0.5, 0.95, 0.99)
 
@@ -69,27 +67,4 @@ def measures(run: Records) -> xr.Dataset:
     return xr.Dataset(
         {name: (dims, values, {"units": units}) for name, (dims, values, units) in variables.items()},
         coords={**run.to_xarray()[["flow", "node"]].coords, "quantile": list(QUANTILES)},
-    )
-
-
-def completion_times(run: Records) -> xr.Dataset:
-    """Return completion times of the transfers of a run; see `dfcmodel.results.Trajectory.completion_times`."""
-    import xarray as xr
-
-    table = run.scenario.table
-    finite = np.flatnonzero(transfers(run.scenario))
-    times = (run.finished - run.started)[finite]
-    ideal = empty_network_times(run.scenario, forwards_whole_packets=run.step == 0.0)[finite]
-    columns = {
-        "size": (table.numbers("size")[finite], "packets"),
-        "start": (run.started[finite], "s"),
-        "finished": (run.finished[finite], "s"),
-        "completion_time": (times, "s"),
-        "ideal_time": (ideal, "s"),
-        "slowdown": (times / ideal, "1"),
-        "delivered": (run.delivered[finite, -1], "packets"),
-    }
-    return xr.Dataset(
-        {name: ("flow", values, {"units": units}) for name, (values, units) in columns.items()},
-        coords={"flow": [table.name(f) for f in finite.tolist()]},
     )

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.endpoints.flow_recoveries import recoveries_differ
 from dfcmodel.network.flows import HOSTS
 from dfcmodel.network.queueing.pause_responses import ROUNDING, listed_rate
 from dfcmodel.network.queueing.programs import may_mark
 from dfcmodel.results.completions.unfinished import unfinished_text
+from dfcmodel.results.flow_recoveries import recoveries_differ
 from dfcmodel.results.limits import messages_by_topic
 from dfcmodel.results.loss_summaries import largest_queue, losses_text
 from hopflow.checks import count_of

@@ -278,7 +278,7 @@ class Trajectory(Records, Result):
         >>> run.completion_times().slowdown.values.round(1).tolist()
         [3.9, 1.6]
         """
-        from dfcmodel.results.run_measures import completion_times
+        from dfcmodel.results.completions.slowdown_groups import completion_times
 
         return completion_times(self)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.network.demands.arrivals import Replay
+from dfcmodel.network.endpoints.arrivals import Replay
 from dfcmodel.network.path_elements import (
     Aggregation,
     BurstLoss,

@@ -20,7 +20,7 @@ from hopflow.results import ByValue
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.demands.arrivals import Replay
+    from dfcmodel.network.endpoints.arrivals import Replay
     from dfcmodel.network.path_elements import PathElement
     from responsefn import BBR
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.endpoints.sources import CBR
-from dfcmodel.network.flow_tables import random_starts
-from dfcmodel.network.flows import Flow
+from dfcmodel.network.flows import Flow, random_starts
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.path_elements import PathElement

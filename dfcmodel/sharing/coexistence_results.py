@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.sharing.bottlenecks import within_limits
-from dfcmodel.sharing.drifts import SETTLED, is_settled
-from dfcmodel.sharing.seed_budgets import plus_minus
+from dfcmodel.sharing.convergence import SETTLED, is_settled, plus_minus
 from hopflow.intervals import half_width, prediction_half_width
 from hopflow.results import Result, Status, figure
 from responsefn import WindowRule, jain_index
@@ -255,8 +254,8 @@ class Coexistence(Result):
         """Whether the mean share of other seeds at four times the duration is shown to be in the interval, shape (F,).
 
         For one flow alone its goodput replaces the share. True if the halves of the measured time differ little in
-        comparison with the interval (see `dfcmodel.sharing.drifts`); False otherwise, and for one run. It was right in
-        95 % of the cases in which it was True (``python -m benchmarks coverage``).
+        comparison with the interval (see `dfcmodel.sharing.convergence`); False otherwise, and for one run. It was
+        right in 95 % of the cases in which it was True (``python -m benchmarks coverage``).
         """
         first_half, second_half = np.moveaxis(self.by_run["half_goodput"], 1, 0)
         if len(self.rules) == 1:

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.endpoints.flow_recoveries import by_recovery
+from dfcmodel.results.flow_recoveries import by_recovery
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, validate_rules, within_limits
-from dfcmodel.sharing.drifts import SETTLED, is_drifting, is_settled
-from dfcmodel.sharing.seed_budgets import STOPPING_LEVEL, WIDTH, is_narrow, plus_minus, run_seeds, seeds_text
+from dfcmodel.sharing.convergence import (
+    SETTLED,
+    STOPPING_LEVEL,
+    WIDTH,
+    is_drifting,
+    is_narrow,
+    is_settled,
+    plus_minus,
+    run_seeds,
+    seeds_text,
+)
 from hopflow.checks import flag, instances, integer, seed_number
 from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
 from hopflow.progress import progress_bar
@@ -100,7 +109,7 @@ class Comparison(Result):
     settled, alone_settled, rtt_exponent_settled
         Whether the share, the rate alone and the exponent are shown to be settled, shapes (R, R), (R,) and (R,): the
         mean of other seeds at four times the duration lies in the interval in 95 % of the cases in which it is True.
-        False where that is not so, and where the runs do not show it (`dfcmodel.sharing.drifts`).
+        False where that is not so, and where the runs do not show it (`dfcmodel.sharing.convergence`).
     drifting, alone_drifting
         Whether the two halves of the measured time differ by more than chance, shapes (R, R) and (R,): whether the mean
         difference of the share (alone: of the rate over the bandwidth) is outside its 95 % interval over the seeds, and

@@ -10,9 +10,9 @@ import numpy as np
 
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, validate_rules, within_limits
+from dfcmodel.sharing.convergence import WIDTH, run_seeds, seeds_text
 from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench, Measure, limits_of
 from dfcmodel.sharing.rfc9743_verdicts import NOMINAL_LEVEL, SectionVerdict, differences, judge
-from dfcmodel.sharing.seed_budgets import WIDTH, run_seeds, seeds_text
 from hopflow.checks import instance, instances, integer, one_number
 from hopflow.deprecations import accept_old_names
 from hopflow.intervals import half_width, prediction_half_width, spawn_seeds

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dfcmodel.network.flow_tables import random_starts
+from dfcmodel.network.flows import random_starts
 from dfcmodel.network.path_elements import DelayTrace
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from dfcmodel.network.endpoints.notifications import needs_marks
+from dfcmodel.network.notifications import needs_marks
 from hopflow import maximum
 from responsefn import CUBIC, Delivery, DeliveryRule, Feedback, RateRule, Reno, WindowRule, catalogue
 from responsefn.dynamics import Event

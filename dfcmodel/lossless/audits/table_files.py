@@ -70,16 +70,16 @@ def read_table(
     Rows with a speed below 1 Gb/s, where no port has priority flow control, or above 10 Tb/s are ``skipped`` with the
     reason, in all formats.
 
-    *config*: a row for each lossless class of each port, with the rate of ``PORT`` (with auto-negotiation the highest of
-    ``adv_speeds``), the length of ``CABLE_LENGTH``, and the xoff of the profile that its group has in ``BUFFER_PG`` and
-    ``BUFFER_PROFILE``. A class with PFC (``pfc_enable``
-    in ``PORT_QOS_MAP``, groups by ``pfc_to_pg_map``) and without xoff is a row without headroom. A profile that no port
-    uses is a row by its name. In a file without the table ``PORT`` or ``CABLE_LENGTH`` the profile's name is used
-    instead, with a remark; a port that is missing in the table is refused, unless ``rate`` or ``cable`` is given.
-    ``DEVICE_METADATA`` states whether the switch computes headroom (``buffer_model``), and
-    ``DEFAULT_LOSSLESS_BUFFER_PARAMETER`` has the ratio by which it divides the headroom of a pool. Other tables and
-    fields are skipped, except that tables of buffers and ``PORT_QOS_MAP`` refuse unknown fields. Dumps of the database
-    are read as well, with keys such as ``BUFFER_PG|Ethernet0|3-4`` or ``BUFFER_PG_TABLE:Ethernet0:3-4``.
+    *config*: a row for each lossless class of each port, with the rate of ``PORT`` (with auto-negotiation the highest
+    of ``adv_speeds``), the length of ``CABLE_LENGTH``, and the xoff of the profile that its group has in ``BUFFER_PG``
+    and ``BUFFER_PROFILE``. A class with PFC (``pfc_enable`` in ``PORT_QOS_MAP``, groups by ``pfc_to_pg_map``) and
+    without xoff is a row without headroom. A profile that no port uses is a row by its name. In a file without the
+    table ``PORT`` or ``CABLE_LENGTH`` the profile's name is used instead, with a remark; a port that is missing in the
+    table is refused, unless ``rate`` or ``cable`` is given. ``DEVICE_METADATA`` states whether the switch computes
+    headroom (``buffer_model``), and ``DEFAULT_LOSSLESS_BUFFER_PARAMETER`` has the ratio by which it divides the
+    headroom of a pool. Other tables and fields are skipped, except that tables of buffers and ``PORT_QOS_MAP`` refuse
+    unknown fields. Dumps of the database are read as well, with keys such as ``BUFFER_PG|Ethernet0|3-4`` or
+    ``BUFFER_PG_TABLE:Ethernet0:3-4``.
 
     *template*: profiles whose numbers are constants of the file. Others are ``skipped``, with the reason: profiles
     within ``if`` and ``for``, and computed numbers, such as a variable that is set twice or in a branch. Every profile

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.lossless.cycles.buffer_dependencies import (
     Dependencies,
-    Route,
-    check_digraph,
     dependencies_of_routes,
     dependencies_of_shortest_paths,
-    parse_routes,
 )
+from dfcmodel.lossless.topologies.routes import Route, check_digraph, parse_routes
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.cycles.buffer_dependencies import Route, check_digraph, parse_routes
+from dfcmodel.lossless.topologies.routes import Route, check_digraph, parse_routes
 from dfcmodel.lossless.topologies.shortest_paths import endpoint_numbers
 
 if TYPE_CHECKING:

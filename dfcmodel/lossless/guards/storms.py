@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.cycles.buffer_dependencies import parse_routes
+from dfcmodel.lossless.topologies.routes import parse_routes
 from hopflow.checks import choice, number, one_number
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities

@@ -258,8 +258,9 @@ def headroom(
     cell
         Bytes of a buffer cell; None counts bytes of frames, without rounding.
     small_packets
-        Largest fraction of the frames of any window that is smaller than ``lossless_mtu``: 0, none; 1 or ``"100%"``, all.
-        It caps each window. A share of the traffic is exceeded in many windows: see ``exceeded`` of `PauseDatasheet`.
+        Largest fraction of the frames of any window that is smaller than ``lossless_mtu``: 0, none; 1 or ``"100%"``,
+        all. It caps each window. A share of the traffic is exceeded in many windows: see ``exceeded`` of
+        `PauseDatasheet`.
     classes
         Number of classes paused separately.
     datasheet
@@ -296,7 +297,8 @@ def headroom(
         inputs[name] = both_ends(name, delay, lambda name, value: bit_times(name, value, bits))
     fixed = {
         "classes": classes, "smallest": frame_size("smallest", sheet.smallest),
-        "exceeded": in_units("exceeded", sheet.exceeded, "share"), "merged": sheet.merged, "resume_queued": sheet.resume_queued,
+        "exceeded": in_units("exceeded", sheet.exceeded, "share"), "merged": sheet.merged,
+        "resume_queued": sheet.resume_queued,
     }  # fmt: skip
     sizes = (bits, *frames_and_cell(mtu, lossless_mtu, cell))
     low, high = (

@@ -9,9 +9,8 @@ of the flows. Without flows all shortest paths count, between the named hosts or
     flows = [{path = ["leaf1", "spine1", "leaf2"], priority = 3}]
 
 The file of a scenario is therefore valid. Its rates, delays and other keys are skipped; further paths of a flow are
-also routes, and the priority may be a default of all flows. With ``ttl`` a path that ends at a node which it has visited
-is a routing loop; without, it is refused. Keys that neither a topology nor a scenario has are
-refused.
+also routes, and the priority may be a default of all flows. With ``ttl`` a path that ends at a node which it has
+visited is a routing loop; without, it is refused. Keys that neither a topology nor a scenario has are refused.
 
 A link without a discipline pauses each class separately. With a discipline, `Pause` has one queue of all classes, `PFC`
 and `Credits` pause their lossless classes, `BFC` single flows, and others nothing. Buffers before a link that
@@ -25,7 +24,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dfcmodel.lossless.cycles.buffer_dependencies import Route
+from dfcmodel.lossless.topologies.routes import Route
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.queueing.class_pauses import ALL, ByClass, check_classes

@@ -25,8 +25,7 @@ from dfcmodel.network.columns import (
     nodes_of,
     present,
 )
-from dfcmodel.network.flow_tables import OPTIONS, Choices, Flows
-from dfcmodel.network.flows import LARGEST_WINDOW, Flow, unroll_loop
+from dfcmodel.network.flows import LARGEST_WINDOW, OPTIONS, Choices, Flow, Flows, unroll_loop
 from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.shortest_routes import (

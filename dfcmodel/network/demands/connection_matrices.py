@@ -31,7 +31,7 @@ from dfcmodel.network.demands.flow_files import (
     refuse_file_options,
     size_in_packets,
 )
-from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.flows import Flows
 from hopflow.checks import choice, instance, refuse_options
 from hopflow.deprecations import takes_options
 from hopflow.units import WithUnit, quantities

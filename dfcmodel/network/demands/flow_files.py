@@ -12,7 +12,7 @@ import numpy as np
 from dfcmodel.network.columns import Column
 from dfcmodel.network.demands.collectives import build_flows
 from dfcmodel.network.demands.exchanges import NONE
-from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.flows import Flows
 from dfcmodel.network.links import Links
 from hopflow.checks import file_path, one_number
 from hopflow.text_files import compression_hint

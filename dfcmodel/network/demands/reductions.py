@@ -26,7 +26,7 @@ from dfcmodel.network.demands.exchanges import (
     ring,
     ring_all_reduce,
 )
-from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.flows import Flows
 from hopflow.checks import choice, refuse_options
 from hopflow.deprecations import takes_options
 from hopflow.parameters import param, validate_parameters

@@ -20,7 +20,7 @@ from dfcmodel.network.demands.collectives import (
     in_one_server,
 )
 from dfcmodel.network.demands.flow_files import packet_size_for
-from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.flows import Flows
 from dfcmodel.network.links import Links
 from hopflow.checks import choice, format_value, instance, number, one_number, random_generator
 from hopflow.deprecations import takes_options

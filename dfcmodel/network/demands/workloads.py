@@ -21,7 +21,7 @@ from dfcmodel.network.demands.flow_files import (
 )
 from dfcmodel.network.demands.layer_workloads import flows_of_layers
 from dfcmodel.network.demands.reductions import ALL_REDUCES
-from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.flows import Flows
 from hopflow.checks import count_of, format_value, instance, instances, integer, refuse_options
 from hopflow.deprecations import takes_options
 from hopflow.parameters import param, validate_parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from hopflow.checks import flag, one_number
 from hopflow.units import WithUnit, quantities
 from responsefn import RateRule, WindowRule

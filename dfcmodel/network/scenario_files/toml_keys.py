@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import responsefn
-from dfcmodel.network.demands.arrivals import HeavyTailed, Poisson, Replay
+from dfcmodel.network.endpoints.arrivals import HeavyTailed, Poisson, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.path_elements import (
     Aggregation,

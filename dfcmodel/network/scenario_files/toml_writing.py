@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from dfcmodel.network.demands.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
+from dfcmodel.network.endpoints.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from dfcmodel.network.endpoints.receivers import ReceiverAgent
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.links import Link

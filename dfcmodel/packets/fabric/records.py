@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.endpoints.notifications import notifications_of
+from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.fabric.kernel.layout import ACK, DATA
 from dfcmodel.packets.fabric.kernel.windows import END, USED

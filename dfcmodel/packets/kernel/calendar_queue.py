@@ -7,8 +7,9 @@ from typing import Any
 from hopflow.kernels.marks import inlined
 
 from .codes import GONE
+from .layout import int64
 
-__all__ = ["least_time", "next_place", "push", "release", "retire", "take"]
+__all__ = ["least_time", "next_arrival", "next_place", "push", "release", "retire", "take"]
 
 FREE, USED, OUT, FAULT, STREAM, SWITCHED = 0, 1, 2, 3, 4, 5  # places in `counters`
 CROWDED, ALARM = 6, 7  # 1: arrays should grow; number of packets in use from which they should
@@ -84,6 +85,17 @@ def push(net: Any, e: int, u: int, time: float, key: int) -> None:
         place.head = e
     else:
         packet[before].next = e
+
+
+@inlined
+def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[int, int]:
+    """Return the bucket from ``b`` on that has the next arrival of a window and its packet; -1: none."""
+    while port.count > 0 and b <= past:
+        e = int64(net.bucket[port.at + (b & port.mask)].head)
+        if e >= 0 and net.packet[e].time < end:
+            return b, e
+        b += 1
+    return b, -1
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""Numbers that the modules of this package agree on: kinds of events, and causes of drops."""
+"""Numbers that the modules of this package agree on: kinds of events, causes of drops, flags of packets, repairs."""
 
 from __future__ import annotations
 
@@ -10,21 +10,28 @@ __all__ = [
     "BY_MANAGER",
     "BY_POLICER",
     "BY_WATCHDOG",
+    "CUT",
     "ENDED",
     "EVENTS",
     "EXPIRED",
     "FLUSH",
+    "GAP",
     "GONE",
+    "GO_BACK_N",
     "PAUSE",
     "POLL",
+    "PUSHED",
     "READY",
     "RECEIVE_FEEDBACK",
+    "REDUCED",
     "RENEW",
     "REPORT",
     "RESUME",
+    "SELECTIVE",
     "SEND_FEEDBACK",
     "STOP",
     "TRIMMED",
+    "UNMARKABLE",
     "WAKE",
 ]
 
@@ -48,3 +55,11 @@ EVENTS = range(-1, -15, -1)
 ) = EVENTS
 (BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED, BY_POLICER, BY_FAILURE, EXPIRED) = range(8)
 """Causes of drops: columns of ``causes``, in the order of `dfcmodel.network.run_tables.CAUSES`."""
+REDUCED, UNMARKABLE, PUSHED = 1, 2, 4
+"""Flags of a packet: CWR; not ECN-capable; PSH."""
+GAP = 4
+"""Flag of an ACK: a packet is missing."""
+CUT = 8
+"""Flag of a packet: only its header is left."""
+GO_BACK_N, SELECTIVE = 1, 2
+"""How a flow at the rate of a rule repairs losses; 0: not at all."""

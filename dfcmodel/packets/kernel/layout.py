@@ -135,10 +135,9 @@ PORT = np.dtype(
         ("count", "i4"),  # packets in the calendar queue
         ("waiting", "i4"),  # packets in those of its lanes that are not paused
         ("paused", "i4"),  # number of ports that pause it with all its lanes
-        (
-            "plain",
-            "i4",
-        ),  # 1: without manager, random loss and trace, and with room for a packet; with lanes see `plain_lanes`; 2: with elements in front of its queue; -1 less its first watchdog, if it has any
+        # 1: without lanes, manager, random loss and trace, and with room for a packet; 2: with elements in front of its
+        # queue; -1 less its first watchdog, if it has any
+        ("plain", "i4"),
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("held", "i4"),  # packets in its other lanes
         ("ahead", "f8"),  # start of the packet before the one that began at ``begun``, s

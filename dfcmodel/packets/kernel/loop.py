@@ -17,6 +17,7 @@ from .calendar_queue import (
     OUT,
     SWITCHED,
     least_time,
+    next_arrival,
     next_place,
     release,
     retire,
@@ -65,7 +66,16 @@ from .links.interfaces import (
     pass_interface,
     wake_interface,
 )
-from .links.lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
+from .links.lanes import (
+    dequeue,
+    dequeue_ranked,
+    discard,
+    enter_lane,
+    overflow,
+    start_transmission,
+    wait_on,
+    waits_or_overflows,
+)
 from .links.laws import (
     begin_sending,
     count_arrival,
@@ -78,14 +88,8 @@ from .links.laws import (
 from .links.link_retry import repeated_time
 from .links.path_elements import HAS_ELEMENTS, flush, pass_elements
 from .links.pauses import ENDS, count_class, count_excess, obey, renew, watch
-from .links.plain_lanes import (
-    has_plain_lanes,
-    pass_lanes,
-    start_transmission,
-    waits_or_overflows,
-)
-from .links.ports import INTERFACE, LANES, drop, is_markable, is_scalable, keep_packet, travel
-from .links.rated import has_plain_rates, next_arrival, pass_rated
+from .links.ports import INTERFACE, LANES, drop, keep_packet, travel
+from .links.rated import has_plain_rates, pass_rated
 from .links.routing import MOVED, PASSES, route_packet
 from .links.spraying import way_of_next
 from .links.watchdogs import observe_all, poll
@@ -98,16 +102,15 @@ from .queues.managers import (
     SQUARED,
     admit_lane,
     is_managed,
+    is_markable,
+    is_scalable,
     mark_leaving,
     update_probability,
 )
-from .queues.plain_programs import pass_program
 from .queues.program_queues import join_queue, leave_queue, longest_queue
-from .queues.programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, take_last
-from .queues.trimming import cut_packet
+from .queues.programs import ARRIVES, DROPPED, LEAVES, LONGEST, cut_packet, judge, put_in_order, take_last
 from .random_numbers import uniform
 from .rates.answers import receive_rated
-from .rates.deliveries import on_packet_sent
 from .rates.sources import (
     CONSTANT,
     end_source,
@@ -116,6 +119,7 @@ from .rates.sources import (
     start_idle_period,
 )
 from .tcp.agents import expire_agent
+from .tcp.deliveries import on_packet_sent
 from .tcp.receivers import answer_late
 from .tcp.senders import receive
 from .tcp.timers import CHECK, END, NOW, WINDOW
@@ -530,23 +534,15 @@ def process_port_window(world: Any, u: int, now: float, end: float, once: bool) 
     port = net.port[u]
     b = int(now * port.inverse)
     past = int(end * port.inverse)
-    did = False
+    had_events = False
     while True:
-        sent, time = int64(-1), 0.0
         if has_plain_rates(port) and not once:
             b, passed = pass_rated(net, records, u, b, past, end)
-            did = did or passed
-        elif has_plain_lanes(port) and not once:
-            if port.by_turns == BY_RANK:
-                b, sent, time, passed = pass_program(world, u, b, past, end)
-            else:
-                b, sent, time, passed = pass_lanes(net, records, u, b, past, end)
-            did = did or passed
-        if sent < 0:
-            b, sent, time, passed = process_next(world, u, b, past, end)
-            if not passed:
-                return did
-            did = True
+            had_events = had_events or passed
+        b, sent, time, passed = process_next(world, u, b, past, end)
+        if not passed:
+            return had_events
+        had_events = True
         if sent >= 0:
             spent = net.times[u * CLASSES + net.packet[sent].size]
             travel(

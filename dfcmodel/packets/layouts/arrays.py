@@ -19,7 +19,6 @@ from dfcmodel.packets.kernel.layout import (
     AGENT,
     BACKFLOW,
     BUCKET,
-    BY_CLASS,
     CALLED,
     CLASSES,
     CONTROL,
@@ -44,7 +43,6 @@ from dfcmodel.packets.kernel.layout import (
     TRACE,
     WATCHDOG,
 )
-from dfcmodel.packets.kernel.links.ports import LANES
 from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.backpressure import lay_out_backpressure
 from dfcmodel.packets.layouts.feeders import lay_out_feeders, storms_of
@@ -64,7 +62,6 @@ from dfcmodel.packets.layouts.path_elements import lay_out_elements
 from dfcmodel.packets.layouts.programs import (
     lay_out_programs,
     lay_out_queues,
-    sees_departures_alone,
 )
 from dfcmodel.packets.layouts.routing import lay_out_routing
 from dfcmodel.packets.layouts.senders import (
@@ -144,8 +141,6 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         optional |= lay_out_laws(plan, port_rows, hop, optional["feeder"], len(lane))
     if plan.has(BFC):
         optional["backflow"] = lay_out_backpressure(plan, hop, len(lane))
-    if len(lane) > 1 or plan.with_lanes.any():
-        port_rows["plain"] |= _with_plain_lanes(plan, port_rows)
     clocks = plan.clocks
     maximum = max_elements(plan)
     size, alarm = first_elements(plan, spare, maximum)
@@ -212,17 +207,6 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
     plain = port_rows["plain"][rows]
     port_rows["plain"][rows] = np.where(plain == 1, 0, plain)
     arrays["trace"] = np.zeros(ROWS * spare, TRACE)
-
-
-def _with_plain_lanes(plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return the ports with lanes whose room alone decides about packets, or a program that sees departures alone."""
-    is_plain = np.isin(port_rows["by_turns"], (0, BY_CLASS))
-    if plan.has(SwitchProgram):
-        is_plain[plan.under(SwitchProgram)] = sees_departures_alone(plan)
-    is_plain &= port_rows["kind"] == LANES
-    for name in ("manager", "faults", "feeders"):
-        is_plain &= port_rows[name] == 0
-    return np.asarray(is_plain, dtype=np.bool_)
 
 
 def _faults(plan: PacketPlan) -> NDArray[Any]:

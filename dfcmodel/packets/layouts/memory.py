@@ -49,8 +49,6 @@ CONSTANT = (
 """Arrays that runs share: the kernel does not change them."""
 WITHOUT_VALUES = ("packet", "sent_at", "ring", "block", "out")
 """Arrays without values at first."""
-MOST_COPIED_HOPS = 512
-"""Hops of all flows up to which a layout is copied for further runs: beyond, the loop takes much longer."""
 KEY = ("layout",)
 """Of the layout of the last kind of run in what a scenario keeps."""
 OF_SEED = ("seed", "phases")
@@ -206,7 +204,7 @@ def further_layout(plan: PacketPlan, options: tuple[Any, ...], make: Callable[[]
     make
         Returns the layout, in which nothing depends on the seed, the phases and the starts.
     """
-    if len(plan.hops.port) > MOST_COPIED_HOPS or _has_seeds(plan):
+    if plan.ports.derived is None or _has_seeds(plan):
         return make()
     derived = plan.scenario.derived
     times = plan.end, plan.sample, plan.jitter, plan.faults, plan.watchdogs

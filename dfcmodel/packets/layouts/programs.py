@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plan import PacketPlan
 
-__all__ = ["lay_out_programs", "lay_out_queues", "program_signatures", "sees_departures_alone"]
+__all__ = ["lay_out_programs", "lay_out_queues", "program_signatures"]
 
 OVERFLOWS = ("arrival", "last", "longest")
 FIRST_HEIGHT_BITS = 88172645463325252
@@ -42,15 +42,6 @@ def lay_out_queues(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any],
             lanes.append(empty_lanes(count))
             first += count
     return np.concatenate(lanes)
-
-
-def sees_departures_alone(plan: PacketPlan) -> list[bool]:
-    """Return whether each port under a program has one queue, whose program sees departures alone and cuts none."""
-    return [_sees_departures_alone(plan.ports[p].discipline) for p in plan.under(SwitchProgram)]
-
-
-def _sees_departures_alone(rule: Any) -> bool:
-    return not (_sees_arrivals(rule) or rule.check_queues() or "trim" in rule.State._fields)
 
 
 def _sees_arrivals(rule: Any) -> bool:

@@ -52,8 +52,6 @@ MAX_BUCKETS_PER_PACKET_TIME = 16.0
 """Largest number of buckets per packet time in the calendar queue of the senders, which many interfaces share."""
 WINDOW_FRACTION = 1.0 - 1e-6
 """Length of a window over the smallest latency; below 1 because sums of times are rounded."""
-SUFFICIENT_FRACTION = 0.9
-"""A window of at least this fraction of the longest possible one is taken without a search for a better order."""
 
 
 # The processing order of ports, and the length of a window.
@@ -160,8 +158,7 @@ def windows(plan: PacketPlan, inline: Integers, parts: RouteParts) -> tuple[Inte
     interfaces = np.flatnonzero(plan.at_senders & (hosts.queue != senders))
     boxed = np.concatenate([[senders], interfaces, np.flatnonzero((inline == 0) & ~plan.at_senders)])
     ports = boxed[one[boxed] == boxed]
-    if not _any_order(a, b, time, is_host):
-        ports = np.concatenate([ports[is_host[ports]], _order_ports(ports[~is_host[ports]], a, b)])
+    ports = np.concatenate([ports[is_host[ports]], _order_ports(ports[~is_host[ports]], a, b)])
     rank = np.zeros(senders + 1, dtype=np.int64)
     rank[ports] = np.arange(len(ports))
     order = boxed[np.argsort(rank[one[boxed]], kind="stable")]
@@ -228,21 +225,6 @@ def _starts_after(plan: PacketPlan, inline: Integers) -> tuple[Integers, Integer
         msg = f"{hosts_differ}: start, or its delay, must be above 0"
         raise ValueError(f"start of flow {name!r} = 0: {msg}")
     return source[a], b, times
-
-
-def _any_order(a: Integers, b: Integers, time: Floats, is_host: NDArray[np.bool_]) -> bool:
-    """Return whether every order with the hosts first gives windows that are nearly the longest possible ones.
-
-    Of two transfers in opposite directions one is against the order.
-    """
-    inner = ~is_host[a]
-    if not inner.any():
-        return True
-    pairs, reversed_pairs = a * len(is_host) + b, b * len(is_host) + a
-    opposite = np.searchsorted(pairs, reversed_pairs).clip(max=len(pairs) - 1)
-    mutual = pairs[opposite] == reversed_pairs
-    against = [time[inner & is_host[b]], np.maximum(time, time[opposite])[mutual & inner]]
-    return bool(time[inner].min() >= SUFFICIENT_FRACTION * np.concatenate(against).min(initial=np.inf))
 
 
 def _order_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:

@@ -1,4 +1,4 @@
-"""Slowdowns of transfers by their sizes: completion times relative to an empty network."""
+"""Completion times of transfers, and slowdowns by size: completion times relative to an empty network."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dfcmodel.results.completions.lower_bounds import empty_network_times, transfers
 from dfcmodel.results.records import Records
-from dfcmodel.results.run_measures import completion_times
 from hopflow.checks import count_of, format_value, instance, number
 from hopflow.results import Result, figure
 
@@ -16,15 +16,39 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
+    import xarray as xr
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Slowdowns", "slowdowns"]
+__all__ = ["Slowdowns", "completion_times", "slowdowns"]
 
 QUANTILES = {"median": 0.5, "95 %": 0.95, "99 %": 0.99}
 MAX_BINS = 10
 """Groups of sizes where no limits are given."""
+
+
+def completion_times(run: Records) -> xr.Dataset:
+    """Return completion times of the transfers of a run; see `dfcmodel.results.Trajectory.completion_times`."""
+    import xarray as xr
+
+    table = run.scenario.table
+    finite = np.flatnonzero(transfers(run.scenario))
+    times = (run.finished - run.started)[finite]
+    ideal = empty_network_times(run.scenario, forwards_whole_packets=run.step == 0.0)[finite]
+    columns = {
+        "size": (table.numbers("size")[finite], "packets"),
+        "start": (run.started[finite], "s"),
+        "finished": (run.finished[finite], "s"),
+        "completion_time": (times, "s"),
+        "ideal_time": (ideal, "s"),
+        "slowdown": (times / ideal, "1"),
+        "delivered": (run.delivered[finite, -1], "packets"),
+    }
+    return xr.Dataset(
+        {name: ("flow", values, {"units": units}) for name, (values, units) in columns.items()},
+        coords={"flow": [table.name(f) for f in finite.tolist()]},
+    )
 
 
 @dataclass(frozen=True, repr=False, eq=False)

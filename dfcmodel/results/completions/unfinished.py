@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.network.demands.arrivals import Replay
+from dfcmodel.network.endpoints.arrivals import Replay
 from dfcmodel.network.flows import has_window
 from dfcmodel.results.standstills import deadlock_of, lanes_of, link_name, pausers_of
 

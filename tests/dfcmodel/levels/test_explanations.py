@@ -31,11 +31,11 @@ from dfcmodel import (
     dumbbell,
     ensemble,
     explain,
+    explaining,
     packet_limit,
     simulate,
     takano2006,
 )
-from dfcmodel.levels import explaining
 from dfcmodel.levels.contributions import in_order, shapley_values
 from dfcmodel.levels.instances import Runs, build_runs, refuse_one_level
 from dfcmodel.levels.quantities import MAX_FLOWS, quantities_of

@@ -54,7 +54,7 @@ def test_the_result_shows_itself(limit) -> None:
 
 
 def test_wrong_arguments_are_refused_before_any_run(refused, bottleneck, monkeypatch) -> None:
-    monkeypatch.delattr("dfcmodel.levels.packet_limits.simulate")
+    monkeypatch.delattr("dfcmodel.packet_limits.simulate")
     refused(["factors", "three"], lambda: dfc.packet_limit(bottleneck, factors=(1, 2)))
     refused(["factors"], lambda: dfc.packet_limit(bottleneck, factors=(0.5, 1, 2)))
     refused(["runs"], lambda: dfc.packet_limit(bottleneck, runs=1))

@@ -265,7 +265,6 @@ def test_runs_of_a_scenario_share_ports_and_what_follows_from_them_unless_its_fl
         assert {"hops", "lookahead", "with_lanes"} <= plan.ports.derived.keys()
         assert plan.hops is plan.ports.derived["hops"]
     monkeypatch.setattr("dfcmodel.packets.ports.MAX_SHARED_HOPS", 0)
-    monkeypatch.setattr("dfcmodel.packets.layouts.memory.MOST_COPIED_HOPS", 0)
     scenario = random_scenario("fifo", 3)
     run_engine(plan := plan_of(scenario, dfc.Packets(seed=1)))
     assert plan.ports.derived is None

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import coverage
 from benchmarks.coverage import AQM, FUNCTIONS, Call, Row, counts, draw, read, table, write
-from dfcmodel.sharing.drifts import is_drifting, is_settled
+from dfcmodel.sharing.convergence import is_drifting, is_settled
 from hopflow.intervals import half_width, prediction_half_width
 
 

@@ -23,10 +23,10 @@ from dfcmodel import (
     worst_case,
 )
 from dfcmodel.sharing.bottlenecks import Bottleneck
+from dfcmodel.sharing.convergence import WIDTH
 from dfcmodel.sharing.evaluations import PATHS, PathSet
 from dfcmodel.sharing.rfc9743_measures import MEASURES, QUEUES, Bench
 from dfcmodel.sharing.rfc9743_verdicts import ANSWERS, MARGIN, differences, judge
-from dfcmodel.sharing.seed_budgets import WIDTH
 from dfcmodel.sharing.worst_paths import SHARE
 from responsefn import (
     BBR,

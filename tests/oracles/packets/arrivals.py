@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel import Replay
-from dfcmodel.network.demands.arrivals import Arrival
-from dfcmodel.packets.kernel.rates.arrivals import BURST, TINY
+from dfcmodel.network.endpoints.arrivals import Arrival
+from dfcmodel.packets.kernel.tcp.arrivals import BURST, TINY
 from dfcmodel.packets.planning import check_arrival
 from tests.oracles.packets.deliveries import DeliverySender
 from tests.oracles.packets.receivers import Packet

@@ -7,10 +7,10 @@ from typing import Any
 from hopflow.kernels.marks import compiled, inlined, prefetch
 
 from ..codes import BUFFER_FULL, BY_MANAGER
-from ..layout import BY_CLASS, BY_RANK, BY_RATE, int64
-from ..queues.buffers import record_bytes, taken_by
+from ..layout import BY_CLASS, BY_RANK, BY_RATE, CLASSES, int64
+from ..queues.buffers import is_full, record_bytes, taken_by
 from ..queues.coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
-from ..queues.managers import CODEL, COUPLED, DELIVER, control_delay
+from ..queues.managers import CODEL, COUPLED, DELIVER, control_delay, is_markable
 from ..queues.program_queues import leave_queue, next_turn, queue_in_turn
 from ..queues.programs import (
     DROPPED,
@@ -18,14 +18,14 @@ from ..queues.programs import (
     LEAVES,
     MAX_SKIPS,
     SKIPPED,
+    cut_packet,
     judge,
     next_ranked,
     refuse,
 )
-from ..queues.trimming import cut_packet
 from .diffusion import leave_rated
 from .pauses import count_class
-from .ports import drop, is_markable
+from .ports import count_starts, drop
 
 __all__ = [
     "dequeue",
@@ -35,8 +35,10 @@ __all__ = [
     "leave_lane",
     "longest_lane",
     "overflow",
+    "start_transmission",
     "unlink_lane",
     "wait_on",
+    "waits_or_overflows",
 ]
 
 
@@ -88,6 +90,43 @@ def wait_on(net: Any, records: Any) -> None:
                     record_bytes(net, records, p, taken, net.packet[e].time, end)
                 records.left[net.packet[e].hop] += 1
                 e = int64(net.packet[e].next)
+
+
+@inlined
+def waits_or_overflows(net: Any, u: int, e: int, time: float) -> tuple[bool, bool]:
+    """Return whether a packet cannot leave a port with lanes when it arrives, and whether there is no room for it."""
+    port = net.port[u]
+    hop = net.hop[int64(net.packet[e].hop)]
+    busy = port.free >= time or port.paused > 0
+    taken = taken_by(net, u, e)
+    if port.by_turns == BY_CLASS:
+        busy = busy or net.lane[int64(hop.lane)].paused > 0
+        counted = int64(hop.ingress)
+        if counted < 0 or not (busy or port.waiting > 0):
+            return busy, False
+        return busy, net.feeder[counted].count + taken > net.feeder[counted].room
+    waits = port.by_turns == BY_RATE or (port.by_turns == 0 and busy)
+    return busy, waits and is_full(port, taken)
+
+
+@inlined
+def start_transmission(net: Any, records: Any, u: int, e: int, came: float, time: float) -> None:
+    """Start the transmission of a packet that came to a port with lanes at time ``came``, and record it."""
+    rows = len(records.lost) - 1
+    it = net.packet[e]
+    h = int64(it.hop)
+    first = min(int(came * records.scale), rows)
+    row = min(int(time * records.scale), rows)
+    if first != row:
+        records.waiting[first, u] += 1
+        records.waiting[row, u] -= 1
+        if net.port[u].unit > 0.0:
+            record_bytes(net, records, u, taken_by(net, u, e), came, time)
+    if row < rows:
+        records.waited[h] += time - came
+        count_starts(records.started, row, h, h + 1)
+    net.port[u].free = time + net.times[u * CLASSES + it.size].transmission
+    it.hop = h + 1
 
 
 @inlined

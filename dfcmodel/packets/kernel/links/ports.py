@@ -9,11 +9,11 @@ from hopflow.kernels.marks import compiled, inlined, prefetch
 
 from ..calendar_queue import CROWDED, FAULT, TRACED, push, release
 from ..codes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
-from ..layout import BLIND, CLASSES, LOSES, OF_RATE, SENDER, int64
+from ..layout import CLASSES, LOSES, OF_RATE, SENDER, int64
 from ..queues.buffers import enter_bytes, free_bytes, is_full, record_bytes, record_peak, taken_by
 from ..queues.early import admit_early
+from ..queues.managers import is_markable
 from ..random_numbers import uniform
-from ..tcp.emission import UNMARKABLE
 from ..tcp.receivers import receive_data
 
 __all__ = [
@@ -24,8 +24,6 @@ __all__ = [
     "detect_early",
     "drop",
     "enter_ring",
-    "is_markable",
-    "is_scalable",
     "keep_packet",
     "travel",
 ]
@@ -80,21 +78,6 @@ def drop(world: Any, p: int, e: int, came: float, time: float, cause: int) -> No
     if row < rows and it.hop < s.turn and not s.first_loss <= time:
         s.first_loss = time
     release(net, e)
-
-
-@inlined
-def is_markable(net: Any, senders: Any, e: int) -> bool:
-    """Return whether a packet may be marked instead of dropped (RFC 3168, ECT)."""
-    it = net.packet[e]
-    s = senders.flow[it.flow]
-    return it.hop < s.turn and s.recovery != BLIND and it.ecn & UNMARKABLE == 0
-
-
-@inlined
-def is_scalable(net: Any, senders: Any, e: int) -> bool:
-    """Return whether a packet carries ECT(1): its sender answers each mark (RFC 9331)."""
-    s = senders.flow[net.packet[e].flow]
-    return net.packet[e].hop < s.turn and s.accurate == 1
 
 
 @inlined

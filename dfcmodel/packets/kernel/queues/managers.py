@@ -11,7 +11,8 @@ from typing import Any
 from hopflow.kernels.marks import compiled, inlined
 
 from ..called_managers import ACCEPT, DROP, MARK, Backlog, ask
-from ..layout import BY_CLASS, BY_LAW, int64
+from ..codes import UNMARKABLE
+from ..layout import BLIND, BY_CLASS, BY_LAW, int64
 from ..random_numbers import uniform
 from .coupled import coupled_verdict
 from .early import admit_early
@@ -31,6 +32,8 @@ __all__ = [
     "admit_proportional",
     "control_delay",
     "is_managed",
+    "is_markable",
+    "is_scalable",
     "mark_leaving",
     "update_probability",
 ]
@@ -38,6 +41,21 @@ __all__ = [
 NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS, SQUARED, COUPLED = 0, 1, 2, 3, 4, 5, 6
 ALL_LANES, NO_LANE = -1, -2  # in place of the lane that a manager sees
 DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the packet at the head
+
+
+@inlined
+def is_markable(net: Any, senders: Any, e: int) -> bool:
+    """Return whether a packet may be marked instead of dropped (RFC 3168, ECT)."""
+    it = net.packet[e]
+    s = senders.flow[it.flow]
+    return it.hop < s.turn and s.recovery != BLIND and it.ecn & UNMARKABLE == 0
+
+
+@inlined
+def is_scalable(net: Any, senders: Any, e: int) -> bool:
+    """Return whether a packet carries ECT(1): its sender answers each mark (RFC 9331)."""
+    s = senders.flow[net.packet[e].flow]
+    return net.packet[e].hop < s.turn and s.accurate == 1
 
 
 @compiled

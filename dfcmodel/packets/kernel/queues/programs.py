@@ -10,26 +10,26 @@ from typing import Any
 from hopflow.kernels.marks import call_manager, compiled, inlined
 
 from ..calendar_queue import CROWDED
+from ..codes import CUT
 from ..layout import int64
-from ..links.ports import is_markable
 from ..random_numbers import uniform
 from .buffers import taken_by
-from .trimming import CUT
+from .managers import is_markable
 
 __all__ = [
     "ARRIVES",
     "CHOOSES",
     "DROPPED",
     "FIELDS",
+    "HEADER_SIZE",
     "IS_TURNS",
     "LEAVES",
     "LONGEST",
     "MAX_SKIPS",
     "PASSED",
     "SKIPPED",
-    "append_packet",
+    "cut_packet",
     "judge",
-    "judge_inline",
     "leave_ranked",
     "next_ranked",
     "put_in_order",
@@ -42,6 +42,7 @@ PASSED, DROPPED, SKIPPED = 0, 1, 2  # what a program says of a packet
 ARRIVAL, LAST, LONGEST = 0, 1, 2  # what is dropped where the buffer is full
 IS_DROP, IS_MARK, IS_RANK, IS_SKIP, IS_TRIM, IS_QUEUE, IS_TURNS = range(1, 8)  # what is refused
 FIELDS = ("", "drop", "mark", "rank", "skip", "trim", "queue", "turns")  # their names
+HEADER_SIZE = 6  # size class of a packet of which only the header is left
 MAX_SKIPS = 10_000  # of turns in a row for each packet that waits: as with a credit of a byte per turn
 
 
@@ -55,6 +56,15 @@ def refuse(net: Any, w: Any, event: int, what: int, value: float) -> None:
         w.failed_at = w.seen[0]
         w.failed_value = value
     net.counters[CROWDED] = 1
+
+
+@compiled
+def cut_packet(net: Any, e: int) -> None:
+    """Cut a packet to its header, which goes on in its place (NDP: Handley et al. 2017, Sect. 3.1)."""
+    it = net.packet[e]
+    it.size = HEADER_SIZE
+    it.ecn |= CUT
+    net.trimmed[e] = it.hop
 
 
 @inlined
@@ -177,8 +187,8 @@ def is_idle(net: Any, w: Any, event: int) -> bool:
     return bool(w.queues == 0 if event == ARRIVES else w.of_telemetry == 0)
 
 
-@inlined
-def judge_inline(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
+@compiled
+def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
     """Let a port's program see a packet that comes or is to leave, and mark it; return what it says of it.
 
     Its queue is in ``queue`` of the program: written here as it comes, by the caller as it is to leave.
@@ -231,12 +241,6 @@ def judge_inline(net: Any, senders: Any, p: int, e: int, now: float, event: int)
     if event == LEAVES and w.skip >= 0 and w.state[w.skip] == 1.0:
         return SKIPPED
     return PASSED
-
-
-@compiled
-def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
-    """Do as `judge_inline`; a call, which keeps the code of rarer events short."""
-    return judge_inline(net, senders, p, e, now, event)
 
 
 @inlined

@@ -1,1 +1,1 @@
-"""Sources without a window: rate rules, arrivals, loss repair, and feedback to them."""
+"""Sources without a window: rate rules, their loss repair, and feedback from receivers."""

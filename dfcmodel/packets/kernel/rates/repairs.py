@@ -12,6 +12,7 @@ from typing import Any
 
 from hopflow.kernels.marks import compiled, inlined
 
+from ..codes import GAP, SELECTIVE
 from ..layout import NACK, SACK, int64
 from ..tcp.timers import MIN_RTO, NOW, schedule, wake_at
 from .selective_repairs import (
@@ -23,21 +24,15 @@ from .selective_repairs import (
 )
 
 __all__ = [
-    "GAP",
-    "GO_BACK_N",
-    "SELECTIVE",
     "acknowledge",
     "acknowledge_plainly",
     "expire_rated",
     "has_next",
     "resume",
-    "take_in_order",
     "take_next",
     "watch_progress",
 ]
 
-GO_BACK_N, SELECTIVE = 1, 2
-GAP = 4  # flag of an ACK: packets are missing
 RTO_LOW, RTO_HIGH, FEW_PACKETS, SINCE = (
     0,
     1,
@@ -45,25 +40,6 @@ RTO_LOW, RTO_HIGH, FEW_PACKETS, SINCE = (
     3,
 )  # indices in ``own`` of a flow with selective repair
 NEVER = float("inf")
-
-
-@inlined
-def take_in_order(senders: Any, packet: Any, e: int, f: int) -> int:
-    """Return 1 if a packet is the next one of its flow, otherwise 0.
-
-    Flag the first packet beyond a gap, and a packet before one of which only the header has arrived (``beyond``).
-    """
-    s = senders.flow[f]
-    number = int64(packet[e].number)
-    if number == s.came:
-        s.came = number + 1
-        s.held = 0
-        packet[e].ecn |= GAP * (s.beyond == s.came)
-        return 1
-    if number > s.came and s.held == 0:
-        s.held = 1
-        packet[e].ecn |= GAP
-    return 0
 
 
 @inlined

@@ -10,13 +10,13 @@ from hopflow.kernels.marks import compiled, inlined
 from ..calendar_queue import OUT
 from ..layout import BLIND, ON_ACK, ON_TIMEOUT, RATED, int64
 from ..random_numbers import uniform
+from ..tcp.arrivals import CALLED, COMPLETE, GROWING, add_data, arrive
 from ..tcp.late_packets import process_alarm
+from ..tcp.receivers import start_followers
+from ..tcp.rules import call_rule
 from ..tcp.senders import expire, send
 from ..tcp.timers import CHECK, END, NOW, wake_at
-from .arrivals import CALLED, COMPLETE, GROWING, add_data, arrive
-from .followers import start_followers
 from .repairs import expire_rated, has_next, take_next, watch_progress
-from .rules import call_rule
 
 __all__ = [
     "blind",

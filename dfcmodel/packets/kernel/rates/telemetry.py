@@ -7,7 +7,7 @@ from typing import Any
 from hopflow.kernels.marks import compiled
 
 from ..layout import ON_DELIVERY, int64
-from .rules import call_rule
+from ..tcp.rules import call_rule
 
 __all__ = ["report_telemetry"]
 

@@ -1,1 +1,1 @@
-"""TCP senders with window rules, and their receivers."""
+"""TCP senders with window rules, receivers, and the arrivals and events of rules of both kinds of senders."""

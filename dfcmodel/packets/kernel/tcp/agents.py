@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from hopflow.kernels.marks import call_agent, compiled
 
 from ..calendar_queue import FAULT, OUT, WRONG, release, take
+from ..codes import SELECTIVE
 from ..layout import ACKS, CLASSES, CREDITS, DUE, NACK, OF_RATE, SACK, int64
-from ..rates.repairs import SELECTIVE
 from .timers import NOW, schedule
 
 __all__ = ["ON_PACKET", "ON_TIMER", "answer_packet", "expire_agent"]

@@ -8,12 +8,11 @@ from typing import Any
 from hopflow.kernels.marks import inlined
 
 from ..calendar_queue import OUT
+from ..codes import PUSHED, REDUCED, UNMARKABLE
 from .ns2 import is_ns2
 from .timers import NOW, set_timer
 
-__all__ = ["PUSHED", "REDUCED", "UNMARKABLE", "output"]
-
-REDUCED, UNMARKABLE, PUSHED = 1, 2, 4  # flags of a packet: CWR; not ECN-capable; PSH
+__all__ = ["output"]
 
 
 @inlined

@@ -10,7 +10,7 @@ from typing import Any
 
 from hopflow.kernels.marks import compiled
 
-from ..rates.deliveries import discard_sent, report_deliveries
+from .deliveries import discard_sent, report_deliveries
 from .recovery import NEWLY_LOST, ON_ACK_IN_RECOVERY, UNREPAIRED, recover
 from .tcp_constants import OLD_INITIAL_RTO
 from .timers import back_off, set_timer

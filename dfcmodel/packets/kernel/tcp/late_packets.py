@@ -12,7 +12,7 @@ from typing import Any
 from hopflow.kernels.marks import compiled
 
 from ..layout import ON_MARK, int64
-from ..rates.deliveries import (
+from .deliveries import (
     clear_sample,
     count_covered,
     find_reported,

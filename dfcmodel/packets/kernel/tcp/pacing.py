@@ -9,7 +9,7 @@ from hopflow.kernels.marks import compiled
 from ..calendar_queue import OUT
 from ..layout import int64
 from ..random_numbers import uniform
-from ..rates.deliveries import next_lost, outstanding
+from .deliveries import next_lost, outstanding
 from .emission import output
 from .selective import next_hole, skip_sacked
 from .timers import JITTER, NOW, wake_at

@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hopflow.kernels.marks import inlined
+from hopflow.kernels.marks import compiled, inlined
 
 from ..calendar_queue import OUT, push, release
-from ..layout import ARRIVED, BLIND, CLASSES, DUE, OF_RATE, SACK, int64
-from ..queues.trimming import CUT, receive_header
-from ..rates.arrivals import GROWING
-from ..rates.followers import start_followers
-from ..rates.repairs import GO_BACK_N, SELECTIVE, take_in_order
+from ..codes import CUT, GAP, GO_BACK_N, PUSHED, REDUCED, SELECTIVE, TRIMMED
+from ..layout import ARRIVED, BLIND, CLASSES, DUE, NACK, OF_RATE, SACK, int64
 from .agents import answer_packet
+from .arrivals import GROWING
 from .bit_maps import RECEIVED, clear_bit, has_bit, set_bit
-from .emission import PUSHED, REDUCED
 from .ns2 import is_ns2
 from .tcp_constants import MAX_SACK_BLOCKS
-from .timers import ACK_DELAY, NOW, schedule
+from .timers import ACK_DELAY, NOW, schedule, wake_at
 
-__all__ = ["answer_late", "deliver", "receive_data", "report"]
+__all__ = ["answer_late", "deliver", "receive_data", "report", "start_followers"]
 
 
 @inlined
@@ -101,6 +98,91 @@ def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
         n_stored += 1
     s.blocks = n_stored
     return n_blocks
+
+
+@inlined
+def take_in_order(senders: Any, packet: Any, e: int, f: int) -> int:
+    """Return 1 if a packet is the next one of its flow, otherwise 0.
+
+    Flag the first one beyond a gap, and one before a packet of which the header alone has come already (``beyond``).
+    """
+    s = senders.flow[f]
+    number = int64(packet[e].number)
+    if number == s.came:
+        s.came = number + 1
+        s.held = 0
+        packet[e].ecn |= GAP * (s.beyond == s.came)
+        return 1
+    if number > s.came and s.held == 0:
+        s.held = 1
+        packet[e].ecn |= GAP
+    return 0
+
+
+@inlined
+def has_packet(senders: Any, f: int, number: int) -> bool:
+    """Return whether a receiver that keeps what comes out of order has a packet."""
+    return bool(number < senders.flow[f].came or has_bit(senders, f, RECEIVED, number))
+
+
+@compiled
+def receive_header(world: Any, e: int, time: float) -> bool:
+    """Record a packet of which the header alone has come as dropped where it was cut; return whether it is answered.
+
+    A receiver whose sender repairs losses asks for the packet at once. An agent answers by itself. Others treat it as
+    one that was dropped.
+    """
+    net, senders, records = world
+    it = net.packet[e]
+    s = senders.flow[it.flow]
+    h = int64(net.trimmed[e])
+    rows = len(records.lost) - 1
+    row = min(int(time * records.scale), rows)
+    records.lost[row, h] += 1
+    if row < rows:
+        records.causes[h, TRIMMED] += 1
+        if not records.first_drops[h, TRIMMED] <= time:
+            records.first_drops[h, TRIMMED] = time
+        if not s.first_loss <= time:
+            s.first_loss = time
+    has_come = s.repair == SELECTIVE and has_packet(senders, int64(it.flow), int64(it.number))
+    if s.agent < 0 and (s.repair == 0 or has_come):
+        release(net, e)
+        return False
+    if row < rows:
+        it.ecn &= ~CUT  # a flag that stays tells of what is processed ahead of the end of a run
+    if s.agent >= 0:
+        return True
+    if s.repair == SELECTIVE:
+        it.ecn |= GAP
+        net.block[e, SACK] = -1
+        net.block[e, NACK] = it.number
+        it.number = s.came - 1
+        return True
+    if it.number == s.came or (it.number > s.came and s.held == 0):
+        s.held = 1
+        it.ecn |= GAP
+    if it.number > s.came and (s.beyond <= s.came or it.number < s.beyond):
+        s.beyond = it.number  # it has overtaken what is before it
+    it.number = s.came - 1
+    return True
+
+
+@compiled
+def start_followers(net: Any, senders: Any, f: int, time: float) -> None:
+    """Schedule the starts of flows for which f, complete at ``time``, is the last flow to wait for."""
+    if len(senders.follow) == 0:
+        return
+    for row in range(senders.follow[f].begin, senders.follow[f].end):
+        d = int64(senders.followers[row].flow)
+        it = senders.follow[d]
+        it.missing -= 1
+        it.ready = max(it.ready, time + senders.followers[row].delay)
+        if it.missing > 0:
+            continue
+        if senders.flow[d].recovery >= 0:
+            senders.flow[d].due = it.ready
+        wake_at(net, d, it.ready, d)
 
 
 @inlined

@@ -13,9 +13,9 @@ from hopflow.kernels.marks import call_on_record, inlined
 
 from ..calendar_queue import FAULT, WRONG
 from ..layout import ON_LOSS, int64
-from ..rates.rules import call_rule
 from .emission import output
 from .ns2 import is_ns2, truncate_ssthresh
+from .rules import call_rule
 from .selective import skip_sacked
 from .timers import NOW, schedule, set_timer
 

@@ -13,9 +13,8 @@ from hopflow.kernels.marks import compiled, inlined
 
 from ..layout import COUNTED, IN_SLOW_START, ON_ACK, ON_MARK, ON_TIMEOUT, int64
 from ..random_numbers import uniform
-from ..rates.arrivals import may_grow
-from ..rates.deliveries import check_limited, discard_sent, is_lost, report_deliveries
-from ..rates.rules import call_rule
+from .arrivals import may_grow
+from .deliveries import check_limited, discard_sent, is_lost, report_deliveries
 from .emission import output
 from .handshake import open_connection, resend_syn
 from .late_packets import process_report
@@ -32,6 +31,7 @@ from .recovery import (
     cut_back,
     recover,
 )
+from .rules import call_rule
 from .segments import send_segments
 from .selective import clear, count_holes, update_scoreboard
 from .timers import (

@@ -12,7 +12,7 @@ from hopflow.checks import format_value
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.flow_tables import Flows
+    from dfcmodel.network.flows import Flows
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -126,7 +126,7 @@ def followers_of(table: Flows) -> Followers:
     Examples
     --------
     >>> from dfcmodel import CBR, Flow
-    >>> from dfcmodel.network.flow_tables import Flows
+    >>> from dfcmodel.network.flows import Flows
     >>> a, b = (Flow(name, (1, 2), CBR(9.0), size=2) for name in "ab")
     >>> c = Flow("c", (2, 1), CBR(9.0), after=("a", "b"))
     >>> followers_of(Flows.of([a, b, c]))

@@ -10,8 +10,8 @@ from hopflow.kernels.marks import call_event, compiled
 from ..calendar_queue import OUT
 from ..layout import ON_ACK, int64
 from ..random_numbers import uniform
-from ..tcp.timers import NOW, wake_at
 from .deliveries import check_limited
+from .timers import NOW, wake_at
 
 __all__ = [
     "BURST",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.endpoints.sources import Source
-    from dfcmodel.network.flow_tables import Flows
+    from dfcmodel.network.flows import Flows
 
 __all__ = ["follows_telemetry", "needs_marks", "notifications_of"]
 
@@ -62,7 +62,7 @@ def notifications_of(flows: Flows, rules: NDArray[Any], row: NDArray[np.integer]
     --------
     >>> import numpy as np
     >>> from dfcmodel import CBR, Flow
-    >>> from dfcmodel.network.flow_tables import Flows
+    >>> from dfcmodel.network.flows import Flows
     >>> from responsefn import DCQCN
     >>> flows = Flows.of([Flow("a", (1, 2), CBR(5.0)), Flow("b", (1, 2), DCQCN())])
     >>> rules = np.zeros(1, [("ssthresh", float), ("rule_state", float, (14,))])

@@ -15,9 +15,9 @@ from hopflow.kernels.marks import compiled, inlined
 from ..calendar_queue import OUT
 from ..layout import ON_DELIVERY, int64
 from ..random_numbers import uniform
-from ..tcp.selective import is_sacked
-from ..tcp.timers import NOW
 from .rules import call_rule
+from .selective import is_sacked
+from .timers import NOW
 
 __all__ = [
     "LOSSES",

@@ -6,7 +6,7 @@ from typing import Any
 
 from hopflow.kernels.marks import call_event, inlined
 
-from ..tcp.timers import NOW
+from .timers import NOW
 
 __all__ = ["call_rule"]
 

@@ -1,0 +1,82 @@
+"""Routes through a network of switches, with the class of traffic on each link, and checks of graphs and routes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hopflow.checks import format_value
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["Route", "check_digraph", "parse_routes"]
+
+
+class Route(NamedTuple):
+    """A route and the class of traffic, the paused priority, on each of its links.
+
+    Parameters
+    ----------
+    nodes
+        The switches from the first to the last.
+    classes
+        A class for all links, or a class for each of the ``len(nodes) - 1`` links.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Route
+    >>> Route(["a", "b", "c"], [0, 1]).channels()
+    [('a', 'b', 0), ('b', 'c', 1)]
+    """
+
+    nodes: Sequence[Hashable]
+    classes: int | Sequence[int] = 0
+
+    def channels(self) -> list[tuple[Hashable, Hashable, int]]:
+        """Return the links of the route with their classes, ``(from, to, class)``."""
+        hops = list(zip(self.nodes, self.nodes[1:], strict=False))
+        classes = [self.classes] * len(hops) if isinstance(self.classes, int) else self.classes
+        if len(classes) != len(hops):
+            msg = f"must be one number, or one for each of {len(hops)} links"
+            raise ValueError(f"classes = {self.classes!r} of route {self.nodes!r}: {msg}")
+        return [(a, b, int(c)) for (a, b), c in zip(hops, classes, strict=True)]
+
+
+def check_digraph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
+    """Return a graph after checking that it is a networkx.DiGraph with at least one node."""
+    import networkx as nx
+
+    msg = "must be a networkx.DiGraph; for cables that go both ways write graph.to_directed()"
+    if not isinstance(graph, nx.Graph):
+        raise TypeError(f"{name} = {format_value(graph)}: {msg}")
+    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
+        parallel = "without parallel edges: a cable of the sum of their rates, or a switch for each"
+        hint = f"must be a networkx.DiGraph, {parallel}" if graph.is_multigraph() else msg
+        raise ValueError(f"{name} = {type(graph).__name__}: {hint}")
+    if not len(graph):
+        raise ValueError(f"{name}: must have a node at least")
+    return graph
+
+
+def parse_routes(routes: Any, name: str = "routes") -> list[Route]:
+    """Return lists of nodes or `Route` objects as routes, after checks; every route has at least two nodes."""
+    if not isinstance(routes, Iterable) or isinstance(routes, (str, bytes)):
+        raise TypeError(f"{name} = {format_value(routes)}: must be a list of lists of nodes")
+    if hasattr(routes, "__array__"):  # the rows of a DataFrame
+        routes = np.atleast_1d(np.asarray(routes))
+    parsed = []
+    for n, item in enumerate(routes):
+        nodes = item.nodes if isinstance(item, Route) else item
+        if not isinstance(nodes, Iterable) or isinstance(nodes, (str, bytes)):
+            raise TypeError(f"{name}[{n}] = {format_value(item)}: must be a list of nodes")
+        route = item if isinstance(item, Route) else Route(list(nodes))
+        if len(route.nodes) < 2:
+            raise ValueError(f"{name}[{n}] = {route.nodes!r}: must have two nodes at least")
+        for node in route.nodes:
+            if not isinstance(node, Hashable):
+                raise TypeError(f"{name}[{n}] = {format_value(item)}: a node must be hashable")
+        parsed.append(route)
+    return parsed
