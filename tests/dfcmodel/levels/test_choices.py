@@ -317,9 +317,9 @@ def test_a_limit_of_the_user_replaces_both() -> None:
 def test_a_limit_of_a_chosen_level_and_of_each_run_of_an_ensemble() -> None:
     chosen = choose_level(short_link(), duration=0.01)
     strict = replace(chosen, method=replace(chosen.method, max_cpu_time=1e-9))
-    for run in (simulate, ensemble):
+    for run, settings in ((simulate, {"duration": 0.01}), (ensemble, {"options": RunSettings(duration=0.01)})):
         with pytest.raises(ValueError, match="must be at most 1e-09 s; method="):
-            run(short_link(), method=strict, duration=0.01)
+            run(short_link(), method=strict, **settings)
 
 
 @pytest.mark.parametrize("call", [simulate, ensemble])

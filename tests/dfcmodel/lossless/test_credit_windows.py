@@ -87,13 +87,13 @@ def test_frames_with_less_beside_them_need_more_credits() -> None:
 
 def test_frames_may_be_smaller_than_those_of_ethernet() -> None:
     """A buffer of 2,148 B for each frame of Fibre Channel, of 36 B and a gap of 24 B: 60 B on the line."""
-    link = {"rate": "6.8Gbps", "cable": "50km", "mtu": 2148, "credit": 2148, "overhead": 24, "small_packets": 1.0}
-    small, usual = credits(**link, smallest=36), credits(**link)
+    link = {"rate": "6.8Gbps", "cable": "50km", "mtu": 2148, "credit": 2148, "small_packets": 1.0}
+    small, usual = (credits(**link, datasheet=CreditDatasheet(smallest=size, overhead=24)) for size in (36, 64))
     assert small.credits / usual.credits == pytest.approx(88 / 60, rel=0.01)
     assert small.witness().holds
     assert small.credits > 2 * 50e3 * 5e-9 * 6.8e9 / 8 / 60  # the frames on both ways of the cable
     with pytest.raises(ValueError, match=r"smallest = 0: must be from 1 to 65535"):
-        credits(**link, smallest=0)
+        credits(**link, datasheet=CreditDatasheet(smallest=0))
 
 
 def test_results_as_data_and_display() -> None:

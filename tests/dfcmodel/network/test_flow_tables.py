@@ -55,13 +55,17 @@ def test_items_are_flows_and_flows_make_the_same_table() -> None:
 
 def test_a_column_of_pandas_and_a_range_have_a_value_per_flow() -> None:
     columns = {"sizes": [1, 2, 3], "starts": [0.0, 1e-6, 2e-6], "priority": [0, 1, 2], "after": [-1, 0, 0]}
-    ends = HOSTS[:3], HOSTS[3:], {"source": FixedRate(), "links": links()}
-    arrays = dfc.flows_from(*ends[:2], **ends[2], **{name: np.array(column) for name, column in columns.items()})
+
+    def flows(columns: dict[str, object]) -> dfc.Flows:
+        table = grouped(dfc.flows_from, columns, source=FixedRate(), links=links())
+        return dfc.flows_from(HOSTS[:3], HOSTS[3:], **table)
+
+    arrays = flows({name: np.array(column) for name, column in columns.items()})
     assert [flow.after for flow in arrays] == [(), (0,), (0,)]
     for of in (list, pd.Series):
-        assert dfc.flows_from(*ends[:2], **ends[2], **{name: of(column) for name, column in columns.items()}) == arrays
-    assert dfc.flows_from(*ends[:2], **ends[2], **{**columns, "priority": range(3)}) == arrays
-    assert dfc.flows_from(*ends[:2], **ends[2], **{**columns, "after": [[-1], [0], [0]]}) == arrays
+        assert flows({name: of(column) for name, column in columns.items()}) == arrays
+    assert flows({**columns, "priority": range(3)}) == arrays
+    assert flows({**columns, "after": [[-1], [0], [0]]}) == arrays
 
 
 def test_names_are_distinct() -> None:

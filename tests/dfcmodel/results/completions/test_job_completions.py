@@ -211,7 +211,7 @@ def test_no_run_of_a_random_fabric_takes_longer(seed: int, routes: str) -> None:
         discipline=dfc.PFC(xoff=1e4, xon=1e3, counts="switch"),
     )
     sizes = random.integers(1, 60, len(fabric.hosts) * (len(fabric.hosts) - 1))
-    given = {"source": FixedRate(), "links": fabric.links, "host": "nic", "routes": routes}
+    given = {"source": FixedRate(), "links": fabric.links, "routes": routes, "options": dfc.FlowOptions(host="nic")}
     flows = dfc.all_to_all(fabric.hosts, sizes=sizes, **given)
     job = dfc.job_completion(
         dfc.simulate(
@@ -244,7 +244,7 @@ def test_it_is_known_only_of_runs_whose_links_are_never_idle() -> None:
         packet_size=4096.0,
         discipline=dfc.PFC(xoff=500, xon=50, counts="switch"),
     )
-    given = {"links": fabric.links, "host": "nic"}
+    given = {"links": fabric.links, "options": dfc.FlowOptions(host="nic")}
     known = job_of(dfc.permutation(fabric.hosts, 1, sizes=50, source=FixedRate(), **given), fabric)
     assert known.time <= known.upper_bound
     assert "upper bound" in known.summary()
