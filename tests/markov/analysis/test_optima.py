@@ -140,6 +140,14 @@ def test_the_range_keeps_throughput_and_leaves_room_for_late_messages():
     assert {model.params.high_threshold for model in found.models} == {found.high}
 
 
+def test_the_largest_allowed_threshold_counts_as_the_best_one():
+    """Throughput grows with the threshold here, so that the ceiling alone keeps all of it."""
+    found = pause_thresholds(PORT, levels=(2,), thresholds=(16, 17, 18), within=1e-9, response=0.02)
+    assert found.ceiling == 18
+    assert (np.diff(found.table.throughput.sel(threshold=[16, 17, 18], levels=2)) > 0.0).all()
+    assert (found.low, found.high) == (18, 18)
+
+
 def test_as_many_pauses_begin_as_end():
     """Pauses per second by flow balance: each begun pause ends, by the release at T2."""
     answer = stationary(PauseTandem(high_threshold=15, low_threshold=11))
