@@ -398,28 +398,28 @@ class Ingresses(RoutedFlows):
 
     def counted_together(self, n: int) -> tuple[int, ...]:
         """Return the links, including link n, whose packets of an ingress PFC counts together."""
-        if self.links[n].discipline.queue_per != "class" or n in self.interfaces:
-            return (n,)
-        return self._count_groups.get(self.links[n].source, (n,))
+        return self.count_groups.get(n, (n,))
 
     @cached_property
-    def _count_groups(self) -> dict[Node, tuple[int, ...]]:
-        """Links with PFC by node, for nodes that count packets of all their links together.
+    def count_groups(self) -> dict[int, tuple[int, ...]]:
+        """Links whose packets of an ingress are counted together, by each of these links; others count alone.
 
-        Interfaces of hosts do not count packets.
+        These are the links with PFC of a node that counts packets of all its links. Interfaces of hosts do not count
+        packets.
         """
-        links_at: dict[Node, list[int]] = {}
-        together = set()
-        rules = [link.discipline for link in self.link_table.kinds]
+        table = self.link_table
+        rules: list[Any] = [link.discipline for link in table.kinds]
         if all(getattr(rule, "counts", "output") == "output" for rule in rules):
             return {}
-        for n, link in enumerate(self.links):
-            rule: Any = link.discipline
-            if rule.queue_per == "class" and n not in self.interfaces:
-                links_at.setdefault(link.source, []).append(n)
-                if rule.counts != "output":
-                    together.add(link.source)
-        return {node: tuple(links_at[node]) for node in together}
+        links_at: dict[int, list[int]] = {}
+        together = set()
+        for n, (kind, node) in enumerate(zip(table.kind_of.tolist(), table.source.tolist(), strict=True)):
+            if rules[kind].queue_per == "class" and n not in self.interfaces:
+                links_at.setdefault(node, []).append(n)
+                if rules[kind].counts != "output":
+                    together.add(node)
+        groups = (tuple(links_at[node]) for node in together)
+        return {n: group for group in groups for n in group}
 
     def ingress(self, n: int) -> list[tuple[int, int, float]]:
         """Return the ingresses of a link with PFC: feeding link, lossless class, and room in packets.
@@ -483,7 +483,7 @@ class Ingresses(RoutedFlows):
             priority = self._feed_columns[2]
             is_lossless[is_lossless] = distinct_rows(n[is_lossless], access[is_lossless], priority[is_lossless])
         sums = np.bincount(n[is_lossless], room[is_lossless], len(self.links)).astype(np.float64)
-        if not self._count_groups:
+        if not self.count_groups:
             return sums * self._buffers / self._buffers
         used = np.flatnonzero(sums)
         sums[used] = [self.part_of_rooms(m, sums[m]) for m in used.tolist()]
@@ -569,8 +569,7 @@ class Ingresses(RoutedFlows):
         is_suspect = np.zeros(len(self.links), dtype=np.bool_)
         is_suspect[n[is_lossless & (u >= 0) & ~is_pfc[np.maximum(u, 0)]]] = True
         is_suspect |= self._reservations > self._buffers
-        if self._count_groups:
-            is_suspect |= is_pfc & [link.source in self._count_groups for link in self.links]
+        is_suspect[list(self.count_groups)] = True
         is_suspect[self.is_interface] = False
         return is_suspect
 

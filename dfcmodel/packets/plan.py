@@ -886,19 +886,24 @@ class PacketPlan:
     @shared
     def counting(self) -> tuple[tuple[int, ...], ...]:
         """Ports whose packets of an ingress each port counts, itself among them, (P,)."""
-        links = len(self.scenario.links)
-        together = (self.scenario.counted_together(p) if p < links else (p,) for p in range(len(self.ports)))
-        return tuple(tuple(ports) for ports in together)
+        groups = self.scenario.count_groups
+        return tuple(groups.get(p, (p,)) for p in range(len(self.ports)))
 
     @shared
     def counters(self) -> Integers:
         """Port that counts the packets of an ingress for each port: the first of its `counting`, (P,)."""
-        return np.array([ports[0] for ports in self.counting])
+        first = np.arange(len(self.ports))
+        for p, ports in self.scenario.count_groups.items():
+            first[p] = ports[0]
+        return first
 
     @shared
     def counts_together(self) -> Booleans:
         """Whether several ports count the packets of an ingress together with each port, (P,)."""
-        return np.array([len(ports) > 1 for ports in self.counting])
+        together = np.zeros(len(self.ports), dtype=np.bool_)
+        for p, ports in self.scenario.count_groups.items():
+            together[p] = len(ports) > 1
+        return together
 
     # Losses, failures, and switches that choose the next hop.
 

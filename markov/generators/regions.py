@@ -28,7 +28,7 @@ __all__ = ["Region", "edges_by_regions", "find_regions", "steps_of"]
 
 STATES_PER_REGION = 20
 """Fewest states per region, on average: plain Python runs in this many states in the time of a run on stand-ins."""
-FIRST_REGIONS = 16
+FIRST_REGIONS = 8
 """Boxes after which their number is predicted: for chains of 1e5 to 2e7 states, below 7 % of the limit or 60 times."""
 MAX_DEFERRED_SHARE, MIN_DEFERRED = 0.3, 64
 """Largest share of the states that is left to plain Python, and the number that always may be."""

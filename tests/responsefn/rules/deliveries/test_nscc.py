@@ -195,21 +195,21 @@ def test_without_increases_the_queue_stays_below_the_target() -> None:
 
 def test_without_marks_fair_increase_fills_the_queue_and_without_it_growth_ends_at_the_target():
     """Nothing cuts a window that sees no mark. It begins above the target; a window of a product each begins below."""
-    filled = late_part(incast(on_path(eta=0.0), 2, FIFO(), options=FlowOptions(initial_window=30.0)))[1]
+    filled = late_part(incast(on_path(eta=0.0), 2, FIFO(), initial_window=30.0))[1]
     assert filled == pytest.approx(2.0 * TRIP, rel=0.05)
-    ended = late_part(incast(on_path(fi=0.0, eta=0.0), 2, FIFO(), options=FlowOptions(initial_window=20.0)))[1]
+    ended = late_part(incast(on_path(fi=0.0, eta=0.0), 2, FIFO(), initial_window=20.0))[1]
     assert ended == pytest.approx(TRIP, rel=0.05)
 
 
 def test_eta_alone_grows_by_a_part_of_a_packet_per_period() -> None:
     """0.15 a packets per base round trip: from one packet, without the other increases."""
     rule = on_path(alpha=0.0, fi=0.0, fi_scale=0.0)
-    run = simulate(incast(rule, 1, options=FlowOptions(initial_window=1.0)), Packets(seed=1), sample=1e-4)
+    run = simulate(incast(rule, 1, initial_window=1.0), Packets(seed=1), sample=1e-4)
     scale = rule.bdp / rule.base_bdp
     at = 8  # 0.8 ms, when the link is not yet full
     assert run.window[0, at] - 1.0 == pytest.approx(0.15 * scale * run.time[at] / TRIP, rel=0.1)
     still = simulate(
-        incast(on_path(alpha=0.0, fi=0.0, fi_scale=0.0, eta=0.0), 1, options=FlowOptions(initial_window=1.0)),
+        incast(on_path(alpha=0.0, fi=0.0, fi_scale=0.0, eta=0.0), 1, initial_window=1.0),
         Packets(seed=1),
     )
     assert (still.window == 1.0).all()
@@ -219,7 +219,7 @@ def test_fast_increase_fills_an_empty_path_sooner() -> None:
     times = []
     for fi_scale in (0.25, 0.0):
         rule = on_path(fi_scale=fi_scale, alpha=1.0)
-        run = simulate(incast(rule, 1, size=1000, options=FlowOptions(initial_window=1.0)), Packets(seed=1))
+        run = simulate(incast(rule, 1, size=1000, initial_window=1.0), Packets(seed=1))
         times.append(run.finished[0])
     assert times[0] < 0.8 * times[1]
 
