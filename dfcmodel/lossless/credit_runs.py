@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.lossless.paused.paused_links import OVERHEAD, PREAMBLE
+from dfcmodel.lossless.quantities import OVERHEAD, PREAMBLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,9 +17,9 @@ import numpy as np
 from dfcmodel.lossless.credit_runs import CreditScenario, CreditWitness, preamble_of
 from dfcmodel.lossless.datasheets import CreditDatasheet
 from dfcmodel.lossless.paused.headroom_items import Item
-from dfcmodel.lossless.paused.paused_links import OVERHEAD, PausedLink
+from dfcmodel.lossless.paused.paused_links import PausedLink
 from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
-from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames_and_cell, metres
+from dfcmodel.lossless.quantities import OVERHEAD, bit_rate, bit_times, frame_size, frames_and_cell, metres
 from hopflow.checks import instance, one_number
 from hopflow.deprecations import takes_options
 from hopflow.fork_safety import cached_property

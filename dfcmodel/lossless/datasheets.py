@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dfcmodel.lossless.paused.headroom_items import FIBRE
-from dfcmodel.lossless.paused.paused_links import OVERHEAD, SMALLEST_FRAME
+from dfcmodel.lossless.quantities import FIBRE, OVERHEAD, SMALLEST_FRAME
 from hopflow.parameters import Options, param, validate_parameters
 from hopflow.units import declares
 

@@ -1,4 +1,4 @@
-"""Rates, lengths, sizes and durations of a port, with their units, in bits and bit times.
+"""Rates, lengths, sizes and durations of a port in bits and bit times, and those of Ethernet frames.
 
 A bit time is the time of one bit at the port's rate. All delays of a link are whole bit times, as in
 IEEE 802.3; fractions are rounded up, so that sums and comparisons are exact.
@@ -16,9 +16,14 @@ from hopflow.checks import format_value, one_number
 from hopflow.units import PREFIX, PREFIXES, in_units, quantity
 
 __all__ = [
+    "FIBRE",
+    "GAP",
     "LONGEST_CABLE",
+    "OVERHEAD",
+    "PREAMBLE",
     "QUANTUM",
     "RESPONSE_QUANTA",
+    "SMALLEST_FRAME",
     "Given",
     "Range",
     "bit_rate",
@@ -37,6 +42,15 @@ Given = str | float
 Range = Given | tuple[Given, Given]
 """One value, or the low and the high end of a range."""
 
+PREAMBLE = 64
+"""Bits of preamble and start frame delimiter (IEEE 802.3, 3.2)."""
+GAP = 96
+"""Bits of the interpacket gap (IEEE 802.3, 4.4.2)."""
+OVERHEAD = PREAMBLE + GAP
+SMALLEST_FRAME = 64
+"""Bytes (IEEE 802.3, 4.4.2)."""
+FIBRE = 2e8
+"""Signal velocity in m/s: 5 ns/m."""
 LONGEST_CABLE = 200e3
 """Upper limit of the cable length, m."""
 

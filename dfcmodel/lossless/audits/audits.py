@@ -26,8 +26,7 @@ from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import TableLaw, law_of
 from dfcmodel.lossless.audits.verdicts import INSUFFICIENT, RowVerdict, verdict_of
-from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
-from dfcmodel.lossless.quantities import duration, frames_and_cell
+from dfcmodel.lossless.quantities import SMALLEST_FRAME, duration, frames_and_cell
 from hopflow.checks import format_value
 from hopflow.results import Result, figure
 from hopflow.units import declares

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.lossless.paused.headroom_items import FIBRE
-from dfcmodel.lossless.paused.paused_links import PAUSE_FRAME, PREAMBLE
+from dfcmodel.lossless.paused.paused_links import PAUSE_FRAME
 from dfcmodel.lossless.paused.worst_cases import WIRE
+from dfcmodel.lossless.quantities import FIBRE, PREAMBLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,10 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 
 from dfcmodel.lossless.audits.rate_lines import wire_bytes
-from dfcmodel.lossless.paused.headroom_items import FIBRE
-from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.paused.paused_links import PausedLink
 from dfcmodel.lossless.paused.worst_cases import largest_burst
-from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA, whole_bits
+from dfcmodel.lossless.quantities import FIBRE, QUANTUM, RESPONSE_QUANTA, SMALLEST_FRAME, whole_bits
 
 __all__ = ["Assumptions", "RowNeeds", "needs_of"]
 

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from dfcmodel.lossless.audits.row_needs import Assumptions, covering
-from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
+from dfcmodel.lossless.quantities import SMALLEST_FRAME
 from hopflow.checks import format_value
 from hopflow.text_files import read_rows
 

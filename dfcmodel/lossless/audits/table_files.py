@@ -24,8 +24,7 @@ from dfcmodel.lossless.audits.profiles import (
     numbers_of,
     rate_of,
 )
-from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
-from dfcmodel.lossless.quantities import bit_rate, metres
+from dfcmodel.lossless.quantities import SMALLEST_FRAME, bit_rate, metres
 from hopflow.checks import choice, count_of, format_value
 from hopflow.text_files import read_text
 

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from dfcmodel.lossless.audits.row_needs import longest_response, smallest_covered
-from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
+from dfcmodel.lossless.quantities import SMALLEST_FRAME
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.audits.buffer_tables import BufferRow

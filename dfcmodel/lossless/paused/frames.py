@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.lossless.paused.paused_links import GAP, OVERHEAD, PAUSE_FRAME, PREAMBLE, PausedLink
+from dfcmodel.lossless.paused.paused_links import PAUSE_FRAME, PausedLink
 from dfcmodel.lossless.paused.worst_cases import largest_burst
+from dfcmodel.lossless.quantities import GAP, OVERHEAD, PREAMBLE
 from hopflow.checks import instance, integer, random_generator
 from hopflow.deprecations import accept_old_names
 from hopflow.kernels import make_kernel

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dfcmodel.lossless.paused.paused_links import PREAMBLE
 from dfcmodel.lossless.paused.worst_cases import largest_burst, largest_drain
+from dfcmodel.lossless.quantities import FIBRE, PREAMBLE
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.paused.paused_links import PausedLink
     from dfcmodel.lossless.paused.worst_cases import Burst
 
 __all__ = [
-    "FIBRE",
     "Item",
     "Sensitivity",
     "item_rows",
@@ -25,9 +24,6 @@ __all__ = [
     "sensitivities_of",
     "size_text",
 ]
-
-FIBRE = 2e8
-"""Metres per second: 5 ns/m."""
 
 SOURCES = {
     "frame leaving the receiver": ("mtu + 20 B", "IEEE 802.3 4.2.3.2: frames are not interrupted"),

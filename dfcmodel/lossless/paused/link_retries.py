@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.paused.headroom_items import FIBRE
-from dfcmodel.lossless.paused.paused_links import OVERHEAD, PREAMBLE, PausedLink
+from dfcmodel.lossless.paused.paused_links import PausedLink
 from dfcmodel.lossless.paused.worst_cases import largest_drain
-from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, metres
+from dfcmodel.lossless.quantities import FIBRE, OVERHEAD, PREAMBLE, bit_rate, bit_times, frame_size, metres
 from hopflow.checks import flag, integer, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, figure

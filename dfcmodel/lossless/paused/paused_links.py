@@ -5,17 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dfcmodel.lossless.quantities import OVERHEAD, PREAMBLE, SMALLEST_FRAME
 from hopflow.checks import flag, format_value, integer, one_number, unwrap_scalar
 
-__all__ = ["GAP", "OVERHEAD", "PAUSE_FRAME", "PREAMBLE", "SMALLEST_FRAME", "PausedLink"]
+__all__ = ["PAUSE_FRAME", "PausedLink"]
 
-PREAMBLE = 64
-"""Bits of preamble and start frame delimiter (IEEE 802.3, 3.2)."""
-GAP = 96
-"""Bits of the interpacket gap (IEEE 802.3, 4.4.2)."""
-OVERHEAD = PREAMBLE + GAP
-SMALLEST_FRAME = 64
-"""Bytes (IEEE 802.3, 4.4.2)."""
 PAUSE_FRAME = 64
 """Bytes of a PAUSE or PFC frame (IEEE 802.3, Annex 31B; IEEE 802.1Q, clause 36)."""
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dfcmodel.lossless.paused.paused_links import GAP, OVERHEAD, PausedLink
+from dfcmodel.lossless.paused.paused_links import PausedLink
 from dfcmodel.lossless.paused.random_bursts import frame_counts
+from dfcmodel.lossless.quantities import GAP, OVERHEAD
 
 __all__ = ["Burst", "largest_burst", "largest_drain"]
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.datasheets import HEADROOM_UNITS, PauseDatasheet
-from dfcmodel.lossless.paused.headroom_items import FIBRE
 from dfcmodel.lossless.paused.headrooms import headroom
-from dfcmodel.lossless.quantities import bit_rate, metres, size_in_bytes
+from dfcmodel.lossless.quantities import FIBRE, bit_rate, metres, size_in_bytes
 from dfcmodel.lossless.topologies.fabrics import SERVERS, with_hosts
 from dfcmodel.lossless.topologies.routes import check_digraph
 from dfcmodel.network.columns import encode
