@@ -10,7 +10,7 @@ from dfcmodel.results.ensemble_comparisons import EnsembleComparison
 from dfcmodel.results.run_comparisons import RunComparison
 from dfcmodel.sharing.bottlenecks import PathOptions, bottleneck_of
 from dfcmodel.sharing.comparisons import BUDGET, Comparison, compare_rules
-from hopflow.checks import choice, format_value, instance, instances
+from hopflow.checks import choice, format_value, instances
 from hopflow.deprecations import collect_options, states_options
 from hopflow.results import Result, SideBySide, kind_for
 from hopflow.units import declares
@@ -162,7 +162,7 @@ def _compare_rules(
         if name not in path:
             curves = "responsefn.curve([...]) has their rates over loss ratios, without a path"
             raise TypeError(f"{name}: is missing, rules are compared on a path such as {PATH}; {curves}")
-    chosen = PathOptions() if options is None else instance("options", options, PathOptions)
+    chosen = PathOptions.of(options)
     rules = instances("rules", rules, WindowRule)  # type: ignore[type-abstract]
     bottleneck = bottleneck_of(**path, options=chosen)
     return compare_rules(rules, bottleneck, prolong=chosen.duration is None, runs=runs, seed=chosen.seed)

@@ -89,7 +89,7 @@ def ensemble(
     (8, 2)
     """
     instance("scenario", scenario, Scenario)
-    settings = RunSettings() if options is None else instance("options", options, RunSettings)
+    settings = RunSettings.of(options)
     runs = integer("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     seed = seed_number("seed", seed)
     end = run_end(scenario, settings.duration)

@@ -109,7 +109,7 @@ def explain(
     packets = Packets() if packets is None else instance("packets", packets, Packets)
     refuse_one_level(scenario, packets)
     check_executor(executor)
-    options = RandomRuns() if options is None else options
+    options = RandomRuns.of(options)
     random_runs = build_runs(scenario, fluid, runs, options)
     check_seed(packets, random_runs)
     quantities = quantities_of(scenario, measures, options.since)

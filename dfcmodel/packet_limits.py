@@ -238,7 +238,7 @@ def packet_limit(
     sizes = np.atleast_1d(number("factors", factors, at_least=1.0))
     if len(sizes) < 3 or (np.diff(sizes) <= 0.0).any():
         raise ValueError(f"factors = {factors!r}: at least three increasing numbers are needed")
-    options = RandomRuns() if options is None else options
+    options = RandomRuns.of(options)
     random_runs = build_runs(scenario, fluid, runs, options)
     refuse_unused(options, packet_jitter="each size of packets has delays of its own")
     check_seed(packets, random_runs)

@@ -54,8 +54,9 @@ class WithFields:
     def __reduce__(self) -> tuple[Any, ...]:
         return WithFields, (self.function,)
 
-    def __call__(self, **arguments: Any) -> Any:
-        """Call the function with the fields in its option objects."""
+    def grouped(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments of the function, with the fields in its option objects."""
+        arguments = dict(arguments)
         for into, kind in self.kinds.items():
             names = inspect.signature(kind).parameters
             fields = {name: arguments.pop(name) for name in [*arguments] if name in names}
@@ -67,4 +68,8 @@ class WithFields:
                     arguments[into] = options.replace(**fields)
                 else:
                     arguments[into] = dataclasses.replace(options, **fields)
-        return self.function(**arguments)
+        return arguments
+
+    def __call__(self, **arguments: Any) -> Any:
+        """Call the function with the fields in its option objects."""
+        return self.function(**self.grouped(arguments))

@@ -43,6 +43,7 @@ from hopflow.checks import (
     count_of,
     dimensions,
     format_value,
+    instance,
     integer,
     number,
     one_number,
@@ -811,6 +812,11 @@ class Options:
     >>> PathOptions(delay="40ms"), PathOptions(delay="40ms").changed
     (PathOptions(delay=0.04), {'delay': 0.04})
     """
+
+    @classmethod
+    def of(cls, options: Self | None, name: str = "options") -> Self:
+        """Return the option object that a function was given as ``name``, of this class; None: the defaults."""
+        return cls() if options is None else instance(name, options, cls)
 
     @property
     def changed(self) -> dict[str, Any]:

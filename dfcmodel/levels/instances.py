@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import start_spread
 from dfcmodel.packets.refusals import check_scenario
-from hopflow.checks import instance, integer, one_number, random_generator, seed_number
+from hopflow.checks import integer, one_number, random_generator, seed_number
 from hopflow.parameters import Options, param, validate_parameters
 from hopflow.units import WithUnit, declares
 
@@ -101,7 +101,6 @@ def build_runs(scenario: Scenario, fluid: Fluid, runs: int, options: RandomRuns)
     ValueError
         Naming the parameter, its value and the allowed values.
     """
-    instance("options", options, RandomRuns)
     runs = integer("runs", runs, 2, 10**5, why="one run has no spread")
     seed = seed_number("seed", options.seed)
     end = run_end(scenario, options.duration)

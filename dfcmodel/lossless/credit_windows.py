@@ -20,7 +20,7 @@ from dfcmodel.lossless.paused.headroom_items import Item
 from dfcmodel.lossless.paused.paused_links import PausedLink
 from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
 from dfcmodel.lossless.quantities import OVERHEAD, bit_rate, bit_times, frame_size, frames_and_cell, metres
-from hopflow.checks import instance, one_number
+from hopflow.checks import one_number
 from hopflow.deprecations import takes_options
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, figure
@@ -227,7 +227,7 @@ def credits(
     >>> credits("400Gbps", "300m", 9216, 4096, 192).bytes, pause.bytes + pause.xon_bytes
     (173184, 455232)
     """
-    sheet = CreditDatasheet() if datasheet is None else instance("datasheet", datasheet, CreditDatasheet)
+    sheet = CreditDatasheet.of(datasheet, "datasheet")
     bits = bit_rate("rate", rate)
     overhead = frame_size("overhead", sheet.overhead, minimum=0)
     if overhead > MAX_OVERHEAD:

@@ -319,7 +319,7 @@ def bottleneck_of(
     TypeError, ValueError
         Naming the parameter, its value and the allowed values.
     """
-    chosen = PathOptions() if options is None else instance("options", options, PathOptions)
+    chosen = PathOptions.of(options)
     rate = in_packets_of(in_units("bandwidth", bandwidth, "rate"), chosen.packet_size)
     is_relative = bandwidth_delay_products("buffer", buffer) is not None
     duration = DEFAULT_DURATION if chosen.duration is None else chosen.duration

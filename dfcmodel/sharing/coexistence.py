@@ -24,7 +24,7 @@ from dfcmodel.sharing.bottlenecks import (
     validate_rules,
 )
 from dfcmodel.sharing.coexistence_results import SAMPLES, Coexistence, RunRecord
-from hopflow.checks import instance, instances, integer, number, one_number, random_generator, seconds
+from hopflow.checks import instances, integer, number, one_number, random_generator, seconds
 from hopflow.deprecations import takes_options
 from hopflow.intervals import spawn_seeds
 from hopflow.parameters import Options, in_packets_of, param, refuse_unused, validate_parameters
@@ -160,9 +160,9 @@ def coexist(
     >>> bool(run.share[0] < run.share[1]), round(run.utilisation, 2)
     (True, 1.0)
     """
-    chosen = PathOptions() if options is None else instance("options", options, PathOptions)
+    chosen = PathOptions.of(options)
     refuse_unused(chosen, discipline="the queue is drop-tail", pacing="no sender is paced")
-    sender = SenderOptions() if senders is None else instance("senders", senders, SenderOptions)
+    sender = SenderOptions.of(senders, "senders")
     integer("runs", runs, 1, 10_000)
     listed = (rules,) if isinstance(rules, WindowRule) else rules
     flows = instances("rules", listed, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]

@@ -14,7 +14,7 @@ import numpy as np
 
 from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.sharing.bottlenecks import DEFAULT_DURATION, Bottleneck, PathOptions, validate_rules
-from hopflow.checks import instance, instances, integer, seed_number, unwrap_scalar
+from hopflow.checks import instances, integer, seed_number, unwrap_scalar
 from hopflow.deprecations import takes_options
 from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
 from hopflow.parameters import canonical_text, in_packets_of
@@ -112,7 +112,7 @@ def coexist_sweep(
     >>> dict(data.share.sizes), dict(data.share_half_width.sizes)
     ({'rtt': 2, 'run': 5, 'flow': 2}, {'rtt': 2, 'flow': 2})
     """
-    chosen = PathOptions() if options is None else instance("options", options, PathOptions)
+    chosen = PathOptions.of(options)
     flows = instances("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
     validate_rules(tuple(dict.fromkeys(flows)), chosen.discipline)
     integer("number of rules", len(flows), 1, 1000)

@@ -32,7 +32,7 @@ from dfcmodel.lossless.quantities import (
     metres,
     response_time,
 )
-from hopflow.checks import count_of, instance, one_number
+from hopflow.checks import count_of, one_number
 from hopflow.deprecations import takes_options
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, figure
@@ -282,7 +282,7 @@ def headroom(
     >>> sum(item.bytes[1] for item in port.items) == port.bytes
     True
     """
-    sheet = PauseDatasheet() if datasheet is None else instance("datasheet", datasheet, PauseDatasheet)
+    sheet = PauseDatasheet.of(datasheet, "datasheet")
     bits = bit_rate("rate", rate)
     lengths = both_ends("cable", cable, metres)
     speeds = both_ends("velocity", sheet.velocity, _velocity)

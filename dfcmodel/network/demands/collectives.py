@@ -220,12 +220,12 @@ def flows_from(
 def build_flows(
     sources: Iterable[Hashable],
     targets: Iterable[Hashable],
-    sizes: Any = math.inf,
-    starts: Any = 0.0,
+    sizes: Any,
+    starts: Any,
     *,
     source: Source | Sequence[Source],
     links: Iterable[Link],
-    routes: Routing = "ecmp",
+    routes: Routing,
     **options: Any,
 ) -> Flows:
     """Return the table of flows of `flows_from`, with fields of `FlowOptions` as keywords."""

@@ -29,7 +29,7 @@ from dfcmodel.network.demands.exchanges import (
 from dfcmodel.network.flows import Flows
 from hopflow.checks import choice, refuse_options
 from hopflow.deprecations import takes_options
-from hopflow.parameters import param, validate_parameters
+from hopflow.parameters import param, refuse_unused, validate_parameters
 from hopflow.units import WithUnit
 
 if TYPE_CHECKING:
@@ -132,12 +132,13 @@ def all_reduce(
     True
     """
     choice("algorithm", algorithm, tuple(ALL_REDUCES))
-    pieces = changed_fields(options, CollectiveOptions).get("pieces", 1)
+    stated = changed_fields(options, CollectiveOptions)
+    pieces = stated.pop("pieces", 1)
     more = () if algorithm != "tree" else (pieces,)
-    given = {"source": source, "links": links, "routes": routes, "options": options}
     if algorithm != "tree" and pieces != 1:
         raise ValueError(f"pieces = {pieces!r}: must be 1 for algorithm = {algorithm!r}")
-    return _flows_of(hosts, packets, lambda N: ALL_REDUCES[algorithm](N, packets, *more), given)
+    stated |= {"source": source, "links": links, "routes": routes}
+    return _flows_of(hosts, packets, lambda N: ALL_REDUCES[algorithm](N, packets, *more), stated)
 
 
 @takes_options(CollectiveOptions)
@@ -167,9 +168,8 @@ def reduce_scatter(
     >>> len(reduce_scatter(fabric.hosts, 80, source=FixedRate(), links=fabric.links))
     56
     """
-    _refuse_pieces(options)
-    given = {"source": source, "links": links, "routes": routes, "options": options}
-    return _flows_of(hosts, packets, lambda N: ring(N, packets), given)
+    stated = _without_pieces(options) | {"source": source, "links": links, "routes": routes}
+    return _flows_of(hosts, packets, lambda N: ring(N, packets), stated)
 
 
 @takes_options(CollectiveOptions)
@@ -237,36 +237,34 @@ def all_to_all_rounds(
     >>> len(flows), flows[8].path[-1], flows[8].after
     (56, ('host', 2), (0, 7))
     """
-    _refuse_pieces(options)
-    given = {"source": source, "links": links, "routes": routes, "options": options}
-    return _flows_of(hosts, packets, lambda N: pairwise(N, packets), given)
+    stated = _without_pieces(options) | {"source": source, "links": links, "routes": routes}
+    return _flows_of(hosts, packets, lambda N: pairwise(N, packets), stated)
 
 
-def _refuse_pieces(options: FlowOptions | None) -> None:
-    """Raise TypeError for pieces in an operation without a tree."""
-    pieces = changed_fields(options, CollectiveOptions).get("pieces", 1)
-    if pieces != 1:
-        raise TypeError(f"pieces = {pieces!r}: has no effect here, only in all_reduce(algorithm='tree')")
+def _without_pieces(options: FlowOptions | None) -> dict[str, Any]:
+    """Return the fields that options state; TypeError for pieces, in an operation without a tree."""
+    stated = changed_fields(options, CollectiveOptions)
+    if options is not None:
+        refuse_unused(options, pieces="only in all_reduce(algorithm='tree')")
+    return stated
 
 
 def _flows_of(
-    hosts: Iterable[Hashable], packets: int, exchange: Callable[[int], Messages], given: dict[str, Any]
+    hosts: Iterable[Hashable], packets: int, exchange: Callable[[int], Messages], stated: dict[str, Any]
 ) -> Flows:
     """Return the flows of an operation between hosts; ``exchange`` maps their number to its messages.
 
-    ``given``: source, links, routes and options.
+    ``stated``: source, links and routes, and the fields of `CollectiveOptions` without pieces.
     """
-    stated = changed_fields(given["options"], CollectiveOptions)
     for name in ("after", "delays"):
         if name in stated:
             raise TypeError(f"{name}: must not be given, the operation has its own")
-    delay, starts, _ = (stated.pop(name, default) for name, default in (("delay", 0.0), ("starts", 0.0), ("pieces", 1)))
-    arguments = {name: value for name, value in given.items() if name != "options"}
-    nodes, arguments = collective_hosts(hosts, arguments)
+    delay, starts = stated.pop("delay", 0.0), stated.pop("starts", 0.0)
+    nodes, arguments = collective_hosts(hosts, stated)
     refuse_bytes(packets, getattr(arguments["links"], "packet_size", None))
     messages = exchange(len(nodes))
     source, target = (Column(nodes, indices, len(indices)) for indices in (messages.source, messages.target))
     waits = (messages.after >= 0).any(axis=1)
     times = np.where(waits, delay, starts)
-    arguments |= {"entropy": PAIR, **stated}
+    arguments = {"entropy": PAIR, **arguments}
     return build_flows(source, target, messages.size, times, after=messages.after, **arguments)
