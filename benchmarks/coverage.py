@@ -35,6 +35,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from benchmarks.versions import unpack_commit
 from dfcmodel import PIE, RED, CoDel, PathOptions, RunSettings, coexist, compare, ensemble
@@ -59,6 +60,8 @@ LONGER = 4
 """Durations at which a settled mean must still be in the interval."""
 LONGER_RUNS = 0.1
 """Runs of that duration, as a part of the others: the error of their mean is at most a quarter of that of a call's five runs."""
+LEAST_COVERED = 0.8
+"""Paths on which fewer intervals contain the mean are named."""
 ENSEMBLE_DURATION = 10.0
 CPU_CALLS = 3
 
@@ -442,6 +445,29 @@ def table(rows: Sequence[Row]) -> str:
             for kind in [*kinds, "all"] if len(kinds) > 1 else kinds:
                 chosen = [row for row in group if kind in (row.kind, "all")]
                 lines.append(f"| `{function}`, {quantity} | {kind} | {_cells(chosen)} |")
+    # Intervals as wide as what is printed contain nearly constant values always: the others show whether the method covers.
+    for function, quantities in _groups(rows):
+        for quantity, group in quantities:
+            rounded = [row for row in group if math.isclose(row.width, 1.0, rel_tol=1e-6)]
+            others = [row for row in group if row.printed and row not in rounded]
+            if rounded and others:
+                where = f"`{function}`, {quantity}: on {len(rounded)} of {len(group)} paths"
+                cover = (
+                    f"those intervals contain the mean in {_covered(rounded)}, on the other paths in {_covered(others)}"
+                )
+                lines += [
+                    "",
+                    f"{where} single runs differ by less than the smallest half width that is printed; {cover}.",
+                ]
+            for row in group:
+                if row.covered < LEAST_COVERED * row.printed:
+                    chance = float(binom.cdf(row.covered, row.printed, 0.95))
+                    path = f"`{function}`, {quantity}, path {row.number} ({row.kind}; {row.setting})"
+                    runs = f"single runs have a mean of {row.mean:.6g} and a standard deviation of {row.deviation:.3g}"
+                    found = (
+                        f"{row.covered} of {row.printed}, or fewer, have a probability of {chance:.1g} at 95%; {runs}"
+                    )
+                    lines += ["", f"Below {LEAST_COVERED:.0%}: {path}: {found}."]
     for function in FUNCTIONS:
         ratios = {
             row.number: row.cpu_ratio for row in rows if row.function == function and math.isfinite(row.cpu_ratio)
@@ -462,6 +488,10 @@ def _groups(rows: Sequence[Row]) -> Iterator[tuple[str, list[tuple[str, list[Row
         yield function, [(name, [row for row in mine if row.quantity == name]) for name in quantities]
 
 
+def _covered(rows: Sequence[Row]) -> str:
+    return f"{sum(row.covered for row in rows) / sum(row.printed for row in rows):.1%}"
+
+
 def _cells(rows: Sequence[Row]) -> str:
     def total(name: str) -> int:
         return int(sum(getattr(row, name) for row in rows))
@@ -472,7 +502,7 @@ def _cells(rows: Sequence[Row]) -> str:
     worst = min(row.covered / row.printed for row in rows if row.printed)
     printed = sum(row.printed == row.calls for row in rows)
     cells = [
-        str(len(rows)), f"{printed}", f"{part(total('covered'), total('printed'))} ({worst:.0%})",
+        str(len(rows)), f"{printed}", f"{_covered([row for row in rows if row.printed])} ({worst:.0%})",
         f"{np.nanmean([row.predicted for row in rows]):.1%}", f"{np.nanmean([row.width for row in rows]):.2f}",
         part(total("settled"), total("calls")) if total("settled_possible") else "",
         part(total("settled_true"), total("settled")), part(total("settled_true"), total("settled_possible")),
