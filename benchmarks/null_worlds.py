@@ -378,6 +378,7 @@ def _deciding_factors(
     return factors
 
 
+@functools.cache
 def largest_allowed(draws: int) -> int:
     """Return in how many draws a statement may hold: `MAX_RATE` of 200; of fewer, what 99 % of statements of that rate do not exceed."""
     from scipy.stats import binom
