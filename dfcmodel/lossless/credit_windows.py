@@ -44,10 +44,11 @@ SOURCES = {
     "frame that starts": ("lossless_mtu", "it needs credits for all of its cells"),
     "preambles, gaps and phase": (
         "- {overhead} B per frame, and the rest",
-        "preamble and gap, of Ethernet IEEE 802.3 3.2, 4.4.2",
+        "{overhead_source}",
     ),
     "rounding to credits": ("credits x credit - bytes of frames", "a credit is a whole cell"),
 }
+ETHERNET = "preamble and gap, of Ethernet IEEE 802.3 3.2, 4.4.2"
 DELAYS = ("interface", "gearbox", "pipeline")
 MAX_OVERHEAD = 1000
 """Maximum overhead of a frame on the line in bytes."""
@@ -128,10 +129,13 @@ class RequiredCredits(Result):
         parts["preambles, gaps and phase"] = frames - sum(parts.values())
         parts["rounding to credits"] = self.bytes - frames
         cell = self.link.cell
-        sizes = {"preamble": preamble_of(8 * self.link.overhead) // 8, "overhead": self.link.overhead}
+        words: dict[str, int | str] = {
+            "preamble": preamble_of(8 * self.link.overhead) // 8, "overhead": self.link.overhead,
+            "overhead_source": ETHERNET if self.link.overhead == OVERHEAD // 8 else "overhead given for each frame",
+        }  # fmt: skip
         return tuple(
             Item(
-                name, SOURCES[name][0].format(**sizes), SOURCES[name][1], (parts[name], parts[name]),
+                name, SOURCES[name][0].format(**words), SOURCES[name][1].format(**words), (parts[name], parts[name]),
                 (parts[name] / cell, parts[name] / cell) if cell > 1 else None, parts[name] / self.bytes,
             )
             for name in SOURCES

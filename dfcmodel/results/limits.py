@@ -94,6 +94,8 @@ MIN_FILLED = 0.9
 size."""
 DISCIPLINES_WITHOUT_PRIORITY = (FIFO, DFC, Pause, Fair, QueueManager)
 """Disciplines that ignore the priority of flows."""
+MARKING_MANAGERS = (StepMarking, RampMarking, RED)
+"""Managers of this package that mark above a threshold of the queue."""
 MAX_STABLE_DIFFUSION = 0.5
 """Largest D at which a chain of any length is stable for alpha = 1 (docs/theory-stability.md)."""
 GO_BACK_N = "go-back-n"
@@ -284,31 +286,45 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
 
 
 def _no_marks(scenario: Scenario) -> tuple[str, ...]:
-    """Report flows of rules for congestion marks on paths without a queue that marks, or reaches its threshold."""
-    marked = scenario.table.each("source", needs_marks).astype(np.bool_)
-    if not marked.any():
-        return ()
+    """Report flows of rules for congestion marks that no queue marks; otherwise queues that can mark nothing.
+
+    A queue can mark nothing if its threshold exceeds its buffer, or if no packet that comes to it is ECN-capable.
+    """
+    answers = scenario.table.each("source", needs_marks).astype(np.bool_)
     silent = scenario.by_link(lambda link: not may_mark(link.discipline))
+    if silent.all() and not answers.any():
+        return ()
     thresholds, room = scenario.by_link(_marking_threshold), _room_of_queues(scenario)
     too_high = ~silent & (thresholds >= room)
-    silent = silent | too_high
-    routes = scenario.routes
-    loud = np.bincount(routes.flow, ~silent[routes.places], minlength=len(scenario.flows)) > 0
-    unmarked = np.flatnonzero(marked & ~loud).tolist()
-    if not unmarked:
-        return ()
-    names = _list_names("flow", [scenario.table.name(f) for f in unmarked])
+    loud = ~silent & ~too_high
+    routes, flows = scenario.routes, len(scenario.flows)
+    unmarked = np.flatnonzero(answers & (np.bincount(routes.flow, loud[routes.places], minlength=flows) == 0)).tolist()
+    passed = routes.places[np.isin(routes.flow, unmarked)] if unmarked else routes.places
+    above = np.intersect1d(passed, np.flatnonzero(too_high))
     advice = "write PFC(manager=RampMarking(...)), or a discipline that marks"
-    on_paths = np.intersect1d(routes.places[np.isin(routes.flow, unmarked)], np.flatnonzero(too_high))
-    if len(on_paths):
-        n = int(on_paths[0])
+    if len(above):
+        n = int(above[0])
         advice = (
             f"{scenario.links[n].name} marks from {thresholds[n]:g} packets on, and no more than {room[n]:g} fit into "
             "its buffer: give thresholds in packets, or as '100 kB'"
         )
+    if unmarked:
+        names = _list_names("flow", [scenario.table.name(f) for f in unmarked])
+        return _one(
+            f"no marks: no link marks packets of {names}, whose rules wait for marks to slow down (windows do at "
+            f"losses, too); {advice}",
+        )
+    if len(above):
+        return _one(f"no marks: {advice}")
+    capable = scenario.table.of_kind(WindowRule, RateRule)[routes.flow]
+    marking = loud & scenario.by_link(lambda link: type(manager_of(link.discipline)) in MARKING_MANAGERS)
+    ineffective = np.unique(passed[marking[passed]]).tolist()
+    if not ineffective or loud[passed[capable]].any():
+        return ()
     return _one(
-        f"no marks: no link marks packets of {names}, whose rules wait for marks to slow down (windows do at losses, "
-        f"too); {advice}",
+        f"no marks: {_list_names('link', [scenario.links[n].name for n in ineffective])} can mark no packet: those of "
+        "sources without congestion control, such as CBR, are not ECN-capable, and are dropped instead, or pass where "
+        "marks are set at departure; packets of FixedRate(...) of responsefn can be marked",
     )
 
 
@@ -317,7 +333,7 @@ def _marking_threshold(link: Link) -> float:
     manager: Any = manager_of(link.discipline)
     if type(manager) is StepMarking:
         return float(manager.threshold)
-    return float(manager.low) if type(manager) in (RampMarking, RED) else 0.0
+    return float(manager.low) if type(manager) in MARKING_MANAGERS else 0.0
 
 
 def _room_of_queues(scenario: Scenario) -> Floats:

@@ -205,9 +205,10 @@ def fill(drafts: Iterable[DraftRow], defaults: PortDefaults) -> tuple[list[Buffe
             if draft.profile == draft.place:
                 skipped.append((draft.place, NO_NAME))
                 continue
+            examples = {"rate": "rate='400Gbps'", "cable": "cable='300m'"}
             names = [name for name, value in (("rate", rate), ("cable", cable)) if value is None]
             missing = " and no ".join(names)
-            hint = "must be given, such as rate='400Gbps', cable='300m'"
+            hint = f"must be given, such as {', '.join(examples[name] for name in names)}"
             raise ValueError(f"{draft.place}: no {missing} in the file: {hint}")
         if any(lacks) and not remarks[len(draft.remarks) :] and not draft.no_headroom:
             other = by_port.setdefault((rate, cable), draft)

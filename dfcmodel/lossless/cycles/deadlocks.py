@@ -317,8 +317,6 @@ def line_rate_scenario(
             raise ValueError(f"routes[{n}] = {route.nodes!r}: must not visit a node twice")
         links.update(dict.fromkeys(itertools.pairwise(path)))
         flows.append(Flow(f"{n + 1}: {path[0]} to {path[-1]}", path, CBR(rate), host="unshaped"))
-    if not flows:
-        raise ValueError("routes: must be one at least")
     discipline = Pause(high=100.0, low=50.0) if pause is None else pause
     return Scenario(
         f"{count_of(len(flows), 'flow')} at line rate",

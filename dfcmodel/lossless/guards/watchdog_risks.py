@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.lossless.guards.watchdogs import Watchdog, check_times, watchdog_time
-from dfcmodel.lossless.quantities import duration
 from hopflow.checks import format_value, instance, one_number
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, declares, in_units
@@ -183,7 +182,7 @@ def recommend_watchdog(
     (0.4, 1)
     """
     check_times(pauses, gaps)
-    limit = duration("within", within)
+    limit = watchdog_time("within", within)
     max_alarms = one_number("alarms_per_year", alarms_per_year, above=0.0)
     share = one_number("fraction", in_units("fraction", fraction, "share"), above=0.0, at_most=1.0)
     if isinstance(pollings, str) or not isinstance(pollings, Iterable):

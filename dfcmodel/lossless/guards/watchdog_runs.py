@@ -22,7 +22,7 @@ from dfcmodel.packets.simulation import trajectory
 from hopflow.checks import choice, instance, instances, number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, in_units, quantities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +117,7 @@ def watch_packets(
     scenario: Scenario,
     watchdog: Watchdog,
     *,
-    storms: Mapping[str, Iterable[tuple[float, float]]] | None = None,
+    storms: Mapping[str, Iterable[tuple[WithUnit, WithUnit]]] | None = None,
     links: Iterable[str] | str | None = None,
     method: Packets | None = None,
     duration: WithUnit | None = None,
@@ -134,8 +134,8 @@ def watch_packets(
     watchdog
         The settings, for all links.
     storms
-        Faults that end: for names of links with Pause or PFC, such as ``"2->3"``, begin and end of each interval in s
-        in which the link pauses all links that feed it, whatever its queue.
+        Faults that end: for names of links with Pause or PFC, such as ``"2->3"``, begin and end of each interval, in s
+        or strings such as ``"200 ms"``, in which the link pauses all links that feed it, whatever its queue.
     links
         Names of the links with a watchdog, a string or a list. None: all links that can be paused.
     method
@@ -146,8 +146,8 @@ def watch_packets(
     Raises
     ------
     ValueError
-        For a link without pauses or of another discipline than FIFO, Pause and PFC, for times that overlap, and as
-        `simulate` with ``Packets``.
+        For a link without pauses or of another discipline than FIFO, Pause and PFC, for times that overlap or begin
+        after the run, for a fault that pauses nothing, and as `simulate` with ``Packets``.
 
     Examples
     --------
@@ -162,8 +162,12 @@ def watch_packets(
     instance("watchdog", watchdog, Watchdog)
     method = Packets(seed=1) if method is None else instance("method", method, Packets)
     end = run_end(scenario, duration)
-    faults = _parse_storms(scenario, {} if storms is None else storms)
+    faults = _parse_storms(scenario, {} if storms is None else storms, end)
     plan = plan_scenario(scenario, method, duration=end, sample=end / 100.0)
+    for p in faults:
+        if not plan.faulty_pauses(p):
+            msg = "it pauses nothing: no link feeds it, and its hosts obey no pauses (host='direct')"
+            raise ValueError(f"storms of {scenario.links[p].name}: {msg}")
     ports = _ports_to_watch(plan, links)
     phases = np.random.default_rng([method.seed or 0, PHASES]).random(len(ports))
     plan = replace(
@@ -194,7 +198,7 @@ def watch_packets(
 
 
 def _parse_storms(
-    scenario: Scenario, storms: Mapping[str, Iterable[tuple[float, float]]]
+    scenario: Scenario, storms: Mapping[str, Iterable[tuple[WithUnit, WithUnit]]], run_time: float
 ) -> dict[int, list[tuple[float, float]]]:
     """Return the begins and ends of faults in s by index of the link, after checks."""
     names = [link.name for link in scenario.links]
@@ -205,11 +209,17 @@ def _parse_storms(
         if not any(scenario.links[p].discipline.thresholds):
             msg = f"it has {scenario.links[p].discipline!r}, must have Pause or PFC"
             raise ValueError(f"storms of {name}: {msg}")
-        times = np.asarray([number(f"storms of {name}", pair, at_least=0.0) for pair in intervals])
-        if times.size == 0 or times.ndim != 2 or times.shape[1] != 2:
-            raise ValueError(f"storms of {name} = {intervals!r}: must be pairs of begin and end, s")
+        subject = f"storms of {name}"
+        pairs = [pair if isinstance(pair, Iterable) and not isinstance(pair, str) else () for pair in intervals]
+        seconds = [[in_units(subject, time, "time") for time in pair] for pair in pairs]
+        if not seconds or {len(pair) for pair in seconds} != {2}:
+            raise ValueError(f"{subject} = {intervals!r}: must be pairs of begin and end, s")
+        times = np.asarray([number(subject, pair, at_least=0.0) for pair in seconds])
         if (np.diff(times.ravel()) <= 0.0).any():
-            raise ValueError(f"storms of {name}: each must begin before its end, after the last")
+            raise ValueError(f"{subject}: each must begin before its end, after the last")
+        if times[-1, 0] >= run_time:
+            msg = f"must begin before the end of the run, {run_time:g} s; times in ms need their unit: '200 ms'"
+            raise ValueError(f"{subject} = {times[-1, 0]:g} s: {msg}")
         faults[p] = [(float(begin), float(end)) for begin, end in times]
     return faults
 

@@ -119,12 +119,12 @@ class Watchdog:
 
     @declares(storm="time")
     def miss(self, storm: Given) -> float:
-        """Return the probability that a single pause of length ``storm`` (s) is not detected.
+        """Return the probability that a single pause of length ``storm`` (s, or a string) is not detected.
 
         Its beginning is independent of the polls. The time to the next poll is uniform on the interval; it determines
-        the number of bad intervals.
+        the number of bad intervals. Numbers of more than 60 s without a unit are refused, as for the settings.
         """
-        length = duration("storm", storm) / self.period  # in intervals
+        length = watchdog_time("storm", storm) / self.period  # in intervals
         n, f = self.polls, self.fraction
         if n == 1 and length < f:
             return 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,10 +39,17 @@ class Route(NamedTuple):
     def channels(self) -> list[tuple[Hashable, Hashable, int]]:
         """Return the links of the route with their classes, ``(from, to, class)``."""
         hops = list(zip(self.nodes, self.nodes[1:], strict=False))
-        classes = [self.classes] * len(hops) if isinstance(self.classes, int) else self.classes
+        classes: Any = self.classes
+        if isinstance(classes, numbers.Integral):
+            classes = [classes] * len(hops)
+        subject = f"classes = {classes!r} of route {self.nodes!r}"
+        if isinstance(classes, (str, bytes)) or not isinstance(classes, Iterable):
+            raise TypeError(f"{subject}: must be a whole number, or one for each of {len(hops)} links")
+        classes = list(classes)
         if len(classes) != len(hops):
-            msg = f"must be one number, or one for each of {len(hops)} links"
-            raise ValueError(f"classes = {self.classes!r} of route {self.nodes!r}: {msg}")
+            raise ValueError(f"{subject}: must be one number, or one for each of {len(hops)} links")
+        if not all(isinstance(c, numbers.Integral) for c in classes):
+            raise TypeError(f"{subject}: must be whole numbers, such as the priorities 0 to 7")
         return [(a, b, int(c)) for (a, b), c in zip(hops, classes, strict=True)]
 
 
@@ -62,7 +70,7 @@ def check_digraph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
 
 
 def parse_routes(routes: Any, name: str = "routes") -> list[Route]:
-    """Return lists of nodes or `Route` objects as routes, after checks; every route has at least two nodes."""
+    """Return lists of nodes or `Route` objects as routes, after checks: at least one, each with at least two nodes."""
     if not isinstance(routes, Iterable) or isinstance(routes, (str, bytes)):
         raise TypeError(f"{name} = {format_value(routes)}: must be a list of lists of nodes")
     if hasattr(routes, "__array__"):  # the rows of a DataFrame
@@ -79,4 +87,6 @@ def parse_routes(routes: Any, name: str = "routes") -> list[Route]:
             if not isinstance(node, Hashable):
                 raise TypeError(f"{name}[{n}] = {format_value(item)}: a node must be hashable")
         parsed.append(route)
+    if not parsed:
+        raise ValueError(f"{name} = {format_value(routes)}: must have at least one route")
     return parsed

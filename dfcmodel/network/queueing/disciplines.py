@@ -356,7 +356,8 @@ class Pause(Discipline):
         defaults are a half and a quarter of takano2006's 1800 packets.
     quanta
         None: ON and OFF messages. Otherwise each message pauses for this many quanta of 512 bit
-        times (at most 65535) of the paused link, and is renewed while the queue is above ``low``.
+        times (at most 65535) of the paused link, and is renewed while the queue is above ``low``. No message ends it
+        earlier. Switches that end pauses with a frame of zero quanta are None.
     signalling
         Time to generate and act on a message, in s, in addition to the propagation delay.
     paused_rate

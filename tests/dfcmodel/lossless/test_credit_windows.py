@@ -45,6 +45,15 @@ def test_with_the_credits_no_frame_waits_and_with_one_fewer_one_does() -> None:
         assert found.least == found.link.cells_of(found.link.lossless_mtu) < found.credits
 
 
+@pytest.mark.parametrize(("overhead", "source"), [(20, "preamble and gap, of Ethernet"), (24, "overhead given")])
+def test_only_the_overhead_of_ethernet_has_the_standard_as_its_source(overhead, source) -> None:
+    """Fibre Channel at 14.025 GBd over 50 km, 13.6 Gb/s: six idle words, 24 bytes, between frames of 2148 bytes."""
+    link = credits("13.6Gbps", "50km", 2148, credit=2148, datasheet=CreditDatasheet(overhead=overhead, message=4))
+    (item,) = (item for item in link.items if item.name == "preambles, gaps and phase")
+    assert item.formula.startswith(f"- {overhead} B per frame")
+    assert item.source.startswith(source)
+
+
 def test_a_witness_would_notice_credits_that_are_too_few_or_too_many() -> None:
     both = credits("400Gbps", "300m", 9216, 4096, 192, small_packets=1).witness()
     assert both.waits.run() == 1

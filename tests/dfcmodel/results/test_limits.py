@@ -132,6 +132,38 @@ def test_a_threshold_above_the_buffer_marks_nothing(manager, method) -> None:
         assert said is None or re.match(said, limits[0])
 
 
+@pytest.mark.parametrize("method", [dfc.Fluid(), dfc.Packets(seed=1)], ids=["fluid", "packets"])
+@pytest.mark.parametrize(
+    ("source", "discipline", "message"),
+    [
+        (dfc.CBR(1e6), dfc.RampMarking(25, 100, 1.0), "links a->s, b->s, s->d can mark no packet"),
+        (dfc.CBR(1e6), dfc.RampMarking(25, 100, 1.0, at="arrival"), "links a->s, b->s, s->d can mark no packet"),
+        (dfc.OnOff(1e6, 1e-3, 1e-3), dfc.StepMarking(20), "links a->s, b->s, s->d can mark no packet"),
+        (dfc.CBR(1e6), dfc.RED(20, 60, 0.1, ecn=True), "links a->s, b->s, s->d can mark no packet"),
+        (dfc.CBR(1e6), dfc.StepMarking(1e5), "a->s marks from 100000 packets on"),
+        (FixedRate(), dfc.StepMarking(1e5), "a->s marks from 100000 packets on"),
+        (FixedRate(), dfc.StepMarking(20), ""),
+        (dfc.CBR(1e6), dfc.RED(20, 60, 0.1), ""),
+        (dfc.CBR(1e6), dfc.PI2(), ""),
+    ],
+    ids=str,
+)
+def test_queues_that_can_mark_nothing_are_named(source, discipline, message, method) -> None:
+    """sonic-mgmt, pull request 25573: a queue of 301 packets between K_min = 40 kB and K_max = 168 kB, one in two marked."""
+    run = dfc.simulate(_to_one(source, discipline), method)
+    limits = [limit for limit in run.limits if limit.startswith("no marks: ")]
+    assert len(limits) == bool(message)
+    assert not message or limits[0].startswith(f"no marks: {message}")
+    assert run.marks is None or (run.marks.sum() == 0.0) == (bool(message) or isinstance(source, dfc.CBR))
+
+
+def test_one_ecn_capable_flow_suffices_for_queues_that_mark() -> None:
+    scenario = _to_one(FixedRate(), dfc.StepMarking(20))
+    background = dataclasses.replace(scenario.flows[1], source=dfc.CBR(1e6))
+    mixed = dataclasses.replace(scenario, flows=[scenario.flows[0], background])
+    assert not [limit for limit in dfc.simulate(mixed, dfc.Packets(seed=1)).limits if limit.startswith("no marks")]
+
+
 QUEUES = [
     *(dfc.FIFO(), dfc.Fair(), dfc.CoDel(), dfc.PIE(), dfc.RED(20, 60, 0.1), dfc.RED(20, 60, 0.1, ecn=True)),
     *(

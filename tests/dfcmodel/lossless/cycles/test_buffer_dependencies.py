@@ -41,6 +41,24 @@ def arcs(found: Dependencies) -> set[tuple[Any, Any]]:
     return {(found.channels[i], found.channels[j]) for i, j in zip(first, second, strict=True)}
 
 
+def test_numbers_of_numpy_are_classes() -> None:
+    plain = Route(("a", "b", "c"), [3, 2]).channels()
+    assert Route(("a", "b", "c"), np.array([3, 2])).channels() == plain == [("a", "b", 3), ("b", "c", 2)]
+    assert Route(("a", "b", "c"), np.int64(3)).channels() == Route(("a", "b", "c"), 3).channels()
+
+
+def test_traffic_that_bounces_off_a_standby_switch_needs_a_class_of_its_own() -> None:
+    """Dual ToR (SONiC, doc/qos/tunnel_dscp_remapping.md): a standby ToR sends packets back up, in queue 3 or in 2."""
+    cables = ["src t1", "t1 torA", "t1 torB", "torA s1", "torB s2"]
+    graph = nx.Graph(cable.split() for cable in cables).to_directed()
+    bounced = [["src", "t1", "torA", "t1", "torB", "s2"], ["src", "t1", "torB", "t1", "torA", "s1"]]
+    found = deadlock(graph, bounced)
+    assert [set(cycle) for cycle in found.cycles()] == [
+        {("t1", "torA"), ("torA", "t1"), ("t1", "torB"), ("torB", "t1")}
+    ]
+    assert deadlock(graph, [Route(path, [3, 3, 2, 2, 3]) for path in bounced]).is_free
+
+
 def random_graph(seed: int) -> nx.DiGraph:
     """A random digraph; some of its nodes have hosts."""
     rng = np.random.default_rng(seed)

@@ -195,6 +195,13 @@ def test_pauses_of_a_full_queue_are_false_alarms() -> None:
     assert not seen.missed
 
 
+def test_times_of_storms_may_have_units() -> None:
+    scenario, storm = short_chain(Pause(high=50, low=25)), (0.2, 0.6)
+    (plain,) = watch_packets(scenario, DOG, storms={"2->3": [storm]}).alarms
+    (alarm,) = watch_packets(scenario, DOG, storms={"2->3": [("200 ms", "0.6 s")]}).alarms
+    assert alarm == plain
+
+
 def test_an_endless_storm_is_never_restored() -> None:
     scenario = short_chain(Pause(high=50, low=25))
     links = list(scenario.links)
