@@ -208,9 +208,9 @@ while it is requested; backlog, waits: packets a step ago, and now.
 
 band: the FIFO queue of the paused link that stops, WHOLE for all. With PFC, first, end: the queues that count, part
 of the FIFO queue ``held``, with room for ``room`` packets; otherwise first = end, and all queues of the link count. A
-port with a fault (held: STORM) has a second row: from step ``room`` on it requests a pause without end. also: the next
-of the rows that are counted together, all outputs of a switch, as a cycle (a single row: itself); the first of them
-requests the pause. excess: packets without room since the pause began, in the requesting row; most_excess: the
+port with a fault (held: STORM) has a second row: from step ``room`` on it requests a pause that never ends. also: the
+next of the rows that are counted together, all outputs of a switch, as a cycle (a single row: itself); the first of
+them requests the pause. excess: packets without room since the pause began, in the requesting row; most_excess: the
 maximum over the pauses."""
 
 
