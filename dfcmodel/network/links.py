@@ -31,6 +31,7 @@ __all__ = [
     "Node",
     "buffer_in_packets",
     "can_pause",
+    "check_rate",
     "links_from",
     "queue_room",
 ]
@@ -40,8 +41,16 @@ DROP_TAIL = FIFO()
 
 MAX_RATE, MAX_DELAY = 1e12, 10.0
 """Upper bounds of the rate, packets/s, and the delay, s."""
+MAX_PACKET_RATE = 5e9
+"""Upper bound of a rate that is a number, packets/s: 3.2 Tb/s in frames of 84 bytes. Larger numbers are bits/s."""
 MIN_BUFFER, MAX_BUFFER = 1.0, 1e9
 """Bounds of the buffer, packets."""
+
+
+def check_rate(name: str, rate: object) -> None:
+    """Raise ValueError unless a rate is above 0 and at most `MAX_RATE`, or `MAX_PACKET_RATE` as a bare number."""
+    max_rate = MAX_RATE if isinstance(rate, PacketUnits) else MAX_PACKET_RATE
+    one_number(name, rate, above=0.0, at_most=max_rate, hint="in packets/s: mbps(370), or '370Mbps'")
 
 
 @quantities(rate="rate", delay="time")
@@ -55,7 +64,7 @@ class Link(Described):
     source, target
         The nodes that it connects; its queue is at ``source``.
     rate
-        Packets/s, > 0. A bit rate, ``"100Mbps"``, is converted to packets by a `Scenario`.
+        Packets/s, > 0, as a number at most 5e9. A bit rate, ``"100Mbps"``, is converted to packets by a `Scenario`.
     delay
         Propagation delay in s, > 0.
     buffer
@@ -104,7 +113,7 @@ class Link(Described):
         object.__setattr__(self, "shared", flag(f"shared {of}", self.shared))
         if self.source == self.target:
             raise ValueError(f"target {of}: must differ from its source")
-        one_number(f"rate {of}", self.rate, above=0.0, at_most=MAX_RATE, hint="in packets/s: mbps(370)")
+        check_rate(f"rate {of}", self.rate)
         one_number(f"delay {of}", self.delay, above=0.0, at_most=MAX_DELAY, hint="in s: ms(0.1)")
         if not isinstance(self.buffer, ByteBuffer):
             hint = "in packets, or ByteBuffer('150 kB')"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.links import check_rate
 from hopflow.checks import ascending, choice, flag, format_value, integer, is_endless, number, one_number
 from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, WithUnits, quantities
@@ -325,7 +326,7 @@ class Policer(PathElement):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_number("rate", self.rate, above=0.0, at_most=1e12, hint="in packets/s: mbps(370)")
+        check_rate("rate", self.rate)
         one_number("burst", self.burst, at_least=1.0, at_most=1e9, hint="in packets")
 
 

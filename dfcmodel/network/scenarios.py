@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.links import Link, Node
+from dfcmodel.network.links import Link, Node, check_rate
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import DFC, FIFO
 from hopflow.checks import choice, flag, integer, one_number
@@ -113,7 +113,7 @@ def dumbbell(
 
 
 def _check_access(rate: float, delay: float) -> None:
-    one_number("access_rate", rate, above=0.0, at_most=1e12, hint="in packets/s: mbps(370)")
+    check_rate("access_rate", rate)
     one_number("access_delay", delay, above=0.0, at_most=10.0, hint="in s: ms(0.1)")
 
 

@@ -76,6 +76,7 @@ LIMIT_KINDS = (
     "stability",
     "unused options",
     "part-filled packets",
+    "unsuitable parameters",
 )
 """First words of the limits, in the order of their flags."""
 
@@ -116,7 +117,8 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
     """Return the known limits of the level of a run that apply to the run."""
     losing = run.lost_by_flow > 0.0
     scenario = run.scenario
-    unmarked = (*_no_marks(scenario), *_instability(scenario), *_ineffective_options(run), *_part_filled(scenario))
+    of_flows = (*_ineffective_options(run), *_part_filled(scenario), *_path_mismatches(scenario))
+    unmarked = (*_no_marks(scenario), *_instability(scenario), *of_flows)
     if run.step == 0.0:
         by_path = (*_telemetry_over_paths(run.scenario), *_go_back_over_paths(run))
         return (*_phase_effects(run, losing), *unmarked, *by_path)
@@ -411,6 +413,28 @@ def _part_filled(scenario: Scenario) -> tuple[str, ...]:
         f"theirs; {names} have fewer "
         "bytes than their packets hold, and take the time of whole ones: give the scenario a smaller packet_size"
     )
+
+
+def _path_mismatches(scenario: Scenario) -> tuple[str, ...]:
+    """Report rate rules with parameters that do not suit a path, such as bytes given as packets."""
+    table = scenario.table
+    sources = table.columns["source"]
+    if not any(isinstance(rule, RateRule) for rule in sources.values):
+        return ()
+    of_flow = sources.whole()
+    line_rates = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
+    rtts = scenario.packet_rtts()
+    mismatches = []
+    for n, rule in enumerate(sources.values):
+        flows = np.flatnonzero(of_flow == n)
+        if not isinstance(rule, RateRule) or not len(flows):
+            continue
+        f = int(flows[np.argmax(rtts[flows])])
+        if clause := rule.path_mismatch(float(line_rates[f]), float(rtts[f])):
+            mismatches.append(f"{type(rule).__name__} of {_list_names('flow', [table.name(f)])}: {clause}")
+    if not mismatches:
+        return ()
+    return _one(f"unsuitable parameters: {'; '.join(mismatches[:MAX_NAMES])}")
 
 
 def _instability(scenario: Scenario) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.datasheets import HEADROOM_UNITS, PauseDatasheet
 from dfcmodel.lossless.paused.headrooms import headroom
 from dfcmodel.lossless.quantities import FIBRE, bit_rate, metres, size_in_bytes
-from dfcmodel.lossless.topologies.fabrics import SERVERS, with_hosts
+from dfcmodel.lossless.topologies.fabrics import SERVERS, complete_host_counts, with_hosts
 from dfcmodel.lossless.topologies.routes import check_digraph
 from dfcmodel.network.columns import encode
 from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
@@ -139,6 +139,7 @@ class Fabric:
 
     def __post_init__(self) -> None:
         check_digraph(self.switches, "switches")
+        complete_host_counts(self.switches)
         instance("access", self.access, Cable, "a Cable")
         if self.trunk is not None:
             instance("trunk", self.trunk, Cable, "a Cable, or None")

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-__all__ = ["dragonfly", "fat_tree", "host_counts", "leaf_spine", "rail_optimized", "torus", "with_hosts"]
+__all__ = [
+    "complete_host_counts",
+    "dragonfly",
+    "fat_tree",
+    "host_counts",
+    "leaf_spine",
+    "rail_optimized",
+    "torus",
+    "with_hosts",
+]
 
 ATTACHED = "attached"
 """Attribute of a graph: the switch of each host, for hosts that are not numbered switch by switch."""
@@ -251,9 +260,7 @@ def with_hosts(graph: nx.DiGraph[Any]) -> nx.DiGraph[Any]:
     import networkx as nx
 
     instance("graph", graph, nx.DiGraph, "a directed graph of networkx")
-    counts = host_counts(graph)
-    if len(counts) < len(graph):
-        raise ValueError("graph: each node must have the attribute 'hosts'")
+    counts = complete_host_counts(graph)
     fabric = graph.copy()
     hosts = graph.graph.get(ATTACHED, [node for node, count in counts.items() for _ in range(count)])
     numbers = Counter(hosts)
@@ -264,6 +271,16 @@ def with_hosts(graph: nx.DiGraph[Any]) -> nx.DiGraph[Any]:
             raise ValueError(f"graph, {format_value(node)}: {msg}")
     _connect(fabric, [(("host", n), switch) for n, switch in enumerate(hosts)])
     return fabric
+
+
+def complete_host_counts(graph: nx.DiGraph[Any]) -> dict[Any, int]:
+    """Return the attribute ``hosts`` of each node; ValueError, as of `host_counts`, also for a node without it."""
+    counts = host_counts(graph)
+    for node in graph:
+        if node not in counts:
+            name = format_value(node)
+            raise ValueError(f"graph: each node must have the attribute 'hosts', a number; {name} has none")
+    return counts
 
 
 def host_counts(graph: nx.DiGraph[Any]) -> dict[Any, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from dfcmodel.network.demands.chakra_traces import Collective, Kind, Node
 from dfcmodel.network.demands.exchanges import Messages, pairwise, ring
 from dfcmodel.network.demands.flow_files import size_in_packets
 from dfcmodel.network.demands.reductions import ALL_REDUCES
-from dfcmodel.network.demands.waiting_flows import WaitingFlows, Waits, later, merge_waits, share_of
+from dfcmodel.network.demands.waiting_flows import RankComputation, WaitingFlows, Waits, later, merge_waits, share_of
 from hopflow.units import PacketUnits
 
 __all__ = ["TraceFlows"]
@@ -41,6 +41,8 @@ USED = {
     ),
 }  # fmt: skip
 """Attributes that are used, by type of node."""
+COMMUNICATES = (Kind.COMM_SEND_NODE, Kind.COMM_RECV_NODE, Kind.COMM_COLL_NODE)
+"""Types of nodes that are messages or operations."""
 NOT_USED = (
     "is_cpu_op", "num_ops", "tensor_size", "tensor_loc", "pg_name",
     "rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid", "op_schema", "stream", "comm_type",
@@ -138,7 +140,29 @@ class TraceFlows:
             for n, node in trace.items():
                 if n not in self.done[r]:
                     raise ValueError(f"rank {r}, {node}: never begins or ends, nodes wait in a circle")
+        self.flows.computations = [
+            self._computation(trace, done, of_rank)
+            for trace, done, of_rank in zip(self.traces, self.done, followers, strict=True)
+        ]
         return self.flows
+
+    def _computation(
+        self, trace: Trace, completed: Iterable[int], followers: Mapping[int, Sequence[int]]
+    ) -> RankComputation:
+        """Return the computation of a rank; ``completed`` are its nodes in the order in which they complete.
+
+        The trailing part is the longest chain of nodes for which no node of communication waits.
+        """
+        trailing: dict[int, float] = {}
+        for number in reversed([*completed]):
+            node = trace[number]
+            after = followers[number]
+            if node.kind in COMMUNICATES or not all(follower in trailing for follower in after):
+                continue
+            own = float(node.duration) if node.kind == Kind.COMP_NODE else 0.0
+            trailing[number] = own + max((trailing[follower] for follower in after), default=0.0)
+        total = sum(float(node.duration) for node in trace.values() if node.kind == Kind.COMP_NODE)
+        return RankComputation(total, max(trailing.values(), default=0.0))
 
     def _process_node(self, rank: int, node: Node, waits: Waits) -> Iterator[tuple[int, int, Waits]]:
         """Yield the nodes that complete because a node begins: rank, number and condition of each."""

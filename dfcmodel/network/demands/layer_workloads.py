@@ -29,7 +29,7 @@ import numpy as np
 from dfcmodel.network.demands.exchanges import Messages, pairwise, ring
 from dfcmodel.network.demands.flow_files import parse_whole_number
 from dfcmodel.network.demands.reductions import ALL_REDUCES
-from dfcmodel.network.demands.waiting_flows import BEGINNING, WaitingFlows, later, share_of
+from dfcmodel.network.demands.waiting_flows import BEGINNING, RankComputation, WaitingFlows, later, share_of
 from hopflow.units import PacketUnits
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ FIELDS = 12
 """Words of a line."""
 NOT_USED = (1, FIELDS - 1)
 """Words of a line that are not used: a reserved number, and the time of the update."""
+PLACEHOLDER = 1.0
+"""Ticks of passes without a computation, as SimAI's generator writes them."""
 
 
 class _Part(NamedTuple):
@@ -126,6 +128,8 @@ class _Flows:
         self.flows = WaitingFlows()
         self.awaited = [BEGINNING] * step.ranks
         """Condition on which each rank continues: flows or the beginning, with the time it computes after them."""
+        self.computation = RankComputation()
+        """Computation of each rank so far: layers have the same times for all of them."""
 
     def run(self) -> WaitingFlows:
         """Return the flows of all operations."""
@@ -139,11 +143,14 @@ class _Flows:
             else:
                 self._pass(layer.inputs, "tensor", blocks=True)
                 self._pass(layer.weights, "data", blocks=False)
+        self.flows.computations = (self.computation,)
         return self.flows
 
     def _pass(self, part: _Part, group: str, *, blocks: bool, exchanges: bool = True) -> None:
         """Add the computation and the messages of a pass among the ranks of each group."""
         self.awaited = [later(waits, part.time) for waits in self.awaited]
+        if part.time > PLACEHOLDER:
+            self.computation = RankComputation(*(time + part.time for time in self.computation))
         if not exchanges or not part.operation or not part.size:
             return
         named = {"EP": "expert", "DP_EP": "rest"}.get(part.group, group)
@@ -155,6 +162,7 @@ class _Flows:
             messages, share = self._messages(part, N)
         except ValueError as error:
             raise ValueError(f"line {part.line}: {part.operation} of {N} ranks: {error}") from None
+        self.computation = self.computation._replace(trailing=0.0)
         for ranks in members.tolist():
             waits = [self.awaited[rank] for rank in ranks]
             after = self.flows.exchange(messages, share, ranks, waits)

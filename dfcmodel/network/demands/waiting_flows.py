@@ -11,11 +11,18 @@ from dfcmodel.network.demands.exchanges import NONE, Messages
 from dfcmodel.network.demands.flow_files import ListedFlows
 from hopflow.units import PacketUnits, whole_packets
 
-__all__ = ["BEGINNING", "WaitingFlows", "Waits", "later", "merge_waits", "share_of"]
+__all__ = ["BEGINNING", "RankComputation", "WaitingFlows", "Waits", "later", "merge_waits", "share_of"]
 
 Waits = dict[int, float]
 """Condition of a start: delays after the ends of flows, by index, or after the beginning, by `NONE`."""
 BEGINNING: Waits = {NONE: 0.0}
+
+
+class RankComputation(NamedTuple):
+    """Computation of a rank: its total time, and the part without a later message, for which no flow waits."""
+
+    total: float = 0.0
+    trailing: float = 0.0
 
 
 class _Sent(NamedTuple):
@@ -64,6 +71,8 @@ class WaitingFlows:
         self.source, self.target = list[int](), list[int]()
         self.size, self.start = list[PacketUnits](), list[float]()
         self.after, self.delays = list[list[int]](), list[tuple[float, ...]]()
+        self.computations: Sequence[RankComputation] = ()
+        """Computations of the ranks, set by the reader."""
 
     def add(self, source: int, target: int, size: PacketUnits, waits: Waits) -> int:
         """Add a flow and return its index."""

@@ -21,11 +21,13 @@ from dfcmodel.network.demands.flow_files import (
 )
 from dfcmodel.network.demands.layer_workloads import flows_of_layers
 from dfcmodel.network.demands.reductions import ALL_REDUCES
+from dfcmodel.network.demands.waiting_flows import WaitingFlows
 from dfcmodel.network.flows import Flows
+from hopflow.callers import warn_caller
 from hopflow.checks import count_of, format_value, instance, instances, integer, refuse_options
 from hopflow.deprecations import takes_options
 from hopflow.parameters import param, validate_parameters
-from hopflow.units import WithUnit
+from hopflow.units import WithUnit, readable_text
 
 if TYPE_CHECKING:
     from dfcmodel.network.endpoints.sources import Source
@@ -37,6 +39,8 @@ RANK = re.compile(r"\.([0-9]+)\.et$")
 """Suffix of the file name of a rank's trace."""
 NANOSECOND, MICROSECOND = 1e-9, 1e-6
 """Units of time of texts and of traces, s."""
+MAX_TRAILING_SHARE = 0.01
+"""Largest part of a rank's computation without a later message that is not reported."""
 
 
 class _Units(NamedTuple):
@@ -159,7 +163,7 @@ def read_workload(
     gradients of weights first, and no other operation). A rank waits for its part of an operation of the forward pass
     or of gradients of inputs before it continues. Operations of gradients of weights run concurrently with the
     following passes and with each other. A rank begins a step of an operation when its messages of the previous step
-    are delivered.
+    are delivered. No flow waits for the computation after a rank's last message; a warning says how long it is.
 
     In traces a node begins when its data and control dependencies are complete, as in ASTRA-sim 2 (where in addition a
     rank does only one computation and one communication at a time). A computation takes its duration. A sending node is
@@ -266,7 +270,7 @@ def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> Listed
     if units.groups is not None:
         raise ValueError("groups: must be None for a text, which has the sizes of groups")
     flows = flows_of_layers(text, hosts, packet_size, units.algorithm)
-    return flows.to_listed_flows(NANOSECOND if units.tick is None else units.tick)
+    return _to_listed_flows(flows, NANOSECOND if units.tick is None else units.tick)
 
 
 def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size: float) -> ListedFlows:
@@ -283,7 +287,21 @@ def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size
             raise ValueError(f"rank {rank}: {error}") from None
     groups = _check_groups(units.groups or {}, len(traces))
     flows = TraceFlows(traces, groups, packet_size, units.algorithm).run()
-    return flows.to_listed_flows(MICROSECOND)
+    return _to_listed_flows(flows, MICROSECOND)
+
+
+def _to_listed_flows(flows: WaitingFlows, unit: float) -> ListedFlows:
+    """Return the flows with times in s; warn of computation for which no flow waits."""
+    rank, longest = max(enumerate(flows.computations), key=lambda numbered: numbered[1].trailing)
+    if flows.size and longest.trailing > MAX_TRAILING_SHARE * longest.total:
+        trailing, total = (readable_text(unit * time, "s") for time in (longest.trailing, longest.total))
+        subject = f"rank {rank}" if len(flows.computations) > 1 else "each rank"
+        message = (
+            f"{subject} computes {trailing} of its {total} without a later message: the workload ends up to this time "
+            "after the last flow"
+        )
+        warn_caller(UserWarning(message), "dfcmodel")
+    return flows.to_listed_flows(unit)
 
 
 def _check_groups(groups: Mapping[str, Sequence[int]], ranks: int) -> dict[str, tuple[int, ...]]:

@@ -135,7 +135,8 @@ class JobCompletion(Result):
                 f"{readable_text(self.duration, 's')}"
             )
         if not self.unfinished:
-            rows["time"] = readable_text(self.time, "s")
+            since = f" from the first transfer on, at {readable_text(self.began, 's')}" if self.began > 0.0 else ""
+            rows["time"] = f"{readable_text(self.time, 's')}{since}"
             limit = self.bounds.link or "the delays of a chain of transfers"
             rows["lower bound"] = (
                 f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}); the run took "

@@ -166,6 +166,15 @@ class DCQCN(RateRule):
     why_no_inverse = "for p of about 1e-8 and less its fluid model is never at rest"
     dynamics: ClassVar[str] = r"R_T \gets R_C,\ R_C \gets (1-\tfrac{\alpha}{2}) R_C;\ R_C \gets \tfrac12 (R_T + R_C)"
 
+    def path_mismatch(self, line_rate: float, rtt: float) -> str:  # noqa: ARG002
+        """Name an increase of at least the rate of the link."""
+        if self.params.additive >= line_rate:
+            return (
+                f"additive = {self.params.additive:g} packets/s is not below the rate of the link, {line_rate:.4g} "
+                "packets/s: a number is in packets/s, bits are a string such as '40Mbps'"
+            )
+        return ""
+
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender, which sends at ``line_rate`` in packets/s."""
         return super().start(line_rate)._replace(target=line_rate)

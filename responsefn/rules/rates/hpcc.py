@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import param
-from hopflow.units import PacketUnits
+from hopflow.units import PacketUnits, readable_text
 from responsefn.response import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
@@ -118,6 +118,23 @@ class HPCC(NoLossRate):
             raise ValueError(f"base_rtt of {self!r} = None: {msg}")
         window = line_rate * self.params.base_rtt
         return super().start(line_rate)._replace(window=window, reference=window)
+
+    def path_mismatch(self, line_rate: float, rtt: float) -> str:
+        """Name a base round-trip time whose window cannot fill the path, or an increase of more than a window."""
+        q = self.params
+        if q.base_rtt < q.eta * rtt:
+            part = q.base_rtt / rtt
+            return (
+                f"base_rtt = {readable_text(q.base_rtt, 's')} is below the round-trip time without queues, "
+                f"{readable_text(rtt, 's')}, so that windows hold rates below {part:.0%} of the link"
+            )
+        window = line_rate * q.base_rtt
+        if q.additive >= window:
+            return (
+                f"additive = {q.additive:g} packets is not below the window at the rate of the link, {window:.4g} "
+                "packets: a number is in packets, bytes are a string such as '80B'"
+            )
+        return ""
 
     @staticmethod
     def on_telemetry(s: Any, q: Any, e: Any) -> Any:

@@ -176,6 +176,24 @@ class RateRule(Response, ABC):
         """
         return s
 
+    def path_mismatch(self, line_rate: float, rtt: float) -> str:  # noqa: ARG002
+        """Return a clause on a parameter that does not suit a path, which `Trajectory.limits` reports; empty: none.
+
+        Parameters
+        ----------
+        line_rate
+            Rate of the path's first link, packets/s.
+        rtt
+            Round-trip time of a packet without queues, s.
+
+        Examples
+        --------
+        >>> from responsefn import HPCC
+        >>> HPCC(base_rtt=13e-6).path_mismatch(line_rate=12.5e6, rtt=8e-6)
+        ''
+        """
+        return ""
+
     @classmethod
     def telemetry_event(cls) -> Any:
         """Return the class of the telemetry of one link in an acknowledgement.

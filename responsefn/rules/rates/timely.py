@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.parameters import extends, param
-from hopflow.units import PacketUnits
+from hopflow.units import PacketUnits, readable_text
 from responsefn.response import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
@@ -143,6 +143,20 @@ class TIMELY(NoLossRate):
         """Check the ranges of the parameters."""
         q = self.params
         one_number("t_high", q.t_high, at_least=q.t_low, hint="in s, not below t_low")
+
+    def path_mismatch(self, line_rate: float, rtt: float) -> str:
+        """Name an increase of at least the rate of the link or a path on which the rate only falls."""
+        if self.params.t_high <= rtt:
+            return (
+                f"t_high = {readable_text(self.params.t_high, 's')} is not above the round-trip time without queues, "
+                f"{readable_text(rtt, 's')}, so that each round trip lowers the rate"
+            )
+        if self.params.delta >= line_rate:
+            return (
+                f"delta = {self.params.delta:g} packets/s is not below the rate of the link, {line_rate:.4g} "
+                "packets/s: a number is in packets/s, bits are a string such as '10Mbps'"
+            )
+        return ""
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender, which sends at ``start_part`` of ``line_rate`` in packets/s."""

@@ -48,6 +48,8 @@ ONE_LINK = {"source": "a", "target": "b", "rate": 1e4, "delay": 1e-3, "buffer": 
     [
         ({"target": "a"}, ["target", "a->a"]),
         ({"rate": 370e12}, ["rate", "a->b", "mbps"]),
+        ({"rate": 10e9}, ["rate", "a->b", "'370Mbps'", "<= 5e+09"]),
+        ({"rate": "9000Tbps", "delay": 0.0}, ["delay"]),
         ({"rate": float("nan")}, ["rate", "nan"]),
         ({"rate": -1.0}, ["rate", "-1"]),
         ({"delay": 0.0}, ["delay", "0"]),

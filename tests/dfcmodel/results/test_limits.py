@@ -12,7 +12,7 @@ import pytest
 import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
 from dfcmodel.network.queueing.programs import may_mark
-from responsefn import DCQCN, DCTCP, HPCC, FixedRate, NewReno, Prague
+from responsefn import DCQCN, DCTCP, HPCC, TIMELY, FixedRate, NewReno, PatchedTIMELY, Prague
 
 
 def _all_reduce(source, discipline, routes: str) -> dfc.Scenario:
@@ -277,3 +277,35 @@ def test_without_recorded_recoveries_nothing_is_said_of_rate_rules() -> None:
     assert "max_window of flows f, g:" in run.limits[0]
     (limit,) = dataclasses.replace(run, recoveries=()).limits
     assert "max_window of flow g:" in limit
+
+
+@pytest.mark.parametrize(
+    ("source", "clause"),
+    [
+        (HPCC(), ""),
+        (HPCC(base_rtt="13us"), ""),
+        (HPCC(base_rtt="1us"), "HPCC of flow 0: base_rtt = 1 µs is below the round-trip time without queues, 4.166 µs"),
+        (HPCC(additive="80B"), ""),
+        (HPCC(additive=80), "additive = 80 packets is not below the window at the rate of the link, 52.08 packets"),
+        (DCQCN(), ""),
+        (DCQCN(additive=40e6), "DCQCN of flow 0: additive = 4e[+]07 packets/s is not below the rate of the link"),
+        (TIMELY(), ""),
+        (TIMELY(delta=10e7), "delta = 1e[+]08 packets/s is not below the rate of the link, 1.25e[+]07 packets/s"),
+        (PatchedTIMELY(t_low="2us", t_high="3us"), "t_high = 3 µs is not above the round-trip time without queues"),
+        (FixedRate(), ""),
+    ],
+)
+def test_parameters_of_rate_rules_that_do_not_suit_the_path_are_named(source, clause: str) -> None:
+    """HPCC(base_rtt="1us") had a quarter of an empty link, and nothing said so."""
+    discipline = dfc.INT() if isinstance(source, HPCC) else dfc.RampMarking("100 kB", "400 kB", 0.2)
+    fabric = dfc.Fabric(
+        leaf_spine(1, 1, hosts=2), dfc.Cable("100Gbps", "200m"), buffer="4 MB", packet_size=1000, discipline=discipline
+    )
+    options = dfc.FlowOptions(names=["0"])
+    flows = dfc.flows_from(
+        *([host] for host in fabric.hosts), sizes=math.inf, source=source, links=fabric.links, options=options
+    )
+    limits = dfc.simulate(fabric.scenario("pair", flows, duration=1e-5), dfc.Packets(seed=1)).limits
+    named = [limit for limit in limits if limit.startswith("unsuitable parameters: ")]
+    assert len(named) == bool(clause)
+    assert re.search(clause, "".join(named))

@@ -230,8 +230,24 @@ def test_a_step_of_data_parallelism_is_that_of_its_layers() -> None:
         node(5, COMP, [4], 40),
         node(6, COLL, [5], comm_type=0, comm_size=120_000),
     ]
-    known = read_workload(text, STAR.hosts, **GIVEN, options=WorkloadOptions(tick="1us"))
+    last = r"each rank computes 20 µs of its 140 µs without a later message"
+    with pytest.warns(UserWarning, match=last):
+        known = read_workload(text, STAR.hosts, **GIVEN, options=WorkloadOptions(tick="1us"))
     assert _end(_flows(*_every(*nodes))) == pytest.approx(_end(known), rel=1e-12)
+
+
+def test_computation_without_a_later_message_is_named() -> None:
+    """No flow waits for it: the longest chain after the operation counts, of the rank that has the longest one."""
+    operation = node(1, COLL, [0], comm_type=0, comm_size=80 * PACKET)
+    before = node(0, COMP, (), 30)
+    same = trace(before, operation)
+    chains = [node(2, COMP, [1], 40), node(3, COMP, [2], 20), node(4, COMP, [1], 50), node(5, COMP, (), 9)]
+    traces = [same, same, trace(before, operation, *chains), *(RANKS - 3) * [same]]
+    with pytest.warns(UserWarning, match=r"rank 2 computes 60 µs of its 149 µs without a later message"):
+        flows = _flows(*traces)
+    assert _end(flows) == pytest.approx(_end(_flows(*_every(before, operation))), rel=1e-12)
+    again = node(6, COLL, [3, 4], comm_type=0, comm_size=80 * PACKET)
+    _flows(*_every(before, operation, *chains[:3], again))  # an operation waits for all of it
 
 
 def test_files_of_ranks(tmp_path: Path) -> None:

@@ -208,9 +208,10 @@ def test_the_microbenchmark_of_simai() -> None:
     ],
 )
 def test_operations_of_the_larger_example_of_simai(operation: str, size: int, rounds: int) -> None:
-    """Each rank sends so many eighths of the size."""
+    """Each rank sends so many eighths of the size. The second layer computes 556 us, for which no flow waits."""
     text = MICRO.replace("ALLREDUCE   16777216", f"{operation}\t{size}").replace("ALLREDUCE   67108864", "NONE 0")  # fmt: skip
-    found = dfc.read_workload(text, FABRIC.hosts, **GIVEN)
+    with pytest.warns(UserWarning, match=r"each rank computes 556 µs of its 1\.112 ms without a later message"):
+        found = dfc.read_workload(text, FABRIC.hosts, **GIVEN)
     bytes_sent = sum(flow.size for flow in found) * PACKET
     assert bytes_sent == pytest.approx(8 * rounds * size / 8, rel=1e-3)
 
@@ -235,3 +236,22 @@ def test_stages_of_the_larger_example_of_simai_are_refused() -> None:
         dfc.read_workload(text, FABRIC.hosts, **GIVEN)
     with pytest.raises(ValueError, match=r"line 1, pp_comm"):
         dfc.read_workload(text.replace("pp: 12", "pp: 1"), FABRIC.hosts, **GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("weights", "trailing"),
+    [
+        ("5000 NONE 0", "5 µs of its 7 µs"),
+        (f"5000 ALLREDUCE {80 * PACKET}", ""),  # it waits for all computations
+        ("10 NONE 0", ""),  # less than a hundredth
+    ],
+)
+def test_computation_without_a_later_message_is_named(weights: str, trailing: str) -> None:
+    """No flow waits for it, so that the flows end before the step does."""
+    head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 4 all_gpus: 8"
+    layer = _layer(f"1000 ALLREDUCE {80 * PACKET}", f"1000 ALLREDUCE {80 * PACKET}", weights)
+    if not trailing:
+        _flows(layer, head=head)  # warnings are errors
+        return
+    with pytest.warns(UserWarning, match=f"each rank computes {trailing} without a later message"):
+        _flows(layer, head=head)

@@ -44,6 +44,7 @@ def test_the_bound_of_a_ring_is_reached_without_acks(ring) -> None:
     assert "for these routes and transfers" in str(rows["lower bound"])
     assert str(rows["lower bound"]).endswith("; the run took 1.000 times as long")
     assert "the job did not end" not in rows
+    assert str(rows["time"]).endswith(" from the first transfer on, at 100 µs")
     assert math.isnan(job.bus_bandwidth)
 
 
@@ -54,6 +55,7 @@ def test_an_all_to_all_has_the_factor_of_its_own() -> None:
     assert 0.8 * 12.5e9 < job.bus_bandwidth < 12.5e9
     rows = job.summary()
     assert rows["transfers"] == "56 of 56 complete"
+    assert "from" not in str(rows["time"])
     assert "all_to_all of 8 hosts, 1.2 MB" in rows["operation"]
 
 
