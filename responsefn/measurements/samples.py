@@ -15,7 +15,18 @@ import numpy as np
 from hopflow.checks import count_of, format_value, instances, integer, one_number
 from hopflow.text_files import read_text
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.qlog_events import ACKS, LOST, METRICS, RECEIVED, SENT, STATE, Event, Qlog, doubt_units
+from responsefn.measurements.qlog_events import (
+    ACKS,
+    LIMITED,
+    LOST,
+    METRICS,
+    RECEIVED,
+    SENT,
+    STATE,
+    Event,
+    Qlog,
+    doubt_units,
+)
 from responsefn.measurements.time_limits import MAX_DISORDER, MAX_RTT
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
@@ -339,9 +350,10 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     and ``recovery_metrics_updated`` are used, also by their names in older drafts. p is loss events per packet sent;
     losses of packets sent within a round trip are one event (`loss_events`). Lost packets that arrived after all, by
     ``spurious_loss``, ``packets_acked`` or ACK frames of ``packet_received``, count as well, since senders respond to
-    them; a warning has p without them. ECN marks do not count. The round-trip time is the mean of ``smoothed_rtt``. The
-    rate is packets sent over the time from the first to the last, those with ACKs alone included. Times are converted
-    by ``time_format`` and ``time_units``.
+    them; a warning has p without them. The largest number of packets that are lost together (``packets_lost`` of mvfst)
+    stands for all of them. ECN marks do not count. The round-trip time is the mean of ``smoothed_rtt``. The rate is
+    packets sent over the time from the first to the last, those with ACKs alone included. Times are converted by
+    ``time_format`` and ``time_units``.
 
     Packets without a number (Retry, Version Negotiation, Stateless Reset), losses of probes of the path MTU
     (RFC 9000, 14.4) and losses of packets sent before the trace began are not counted. Connections with
@@ -355,14 +367,15 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     packet_size
         Bytes per packet. If set, the rate is that of the bytes sent, in packets of this size.
     skip
-        Names of further events and fields to skip, as the error message has them.
+        Names of further events and fields to skip, as the error message has them; not of packets sent or lost.
 
     Warns
     -----
     UserWarning
         For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone;
-        where the application limits the rate in at least a tenth of the time (``application_limited``); for round-trip
-        times that differ from the times to ACKs and losses by a factor of at least 100, as if in another unit.
+        where the application limits the rate in at least a tenth of the time (the state ``application_limited``, or
+        ``app_limited`` of picoquic and mvfst); for round-trip times that differ from the times to ACKs and losses by a
+        factor of at least 100, as if in another unit.
 
     Raises
     ------
@@ -464,15 +477,28 @@ def _sender(
 
 
 def _application_limited(events: list[Event], first: float, last: float) -> float:
-    """Return the share of the time from the first to the last packet in which the application limits the rate."""
-    share, since = 0.0, math.nan
+    """Return the share of the time from the first to the last packet in which the application limits the rate.
+
+    States and ``app_limited`` say so independently of each other; the larger share counts.
+    """
+    changes: dict[str, list[tuple[float, bool]]] = {"new": [], "app_limited": []}
     for event in events:
         if event.kind == STATE and "new" in event.data:
-            time = min(max(event.time, first), last)
-            share += 0.0 if math.isnan(since) else (time - since) / (last - first)
             name = "".join(filter(str.isalpha, str(event.data["new"]))).lower()
-            since = time if name == "applicationlimited" else math.nan
-    return share if math.isnan(since) else share + (last - since) / (last - first)
+            changes["new"].append((event.time, name == "applicationlimited"))
+        elif event.kind in (METRICS, LIMITED) and "app_limited" in event.data:
+            changes["app_limited"].append((event.time, event.data["app_limited"]))
+    return max(_share_of_time(times, first, last) for times in changes.values())
+
+
+def _share_of_time(changes: list[tuple[float, bool]], first: float, last: float) -> float:
+    """Return the share of the time from ``first`` to ``last`` in which the latest change is to True."""
+    share, since = 0.0, math.nan
+    for time, is_limited in [*changes, (last, False)]:
+        time = min(max(time, first), last)
+        share += 0.0 if math.isnan(since) else (time - since) / (last - first)
+        since = time if is_limited else math.nan
+    return share
 
 
 def _loss_event_rate(sent: dict[tuple[str, float], float], lost: set[tuple[str, float]], rtt: float) -> float:

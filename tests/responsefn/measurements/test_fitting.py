@@ -257,9 +257,9 @@ def test_lines_of_ss_from_other_programs(text: str, p: float, rtt: float, rate: 
         "source: 192.0.2.1:55042 > 192.0.2.9:5201 (562"
     ] * ("delivered_ce" in text) + [
         "source: 192.0.2.35:443 > 203.0.113.20:50123 (4; 3 in retrans; p without them 0"
-    ] * (text == AGENT) + [
-        "source: 192.0.2.35:443 > 203.0.113.20:50123 (80000; 3 in retrans; p by bytes 0.04002"
-    ] * (text == AGENT)
+    ] * (text == AGENT) + ["source: 192.0.2.35:443 > 203.0.113.20:50123 (80000; 3 in retrans; p by bytes 0.04002"] * (
+        text == AGENT
+    )
     np.testing.assert_allclose((found.p, found.rtt, found.rate, found.packets), [[p], [rtt], [rate], [packets]])
 
 
