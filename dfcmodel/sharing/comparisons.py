@@ -27,6 +27,7 @@ from hopflow.checks import flag, instances, integer, seed_number
 from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
+from hopflow.units import PACKET_SIZE
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -272,7 +273,8 @@ class Comparison(Result):
         path = self.path
         rows: dict[str, object] = {
             "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, buffer {path.buffer} packets, "
-            f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s",
+            f"{path.discipline!r}, random loss {path.loss:g}{self._senders_text()}; "
+            f"{path.warm_up:g} .. {path.duration:g} s",
             "recovery": self._recovery_text(),
             "seeds": self._seeds_text(),
             "settled": self._state_of_settings_text(),
@@ -289,6 +291,11 @@ class Comparison(Result):
                 f"{self.jain[n]:.3f}, RTT exponent {self._estimate_text('rtt_exponent', n, '.2f')}"
             )  # fmt: skip
         return rows | {f"caveat {n}": text for n, text in enumerate(self.caveats, 1)}
+
+    def _senders_text(self) -> str:
+        """Return the settings of the senders that are not the defaults."""
+        size = f", packets of {self.path.packet_size:g} bytes" if self.path.packet_size != PACKET_SIZE else ""
+        return f"{size}, paced senders" if self.path.pacing else size
 
     def _recovery_text(self) -> str:
         """Return a line on the loss recovery of the senders; in a network it is that of each rule."""

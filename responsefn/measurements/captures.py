@@ -241,9 +241,11 @@ class _Frames:
 class _Direction:
     """The data segments of one direction of a connection, by the sequence of their first byte.
 
-    Sequence numbers are counted from the first segment seen and do not wrap. ``lengths`` has the number of segments by
-    their bytes of data, and ``header`` the bytes of the shortest TCP header with data, without its checksum. ``marks``
-    is the number of ECN marks that the receiver reported with AccECN, otherwise of its reports (ECE, RFC 3168).
+    ``sent`` has the times at which they were first recorded, ``retransmitted`` the times and bytes of their recent
+    retransmissions. Sequence numbers are counted from the first segment seen and do not wrap. ``lengths`` has the
+    number of segments by their bytes of data, and ``header`` the bytes of the shortest TCP header with data, without
+    its checksum. ``marks`` is the number of ECN marks that the receiver reported with AccECN, otherwise of its reports
+    (ECE, RFC 3168).
     """
 
     sender: Address
@@ -270,6 +272,7 @@ class _Direction:
     ends: list[int] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     sent: list[float] = field(default_factory=list)
+    retransmitted: dict[int, list[tuple[float, int, int]]] = field(default_factory=dict)
     unacked: deque[tuple[int, float]] = field(default_factory=deque)
     resent: set[int] = field(default_factory=set)
     rtts: list[float] = field(default_factory=list)
@@ -313,7 +316,7 @@ class _Direction:
             self._insert(gap, start, end, time)
         elif start < self.highest:
             self.repeated += bool(covered) and not is_new and not has_identification
-            self._resend(covered or self._add_unrecorded(start, end, time), time)
+            self._resend(covered or self._add_unrecorded(start, end, time), start, end, time)
         if is_new:
             self.starts.append(max(start, self.highest))
             self.ends.append(end)
@@ -364,13 +367,15 @@ class _Direction:
         self.resent = {n + 1 for n in self.resent}
         return range(1)
 
-    def _resend(self, covered: range, time: float) -> None:
+    def _resend(self, covered: range, start: int, end: int, time: float) -> None:
         """Process the retransmission of segments: the first that does not count as lost so far does."""
         lost = next((n for n in covered if n not in self.resent), None)
         if lost is not None:
             self.resent.add(lost)
         for n in covered:
-            self.sent[n] = time
+            earlier = self.retransmitted.get(self.starts[n], [])
+            recent = [sending for sending in earlier if time - sending[0] <= self.copy_limit()]
+            self.retransmitted[self.starts[n]] = [*recent, (time, start, end)]
         self.unacked.clear()  # an ACK may be of either transmission (Karn)
 
     def _is_probe(self, start: int, length: int) -> bool:
@@ -392,14 +397,17 @@ class _Direction:
 
         Both sides of an offload are recorded so.
         """
-        if self.starts[covered[0]] > start:
+        records = [(self.sent[n], self.starts[n], self.ends[n]) for n in covered]
+        records += [sending for n in covered for sending in self.retransmitted.get(self.starts[n], [])]
+        recent = sorted((first, last) for sent, first, last in records if time - sent <= self.copy_limit())
+        if (start, end) in recent:
             return False
-        if len(covered) == 1 and (start, end) == (self.starts[covered[0]], self.ends[covered[0]]):
-            return False
-        following = (*(self.starts[n] for n in covered[1:]), min(end, self.highest))
-        if any(self.ends[n] < begin for n, begin in zip(covered, following, strict=True)):
-            return False
-        return time - min(self.sent[n] for n in covered) <= self.copy_limit()
+        position = start
+        for first, last in recent:
+            if first > position:
+                break
+            position = max(position, last)
+        return position >= min(end, self.highest)
 
     def acknowledge(self, segment: _Segment) -> range:
         """Process an ACK, and return the indices of the round trips that it gives.

@@ -2,8 +2,8 @@
 
 Supported are the contained and the sequential form (JSON, RFC 7464 and lines) of draft-marx-qlog-main-schema-00 to -02
 ("draft-00" to "draft-02", with events as lists), of draft-ietf-quic-qlog-main-schema-00 to -06 ("0.3", "0.4") and of
-later drafts, which have a ``file_schema``. The tables of this module list the events and fields that are used or
-skipped. All others are refused by name.
+later drafts, which have a ``file_schema``, and the events that picoquic and mvfst add. The tables of this module list
+the events and fields that are used or skipped. All others are refused by name.
 """
 
 from __future__ import annotations
@@ -21,15 +21,28 @@ from hopflow.checks import count_of, format_value, instances, one_number
 from hopflow.text_files import MAX_BYTES, read_text, unique_fields
 from responsefn.measurements.time_limits import MAX_BACKWARD, MAX_GAP
 
-__all__ = ["ACKS", "LOST", "METRICS", "PARAMETERS", "RECEIVED", "SENT", "STATE", "Event", "Qlog", "doubt_units"]
+__all__ = [
+    "ACKS",
+    "LIMITED",
+    "LOST",
+    "METRICS",
+    "PARAMETERS",
+    "RECEIVED",
+    "SENT",
+    "STATE",
+    "Event",
+    "Qlog",
+    "doubt_units",
+]
 
-SENT, LOST, RECEIVED, ACKS, METRICS, STATE, PARAMETERS = (
+SENT, LOST, RECEIVED, ACKS, METRICS, STATE, LIMITED, PARAMETERS = (
     "packet_sent",
     "packet_lost",
     "packets_acked",
     "packet_received",
     "metrics_updated",
     "congestion_state_updated",
+    "app_limited_update",
     "recovery_parameters_set",
 )
 
@@ -41,6 +54,7 @@ def _words(text: str) -> frozenset[str]:
 KINDS = {
     "packet_sent": SENT,
     "packet_lost": LOST,
+    "packets_lost": LOST,
     "packets_acked": RECEIVED,
     "packet_received": ACKS,
     "spurious_loss": RECEIVED,
@@ -48,12 +62,17 @@ KINDS = {
     "metric_update": METRICS,
     "recovery_metrics_updated": METRICS,
     "congestion_state_updated": STATE,
+    "app_limited_update": LIMITED,
     "recovery_parameters_set": PARAMETERS,
 }
 """Kinds of used events by their names in older and newer drafts, without the category.
 
 The names include that of `recovery:parameters_set`."""
-CATEGORIES = _words("transport connectivity security recovery quic http http3 h3 qpack generic loglevel simulation")
+CATEGORIES = _words(
+    "transport connectivity security recovery quic http http3 h3 qpack generic loglevel simulation "
+    # of picoquic and mvfst
+    "info loss metric_update idle_update app_limited_update bandiwdth_est_update"
+)
 SKIPPED_EVENTS = _words(
     # of QUIC
     "server_listening connection_started connection_closed connection_id_updated spin_bit_updated "
@@ -70,6 +89,10 @@ SKIPPED_EVENTS = _words(
     # of HTTP/3 and QPACK
     "stream_type_set priority_updated frame_created frame_parsed push_resolved datagram_created datagram_parsed "
     "state_updated dynamic_table_updated headers_encoded headers_decoded instruction_created instruction_parsed "
+    # of mvfst
+    "transport_summary congestion_metric_update pacing_metric_update pacing_observation bandwidth_est_update "
+    "app_idle_update loss_alarm packet_drop transport_state_update packet_ack stream_state_update "
+    "connection_migration path_validation priority "
     # of the main schema
     "error warning info debug verbose message marker scenario connection_error application_error internal_error"
 )
@@ -122,15 +145,19 @@ _PACKET_FIELDS = _fields(
 )
 DATA = {
     SENT: _Fields(_PACKET_FIELDS.used | {"frames": "frames"}, _PACKET_FIELDS.skipped - {"frames"}),
-    LOST: _PACKET_FIELDS,
+    LOST: _Fields(
+        _PACKET_FIELDS.used | {"largest_lost_packet_num": "packet_number"},
+        _PACKET_FIELDS.skipped | {"lost_bytes", "lost_packets"},
+    ),
     ACKS: _fields("frames"),
     RECEIVED: _fields("packet_number_space packet_number packet_numbers", "reordering_packets reordering_time trigger"),
     METRICS: _fields(
-        "smoothed_rtt min_rtt congestion_window bytes_in_flight pacing_rate",
+        "smoothed_rtt min_rtt congestion_window bytes_in_flight pacing_rate app_limited",
         "latest_rtt rtt_variance max_ack_delay ack_delay pto_count ssthresh packets_in_flight in_recovery trigger",
         cwnd="congestion_window",
     ),
-    STATE: _fields("new trigger", "old"),
+    STATE: _fields("new trigger", "old cc_param"),
+    LIMITED: _fields("app_limited"),
     PARAMETERS: _fields(
         "max_datagram_size",
         "reordering_threshold time_threshold timer_granularity initial_rtt initial_congestion_window "
@@ -179,6 +206,8 @@ NUMBER_SPACES = {"": "", "initial": "initial", "handshake": "handshake", "applic
 """Number spaces by their names in qlog."""
 MAX_PARSED_BYTES = 600 * 10**6
 """Maximum memory of the parsed values of a contained file, estimated from its brackets and commas."""
+LIMITS = {"0": False, "1": True, "false": False, "true": True, "app unlimited": False, "app limited": True}
+"""Values of ``app_limited`` in lower case."""
 UNIT_DOUBT = 100.0
 """Ratio of the times to an answer and the round-trip times, or its inverse, at which units are in doubt.
 
@@ -196,14 +225,15 @@ class Event(NamedTuple):
     time
         In s, since the first event of the trace.
     kind
-        `SENT`, `LOST`, `RECEIVED`, `ACKS`, `METRICS`, `STATE` or `PARAMETERS`; `ACKS` only with ACK frames.
+        `SENT`, `LOST`, `RECEIVED`, `ACKS`, `METRICS`, `STATE`, `LIMITED` or `PARAMETERS`; `ACKS` only with ACK frames.
     connection
         Name of the connection in the trace, "" if there is only one.
     data
         Used fields by their names in the current draft: round-trip times in s, other numbers as floats; of packets
         the number ``packet_number``, the number space ``space`` ("" if unknown), and ``length``; of `RECEIVED` the
         ``space`` and the list ``packet_numbers``; of `ACKS` the number of marks so far, ``ce``, and ``ranges`` of
-        numbers, both ends included; of packets ``elicits_no_ack``, whether all frames are ACKs, padding or an end.
+        numbers, both ends included; of packets ``elicits_no_ack``, whether all frames are ACKs, padding or an end; of
+        `METRICS` and `LIMITED` whether the application limits the rate, ``app_limited``.
     location
         Position in the file, for messages.
     """
@@ -243,6 +273,8 @@ class Qlog:
                 or (kind in DATA and field in DATA[kind].used)
             ):
                 raise ValueError(f"skip = {name!r}: must be an event or a field that is not used")
+            if self._may_count(name):
+                raise ValueError(f"skip = {name!r}: must not be an event of packets sent or lost, which p counts")
         self._unknown: dict[str, str] = {}
         if isinstance(source, str) and any(mark in source for mark in "{\n\x1e"):
             self._text = source.removeprefix("\ufeff")
@@ -270,8 +302,10 @@ class Qlog:
             if self._unknown:
                 names = ", ".join(map(repr, list(self._unknown)[:20]))
                 location = next(iter(self._unknown.values()))
-                message = f"unknown: {names}; if they may be skipped, give skip=({names},)"
-                raise self.error(location, message)
+                hint = f"if they may be skipped, give skip=({names},)"
+                if counted := list(filter(self._may_count, self._unknown)):
+                    hint = f"{counted[0]!r} may be of packets sent or lost, which p counts, and is not read"
+                raise self.error(location, f"unknown: {names}; {hint}")
             yield used_events
 
     def _parts(self) -> Iterator[tuple[str, dict[str, Any], Iterable[tuple[str, Any]]]]:
@@ -499,6 +533,12 @@ class Qlog:
         kind = PARAMETERS if parameters else KINDS.get(word)
         return kind, kind is not None or word in SKIPPED_EVENTS
 
+    @staticmethod
+    def _may_count(name: str) -> bool:
+        """Return whether the name of an event, in any category, says that it is of packets sent or lost."""
+        word = name.lower().rpartition(":")[2]
+        return "." not in name and ("lost" in word or KINDS.get(word) in (SENT, LOST))
+
     def _values(self, location: str, kind: str, data: dict[str, Any], unit: float) -> dict[str, Any]:
         """Return the used fields of metrics, states and parameters."""
         values: dict[str, Any] = {}
@@ -510,6 +550,8 @@ class Qlog:
                 raise self.error(location, f"{name!r} and {current!r} are one field")
             if kind == STATE:
                 values[current] = value
+            elif current == "app_limited":
+                values[current] = LIMITS[self._choice(f"{location}.{name}", str(value).lower(), LIMITS)]
             elif current.endswith("_rtt"):
                 values[current] = unit * self._number(f"{location}.{name}", value, above=0.0)
             elif kind == PARAMETERS:

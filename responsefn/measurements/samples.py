@@ -15,7 +15,18 @@ import numpy as np
 from hopflow.checks import count_of, format_value, instances, integer, one_number
 from hopflow.text_files import read_text
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.qlog_events import ACKS, LOST, METRICS, RECEIVED, SENT, STATE, Event, Qlog, doubt_units
+from responsefn.measurements.qlog_events import (
+    ACKS,
+    LIMITED,
+    LOST,
+    METRICS,
+    RECEIVED,
+    SENT,
+    STATE,
+    Event,
+    Qlog,
+    doubt_units,
+)
 from responsefn.measurements.time_limits import MAX_DISORDER, MAX_RTT
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
@@ -35,6 +46,8 @@ LIMITED_SHARE = 0.1
 """Part of the time from which on something other than congestion control limits the rate of a connection."""
 DUPLICATED_SHARE = 0.1
 """Part of the retransmissions from which on a warning names those that the receiver had."""
+RETRANSMITTED_SIZE_LIMIT = 2.0
+"""Mean size of retransmitted segments in MSS above which ``bytes_retrans`` contradicts ``retrans``."""
 MAX_SS = 16 * 2**20
 """Maximum size of an output of ``ss``: about 30,000 connections."""
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -59,10 +72,10 @@ RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
 USED = frozenset(
     ("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "delivered_ce", "app_limited", "congestion control")
-) | {"dsack_dups", *LIMITS}
+) | {"bytes_retrans", "dsack_dups", *LIMITS}
 _NAMES = (
     "timer uid ino sk cgroup fwmark <-> --> <-- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff "
-    "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_retrans bytes_acked bytes_received segs_out "
+    "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_acked bytes_received segs_out "
     "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered busy "
     "unacked lost sacked fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh "
     "notsent minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls version cipher rxconf txconf "
@@ -128,7 +141,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     So are connections with ``app_limited``, whose delivery rate is the application's. A word without a colon that is no
     flag of ``ss`` is the name of the congestion control. Times in front of lines (``ts``) and between samples
     (``date``), in English, ISO 8601 or s since 1970, are skipped. A connection that was sampled several times has
-    several rows. Further fields of ``ss`` are skipped, unknown fields are refused.
+    several rows. ``bytes_retrans`` checks ``retrans``. Further fields of ``ss`` are skipped, unknown ones refused.
 
     Parameters
     ----------
@@ -142,13 +155,14 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     UserWarning
         For connections with ECN marks (``delivered_ce``). For those that the receive window or the send buffer limited
         in at least a tenth of their time (``rwnd_limited``, ``sndbuf_limited``). For those in which the receiver had at
-        least a tenth as many packets already (``dsack_dups``) as were retransmitted, with p without them.
+        least a tenth as many packets already (``dsack_dups``) as were retransmitted, with p without them. For those
+        whose ``bytes_retrans`` is more than twice what as many segments of an MSS hold, with p by these bytes.
 
     Raises
     ------
     ValueError
-        For unknown fields, a repeated field, impossible numbers, such as more retransmissions than segments, and if no
-        connection has these fields. The message names the line.
+        For unknown fields, a repeated field, impossible numbers, such as more retransmissions than segments or
+        ``bytes_retrans`` without any, and if no connection has these fields. The message names the line.
 
     Examples
     --------
@@ -170,7 +184,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     if len(str(text)) > MAX_SS:
         raise ValueError(f"{name}: must have at most {MAX_SS} characters")
     names, rows, limited = [], [], 0
-    remarks: dict[str, list[str]] = {"marked": [], "window": [], "repeated": []}
+    remarks: dict[str, list[str]] = {"marked": [], "window": [], "repeated": [], "bytes": []}
     for location, connection, fields in _connections(name, str(text), skipped):
         if not all(word in fields for word in ("rtt", "mss", "data_segs_out", "delivery_rate")):
             continue
@@ -199,6 +213,12 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         if lost and duplicates >= DUPLICATED_SHARE * lost:
             without = max(lost - duplicates, 0) / sent
             remarks["repeated"].append(f"{connection} ({duplicates}; {lost} in retrans; p without them {without:.4g})")
+        size = integer(f"{location}, bytes_retrans", _integer(fields.get("bytes_retrans", "0")), 0, 2**64)
+        if size and not lost:
+            message = f"bytes_retrans = {size}, and no retransmission in retrans, from which p is: keep both fields"
+            raise ValueError(f"{location}: {message}")
+        if size > RETRANSMITTED_SIZE_LIMIT * lost * mss:
+            remarks["bytes"].append(f"{connection} ({size}; {lost} in retrans; p by bytes {size / mss / sent:.4g})")
         names.append(connection)
         rows.append((lost / sent, rtt, rate / (8.0 * mss), float(sent)))
     if not rows:
@@ -209,6 +229,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         "marked": "packets delivered with an ECN mark (delivered_ce), which p does not count",
         "window": "limited the rate in this part of the time (rwnd_limited, sndbuf_limited), not congestion control",
         "repeated": "packets that the receiver already had (dsack_dups), whose retransmissions count in p",
+        "bytes": "bytes_retrans is more than the retransmissions in retrans hold, from which p is",
     }
     for kind, message in messages.items():
         if remarks[kind]:
@@ -237,7 +258,13 @@ def _connections(name: str, text: str, skipped: Iterable[str]) -> Iterator[tuple
             current = location, f"{words[start]} > {words[start + 1]}", {}
             words = _without_users(line).split()[start + 2 :]
         if current is None:
-            raise ValueError(f"{location}: {format_value(line.strip())}: must follow the addresses of a connection")
+            names = {word.partition(":")[0] for word in words}
+            if names <= set(skipped) - SKIPPED:  # a line of its own, such as a time
+                continue
+            message = "must follow the addresses of a connection"
+            if all(":" in word for word in words) and not names & USED:
+                message = f"{message}, or be skipped by skip={tuple(sorted(names - set(skipped)))}"
+            raise ValueError(f"{location}: {format_value(line.strip())}: {message}")
         _add_fields(location, current[2], words, skipped)
     if current is not None:
         yield current
@@ -323,9 +350,10 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     and ``recovery_metrics_updated`` are used, also by their names in older drafts. p is loss events per packet sent;
     losses of packets sent within a round trip are one event (`loss_events`). Lost packets that arrived after all, by
     ``spurious_loss``, ``packets_acked`` or ACK frames of ``packet_received``, count as well, since senders respond to
-    them; a warning has p without them. ECN marks do not count. The round-trip time is the mean of ``smoothed_rtt``. The
-    rate is packets sent over the time from the first to the last, those with ACKs alone included. Times are converted
-    by ``time_format`` and ``time_units``.
+    them; a warning has p without them. The largest number of packets that are lost together (``packets_lost`` of mvfst)
+    stands for all of them. ECN marks do not count. The round-trip time is the mean of ``smoothed_rtt``. The rate is
+    packets sent over the time from the first to the last, those with ACKs alone included. Times are converted by
+    ``time_format`` and ``time_units``.
 
     Packets without a number (Retry, Version Negotiation, Stateless Reset), losses of probes of the path MTU
     (RFC 9000, 14.4) and losses of packets sent before the trace began are not counted. Connections with
@@ -339,14 +367,15 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     packet_size
         Bytes per packet. If set, the rate is that of the bytes sent, in packets of this size.
     skip
-        Names of further events and fields to skip, as the error message has them.
+        Names of further events and fields to skip, as the error message has them; not of packets sent or lost.
 
     Warns
     -----
     UserWarning
         For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone;
-        where the application limits the rate in at least a tenth of the time (``application_limited``); for round-trip
-        times that differ from the times to ACKs and losses by a factor of at least 100, as if in another unit.
+        where the application limits the rate in at least a tenth of the time (the state ``application_limited``, or
+        ``app_limited`` of picoquic and mvfst); for round-trip times that differ from the times to ACKs and losses by a
+        factor of at least 100, as if in another unit.
 
     Raises
     ------
@@ -448,15 +477,28 @@ def _sender(
 
 
 def _application_limited(events: list[Event], first: float, last: float) -> float:
-    """Return the share of the time from the first to the last packet in which the application limits the rate."""
-    share, since = 0.0, math.nan
+    """Return the share of the time from the first to the last packet in which the application limits the rate.
+
+    States and ``app_limited`` say so independently of each other; the larger share counts.
+    """
+    changes: dict[str, list[tuple[float, bool]]] = {"new": [], "app_limited": []}
     for event in events:
         if event.kind == STATE and "new" in event.data:
-            time = min(max(event.time, first), last)
-            share += 0.0 if math.isnan(since) else (time - since) / (last - first)
             name = "".join(filter(str.isalpha, str(event.data["new"]))).lower()
-            since = time if name == "applicationlimited" else math.nan
-    return share if math.isnan(since) else share + (last - since) / (last - first)
+            changes["new"].append((event.time, name == "applicationlimited"))
+        elif event.kind in (METRICS, LIMITED) and "app_limited" in event.data:
+            changes["app_limited"].append((event.time, event.data["app_limited"]))
+    return max(_share_of_time(times, first, last) for times in changes.values())
+
+
+def _share_of_time(changes: list[tuple[float, bool]], first: float, last: float) -> float:
+    """Return the share of the time from ``first`` to ``last`` in which the latest change is to True."""
+    share, since = 0.0, math.nan
+    for time, is_limited in [*changes, (last, False)]:
+        time = min(max(time, first), last)
+        share += 0.0 if math.isnan(since) else (time - since) / (last - first)
+        since = time if is_limited else math.nan
+    return share
 
 
 def _loss_event_rate(sent: dict[tuple[str, float], float], lost: set[tuple[str, float]], rtt: float) -> float:

@@ -191,6 +191,16 @@ def test_it_shows_its_caveats(found) -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "named"),
+    [({}, ""), ({"pacing": True}, ", paced senders"), ({"packet_size": 9000.0}, ", packets of 9000 bytes"),
+     ({"packet_size": 576.0, "pacing": True}, ", packets of 576 bytes, paced senders")],
+)  # fmt: skip
+def test_the_path_names_settings_of_senders_that_are_not_the_defaults(found, settings: dict, named: str) -> None:
+    shown = replace(found, path=replace(found.path, **settings)).summary()["path"]
+    assert shown == f"2000 packets/s, rtt 0.04 s, buffer 80 packets, FIFO(), random loss 0{named}; 8 .. 40 s"
+
+
+@pytest.mark.parametrize(
     ("changed", "part"),
     [({"bandwidth": -1.0}, "bandwidth"), ({"rtt": 40.0}, "rtt"), ({"buffer": 0}, "buffer"),
      ({"loss": 1.0}, "loss"), ({"runs": 0}, "runs"), ({"warm_up": 50.0}, "warm_up")],

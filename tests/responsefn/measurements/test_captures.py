@@ -1016,3 +1016,29 @@ def test_pieces_of_an_offload_before_the_whole_are_no_losses() -> None:
         packets.append((1.04 + 0.1 * n, ipv4(segment(1, start + 4000, 0))))
     p, _, _, count = _read(pcap(packets), mss=1000)
     assert (p.tolist(), count.tolist()) == ([0.0], [80.0])
+
+
+@pytest.mark.parametrize("wrap", [ipv4, ipv6])
+@pytest.mark.parametrize("order", ["forwards", "backwards"])
+def test_packets_of_a_segment_that_are_sent_again_one_by_one_all_count(wrap: Any, order: str) -> None:
+    """All ten packets of a segment of an offload are lost: each is another retransmission, however soon, and no copy."""
+    packets = [(1.0 + 0.1 * n, wrap(segment(10_000 * n, 1, 10_000))) for n in range(20)]
+    packets += [(1.04 + 0.1 * n, wrap(segment(1, 10_000 * (n + 1), 0))) for n in range(10)]
+    pieces = [segment(100_000 + 1000 * k, 1, 1000) for k in range(10)]
+    pieces = pieces if order == "forwards" else pieces[::-1]
+    again = [(2.1 + 1e-3 * k, wrap(piece)) for k, piece in enumerate(pieces)]
+    packets += [*again, (2.94, wrap(segment(1, 200_000, 0)))]
+    p, rtt, _, count = _read(pcap(sorted(packets, key=lambda packet: packet[0])), mss=1000)
+    assert (p.tolist(), count.tolist()) == ([1 / 210], [210])
+    assert rtt.tolist() == [pytest.approx(0.04)]
+
+
+def test_a_retransmission_on_both_sides_of_an_offload_counts_once() -> None:
+    """A segment of four packets that is sent again as one is recorded a second time in pieces, microseconds later."""
+    packets = [(1.0 + 0.1 * n, ipv4(segment(4000 * n, 1, 4000))) for n in range(20)]
+    packets += [(1.04 + 0.1 * n, ipv4(segment(1, 4000 * (n + 1), 0))) for n in range(10)]
+    packets += [(2.1, ipv4(segment(40_000, 1, 4000)))]
+    packets += [(2.1 + 1e-6 * (k + 1), ipv4(segment(40_000 + 1000 * k, 1, 1000))) for k in range(4)]
+    packets += [(3.0, ipv4(segment(1, 80_000, 0)))]
+    p, _, _, count = _read(pcap(sorted(packets, key=lambda packet: packet[0])), mss=1000)
+    assert (p.tolist(), count.tolist()) == ([1 / 84], [84])

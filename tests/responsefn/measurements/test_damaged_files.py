@@ -96,6 +96,7 @@ QLOGS = {
         test_qlogs.quic_go,
         test_qlogs.picoquic,
         test_qlogs.quictrace,
+        test_qlogs.mvfst,
         test_qlogs.current,
     )
 }

@@ -144,6 +144,9 @@ def test_ss_names_connections_with_marks() -> None:
     ("dsack_dups:9", "(9; 10 in retrans; p without them 0.001): packets that the receiver already had"),
     ("dsack_dups:1", "(1; 10 in retrans; p without them 0.009): packets that"),
     ("dsack_dups:0", None),
+    ("bytes_retrans:10000", None),
+    ("bytes_retrans:20000", None),
+    ("bytes_retrans:20001", "(20001; 10 in retrans; p by bytes 0.02): bytes_retrans is more than the retransmissions"),
 ])  # fmt: skip
 def test_ss_names_rates_and_retransmissions_of_other_causes(fields: str, message: str | None) -> None:
     """The window, which the receiver or the host sets, limits the rate; a duplicate (DSACK) was no loss. Ten of 1,000 are sent again."""
@@ -156,10 +159,19 @@ def test_ss_names_rates_and_retransmissions_of_other_causes(fields: str, message
     )
 
 
-@for_each(["rwnd_limited:4ms", "sndbuf_limited:x(1%)", "dsack_dups:-1"])
+@for_each(["rwnd_limited:4ms", "sndbuf_limited:x(1%)", "dsack_dups:-1", "bytes_retrans:x"])
 def test_ss_refuses_impossible_limits_and_duplicates(field: str) -> None:
     with pytest.raises(ValueError, match=f"^source, line 1, {field.partition(':')[0]} = "):
         read_ss(f"ESTAB 0 0 10.0.0.1:22 10.0.0.2:4\n\t {FIELDS} delivery_rate 8Mbps {field}\n")
+
+
+@for_each(["retrans:0/0", ""])
+def test_ss_refuses_retransmitted_bytes_without_retransmissions(field: str) -> None:
+    """Linux counts the two together: a line without the count has lost a field, and p would be 0."""
+    text = f"ESTAB 0 0 10.0.0.1:22 10.0.0.2:4\n\t {FIELDS.replace('retrans:0/10', field)} delivery_rate 8Mbps "
+    assert read_ss(text + "bytes_retrans:0").p.tolist() == [0.0]
+    with pytest.raises(ValueError, match=r"^source, line 1: bytes_retrans = 4284, and no retransmission in retrans"):
+        read_ss(text + "bytes_retrans:4284")
 
 
 @for_each(["retrans", "rwnd_limited"])
@@ -245,7 +257,9 @@ def test_lines_of_ss_from_other_programs(text: str, p: float, rtt: float, rate: 
         "source: 192.0.2.1:55042 > 192.0.2.9:5201 (562"
     ] * ("delivered_ce" in text) + [
         "source: 192.0.2.35:443 > 203.0.113.20:50123 (4; 3 in retrans; p without them 0"
-    ] * (text == AGENT)
+    ] * (text == AGENT) + ["source: 192.0.2.35:443 > 203.0.113.20:50123 (80000; 3 in retrans; p by bytes 0.04002"] * (
+        text == AGENT
+    )
     np.testing.assert_allclose((found.p, found.rtt, found.rate, found.packets), [[p], [rtt], [rate], [packets]])
 
 
@@ -258,8 +272,17 @@ def test_lines_of_ss_from_other_programs(text: str, p: float, rtt: float, rate: 
     ("ESTAB 0 0 192.0.2.1:5 192.0.2.2:6 rto:204 rtt:0.024/0.008 mss:1448 cwnd:5882 segs_out:2534538 data_segs_out:2534536 send 17034.3Mbps retrans:0/24285\n",
      "source: no connection with rtt, mss, data_segs_out and delivery_rate"),
     # lines of a monitor that prints its own times
-    (f"time:1754776664023490865\n{BBR_MONITOR}", "source, line 1: 'time:17.*: must follow the addresses"),
+    (f"time:1754776664023490865\n{BBR_MONITOR}", r"source, line 1: 'time:17.*: must follow the addresses of a connection, or be skipped by skip=\('time',\)$"),
+    # without the first line of a connection
+    ("mss:1448 rtt:4/1\n", "must follow the addresses of a connection$"),
 ])  # fmt: skip
 def test_lines_of_ss_without_a_rate_or_with_other_words_are_refused(text: str, message: str) -> None:  # fmt: skip
     with pytest.raises(ValueError, match=message):
         read_ss(text)
+
+
+def test_lines_of_other_names_are_skipped_before_the_first_connection_as_between_two() -> None:
+    found = read_ss(2 * f"time:1754776664023490865\n{BBR_MONITOR.rstrip()}\n", skip=["time"])
+    np.testing.assert_allclose(found.rtt, 2 * [36.788e-3])
+    with pytest.raises(ValueError, match=r"line 1: 'cwnd:4': must follow the addresses"):
+        read_ss(f"cwnd:4\n{BBR_MONITOR}", skip=["time"])

@@ -96,6 +96,36 @@ def quictrace() -> str:
     return json.dumps({"qlog_version": "draft-00", "summary": {"trace_count": 1}, "traces": [trace]})
 
 
+def mvfst() -> str:
+    """Return the form of mvfst: categories of its own, strings as times, and of packets lost together the largest number."""
+    events: list[list[Any]] = [["0", "transport", "transport_state_update", {"update": "transport ready"}]]
+    for time, kind, number in history():
+        row = {
+            "sent": ["transport", "packet_sent", {"frames": [], "header": {"packet_number": number, "packet_size": 1252}, "packet_type": "1RTT"}],
+            "lost": ["loss", "packets_lost", {"largest_lost_packet_num": number, "lost_bytes": 2504, "lost_packets": 2}],
+            "rtt": ["recovery", "metric_update", {"latest_rtt": 1e3 * RTT, "min_rtt": 1e3 * RTT, "smoothed_rtt": 1e3 * RTT, "ack_delay": 0}],
+        }[kind]  # fmt: skip
+        events.append([f"{1e3 * time:.0f}", *row])
+    events.append(
+        [
+            "990000",
+            "metric_update",
+            "congestion_metric_update",
+            {
+                "bytes_in_flight": 20,
+                "current_cwnd": 30,
+                "congestion_event": "",
+                "state": "Steady",
+                "recovery_state": "",
+            },
+        ]
+    )
+    trace = {"vantage_point": {"type": "server", "name": "server"}, "configuration": {"time_offset": 0, "time_units": "us"},
+             "common_fields": {"reference_time": "0", "dcid": "", "scid": "", "protocol_type": "QUIC_HTTP3"},
+             "event_fields": ["relative_time", "category", "event", "data"], "events": events}  # fmt: skip
+    return json.dumps({"qlog_version": "draft-00", "summary": {"trace_count": 1}, "traces": [trace]})
+
+
 def current() -> str:
     """Return the form of draft-ietf-quic-qlog-main-schema-12: names of one namespace, times since the event before."""
     head = {
@@ -116,8 +146,8 @@ def current() -> str:
     return "\n".join(records)
 
 
-@pytest.mark.parametrize("form", [aioquic, quic_go, picoquic, quictrace, current])
-def test_the_forms_of_five_programs(form: Any) -> None:
+@pytest.mark.parametrize("form", [aioquic, quic_go, picoquic, quictrace, mvfst, current])
+def test_the_forms_of_six_programs(form: Any) -> None:
     found = read_qlog(form())
     np.testing.assert_allclose(found.p, [LOSS], rtol=1e-12)
     np.testing.assert_allclose(found.rtt, [1e-3 * RTT], rtol=1e-12)
@@ -263,6 +293,39 @@ def test_rates_that_the_application_limits_are_named(states: list[tuple[float, s
     ]
     assert messages == [True] * (share is not None)
     assert len(caught) == len(messages)
+
+
+@for_each([
+    ("recovery:metrics_updated", [(40.0, 1)], 0.6),  # picoquic
+    ("recovery:metrics_updated", [(0.0, True), (30.0, False), (90.0, True)], 0.4),
+    ("app_limited_update:app_limited_update", [(40.0, "app limited"), (60.0, "app unlimited")], 0.2),  # mvfst
+    ("app_limited_update:app_limited_update", [(95.0, "app limited")], None),
+])  # fmt: skip
+def test_rates_that_the_application_limits_are_named_by_a_field(
+    name: str, values: list[tuple[float, Any]], share: float | None
+) -> None:
+    """States beside them, of another meaning, leave what the field says."""
+    events = plain(*(event(name, time, {"app_limited": value}) for time, value in values))
+    events += [event("quic:congestion_state_updated", 45.0, {"old": "0", "new": "1", "cc_param": 7680})]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert read_qlog(written(sorted(events, key=lambda one: one["time"]))).rate.tolist() == pytest.approx([110.0])
+    assert [str(one.message)[:70] for one in caught] == [
+        f"source: trace 1: application_limited in {share:.0%} of the time: the rate may n"[:70]
+        for _ in range(share is not None)
+    ]
+    with pytest.raises(ValueError, match=r"data\.app_limited: 'perhaps': must be one of 0, 1, app limited,"):
+        read_qlog(written([*events, event(name, 99.0, {"app_limited": "perhaps"})]))
+
+
+@for_each(["moqt:packet_lost", "loss:lost", "LOSS:PACKETS_LOST_2", "lost_packet", "own:packet_sent"])
+def test_events_of_other_packets_are_not_skipped(name: str) -> None:
+    """Without them p would be too small, or 0: the reader does not offer it, and refuses it."""
+    text = written(plain(event(name, 90.0, {"packet_number": 4})))
+    with pytest.raises(ValueError, match=rf"unknown: '{name}'; '{name}' may be of packets sent or lost, which p"):
+        read_qlog(text)
+    with pytest.raises(ValueError, match=rf"^skip = '{name}': must not be an event of packets sent or lost"):
+        read_qlog(text, skip=[name])
 
 
 ANSWERS = {
