@@ -1,7 +1,7 @@
 """Chains state by state: PRISM's explicit files, UMB, Matrix Market, and graphs of NetworkX.
 
 Explicit files of PRISM (its manual, appendix "Explicit model files"): ``.tra`` has the numbers of states and
-transitions and a line ``from to rate`` for each, and newer versions write the kind of model into a first comment;
+transitions and a line ``from to rate`` for each, and newer versions write the kind of model into a comment;
 ``.lab`` declares labels and lists the labels of states; ``.srew`` lists rewards of states and ``.trew`` rewards of
 transitions, one file for each reward structure; ``.sta`` names the states. Storm's (its documentation of
 ``--explicit``): ``.tra`` begins with ``ctmc`` and has no counts, ``.lab`` declares labels between ``#DECLARATION`` and
@@ -53,8 +53,8 @@ __all__ = ["ExplicitModel", "from_networkx", "read_explicit", "to_networkx", "wr
 SUFFIXES = (".tra", ".umb", ".mtx")
 BYTES_PER_TRANSITION = 100.0
 NATURAL = re.compile("[0-9]{1,18}")
-KIND = re.compile(r"# *Transitions *\((\w{1,20})\)")
-"""The first line of transitions of newer versions of PRISM."""
+KIND = re.compile(r"^#+[ \t]*Transitions[ \t]*\((\w{1,20})\)", re.MULTILINE)
+"""The comment with the kind of model that newer versions of PRISM write above transitions."""
 RATIO = re.compile("-?[0-9]{1,300}/[0-9]{1,300}")
 """A number that PRISM writes in exact mode."""
 
@@ -325,9 +325,10 @@ def _read_transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, boo
     if len(first) == 1 and first[0].isalpha() and not of_storm:
         message = f"a model of type {first[0]!r} (Storm): must be ctmc"
         raise FileError((path.name, lines[0][0]), message)
-    kind = KIND.match(text)
-    if kind and kind[1] != "CTMC":
-        raise FileError((path.name, 1), f"transitions of a model of type {kind[1]}: must be CTMC")
+    for kind in KIND.finditer(text):
+        if kind[1] != "CTMC":
+            number = 1 + text.count("\n", 0, kind.start())
+            raise FileError((path.name, number), f"transitions of a model of type {kind[1]}: must be CTMC")
     if any(":" in word for _, words in lines[1:2] for word in words[1:]):
         message = "rows of PRISM (-exportrows) are not read: export a line for each transition"
         raise FileError((path.name, lines[1][0]), message)
