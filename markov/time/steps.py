@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import count_of, integer, number
+from hopflow.checks import check_sum_of_one, count_of, integer, number
 from hopflow.fork_safety import cached_property
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain, labelled_matrix
 from markov.computing.rounding import U
@@ -140,9 +140,10 @@ class DiscreteChain:
         for state in order:
             pairs = [(target, float(p)) for target, p in rules(state)]
             total = math.fsum(p for _, p in pairs)
-            if not abs(total - 1.0) <= ROW_SUM_TOLERANCE or any(p < 0.0 for _, p in pairs):
-                requirement = "must be >= 0 and sum to 1; what stays must be among them"
-                raise ValueError(f"state {state!r}: probabilities sum to {total:g}: {requirement}")
+            if (minimum := min((p for _, p in pairs), default=0.0)) < 0.0:
+                raise ValueError(f"state {state!r}: probability {minimum:g}: must be >= 0")
+            hint = "; what stays must be among them"
+            check_sum_of_one(f"state {state!r}: probabilities sum", total, ROW_SUM_TOLERANCE, hint)
             for target, p in pairs:
                 if p > 0.0:
                     if target not in numbers:
@@ -266,9 +267,8 @@ def _validate_matrix(P: Any) -> sp.csr_matrix:
         entry = f"P[{row}, {matrix.indices[k]}] = {matrix.data[k]:g}"
         raise ValueError(f"{entry}: probabilities must be in 0 .. 1")
     sums = np.asarray(matrix.sum(axis=1)).ravel()
-    if (np.abs(sums - 1.0) > ROW_SUM_TOLERANCE).any():
-        row = int(np.argmax(np.abs(sums - 1.0)))
-        raise ValueError(f"row {row} of P sums to {sums[row]:g}: must be 1")
+    row = int(np.argmax(np.abs(sums - 1.0)))
+    check_sum_of_one(f"row {row} of P sums", sums[row], ROW_SUM_TOLERANCE)
     matrix.eliminate_zeros()
     return matrix
 
