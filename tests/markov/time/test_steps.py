@@ -66,6 +66,18 @@ def test_steps_are_powers_and_the_limit_is_stationary():
     assert answer.probability("rain") == answer.pi[2]
 
 
+def test_a_billion_steps_are_a_few_squares():
+    """Geometric times, and a chain that has long forgotten its start; both within (states + 2) n 2^-53."""
+    found = DiscreteChain([[1.0 - 2.0**-30, 2.0**-30], [0.0, 1.0]]).passage(to=1, start=0)
+    steps = np.array([5, 20_000, 30_000, 10**9])
+    exact = np.exp(steps * np.log1p(-(2.0**-30)))
+    np.testing.assert_allclose(found.survival(steps), exact, rtol=4 * 10**9 * 2.0**-53)
+    np.testing.assert_allclose(found.survival(steps[:3]), exact[:3], rtol=4 * 30_000 * 2.0**-53)
+    ring = DiscreteChain(np.roll(np.eye(5), 1, axis=1))
+    np.testing.assert_array_equal(ring.after([10**9 - 3, 10**9], start=1), np.eye(5)[[3, 1]])
+    assert DiscreteChain([[0.5, 0.5], [0.0, 1.0]]).passage(to=1, start=0).survival(10**9)[0] == 0.0
+
+
 def test_a_periodic_chain_has_fractions_of_steps_and_a_period():
     ring = DiscreteChain(np.roll(np.eye(4), 1, axis=1))
     assert ring.periods == [4]
