@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from markov import DiscreteChain
+from markov.errors import ConvergenceError
 
 
 def gambler(n):
@@ -31,6 +32,15 @@ def test_a_geometric_number_of_steps():
     assert found.mean.value == pytest.approx(4.0, rel=1e-14)
     assert 0.75 / 0.25**2 in found.variance
     np.testing.assert_allclose(found.survival([0, 3, 10]), 0.75 ** np.array([0, 3, 10]))
+
+
+def test_passages_through_rates_too_far_apart_are_refused_with_the_reason():
+    """States that are left after some 1e20 steps, and hardly ever for the set: too far apart for double-double."""
+    P = np.diag([0.0, 0.0, 0.0, 1.0])
+    P[0, 1:3], P[0, 3] = 1.0 / 3.0, 1.0 - 2.0 / 3.0
+    P[1, [1, 2, 3]], P[2, [2, 1, 3]] = [1.0, 1e-20, 1e-46], [1.0, 1e-30, 1e-80]
+    with pytest.raises(ConvergenceError, match="no useful bound on the mean was proved: rates .* 80 decades apart; leave"):
+        DiscreteChain(P).passage(to=3, start=0)
 
 
 def test_steps_print_their_numbers():
