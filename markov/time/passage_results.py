@@ -184,13 +184,15 @@ class Passage(TimeResult):
 
     @property
     def advice(self) -> str:
-        """Which bound is infinite or useless, the range of the rates outside of the set, and what to compute instead."""
+        """Which bound is infinite or useless, the range of the rates, and what to compute instead; "" if converged."""
         if self.status.ok:
             return ""
         quantity = "mean" if self.probability_error <= USEFUL_RELATIVE_ERROR else "probability"
         rates = self.moments.rates[~self.target].data
         decades = math.log10(rates.max() / rates.min())
-        instead = "leave out those that do not matter, or compute the distribution at given times, which has its own bound"
+        instead = (
+            "leave out those that do not matter, or compute the distribution at given times, which has its own bound"
+        )
         reason = f"rates outside of the set lie {decades:.0f} decades apart"
         return f"no useful bound on the {quantity} was proved: {reason}; {instead}"
 

@@ -39,7 +39,9 @@ def test_passages_through_rates_too_far_apart_are_refused_with_the_reason():
     P = np.diag([0.0, 0.0, 0.0, 1.0])
     P[0, 1:3], P[0, 3] = 1.0 / 3.0, 1.0 - 2.0 / 3.0
     P[1, [1, 2, 3]], P[2, [2, 1, 3]] = [1.0, 1e-20, 1e-46], [1.0, 1e-30, 1e-80]
-    with pytest.raises(ConvergenceError, match="no useful bound on the mean was proved: rates .* 80 decades apart; leave"):
+    with pytest.raises(
+        ConvergenceError, match=r"no useful bound on the mean was proved: rates .* 80 decades apart; leave"
+    ):
         DiscreteChain(P).passage(to=3, start=0)
 
 
