@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import math
 import numbers
 import os
 from collections.abc import Callable, Iterable
@@ -28,11 +29,14 @@ MAX_CHOICES_SHOWN = 40
 """Largest number of allowed names listed in a message; otherwise the closest matches are shown."""
 MAX_EXACT_INTEGER = 2**53
 """Integers below this magnitude are exact as float64."""
+MAX_ROUNDED_DIFFERENCE = 0.01
+"""Largest difference from 1 of a sum of probabilities that may have been rounded to a few digits."""
 
 __all__ = [
     "ascending",
     "check_arguments",
     "check_limit",
+    "check_sum_of_one",
     "choice",
     "count_of",
     "dimensions",
@@ -365,6 +369,17 @@ def seed_number(name: str, value: Any, *, minimum: int = 0, maximum: int = 2**63
     if isinstance(value, np.random.Generator):
         return int(value.integers(1, 2**31 - 1))
     return integer(name, value, minimum, maximum, why="or a numpy.random.Generator")
+
+
+def check_sum_of_one(what: str, total: float, tolerance: float, hint: str = "") -> None:
+    """Raise ValueError if the ``total`` of probabilities differs from 1 by more than ``tolerance``.
+
+    The total is shown with the digits in which it differs. ``what`` begins the message, as in "alpha sums".
+    """
+    if not abs(total - 1.0) <= tolerance:
+        rounded = "; divide rounded probabilities by their sum" if abs(total - 1.0) <= MAX_ROUNDED_DIFFERENCE else ""
+        digits = round(2.0 - math.log10(tolerance))
+        raise ValueError(f"{what} to {total:.{digits}g}: must be 1 within {tolerance:g}{hint or rounded}")
 
 
 def check_limit(name: str, value: object, hint: str = "") -> None:

@@ -72,7 +72,8 @@ def stationary(
         True solves in fractions as well, for at most 500 recurrent states: the answer's ``exact`` has them, and
         its ``pi`` is the float64 next to each. Rates are the float64 that the chain has.
     tolerance
-        Maximum error bound for a chain with infinitely many states, which selects the states with values; None: 1e-9.
+        Requested error bound for a chain with infinitely many states, which selects the states with values; None: 1e-9.
+        Where rounding does not allow it, the summary says that it was not reached.
     lyapunov
         Function V of the state for a chain with infinitely many states. V grows without bound with all components, and
         has a negative drift outside of finitely many states; this is verified. None: V is searched for.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import choice, count_of, format_value
+from hopflow.checks import check_sum_of_one, choice, count_of, format_value
 from hopflow.labels import aligned, labels_of
 from markov.chains import MarkovChain
 from markov.computing.resources import InfiniteStatesError
@@ -188,8 +188,9 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
         if start.shape != (chain.size,) or start.dtype.kind not in "iuf":
             raise ValueError(f"start: probabilities of shape ({chain.size},) are expected")
         probabilities = start.astype(np.float64)
-        if not (probabilities.min() >= 0.0 and abs(probabilities.sum() - 1.0) <= SUM_TOLERANCE):
-            raise ValueError("start: probabilities must be >= 0 and sum to one")
+        if not (minimum := probabilities.min()) >= 0.0:
+            raise ValueError(f"start: probability {minimum:g}: must be >= 0")
+        check_sum_of_one("start: probabilities sum", probabilities.sum(), SUM_TOLERANCE)
         return probabilities
     if not _is_state(chain, start) and (callable(start) or _is_label(chain, start)):
         members = select_states(chain, start, "start")
@@ -201,7 +202,10 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
     try:
         mass[chain.number_of(start)] = 1.0
     except KeyError:
-        raise ValueError(f"start: {start!r} is no state of the chain") from None
+        message = f"start: {format_value(start)} is no state of the chain"
+        if isinstance(start, (list, tuple)) and len(start) == chain.size:
+            message += f"; probabilities are a NumPy array of shape ({chain.size},)"
+        raise ValueError(message) from None
     return mass
 
 

@@ -1,7 +1,7 @@
 """Chains state by state: PRISM's explicit files, UMB, Matrix Market, and graphs of NetworkX.
 
 Explicit files of PRISM (its manual, appendix "Explicit model files"): ``.tra`` has the numbers of states and
-transitions and a line ``from to rate`` for each, and newer versions write the kind of model into a first comment;
+transitions and a line ``from to rate`` for each, and newer versions write the kind of model into a comment;
 ``.lab`` declares labels and lists the labels of states; ``.srew`` lists rewards of states and ``.trew`` rewards of
 transitions, one file for each reward structure; ``.sta`` names the states. Storm's (its documentation of
 ``--explicit``): ``.tra`` begins with ``ctmc`` and has no counts, ``.lab`` declares labels between ``#DECLARATION`` and
@@ -53,8 +53,10 @@ __all__ = ["ExplicitModel", "from_networkx", "read_explicit", "to_networkx", "wr
 SUFFIXES = (".tra", ".umb", ".mtx")
 BYTES_PER_TRANSITION = 100.0
 NATURAL = re.compile("[0-9]{1,18}")
-KIND = re.compile(r"# *Transitions *\((\w{1,20})\)")
-"""The first line of transitions of newer versions of PRISM."""
+KIND = re.compile(r"^#+[ \t]*Transitions[ \t]*\((\w{1,20})\)", re.MULTILINE | re.IGNORECASE)
+"""The comment with the kind of model that newer versions of PRISM write above transitions."""
+REWARD_NAME = re.compile(r'^#+[ \t]*Reward structure:?[ \t]*"([^"\n]*)"', re.MULTILINE)
+"""The comment with their name that newer versions of PRISM write above rewards."""
 RATIO = re.compile("-?[0-9]{1,300}/[0-9]{1,300}")
 """A number that PRISM writes in exact mode."""
 
@@ -325,9 +327,10 @@ def _read_transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, boo
     if len(first) == 1 and first[0].isalpha() and not of_storm:
         message = f"a model of type {first[0]!r} (Storm): must be ctmc"
         raise FileError((path.name, lines[0][0]), message)
-    kind = KIND.match(text)
-    if kind and kind[1] != "CTMC":
-        raise FileError((path.name, 1), f"transitions of a model of type {kind[1]}: must be CTMC")
+    for kind in KIND.finditer(text):
+        if kind[1].upper() != "CTMC":
+            number = 1 + text.count("\n", 0, kind.start())
+            raise FileError((path.name, number), f"transitions of a model of type {kind[1]}: must be CTMC")
     if any(":" in word for _, words in lines[1:2] for word in words[1:]):
         message = "rows of PRISM (-exportrows) are not read: export a line for each transition"
         raise FileError((path.name, lines[1][0]), message)
@@ -501,15 +504,14 @@ def _read_transition_rewards(path: Path, rates: _Rates, *, counted: bool) -> tup
 def _read_reward_lines(path: Path, n: int, counted: bool) -> tuple[str, list[tuple[int, list[str]]]]:
     """Return the name of the rewards in a file, "reward" if it has none, and the lines that list them."""
     text = read_text(path)
-    head = text.partition("\n")[0].strip()
-    name = head.rpartition('"')[0].partition('"')[2] if head.startswith("# Reward structure") else ""
+    name = REWARD_NAME.search(text)
     lines = _split_lines(text)
     if counted:
         states, _ = _read_counts(path, lines, "rewards")
         if states != n:
             raise FileError((path.name, lines[0][0]), f"{count_of(states, 'state')}: the transitions have {n}")
         lines = lines[1:]
-    return name or "reward", lines
+    return (name[1] if name else "") or "reward", lines
 
 
 def _read_matrix_market(path: Path) -> sp.csr_matrix:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FileModel", "explore_with_resets", "program_of_list", "read_jani", "read_prism", "reward_rates"]
 
+FOR_STEPS = "DiscreteChain solves chains in steps, by their matrix or by rules"
+
 # --------------------------------------------------------------------------------------------- rewards
 
 
@@ -425,8 +427,7 @@ class FileModel:
     def chain_between_events(self) -> MarkovChain:
         """The `MarkovChain` whose rates hold between events at fixed times (SBML)."""
         if self.program.kind != "ctmc":
-            message = "a model with discrete time: must be a ctmc"
-            raise FileError((self.name, None), message)
+            raise FileError((self.name, None), f"a model with discrete time: must be a ctmc; {FOR_STEPS}")
         return chain_of(self, self.state_space.Q) if self.program.listed is None else self.program.listed.chain
 
     def _check_no_resets(self) -> None:
@@ -610,7 +611,8 @@ class FileModel:
         """Return the tree of a property, from its text or name, and the properties of the model's file."""
         self._check_no_resets()
         if self.program.kind != "ctmc":
-            raise FileError((self.name, None), "properties of models with discrete time are not read")
+            message = "properties of models with discrete time are not read"
+            raise FileError((self.name, None), f"{message}; {FOR_STEPS}")
         properties = self.properties or Properties("property")
         named = text in properties.properties
         query = properties.properties[text] if named else parse_property(text)

@@ -67,6 +67,7 @@ MAX_BOUND_FOR_QUANTILES = 0.3  # with a larger bound the quantiles may not be th
 QUANTILE_TAIL = 1e-4
 MAX_SETS_WITHOUT_BOUND = 7  # consecutive sets with a bound of one
 MAX_STAGNANT_SETS = 3  # consecutive sets without a better bound
+MIN_REFERENCE_RATIO = 1e-4  # to the likeliest state: the time until a rarer one is entered magnifies rounding errors
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -86,6 +87,8 @@ class InfiniteStationary(Stationary):
         Extent of the verification, as text.
     function
         The user's V; None: a V was found.
+    tolerance
+        Requested error bound. The summary says so where it was not reached.
 
     Examples
     --------
@@ -103,6 +106,7 @@ class InfiniteStationary(Stationary):
     infinite: InfiniteChain
     verified: str
     function: Any = None
+    tolerance: float = math.inf
 
     @validate_parameters
     def bound(
@@ -226,6 +230,7 @@ class InfiniteStationary(Stationary):
             "states": f"infinitely many; values in {self.chain.size}",
             "Lyapunov function": self.lyapunov,
             "proved": self.verified,
+            **({"tolerance": f"{self.tolerance:g} was not reached"} if self.error_bound > self.tolerance else {}),
         }
 
 
@@ -280,6 +285,7 @@ def stationary_of_infinite(
         infinite=infinite,
         verified=f"its drift is at most -1 in all states but {inner}, in {count_of(lyapunov.parts, 'part')}",
         function=function,
+        tolerance=tolerance,
     )
     answer.__dict__["_problem"] = problem
     return deliver(answer, on_failure)
@@ -451,8 +457,9 @@ def solve_set(problem: Problem, method: Method | None = None, anchor: Any = None
             sides = sides_of(truncation.rates, pi, candidate, height)
             if max(sides) < max(best) or solver is None:
                 best, solver = sides, candidate
-            exact = not isinstance(candidate, MultigridPoisson) and candidate.reference == likeliest
-            if math.isfinite(max(best)) or (exact and sides is LEAVES_SET):
+            reference = None if isinstance(candidate, MultigridPoisson) else candidate.reference
+            is_rare = reference is not None and pi[reference] < MIN_REFERENCE_RATIO * pi[likeliest]
+            if (math.isfinite(max(best)) and not is_rare) or (reference == likeliest and sides is LEAVES_SET):
                 break
     bound = distance(best, pi)
     return Step(truncation, chain, pi, method, reason, solution, solver, bound)

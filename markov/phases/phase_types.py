@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import count_of, number, random_generator
+from hopflow.checks import check_sum_of_one, count_of, number, random_generator
 from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
 from hopflow.labels import aligned, labels_of, square
@@ -105,8 +105,7 @@ class PhaseType(ByValue):
             raise ValueError(f"alpha has shape {alpha.shape}: one number for each phase is expected")
         if T.shape != (len(alpha), len(alpha)):
             raise ValueError(f"T has shape {T.shape}: must be ({len(alpha)}, {len(alpha)})")
-        if abs(alpha.sum() - 1.0) > ROW_SUM_TOLERANCE:
-            raise ValueError(f"alpha sums to {alpha.sum():g}: must be 1")
+        check_sum_of_one("alpha sums", alpha.sum(), ROW_SUM_TOLERANCE)
         rates = rates_between("T", T)
         named: Any = self.exits
         if named is None:
@@ -162,8 +161,7 @@ class PhaseType(ByValue):
         if weights.ndim != 1 or phase_rates.shape != weights.shape:
             shapes = f"probabilities has shape {weights.shape}, rates {phase_rates.shape}"
             raise ValueError(f"{shapes}: must both be (m,)")
-        if abs(weights.sum() - 1.0) > ROW_SUM_TOLERANCE:
-            raise ValueError(f"probabilities sum to {weights.sum():g}: must be 1")
+        check_sum_of_one("probabilities sum", weights.sum(), ROW_SUM_TOLERANCE)
         return cls(weights, -np.diag(phase_rates))
 
     @classmethod
@@ -177,8 +175,7 @@ class PhaseType(ByValue):
         weights = np.asarray(probabilities)
         if weights.shape != (len(parts),) or not len(parts):
             raise ValueError(f"probabilities has shape {weights.shape}: one for each part is expected")
-        if abs(weights.sum() - 1.0) > ROW_SUM_TOLERANCE:
-            raise ValueError(f"probabilities sum to {weights.sum():g}: must be 1")
+        check_sum_of_one("probabilities sum", weights.sum(), ROW_SUM_TOLERANCE)
         alpha = np.concatenate([w * part.alpha for w, part in zip(weights, parts, strict=True)])
         result = cls(alpha, _block_diagonal([part.T for part in parts]), np.concatenate([part.exits for part in parts]))
         return result.with_fits(fit for part in parts for fit in part.fits)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import integer
+from hopflow.checks import check_sum_of_one, integer
 from hopflow.parameters import param
 from markov.models.functions import Mean, elementwise
 from markov.models.rules import ChainModel
@@ -246,9 +246,8 @@ class SemiMarkov(ChainModel):
         if P.ndim != 2 or P.shape[0] != P.shape[1]:
             raise ValueError(f"jumps has shape {P.shape}: a square matrix is expected")
         sums = P.sum(axis=1)
-        if (abs(sums - 1.0) > ROW_SUM_TOLERANCE).any():
-            row = int(np.argmax(abs(sums - 1.0)))
-            raise ValueError(f"row {row} of jumps sums to {sums[row]:g}: must be 1")
+        row = int(np.argmax(abs(sums - 1.0)))
+        check_sum_of_one(f"row {row} of jumps sums", sums[row], ROW_SUM_TOLERANCE)
         if not isinstance(p.sojourns, (tuple, list)) or len(p.sojourns) != len(P):
             raise ValueError(f"sojourns: {len(P)} distributions are expected, one for each state")
         for k, sojourn in enumerate(p.sojourns):

@@ -182,6 +182,20 @@ class Passage(TimeResult):
         """Return the attributes to pickle, with None for ``question``, since functions may not be pickled."""
         return super().__getstate__() | {"question": None}
 
+    @property
+    def advice(self) -> str:
+        """Which bound is infinite or useless, the range of the rates, and what to compute instead; "" if converged."""
+        if self.status.ok:
+            return ""
+        quantity = "mean" if self.probability_error <= USEFUL_RELATIVE_ERROR else "probability"
+        rates = self.moments.rates[~self.target].data
+        decades = math.log10(rates.max() / rates.min())
+        instead = (
+            "leave out those that do not matter, or compute the distribution at given times, which has its own bound"
+        )
+        reason = f"rates outside of the set lie {decades:.0f} decades apart"
+        return f"no useful bound on the {quantity} was proved: {reason}; {instead}"
+
     @cached_property
     def _variance_and_error(self) -> tuple[float, float]:
         """Var[T] from the start, in s^2, and a bound on its error."""

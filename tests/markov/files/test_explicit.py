@@ -199,8 +199,9 @@ def test_labels_and_rewards_are_measures_and_in_properties(tmp_path: Path, texts
         assert model.property(text).value == pytest.approx(value, rel=1e-9), text
 
 
-def test_newer_versions_of_prism_name_the_reward(tmp_path: Path) -> None:
-    rewards = '# Reward structure "jobs"\n# State rewards\n3 1\n1 2\n'
+@pytest.mark.parametrize("above", ["", "# ring.sm, by hand\n"])
+def test_newer_versions_of_prism_name_the_reward(tmp_path: Path, above: str) -> None:
+    rewards = above + '# Reward structure "jobs"\n# State rewards\n3 1\n1 2\n'
     model = read_explicit(files(tmp_path, tra=RING, srew=rewards))
     assert stationary(model)["jobs"] == pytest.approx(0.8)
 
@@ -345,6 +346,9 @@ def test_initial_states_listed_in_the_transitions(tmp_path: Path, mark: str) -> 
     [
         # functionality/import/dice.tra, bugfixes/advgenexplicit.nm.props.adv.tra: probabilities would be taken for rates
         ("# Transitions (DTMC)\n2 2\n0 1 1\n1 1 1\n", "line 1: transitions of a model of type DTMC: must be CTMC"),
+        # the same below a comment of the one who exported it, and below an empty line
+        ("# dice, N = 2\n# Transitions (DTMC)\n2 2\n0 1 1\n1 1 1\n", "line 2: transitions of a model of type DTMC"),
+        ("\n# transitions (mdp)\n2 2\n0 1 1\n1 1 1\n", "line 2: transitions of a model of type mdp"),
         # functionality/export/idtmc/dtmc_pctl.prism.tra
         ("# Transitions (IDTMC)\n2 2\n0 1 [0.5,0.5]\n1 1 [1,1]\n", "line 1: .* type IDTMC"),
         # functionality/export/lts/lec9ctl1.prism.tra
@@ -356,7 +360,7 @@ def test_initial_states_listed_in_the_transitions(tmp_path: Path, mark: str) -> 
         # functionality/import/mdp-deadlocks.tra
         ("6 3 5\n0 0 0 0.4 east\n", "line 1: '6 3 5': numbers of states and of transitions"),
     ],
-    ids=["dtmc", "idtmc", "lts", "rows", "matlab", "mdp"],
+    ids=["dtmc", "dtmc below a comment", "mdp below an empty line", "idtmc", "lts", "rows", "matlab", "mdp"],
 )  # fmt: skip
 def test_other_files_of_prism_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(FileError, match=rf"^m\.tra, {message}"):

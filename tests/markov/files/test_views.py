@@ -25,6 +25,17 @@ from markov.models.spaces import Space
 from tests.dask_clusters import dask_client
 from tests.markov.files.conftest import QUEUE, jani_queue, model_of
 
+
+def test_models_in_steps_are_refused_with_what_solves_them(tmp_path: Path) -> None:
+    """A dtmc is parsed; its numbers are not rates."""
+    path = tmp_path / "coin.pm"
+    path.write_text("dtmc module coin s : [0..1]; [] true -> 0.5 : (s'=0) + 0.5 : (s'=1); endmodule")
+    with pytest.raises(FileError, match=r"coin.pm: a model with discrete time: must be a ctmc; DiscreteChain solves"):
+        stationary(read_prism(path))
+    with pytest.raises(FileError, match=r"coin.pm: properties of models with discrete time .*; DiscreteChain solves"):
+        read_prism(path).property("S=? [ s=1 ]")
+
+
 # A file's states as those of a model: their names, the start, labels and rewards.
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from markov import ChainModel, explore, generator, mixing_time, stationary
 from markov.errors import RuleError, TooLargeError
@@ -295,3 +296,21 @@ def test_states_that_end_where_rates_underflow_are_refused():
 
     with pytest.raises(RuleError, match=r"n=3[0-9]{2}.*: a rate of .*e-3.*: must be 0 or at least 2\.23e-308; .*limit"):
         explore(hidden, start={"n": 0})
+
+
+def test_bounds_do_not_suffer_from_a_start_that_is_hardly_ever_seen():
+    """M/M/inf with mean 20: the start, 0, has 2e-9 of the time, and the time until it magnified rounding errors."""
+
+    def calls(n):
+        yield n + 1, 20.0
+        if n > 0:
+            yield n - 1, 1.0 * n
+
+    chain = explore(calls, start=0, rewards=lambda n: {"calls": n})
+    answer = stationary(chain, tolerance=1e-12)
+    assert answer.error_bound <= 1e-12
+    assert "tolerance" not in answer.summary()
+    np.testing.assert_allclose(answer.pi[:40], poisson.pmf(np.arange(40), 20.0), rtol=1e-10)
+    assert 20.0 in answer.bound("calls")
+    assert answer.bound("calls").error < 1e-9
+    assert stationary(chain, tolerance=1e-18).summary()["tolerance"] == "1e-18 was not reached"

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from markov import DiscreteChain
+from markov.errors import ConvergenceError
 
 
 def gambler(n):
@@ -31,6 +32,17 @@ def test_a_geometric_number_of_steps():
     assert found.mean.value == pytest.approx(4.0, rel=1e-14)
     assert 0.75 / 0.25**2 in found.variance
     np.testing.assert_allclose(found.survival([0, 3, 10]), 0.75 ** np.array([0, 3, 10]))
+
+
+def test_passages_through_rates_too_far_apart_are_refused_with_the_reason():
+    """States that are left after some 1e20 steps, and hardly ever for the set: too far apart for double-double."""
+    P = np.diag([0.0, 0.0, 0.0, 1.0])
+    P[0, 1:3], P[0, 3] = 1.0 / 3.0, 1.0 - 2.0 / 3.0
+    P[1, [1, 2, 3]], P[2, [2, 1, 3]] = [1.0, 1e-20, 1e-46], [1.0, 1e-30, 1e-80]
+    with pytest.raises(
+        ConvergenceError, match=r"no useful bound on the mean was proved: rates .* 80 decades apart; leave"
+    ):
+        DiscreteChain(P).passage(to=3, start=0)
 
 
 def test_steps_print_their_numbers():
@@ -64,6 +76,18 @@ def test_steps_are_powers_and_the_limit_is_stationary():
     np.testing.assert_allclose(answer.pi @ P, answer.pi, rtol=1e-14)
     np.testing.assert_allclose(found[3], answer.pi, atol=1e-13)
     assert answer.probability("rain") == answer.pi[2]
+
+
+def test_a_billion_steps_are_a_few_squares():
+    """Geometric times, and a chain that has long forgotten its start; both within (states + 2) n 2^-53."""
+    found = DiscreteChain([[1.0 - 2.0**-30, 2.0**-30], [0.0, 1.0]]).passage(to=1, start=0)
+    steps = np.array([5, 20_000, 30_000, 10**9])
+    exact = np.exp(steps * np.log1p(-(2.0**-30)))
+    np.testing.assert_allclose(found.survival(steps), exact, rtol=4 * 10**9 * 2.0**-53)
+    np.testing.assert_allclose(found.survival(steps[:3]), exact[:3], rtol=4 * 30_000 * 2.0**-53)
+    ring = DiscreteChain(np.roll(np.eye(5), 1, axis=1))
+    np.testing.assert_array_equal(ring.after([10**9 - 3, 10**9], start=1), np.eye(5)[[3, 1]])
+    assert DiscreteChain([[0.5, 0.5], [0.0, 1.0]]).passage(to=1, start=0).survival(10**9)[0] == 0.0
 
 
 def test_a_periodic_chain_has_fractions_of_steps_and_a_period():
