@@ -39,11 +39,13 @@ BINDING = ("for", *SCOPES, "import", "from")
 OPENING = re.compile(r"\{[#%{]")
 OBJECT = re.compile(r'"([^"{}]*)"\s*:\s*\{([^{}]*)\}')
 KEY = re.compile(
-    rf"""(pg_lossless_(?:[^\s"'{{}}:,\[\]|{EXPRESSION}]|{EXPRESSION}[^{EXPRESSION}]*{EXPRESSION})*)["']?\s*:\s*(\S?)""",
+    rf"""(pg_lossless_(?:[^\s"'{{}}:,\[\]|{EXPRESSION}]|{EXPRESSION}[^{EXPRESSION}]*{EXPRESSION})*)(["']?\s*:\s*(\S?))?""",
     re.IGNORECASE,
 )
-"""Name of a lossless profile that is a key, in any notation, and the first character of its value."""
-PROFILE = re.compile(r"pg_lossless_[\w.+-]+_profile", re.ASCII | re.IGNORECASE)
+"""Name of a lossless profile in any notation; if it is a key, the rest with the first character of its value. A name
+that is no key matches too: otherwise the search begins again within it, for each ``pg_lossless_`` of a long one."""
+PROFILE = re.compile(r"(pg_lossless_[\w.+-]+_profile)|pg_lossless_[\w.+-]*", re.ASCII | re.IGNORECASE)
+"""Name of a lossless profile, or, without a group, what begins like one: it matches for the same reason."""
 LOSSLESS = re.compile("pg_lossless_", re.IGNORECASE)
 FIELD = re.compile(r'"([^"]*)"\s*:\s*(?:"([^"]*)"|([^\s",]+))')
 LITERAL = re.compile(r"\s*(?:'([^'\\]*)'|\"([^\"\\]*)\"|([0-9]+))\s*")
@@ -104,8 +106,8 @@ def read_template(text: str) -> TableContent:
             rows.append(row._replace(pool=pool_name(constants.get("pool", ""))))
     for match in KEY.finditer(plain.text):
         start = plain.text.rfind('"', 0, match.start())
-        if start not in visited:
-            problem = "its value is no object" if match[2] not in ("{", STATEMENT) else "it is not JSON"
+        if match[2] and start not in visited:
+            problem = "its value is no object" if match[3] not in ("{", STATEMENT) else "it is not JSON"
             skipped.append((_readable(match[1]), f'{problem}: must be as in "name": {{"xoff": "44032"}}'))
     listed = {bare_name(name) for name, _ in skipped} | names
     for name in _find_unused_names(plain.text):
@@ -118,6 +120,8 @@ def read_template(text: str) -> TableContent:
 def _find_unused_names(text: str) -> Iterable[str]:
     """Yield names of lossless profiles in the text that are neither in expressions nor a value."""
     for match in PROFILE.finditer(text):
+        if match[1] is None:
+            continue
         before = text[max(0, match.start() - 100) : match.start()]
         in_expression = text.count(EXPRESSION, 0, match.start()) % 2
         if not in_expression and not re.search(r""":\s*["'\[]*(?:BUFFER_PROFILE(?:_TABLE)?[|:])?$""", before):
