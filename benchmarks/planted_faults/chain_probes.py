@@ -246,7 +246,7 @@ def analysis(_: str) -> Answers:
         yield f"infinite {load}", attempt(lambda e=endless: m.stationary(e).pi[:20])
     sample = np.random.default_rng(1).exponential(1.0, 200) + np.random.default_rng(2).exponential(0.3, 200)
     yield "fitted", attempt(lambda: [moment.fit for moment in m.fit_phase_type(sample).moments])
-    for package in ("analysis", "phases", "infinite", "inference", "results", "sensitivities", "sweeps", "driver"):
+    for package in ("analysis", "phases", "infinite", "inference", "results", "sweeps", "driver"):
         yield from public_calls(f"markov.{package}")
 
 
