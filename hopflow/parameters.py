@@ -106,15 +106,22 @@ class Declaration(NamedTuple):
     annotation: str = ""
 
     def check(self, name: str, value: Any) -> None:
-        """Raise ValueError for a value out of range; None is allowed where it is the default.
+        """Raise ValueError for a value out of range, TypeError for no string; None is allowed where it is the default.
 
-        A parameter that is annotated as ``int`` is a whole number, and one that is annotated as a tuple has as many
-        numbers as its annotation.
+        A parameter that is annotated as ``int`` is a whole number, one that is annotated as ``str`` is a string, and
+        one that is annotated as a tuple has as many numbers as its annotation.
         """
         if self.choices is not None:
             choice(name, value, self.choices)
+        elif self.annotation in STRING_TYPES:
+            self._check_string(name, value)
         elif self.has_range and not (value is None and self.default is None):
             self._check_numbers(name, value)
+
+    def _check_string(self, name: str, value: Any) -> Any:
+        """Return a string, or None where it is the default or allowed by the annotation."""
+        optional = self.default is None or self.annotation.endswith("| None")
+        return value if value is None and optional else instance(name, value, str, self.hint)
 
     def _check_numbers(self, name: str, value: Any) -> Any:
         """Return a number, or an array or tuple of numbers, after the check of type and range."""
@@ -150,8 +157,9 @@ class Declaration(NamedTuple):
     def convert(self, name: str, value: Any, packet_size: float | None = None) -> Any:
         """Return an argument in SI units, after the check of its type and range.
 
-        The annotation ``int`` demands a whole number, ``float`` one number, a tuple as many numbers, an array type
-        numbers of any shape. Values of other types are returned as they are, after the conversion of units.
+        The annotation ``int`` demands a whole number, ``float`` one number, ``str`` a string, a tuple as many numbers,
+        an array type numbers of any shape. Values of other types are returned as they are, after the conversion of
+        units.
 
         Parameters
         ----------
@@ -166,6 +174,8 @@ class Declaration(NamedTuple):
             return None
         if self.choices is not None:
             return choice(name, value, self.choices)
+        if self.annotation in STRING_TYPES:
+            return self._check_string(name, value)
         if self.unit in BARE:
             size = PACKET_SIZE if packet_size is None else packet_size
             value = in_units(name, value, cast("Dimension", self.unit), size)
@@ -234,6 +244,8 @@ class Declaration(NamedTuple):
 
 ARRAY_TYPES = ("ArrayLike", "NDArray", "Sequence[float", "Sequence[int", "WithUnits")
 """Annotations of parameters that take several numbers contain one of these words."""
+STRING_TYPES = ("str", "str | None")
+"""Annotations of parameters that take one string."""
 WHOLE_NUMBER_TYPES = ("int", "WholeWithUnit")
 """Annotations of parameters that take one whole number begin with one of these words."""
 NUMBER_TYPES = ("float", "WithUnit", *WHOLE_NUMBER_TYPES, "tuple[float", "tuple[int")
@@ -270,11 +282,11 @@ def param(
         Source of the default: document, section, and the number as printed there.
     above, at_least, below, at_most
         Bounds of a number, or of each number of a tuple; without any of them the parameter is not checked. An ``int``
-        must be a whole number, a ``bool`` True or False.
+        must be a whole number, a ``bool`` True or False, a ``str`` a string.
     choices
         All allowed values.
     hint
-        Advice in messages, instead of the unit.
+        Advice in messages, instead of the unit; of a string what it is, such as "the name of a label".
 
     Examples
     --------

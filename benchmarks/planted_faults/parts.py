@@ -20,6 +20,8 @@ COMMON_NAMES = {"measure", "judge", "judged", "draw", "readings", "at_packet_lev
 """Names of functions in many modules, which tell nothing of whose tests a file has."""
 OF_ALL_MODULES = ("test_default_constants.py", "test_published_steps.py")
 """Tests of a part that hold constants, and steps, of many modules."""
+ANALYSES = ("analysis", "phases", "infinite", "inference", "results", "sensitivities")
+"""Folders of `markov` and of its tests that compute from chains which exist."""
 MOST_FILES = 12
 """Test files beside a module's own that are run because they mention its names."""
 
@@ -74,7 +76,7 @@ PARTS: dict[str, tuple[Group, ...]] = {
         Group("proofs", ("markov/proofs/**/*.py",), 1.5, ("tests/markov/proofs",)),
         Group(
             "methods",
-            ("markov/methods/**/*.py", "markov/multigrid/**/*.py", "markov/time/**/*.py"),
+            tuple(f"markov/{name}/**/*.py" for name in ("elimination", "methods", "multigrid", "time")),
             4.0,
             ("tests/markov/methods", "tests/markov/multigrid", "tests/markov/time"),
         ),
@@ -85,17 +87,17 @@ PARTS: dict[str, tuple[Group, ...]] = {
                 *(f"markov/{name}.py" for name in ("chains", "exploration", "selections", "driver")),
             ),
             3.0,
-            ("tests/markov/generators", "tests/markov/models", "tests/markov/test_exploration.py"),
+            ("tests/markov/generators", "tests/markov/models", "tests/markov/computing", "tests/markov/test_exploration.py"),
         ),
         Group("model files", ("markov/files/**/*.py",), 4.0, ("tests/markov/files",)),
         Group(
             "analysis",
             (
-                *(f"markov/{name}/**/*.py" for name in ("analysis", "phases", "infinite", "inference", "results")),
+                *(f"markov/{name}/**/*.py" for name in ANALYSES),
                 *(f"markov/{name}.py" for name in ("sweeps", "passage_sweeps")),
             ),
             3.0,
-            tuple(f"tests/markov/{name}" for name in ("analysis", "phases", "infinite", "inference", "results")),
+            tuple(f"tests/markov/{name}" for name in ANALYSES),
         ),
     ),
     "dfcmodel": (

@@ -122,12 +122,12 @@ class Kernel:
         if call is None:
             addresses = native.load_unit(*self._unit(key))
             call = self._calls[key] = Call(self.name, addresses["call_with_words"], key, native.check_exceptions)
-        return functools.partial(_run, call, words, args)
+        return functools.partial(_run, call, call.pack(*words), words, args)
 
 
-def _run(call: Call, words: list[Any], args: tuple[Any, ...], *last: float) -> Any:
+def _run(call: Call, packed: bytes, words: list[Any], args: tuple[Any, ...], *last: float) -> Any:
     del args  # referred to for as long as the words hold the addresses of their arrays
-    return call([*words[: len(words) - len(last)], *last])
+    return call(call.pack(*words[: len(words) - len(last)], *last) if last else packed)
 
 
 def make_kernel(

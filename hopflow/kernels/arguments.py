@@ -189,11 +189,11 @@ class Call:
 
     def __init__(self, name: str, address: int, kinds: tuple[Any, ...], check: Callable[[str], None]) -> None:
         self.name, self._run, self._check = name, C_FUNCTION(address), check
-        self._pack = struct.Struct("=" + "".join(_letters(kinds))).pack
+        self.pack = struct.Struct("=" + "".join(_letters(kinds))).pack
 
-    def __call__(self, words: list[Any]) -> Any:
-        """Run the machine code, without the GIL, and return its result."""
-        packed, room = self._pack(*words), RESULT_BUFFER()
+    def __call__(self, packed: bytes) -> Any:
+        """Run the machine code with packed words, without the GIL, and return its result."""
+        room = RESULT_BUFFER()
         self._run(packed, packed, room)
         self._check(self.name)
         count = room[0]

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hopflow.checks import instance
 from hopflow.parameters import param, validate_parameters
 from markov.driver import stationary
 from markov.selections import as_chain
@@ -23,7 +22,7 @@ __all__ = ["differentiable"]
 @validate_parameters
 def differentiable(
     model: Any,
-    of: str,
+    of: str = param(hint="the name of a label or reward"),
     *,
     tolerance: float = param(1e-8, above=0.0, below=1.0),
     side: Literal["left", "right"] | None = param(None, choices=(None, "left", "right")),
@@ -71,7 +70,6 @@ def differentiable(
     """
     import jax
 
-    instance("of", of, str, "the name of a label or reward")
     options = {"of": of, "tolerance": tolerance, "side": side}
     chain = as_chain(model)
     model = chain.model

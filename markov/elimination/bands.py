@@ -54,7 +54,7 @@ BLOCK = 64  # states of a closed chain that are eliminated at a time
 SUBSTITUTION_BLOCK, MAX_UNBLOCKED_STATES = 32, 8  # transient states of a block; those that are eliminated one by one
 BAND_COPIES = 3.0  # of the rates among transient states: the eliminated rates and both factors
 MAX_CACHED_LAYOUTS = 32  # layouts of chains with few transitions
-MAX_CACHED_ENTRIES = 50_000
+MAX_CACHED_ENTRIES = 200_000  # of such a chain: about 3 MB with its layout
 TILE_STATES, MAX_TILED_STATES = 64, 640  # size of a product for one thread, and maximum size that is divided into tiles
 MAX_DENSITY_RATIO = 4  # a matrix with at least a quarter of all entries keeps its order
 

@@ -97,8 +97,7 @@ def stationary_vector(rates, row_stride, first, pi):
                 scale *= 0.5
             for j in range(end):
                 pi[j] *= scale
-        for j in range(i + 1, end):
-            pi[j] += pi[i] * rates[i * row_stride + j]
+        add_multiple(pi[i], rates[i * row_stride + i + 1 : i * row_stride + end], pi[i + 1 : end])
 
 
 def inflows(rates, row_stride, first, r):
@@ -108,15 +107,13 @@ def inflows(rates, row_stride, first, r):
         k = n - 1 - step
         start = first[k]
         r[k] /= rates[k * row_stride + k]
-        for j in range(start, k):
-            r[j] += r[k] * rates[k * row_stride + j]
+        add_multiple(r[k], rates[k * row_stride + start : k * row_stride + k], r[start:k])
     r[0] = 0.0
     end = 1
     for i in range(n):
         while end < n and first[end] <= i:
             end += 1
-        for j in range(i + 1, end):
-            r[j] += r[i] * rates[i * row_stride + j]
+        add_multiple(r[i], rates[i * row_stride + i + 1 : i * row_stride + end], r[i + 1 : end])
 
 
 def mean_costs(rates, row_stride, first, g, low):
@@ -151,6 +148,12 @@ def mean_costs(rates, row_stride, first, g, low):
         low[k] = base_low + rounding_of_sum(base, total)
 
 
+def add_multiple(factor, x, y):
+    """Add ``factor`` times x to y, in place."""
+    for n in range(len(x)):
+        y[n] += factor * x[n]
+
+
 def inner_product(x, y):
     """Return the inner product of two vectors, in four partial sums that need not wait for each other."""
     a = b = c = d = 0.0
@@ -165,4 +168,9 @@ def inner_product(x, y):
     return (a + b) + (c + d)
 
 
-HELPERS = {"eliminate": (rounding_of_sum,), "mean_costs": (rounding_of_sum, inner_product)}
+HELPERS = {
+    "eliminate": (rounding_of_sum,),
+    "inflows": (add_multiple,),
+    "mean_costs": (rounding_of_sum, inner_product),
+    "stationary_vector": (add_multiple,),
+}

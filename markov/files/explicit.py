@@ -704,7 +704,8 @@ def to_networkx(model: Any) -> nx.DiGraph[int]:
     return graph
 
 
-def from_networkx(graph: Any, *, rate: str = "rate") -> MarkovChain:
+@validate_parameters
+def from_networkx(graph: Any, *, rate: str = param("rate")) -> MarkovChain:
     """Return the `MarkovChain` of a directed graph, whose nodes become the names of the states.
 
     Parameters
@@ -732,7 +733,6 @@ def from_networkx(graph: Any, *, rate: str = "rate") -> MarkovChain:
     import networkx as nx
 
     instance("graph", graph, nx.Graph, "a directed graph of networkx")
-    instance("rate", rate, str)
     if not graph.is_directed():
         raise ValueError("graph: must be directed")
     nodes = list(graph)

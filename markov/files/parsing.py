@@ -52,7 +52,7 @@ class Construct(NamedTuple):
     name
         Description.
     example
-        Text that a test reads; declarations stand beside two modules A and B (`tests/markov/files/parsing`).
+        Text that a test reads; declarations stand beside two modules A and B (`tests/markov/files/test_parsers.py`).
     refused
         Part of the error message for a refused construct; empty if it is read.
     """

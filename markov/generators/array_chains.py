@@ -60,8 +60,8 @@ MAX_TABLE_STATES = 1 << 27
 """States of a space with a byte for each in a table of the visited states."""
 BYTES_PER_EDGE = 64.0
 """Memory of a transition: twice while the parts are joined."""
-MAX_PATTERNS, MAX_PATTERN_TRANSITIONS = 32, 50_000
-"""Patterns in the cache, and transitions of a chain whose pattern is cached."""
+MAX_PATTERNS, MAX_PATTERN_TRANSITIONS, MAX_CACHED_TRANSITIONS = 32, 400_000, 1_600_000
+"""Patterns in the cache, transitions of a chain whose pattern is cached, and of all of them: about 100 MB."""
 MIN_SAMPLE, STATES_PER_SAMPLE = 16, 128
 """Random states that are compared with plain Python: this many, and one for this many states."""
 
@@ -433,6 +433,10 @@ class EdgePattern:
         self._off_diagonal, self._diagonal = np.flatnonzero(~on_diagonal), np.flatnonzero(on_diagonal)
         self._rows_with_exit = self._matrix.indices[self._diagonal]
 
+    def __len__(self) -> int:
+        """Return the number of transitions."""
+        return len(self.sources)
+
     def _rank_function(self, size: int) -> Any:
         """Return a function that converts numbers of states in the product space to rows of the generator."""
         if self.n == size:
@@ -481,10 +485,10 @@ def pattern_of(
     if pattern is not None and pattern.matches(edges):
         return pattern
     pattern = EdgePattern(edges, space, numbers, start)
-    if len(pattern.sources) <= MAX_PATTERN_TRANSITIONS and not pattern.enters_deferred:
+    if len(pattern) <= MAX_PATTERN_TRANSITIONS and not pattern.enters_deferred:
         _patterns[key] = pattern
         _patterns.move_to_end(key)
-        while len(_patterns) > MAX_PATTERNS:
+        while len(_patterns) > MAX_PATTERNS or sum(map(len, _patterns.values())) > MAX_CACHED_TRANSITIONS:
             _patterns.popitem(last=False)
     return pattern
 

@@ -522,19 +522,13 @@ def names_in(code: types.CodeType) -> tuple[str, ...]:
 
 def _code_asks_for_identity(code: types.CodeType, function: types.FunctionType, is_rule: bool) -> bool:
     """Return whether bytecode compares values that may be numbers by ``is``, or asks for a ``type`` but the state's."""
-    steps = [step for step in dis.get_instructions(code) if step.opname not in _IDLE]
-    for operands in _identity_comparisons(steps):
+    comparisons, arguments_of_type = _identity_uses(code)
+    for operands in comparisons:
         values = [operand.value(functools.partial(value_of_name, function)) for operand in operands]
         if not any(map(_is_no_number, values)):
             return True
     state = code.co_varnames[: code.co_argcount][:2] if is_rule and code is function.__code__ else ()
-    for k, step in enumerate(steps):
-        if step.argval == "type" and step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME")):
-            following = [s for s in steps[k + 1 : k + 4] if s.opname != "PUSH_NULL"]
-            is_type_of_state = len(following) >= 2 and following[1].opname in _CALLS and following[0].argval in state
-            if not is_type_of_state:
-                return True
-    return False
+    return any(argument not in state for argument in arguments_of_type)
 
 
 class _Operand(NamedTuple):
@@ -565,12 +559,24 @@ class _Operand(NamedTuple):
 _COMPUTED = _Operand()
 
 
-def _identity_comparisons(steps: Sequence[dis.Instruction]) -> Iterator[tuple[_Operand, _Operand]]:
-    """Yield (left operand, right operand) of every ``is`` and ``is not`` in bytecode instructions."""
+@functools.lru_cache(maxsize=256)
+def _identity_uses(code: types.CodeType) -> tuple[list[tuple[_Operand, _Operand]], list[Any]]:
+    """Return (left operand, right operand) of every ``is`` and ``is not`` in bytecode, and arguments of ``type``.
+
+    An argument is None where ``type`` is not called at once with one name or constant.
+    """
+    steps = [step for step in dis.get_instructions(code) if step.opname not in _IDLE]
+    comparisons: list[tuple[_Operand, _Operand]] = []
+    arguments: list[Any] = []
     for k, step in enumerate(steps):
         if step.opname == "IS_OP":
             right, begin = _operand(steps, k)
-            yield (_COMPUTED if begin is None else _operand(steps, begin)[0]), right
+            comparisons.append((_COMPUTED if begin is None else _operand(steps, begin)[0], right))
+        elif step.argval == "type" and step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME")):
+            following = [s for s in steps[k + 1 : k + 4] if s.opname != "PUSH_NULL"]
+            is_call = len(following) >= 2 and following[1].opname in _CALLS
+            arguments.append(following[0].argval if is_call else None)
+    return comparisons, arguments
 
 
 def _operand(steps: Sequence[dis.Instruction], end: int) -> tuple[_Operand, int | None]:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import instance
 from hopflow.parameters import param, validate_parameters
 from markov.computing.matrices import row_numbers, strong_components
 from markov.computing.resources import Counter, check_room
@@ -454,12 +453,8 @@ class Levels:
     ('converged', True)
     """
 
-    component: str | None = None
+    component: str | None = param(None, hint="the name of a component, or None")
     cyclic: bool = param(True)
-
-    def __post_init__(self) -> None:
-        if self.component is not None:
-            instance("component", self.component, str, "the name of a component, or None")
 
     def solve(self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> Solution:
         """Return pi of an irreducible generator by elimination of levels, with a bound on the error of each entry.

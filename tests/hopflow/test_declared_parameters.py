@@ -106,8 +106,11 @@ class Meter:
         names: Sequence[str] = param(),
         readings: int = param(1, at_least=1),
         exact: bool = param(False),
+        unit: str = param("packets", hint="the name of a unit"),
+        place: str | None = param(None),
     ) -> None:
         self.interval, self.names, self.readings, self.exact = interval, names, readings, exact
+        self.unit, self.place = unit, place
 
 
 def test_arguments_of_a_constructor_are_converted_and_checked() -> None:
@@ -116,12 +119,20 @@ def test_arguments_of_a_constructor_are_converted_and_checked() -> None:
     assert quantities_of(Meter) == {"interval": "time"}
     assert (
         str(inspect.signature(Meter))
-        == "(interval: 'float | str', names: 'Sequence[str]', readings: 'int' = 1, exact: 'bool' = False) -> 'None'"
+        == "(interval: 'float | str', names: 'Sequence[str]', readings: 'int' = 1, exact: 'bool' = False, "
+        "unit: 'str' = 'packets', place: 'str | None' = None) -> 'None'"
     )
     with pytest.raises(ValueError, match="readings = 0: must be a whole number >= 1"):
         Meter(1.0, [], readings=0)
     with pytest.raises(ValueError, match="exact = 'no': must be one of True, False"):
         Meter(1.0, [], exact="no")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^unit = 3: must be the name of a unit$"):
+        Meter(1.0, [], unit=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^place = 3: must be a str$"):
+        Meter(1.0, [], place=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^unit = None: must be the name of a unit$"):
+        Meter(1.0, [], unit=None)  # type: ignore[arg-type]
+    assert Meter(1.0, [], unit="bytes", place=None).unit == "bytes"
     with pytest.raises(TypeError, match="Meter takes interval, names, readings, exact"):
         Meter(1.0, speed=2)  # type: ignore[call-arg]
 

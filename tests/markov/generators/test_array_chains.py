@@ -145,6 +145,20 @@ def test_few_patterns_are_kept(monkeypatch):
     assert pattern_of(("test", 0), given[1], SPACE, None, 0) is not found[0]
 
 
+def test_cached_patterns_have_a_limited_number_of_transitions(monkeypatch):
+    monkeypatch.setattr(array_chains, "_patterns", type(array_chains._patterns)())
+    monkeypatch.setattr(array_chains, "MAX_PATTERN_TRANSITIONS", 2)
+    monkeypatch.setattr(array_chains, "MAX_CACHED_TRANSITIONS", 3)
+    one, two, three = (edges(*[(0, n, 1.0) for n in range(1, count + 1)]) for count in (1, 2, 3))
+    for key, transitions in (("one", one), ("two", two)):
+        pattern_of(key, transitions, SPACE, None, 0)
+    assert list(array_chains._patterns) == ["one", "two"]
+    pattern_of("three", three, SPACE, None, 0)
+    assert list(array_chains._patterns) == ["one", "two"]
+    pattern_of("another two", two, SPACE, None, 0)
+    assert list(array_chains._patterns) == ["another two"]
+
+
 # States that a start leads to, found on arrays.
 
 

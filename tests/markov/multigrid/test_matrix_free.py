@@ -36,7 +36,7 @@ from markov.multigrid.levels import SOURCE_RATE
 from markov.multigrid.matrix_free import is_numbered
 from markov.multigrid.model import RECURRENT, GridChain, GridModel
 from markov.multigrid.solver import Checkpoint, Multigrid, checkpoint_of
-from tests.markov.multigrid.grids.conftest import (
+from tests.markov.multigrid.conftest import (
     MACHINES,
     MODELS,
     TANDEM,
@@ -367,7 +367,7 @@ def test_states_without_probability_settle_and_all_levels_agree_on_them(small):
 # Long solutions that are interrupted go on from a file; a file of another chain is refused.
 
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_solution_goes_on_from_its_file(small, tmp_path):

@@ -16,7 +16,7 @@ from markov.generators.standins import Curve, Span
 from markov.multigrid.cycle import cycle_on_grid
 from markov.multigrid.grid import AxisCurve, Rates, VaryingRate, coarsen, moves_of
 from markov.multigrid.levels import Coarse, Finest, Parts, parts_table, rate_table
-from tests.markov.multigrid.grids.conftest import (
+from tests.markov.multigrid.conftest import (
     CHAIN,
     MACHINES,
     MODELS,

@@ -28,8 +28,8 @@ from markov.multigrid.proofs import (
     bound_on_grid,
     weights_of,
 )
-from tests.markov.multigrid.grids.conftest import TANDEM, exact, grid_of, matrix_of, on_grid
-from tests.markov.multigrid.grids.test_grids import aggregates
+from tests.markov.multigrid.conftest import TANDEM, exact, grid_of, matrix_of, on_grid
+from tests.markov.multigrid.test_grids import aggregates
 
 # Equations of hitting times and those of their aggregates, against products with the matrix.
 

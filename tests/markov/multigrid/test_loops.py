@@ -19,7 +19,7 @@ from markov.multigrid.model import RECURRENT
 from markov.multigrid.proofs import Drift, HittingTimes, weights_of
 from markov.multigrid.proofs import Finest as FinestTimes
 from markov.multigrid.unrolling import Candidates, Pattern, Term, frequent, grid_patterns, sweeps
-from tests.markov.multigrid.grids.conftest import (
+from tests.markov.multigrid.conftest import (
     MACHINES,
     TANDEM,
     exact,
