@@ -36,6 +36,7 @@ from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.memory import CONSTANT, Layout, grow
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
+from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.plan import ENDLESS
 from dfcmodel.packets.planning import (
     LARGEST,
@@ -47,8 +48,7 @@ from dfcmodel.packets.planning import (
     check_window,
 )
 from dfcmodel.packets.records import Records
-from dfcmodel.packets.recoveries import recovery_named
-from dfcmodel.packets.recoveries.checks import check_sender
+from dfcmodel.packets.recoveries.base import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from hopflow.fork_safety import cached_property
 from hopflow.kernels import engine

@@ -18,8 +18,8 @@ from dfcmodel.network.queueing.coupled import DualPI2
 from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause, manager_of
 from dfcmodel.packets.kernel.layout import CLASSES as EVENT_CLASSES
 from dfcmodel.packets.kernel.links.path_elements import RELEASED
+from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
-from dfcmodel.packets.recoveries import recovery_named
 from hopflow.checks import count_of
 from hopflow.fork_safety import cached_property
 from responsefn import DeliveryRule, RateRule, WindowRule

@@ -25,7 +25,8 @@ from dfcmodel.network.queueing.disciplines import (
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.network.queueing.programs import SwitchProgram
-from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery, RackRecovery, recovery_named
+from dfcmodel.packets.methods import recovery_named
+from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery, RackRecovery
 from hopflow.checks import choice, one_number
 from hopflow.units import PacketUnits
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule

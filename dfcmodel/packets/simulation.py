@@ -10,7 +10,6 @@ from dfcmodel.network.columns import column_of, distinct
 from dfcmodel.network.followers import actual_starts
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.link_laws import LinkLaw
-from dfcmodel.network.queueing.programs import may_mark
 from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
@@ -63,7 +62,7 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         time=np.append(plan.sample * view.ends[:-1], plan.end),
         timeouts=_integers(records.timeouts),
         loss_events=_integers(records.loss_events),
-        marks=_integers(records.marks) if plan.scenario.by_link(lambda link: may_mark(link.discipline)).any() else None,
+        marks=_integers(records.marks) if plan.scenario.by_link(lambda link: link.discipline.may_mark).any() else None,
         notifications=records.notifications,
         imbalance=records.imbalance,
         seconds=seconds,

@@ -35,7 +35,6 @@ from dfcmodel.network.queueing.disciplines import (
 )
 from dfcmodel.network.queueing.managers import RED
 from dfcmodel.network.queueing.marking import RampMarking, StepMarking
-from dfcmodel.network.queueing.programs import may_mark
 from dfcmodel.network.run_tables import AT_RANDOM
 from dfcmodel.results.full_buffers import passing_full_buffers
 from dfcmodel.theory.law import law_of
@@ -288,7 +287,7 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
     marked = scenario.table.each("source", needs_marks).astype(np.bool_)
     if not marked.any():
         return ()
-    silent = scenario.by_link(lambda link: not may_mark(link.discipline))
+    silent = scenario.by_link(lambda link: not link.discipline.may_mark)
     thresholds, room = scenario.by_link(_marking_threshold), _room_of_queues(scenario)
     too_high = ~silent & (thresholds >= room)
     silent = silent | too_high

@@ -8,7 +8,6 @@ import numpy as np
 
 from dfcmodel.network.flows import HOSTS
 from dfcmodel.network.queueing.pause_responses import ROUNDING, listed_rate
-from dfcmodel.network.queueing.programs import may_mark
 from dfcmodel.results.completions.unfinished import unfinished_text
 from dfcmodel.results.flow_recoveries import recoveries_differ
 from dfcmodel.results.limits import messages_by_topic
@@ -133,7 +132,7 @@ def _about_flows(run: Any) -> dict[str, object]:
     flows = run.scenario.flows
     recoveries = run.recoveries or [""] * len(flows)
     differ = recoveries_differ(recoveries)
-    may_be_marks = bool(run.scenario.by_link(lambda link: may_mark(link.discipline)).any())
+    may_be_marks = bool(run.scenario.by_link(lambda link: link.discipline.may_mark).any())
     event = "loss or mark event" if may_be_marks else "loss event"
     lost, took = run.lost_by_flow, run.finished - run.started
     goodput = run.mean_goodput()

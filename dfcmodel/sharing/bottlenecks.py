@@ -12,9 +12,7 @@ from dfcmodel.network.flows import Flow, random_starts
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.path_elements import PathElement
-from dfcmodel.network.queueing.coupled import PI2, DualPI2
-from dfcmodel.network.queueing.disciplines import FIFO, Discipline, manager_of
-from dfcmodel.network.queueing.managers import PIE, RED, CoDel
+from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.planning import plan_scenario
@@ -342,21 +340,11 @@ def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = 
     for rule in chosen:
         if not isinstance(rule, WindowRule):
             raise TypeError(f"rules: {rule!r} must be a window rule, such as Reno()")
-        if rule.signal != "loss" and not _marks(discipline):
+        if rule.signal != "loss" and not (discipline is not None and discipline.may_mark):
             raise ValueError(f"rules: {rule!r} answers congestion marks, and this queue drops packets")
     if len(set(chosen)) < len(chosen):
         raise ValueError("rules: must differ from each other")
     return chosen
-
-
-def _marks(discipline: Discipline | None) -> bool:
-    """Return whether a discipline may mark packets; a user's queue manager may."""
-    if isinstance(discipline, (PI2, DualPI2)):
-        return True
-    manager = None if discipline is None else manager_of(discipline)
-    if isinstance(manager, RED):
-        return manager.ecn
-    return manager is not None and not isinstance(manager, (CoDel, PIE))
 
 
 def within_limits(mean: Any, half_width: Any, low: Any, high: Any) -> NDArray[np.float64]:

@@ -20,8 +20,8 @@ from dfcmodel.packets.kernel.rates.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.tcp.arrivals import CALLED, GROWING, REPLAYED
 from dfcmodel.packets.kernel.tcp.timers import wake_at
 from dfcmodel.packets.layouts.units import Calendar, Event
+from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.plan import ENDLESS
-from dfcmodel.packets.recoveries import recovery_named
 from hopflow.kernels import make_kernel
 from hopflow.tcp_constants import INITIAL_RTO, OLD_INITIAL_RTO
 from responsefn import DeliveryRule, RateRule, WindowRule
