@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.methods import Fluid, Packets
-from dfcmodel.network.columns import column_of
 from dfcmodel.network.demands.offered_rates import (
     bottlenecks,
     crowds,
     offered_packets,
     shares_of_links,
 )
+from dfcmodel.network.links import column_of
 from dfcmodel.network.queueing.class_pauses import PFC
 from dfcmodel.network.queueing.disciplines import DFC, FIFO
 from dfcmodel.packets.fabric.conditions import is_likely_fabric

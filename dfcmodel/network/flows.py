@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from dfcmodel.network.columns import Column, Routes, distinct, encode, present
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.receivers import Credited, ReceiverAgent
 from dfcmodel.network.endpoints.sources import Source
 from dfcmodel.network.endpoints.stacks import COUNTED, NO_STACK, STACKS
+from dfcmodel.network.links import Column, Routes, distinct, encode, present
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.shortest_routes import SPRAY, ShortestRoutes, flow_keys
 from hopflow.checks import choice, count_of, flag, format_value, integer, is_endless, one_number, unwrap_scalar

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.network.columns import Routes, present
-from dfcmodel.network.links import Links
+from dfcmodel.network.links import Links, Routes, present
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

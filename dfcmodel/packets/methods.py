@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dfcmodel.network.columns import among
 from dfcmodel.network.endpoints.stacks import STACKS
+from dfcmodel.network.links import among
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.base import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair

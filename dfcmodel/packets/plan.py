@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from dfcmodel.network.columns import Routes, among, distinct, present
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
+from dfcmodel.network.links import Routes, among, distinct, present
 from dfcmodel.network.path_elements import PathElement, RateTrace
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass

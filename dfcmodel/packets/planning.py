@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import column_of
 from dfcmodel.network.endpoints.arrivals import MAX_BATCH
 from dfcmodel.network.endpoints.sources import CBR
+from dfcmodel.network.links import column_of
 from dfcmodel.packets import ns2_random
 from dfcmodel.packets.plan import ENDLESS, PacketPlan
 from dfcmodel.packets.ports import Ports

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from dfcmodel.network.columns import Routes, distinct, places_of, present
-from dfcmodel.network.links import queue_room
+from dfcmodel.network.links import Routes, distinct, places_of, present, queue_room
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.buffers import cell_bytes
 from dfcmodel.network.queueing.class_pauses import ByClass

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import constant
+from dfcmodel.network.links import constant
 from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, PFC, ByClass

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import law_signature_of
-from dfcmodel.network.columns import Column, encode
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess
 from dfcmodel.network.endpoints.stacks import COUNTED
 from dfcmodel.network.level_options import refuse_discipline
+from dfcmodel.network.links import Column, encode
 from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import CLASSES

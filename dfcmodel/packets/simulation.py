@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import column_of, distinct
 from dfcmodel.network.followers import actual_starts
+from dfcmodel.network.links import column_of, distinct
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.packets.engine import PacketRun, begin_run, run_engine

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dfcmodel.network.columns import (
+from dfcmodel.network.flows import LARGEST_WINDOW, OPTIONS, Choices, Flow, Flows, unroll_loop
+from dfcmodel.network.links import (
     Column,
+    Link,
+    Links,
     Routes,
     as_sequence,
     check_count,
@@ -25,8 +28,6 @@ from dfcmodel.network.columns import (
     nodes_of,
     present,
 )
-from dfcmodel.network.flows import LARGEST_WINDOW, OPTIONS, Choices, Flow, Flows, unroll_loop
-from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.shortest_routes import (
     CHOICES,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import Column
 from dfcmodel.network.demands.collectives import (
     PAIR,
     FlowOptions,
@@ -27,6 +26,7 @@ from dfcmodel.network.demands.exchanges import (
     ring_all_reduce,
 )
 from dfcmodel.network.flows import Flows
+from dfcmodel.network.links import Column
 from hopflow.checks import choice, refuse_options
 from hopflow.deprecations import takes_options
 from hopflow.parameters import param, refuse_unused, validate_parameters

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import Column
 from dfcmodel.network.demands.collectives import (
     FlowOptions,
     Routing,
@@ -21,7 +20,7 @@ from dfcmodel.network.demands.collectives import (
 )
 from dfcmodel.network.demands.flow_files import packet_size_for
 from dfcmodel.network.flows import Flows
-from dfcmodel.network.links import Links
+from dfcmodel.network.links import Column, Links
 from hopflow.checks import choice, format_value, instance, number, one_number, random_generator
 from hopflow.deprecations import takes_options
 from hopflow.fork_safety import cached_property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.columns import DENSE, column_of, place_table, places_of
+from dfcmodel.network.links import DENSE, column_of, place_table, places_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import FOLLOW, FOLLOWER, OF_RATE, RULE
 from dfcmodel.packets.layouts.followers import lay_out_followers

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import AGENT_EVENTS, LAW_EVENTS, PROGRAM_EVENTS
-from dfcmodel.network.columns import among
 from dfcmodel.network.endpoints.receivers import MAX_OF_FLOW
+from dfcmodel.network.links import among
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, ByClass
 from dfcmodel.network.queueing.disciplines import Pause

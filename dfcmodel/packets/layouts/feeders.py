@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import distinct, encode_integers
+from dfcmodel.network.links import distinct, encode_integers
 from dfcmodel.network.queueing.class_pauses import ALL, CONTROL, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.packets.kernel.codes import PAUSE, RESUME

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import encode_integers
+from dfcmodel.network.links import encode_integers
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import CONTROL, PFC
 from dfcmodel.network.queueing.coupled import DualPI2

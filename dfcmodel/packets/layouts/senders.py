@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.columns import Column, encode
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import OnOff
 from dfcmodel.network.endpoints.stacks import COUNTED as STACK_COUNTS
 from dfcmodel.network.flows import OPTIONS, first_state
+from dfcmodel.network.links import Column, encode
 from dfcmodel.packets.kernel.calendar_queue import push, take
 from dfcmodel.packets.kernel.codes import GO_BACK_N, SELECTIVE, STOP
 from dfcmodel.packets.kernel.layout import BLIND, CLASSES, COUNTED, FLOW, IN_SLOW_START, RATED, RULE

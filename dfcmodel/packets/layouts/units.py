@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.columns import present
+from dfcmodel.network.links import present
 from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED
 from dfcmodel.packets.kernel.codes import WAKE
 from dfcmodel.packets.kernel.layout import FAILS, LOSES, PORT, REPEATS
