@@ -34,8 +34,8 @@ from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.kernel.layout import PACKET
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.plan import PacketPlan
-from dfcmodel.packets.planning import plan_scenario
 from dfcmodel.packets.records import Records
+from dfcmodel.packets.simulation import plan_scenario
 from responsefn import NewReno
 from responsefn.rule_events import signatures_of
 from validation.networks.packet_networks import dumbbell_scenario, parking_lot_scenario

@@ -38,8 +38,11 @@ from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
 from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.plan import ENDLESS
-from dfcmodel.packets.planning import (
-    LARGEST,
+from dfcmodel.packets.records import Records
+from dfcmodel.packets.recoveries.base import check_sender
+from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
+from dfcmodel.packets.refusals import (
+    MAX_WINDOW,
     check_arrival,
     check_law,
     check_numbers,
@@ -47,9 +50,6 @@ from dfcmodel.packets.planning import (
     check_rate,
     check_window,
 )
-from dfcmodel.packets.records import Records
-from dfcmodel.packets.recoveries.base import check_sender
-from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from hopflow.fork_safety import cached_property
 from hopflow.kernels import engine
 from hopflow.progress import may_show_bar, parts, progress_bar
@@ -301,8 +301,8 @@ class PacketRun:
         used_up[begun] = np.maximum(flow["snd_nxt"][begun], flow["sent"][begun]) >= ENDLESS
         check_numbers(plan.scenario, used_up & (plan.all_packets > ENDLESS), plan.end)
         window = self.records.window
-        if not (window <= LARGEST).all():
-            row, f = np.argwhere(~(window <= LARGEST))[0].tolist()
+        if not (window <= MAX_WINDOW).all():
+            row, f = np.argwhere(~(window <= MAX_WINDOW))[0].tolist()
             check_window(plan.scenario, f, float(window[row, f]), (row + 1) * plan.sample)
         self.records.take_in(self.arrays)
         return self.records

@@ -15,8 +15,7 @@ from dfcmodel.network.path_elements import PathElement
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.simulation import trajectory
+from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import flag, instance, integer, one_number, random_generator, seconds
 from hopflow.intervals import half_width
 from hopflow.parameters import Options, in_packets_of, param, validate_parameters

@@ -17,8 +17,8 @@ from dfcmodel.packets.fabric.kernel.windows import FAULT, FULL, NO_ROOM, SWITCHE
 from dfcmodel.packets.fabric.records import records_of
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.plan import ENDLESS
-from dfcmodel.packets.planning import check_numbers, check_rate
 from dfcmodel.packets.records import Records
+from dfcmodel.packets.refusals import check_numbers, check_rate
 from hopflow.kernels import engine
 from hopflow.progress import may_show_bar, parts, progress_bar
 from responsefn.rule_events import signatures_of
