@@ -19,7 +19,7 @@ from dfcmodel.packets.kernel.layout import BLIND, CLASSES, COUNTED, FLOW, IN_SLO
 from dfcmodel.packets.kernel.rates.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.tcp.arrivals import CALLED, GROWING, REPLAYED
 from dfcmodel.packets.kernel.tcp.timers import wake_at
-from dfcmodel.packets.layouts.units import Calendar, Event
+from dfcmodel.packets.layouts.ports import Calendar, Event
 from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.plan import ENDLESS
 from hopflow.kernels import make_kernel

@@ -27,7 +27,7 @@ from dfcmodel.packets.layouts.memory import (
     max_elements,
     outstanding,
 )
-from dfcmodel.packets.layouts.units import ordered_ports, route_parts, windows
+from dfcmodel.packets.layouts.ports import ordered_ports, route_parts, windows
 from dfcmodel.packets.plan import PortWatchdog
 from responsefn import NewReno
 from responsefn.rule_events import signatures_of
