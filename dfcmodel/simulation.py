@@ -11,9 +11,14 @@ import numpy as np
 from dfcmodel.engine.plan import compile_scenario
 from dfcmodel.engine.run import advance, trajectory
 from dfcmodel.engine.settings import double_steps
-from dfcmodel.levels.choices import LevelChoice, about_levels, choose_level, warn_of_doubt
-from dfcmodel.levels.predictions import check_cost
-from dfcmodel.levels.refusals import check_other_level
+from dfcmodel.levels.choices import (
+    LevelChoice,
+    about_levels,
+    check_cost,
+    check_other_level,
+    choose_level,
+    warn_of_doubt,
+)
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
 from dfcmodel.network.demands.offered_rates import source_rate
 from dfcmodel.network.flows import random_starts

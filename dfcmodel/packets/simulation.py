@@ -15,12 +15,11 @@ from dfcmodel.network.links import column_of, distinct
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.packets import ns2_random
-from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
+from dfcmodel.packets.engine import PacketRun, begin_run, dropped_packets, exceeded_rooms, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
 from dfcmodel.packets.plan import ENDLESS, PacketPlan
 from dfcmodel.packets.ports import Ports
-from dfcmodel.packets.records import dropped_packets, exceeded_rooms
 from dfcmodel.packets.refusals import check_numbers, check_scenario
 from dfcmodel.packets.sprayed import check_failures, rerouted, spread
 from dfcmodel.results.pauses import intervals_of_pairs
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.packets.engine import Records
     from dfcmodel.packets.methods import Packets
-    from dfcmodel.packets.records import Records
 
     Floats = NDArray[np.float64]
 

@@ -43,7 +43,7 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.levels.accuracies import measured_accuracies
-from dfcmodel.levels.predictions import (
+from dfcmodel.levels.choices import (
     WARNING_SECONDS,
     check_cost,
     fluid_work,
