@@ -87,6 +87,7 @@ class WorkloadOptions(FlowOptions):
     groups: Mapping[str, Sequence[int]] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.groups is not None:
             instance("groups", self.groups, Mapping, "ranks by the names of groups")
 

@@ -7,7 +7,7 @@ import math
 import numbers
 from collections import namedtuple
 from collections.abc import Iterator
-from inspect import getattr_static, signature
+from inspect import Parameter, Signature, getattr_static, signature
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
@@ -78,6 +78,16 @@ MAX_OWN_FIELDS = 8
 def _sender_type(state_fields: tuple[str, ...]) -> Any:
     """Return the NamedTuple type of the sender for a recovery with these ``State`` fields."""
     return namedtuple("Sender", (*SENDER_FIELDS, *ACTIONS, *state_fields))  # noqa: PYI024
+
+
+def _signature_of(state: Any) -> Signature:
+    """Return the signature of a recovery's constructor: the first values of the fields of its ``State``."""
+    return Signature(
+        [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=float)
+            for name, default in state._field_defaults.items()
+        ]
+    )
 
 
 class LossRecovery:
@@ -190,6 +200,7 @@ class LossRecovery:
     Sender: ClassVar[Any] = _sender_type(())
     selective: ClassVar[bool] = False
     by_time: ClassVar[bool] = False
+    __signature__: ClassVar[Signature] = Signature()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -215,6 +226,7 @@ class LossRecovery:
             msg = "must be False without selective acknowledgements (selective = True)"
             raise ValueError(f"{cls.__name__}.by_time = True: {msg}")
         cls.Sender = _sender_type(names)
+        cls.__signature__ = _signature_of(cls.State)
 
     def __init__(self, **first: float) -> None:
         for name, value in first.items():
