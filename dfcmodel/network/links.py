@@ -677,10 +677,10 @@ def encode_integers(values: NDArray[Any]) -> tuple[Integers, Integers]:
     if span > DENSE * len(values) + 2**16:
         unique, inverse = np.unique(values, return_inverse=True)
         return unique, inverse.reshape(-1)
-    used = np.zeros(span, dtype=np.bool_)
-    used[values - minimum] = True
-    unique = np.flatnonzero(used)
-    return unique + minimum, (np.cumsum(used) - 1)[values - minimum]
+    keys = values - minimum
+    unique, index = present(keys, span), np.empty(span, dtype=np.int64)
+    index[unique] = np.arange(len(unique))
+    return unique + minimum, index[keys]
 
 
 def distinct(keys: NDArray[Any], span: int) -> tuple[Integers, Integers]:

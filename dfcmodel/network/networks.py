@@ -270,7 +270,7 @@ class RoutedFlows(Described):
     def _asks_for_nic(self) -> NDArray[np.bool_]:
         """Whether flows that begin with each link have a network interface by default, (L,)."""
         table = self.link_table
-        of_hosts = np.array([is_fabric_host(node) for node in table.nodes], dtype=np.bool_)
+        of_hosts = np.array([isinstance(node, tuple) and is_fabric_host(node) for node in table.nodes], dtype=np.bool_)
         pauses = self.by_link(lambda link: bool(link.discipline.pauses))
         reports = self.by_link(lambda link: link.discipline.diffuses)
         return np.asarray(pauses | (of_hosts[table.source] & ~reports))
@@ -531,6 +531,16 @@ class Ingresses(RoutedFlows):
             are_lossless[k] = int(classes[key % len(classes)]) in rule.classes
             rooms[k] = rule.room(feeder.rate, feeder.delay, self.packet_size, link.buffer)
         return n, u, are_lossless[inverse], rooms[inverse]
+
+    @cached_property
+    def lossless_ingresses(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Columns of the ingresses of lossless classes: link, feeder, class, room in packets, (N,) each.
+
+        Feeders are numbered as by `feeders`, and come in the order of the flows.
+        """
+        n, u, is_lossless, room = self._room_columns
+        rows = np.flatnonzero(is_lossless)
+        return n[rows], u[rows], self._feed_columns[2][rows], room[rows]
 
     @cached_property
     def _feed_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
