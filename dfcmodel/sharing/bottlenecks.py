@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "DEFAULT_DURATION",
     "Bottleneck",
     "PathOptions",
     "Shared",
@@ -307,9 +306,22 @@ def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:
 
 
 def bottleneck_of(
-    bandwidth: float | str, rtt: float | str, buffer: int | str, options: PathOptions | None = None
+    bandwidth: Any,
+    rtt: Any,
+    buffer: Any,
+    options: PathOptions | None = None,
+    *,
+    duration: float = DEFAULT_DURATION,
+    elements: tuple[PathElement, ...] = (),
 ) -> Bottleneck:
-    """Return a bottleneck from the parameters of `dfcmodel.compare`, numbers or strings with units.
+    """Return the bottleneck of `compare`, `coexist` and `coexist_sweep` from numbers or strings with units.
+
+    Parameters
+    ----------
+    duration
+        Simulated time in s for options without one.
+    elements
+        Elements of the path in front of the queue.
 
     Raises
     ------
@@ -319,15 +331,20 @@ def bottleneck_of(
     chosen = PathOptions.of(options)
     rate = in_packets_of(in_units("bandwidth", bandwidth, "rate"), chosen.packet_size)
     is_relative = bandwidth_delay_products("buffer", buffer) is not None
-    duration = DEFAULT_DURATION if chosen.duration is None else chosen.duration
+    end = duration if chosen.duration is None else chosen.duration
     return Bottleneck(
-        one_number("bandwidth", rate, above=0.0), in_units("rtt", rtt, "time"),
+        one_number("bandwidth", rate, above=0.0),
+        in_units("rtt", rtt, "time"),  # type: ignore[arg-type]
         buffer if is_relative else in_units("buffer", buffer, "amount"),  # type: ignore[arg-type]
-        loss=one_number("loss", chosen.loss), duration=duration,
-        warm_up=0.2 * duration if chosen.warm_up is None else chosen.warm_up, recovery=chosen.recovery,
-        discipline=FIFO() if chosen.discipline is None else chosen.discipline, pacing=chosen.pacing,
+        loss=one_number("loss", chosen.loss),
+        duration=end,
+        warm_up=0.2 * end if chosen.warm_up is None else chosen.warm_up,
+        recovery=chosen.recovery,
+        discipline=FIFO() if chosen.discipline is None else chosen.discipline,
+        pacing=chosen.pacing,
+        elements=elements,
         packet_size=chosen.packet_size,
-    )  # fmt: skip
+    )
 
 
 def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = None) -> tuple[WindowRule, ...]:

@@ -19,11 +19,12 @@ from dfcmodel.sharing.bottlenecks import (
     MAX_RTT,
     Bottleneck,
     PathOptions,
+    bottleneck_of,
     buffer_packets,
     validate_rules,
 )
 from dfcmodel.sharing.coexistence_results import SAMPLES, Coexistence, RunRecord
-from hopflow.checks import instances, integer, number, one_number, random_generator, seconds
+from hopflow.checks import instances, integer, number, one_number, random_generator
 from hopflow.deprecations import takes_options
 from hopflow.intervals import spawn_seeds
 from hopflow.parameters import Options, in_packets_of, param, refuse_unused, validate_parameters
@@ -181,12 +182,11 @@ def coexist(
         packets: Any = in_units("buffer", buffer, "amount")
     else:
         packets = buffer_packets(products, bandwidth, rtts[0])
-    duration = float(seconds("duration", DEFAULT_DURATION if chosen.duration is None else chosen.duration))
-    warm_up = one_number("warm_up", 0.2 * duration if chosen.warm_up is None else chosen.warm_up, below=duration)
-    path = Bottleneck(
-        bandwidth, float(rtts.max() - sending), packets, loss=one_number("loss", chosen.loss), duration=duration,
-        warm_up=warm_up, recovery=chosen.recovery, elements=tuple(sender.elements), packet_size=packet_size,
+    path = bottleneck_of(
+        bandwidth, float(rtts.max() - sending), packets, chosen, duration=DEFAULT_DURATION,
+        elements=tuple(sender.elements),
     )  # fmt: skip
+    duration, warm_up = path.duration, path.warm_up
     starts = None
     if sender.starts is not None:
         starts = _per_flow("starts", np.asarray(sender.starts, dtype=np.float64), len(flows))
