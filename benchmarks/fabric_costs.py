@@ -28,7 +28,7 @@ from dfcmodel import (
     permutation,
     simulate,
 )
-from dfcmodel.levels.choices import predicted_seconds
+from dfcmodel.levels.choices import predict_seconds
 from dfcmodel.lossless import dragonfly, fat_tree, leaf_spine, rail_optimized
 from responsefn import CUBIC, DCQCN, TIMELY, FixedRate, NewReno
 
@@ -120,7 +120,7 @@ CASES = {
 def measure(case: Case) -> tuple[tuple[float, ...], float]:
     """Return the CPU seconds of runs of a case, and their prediction."""
     scenario = case.scenario()
-    predicted = predicted_seconds(scenario, case.method, scenario.duration)
+    predicted = predict_seconds(scenario, case.method, scenario.duration)
     sample = scenario.duration / 10
     return cpu_seconds(lambda: simulate(scenario, case.method, sample=sample), ROUNDS), predicted
 

@@ -42,7 +42,7 @@ __all__ = [
     "Fluid",
     "check_disciplines",
     "check_recovery",
-    "contracted_delay",
+    "delay_for_step",
     "double_steps",
     "integer_and_fraction",
     "nearest_steps",
@@ -100,7 +100,7 @@ class Fluid(Described):
         m: the step is h = delay / m, where the delay is that of the shortest link, or longer where ``contracted``
         says so. First-loss times and peak queues converge as h.
     contracted
-        Whether links at the ends of paths are ignored when the delay is chosen (`contracted_delay`): access links
+        Whether links at the ends of paths are ignored when the delay is chosen (`delay_for_step`): access links
         of 10 us then do not set the step of a path of 40 ms. Links with a discipline other than FIFO, and the links
         that feed them, always count.
     store_and_forward
@@ -189,11 +189,11 @@ class Fluid(Described):
         2.5e-05
         """
         if self.contracted:
-            return contracted_delay(scenario) / self.steps_per_delay
+            return delay_for_step(scenario) / self.steps_per_delay
         return scenario.shortest_delay / self.steps_per_delay
 
 
-def contracted_delay(scenario: Scenario) -> float:
+def delay_for_step(scenario: Scenario) -> float:
     """Return the delay in s of which the fluid's time step is a fraction.
 
     It is the shortest delay of the links, or, if longer, the shortest of these times: delays of links that are not at
@@ -209,7 +209,7 @@ def contracted_delay(scenario: Scenario) -> float:
     >>> ends = {"access_rate": 1e5, "access_delay": 1e-5, "buffer": 100}
     >>> links = dumbbell(2, rate=1e4, delay=0.02, **ends)
     >>> flows = [Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), NewReno()) for n in (1, 2)]
-    >>> round(contracted_delay(Scenario("two", links, flows)), 6)
+    >>> round(delay_for_step(Scenario("two", links, flows)), 6)
     0.000626
     """
     if CONTRACTED_DELAY not in scenario.derived:

@@ -19,7 +19,7 @@ import numpy as np
 from dfcmodel.engine.settings import check_disciplines
 from dfcmodel.levels.accuracies import typical_errors
 from dfcmodel.methods import Fluid, Packets
-from dfcmodel.network.demands.offered_rates import bottlenecks, crowds, may_lose, offered_packets, shares_of_links
+from dfcmodel.network.demands.offered_rates import bottlenecks, crowds, may_lose, packet_demand, shares_of_links
 from dfcmodel.network.flows import recovery_of
 from dfcmodel.network.links import column_of
 from dfcmodel.network.networks import Scenario, run_end
@@ -52,12 +52,12 @@ __all__ = [
     "check_other_level",
     "choose_level",
     "discipline_name",
+    "error_in_table",
     "fluid_work",
     "length_factor",
-    "measured_error",
     "not_measured",
     "packet_work",
-    "predicted_seconds",
+    "predict_seconds",
     "table_of",
     "warn_of_doubt",
 ]
@@ -189,13 +189,13 @@ def choose_level(
     one_number("affordable", affordable, at_least=0.0, hint="in s")
     one_number("tolerance", tolerance, at_least=0.0)
     at = at_bottlenecks(scenario)
-    of_fluid = predicted_seconds(scenario, fluid, end, at)
+    of_fluid = predict_seconds(scenario, fluid, end, at)
     try:
         check_scenario(scenario, Packets())
     except ValueError as refused:
         return LevelChoice(fluid, f"fluid: packets cannot run this ({refused})", of_fluid, np.nan, np.nan)
-    of_packets = predicted_seconds(scenario, Packets(), end, at)
-    error = measured_error(scenario, at)
+    of_packets = predict_seconds(scenario, Packets(), end, at)
+    error = error_in_table(scenario, at)
     costs = f"predicted CPU times: packets {of_packets:.2g} s, fluid {of_fluid:.2g} s"
     if of_packets <= max(affordable, MAX_COST_RATIO * of_fluid):
         wait = random_time(scenario, may_lose(scenario))
@@ -242,10 +242,10 @@ def about_levels(run: Trajectory) -> str:
     method, errors = Fluid(), typical_errors(scenario)
     if run.choice:  # it contains the costs
         return errors
-    of_fluid = predicted_seconds(scenario, method, end) * method.step_of(scenario) / run.step
+    of_fluid = predict_seconds(scenario, method, end) * method.step_of(scenario) / run.step
     try:
         check_scenario(scenario, Packets())
-        of_packets = f"packets {predicted_seconds(scenario, Packets(), end):.2g} s"
+        of_packets = f"packets {predict_seconds(scenario, Packets(), end):.2g} s"
     except ValueError:
         of_packets = "packets cannot run this"
     return f"predicted CPU times: {of_packets}, fluid {of_fluid:.2g} s; {errors}"
@@ -330,7 +330,7 @@ def table_of(discipline: str = "FIFO") -> Measured:
     return Measured(flows, windows, *tables)
 
 
-def predicted_seconds(
+def predict_seconds(
     scenario: Scenario, method: Fluid | Packets, duration: float, at: AtBottlenecks | None = None
 ) -> float:
     """Return the CPU seconds that a run is predicted to take with the compiled engines.
@@ -343,7 +343,7 @@ def predicted_seconds(
     Examples
     --------
     >>> from dfcmodel import Packets, takano2006
-    >>> 0.01 < predicted_seconds(takano2006("1"), Packets(), 3.0) < 0.1
+    >>> 0.01 < predict_seconds(takano2006("1"), Packets(), 3.0) < 0.1
     True
     """
     if isinstance(method, Packets) and _is_lossless_fabric(scenario):
@@ -355,7 +355,7 @@ def predicted_seconds(
     else:
         longer = length_factor(scenario.routes.counts)
         costs = table.packet_nanoseconds
-        work = float(np.dot(offered_packets(scenario, duration), longer))
+        work = float(np.dot(packet_demand(scenario, duration), longer))
     return 1e-9 * float(np.mean(table.at(costs, flows, windows))) * work
 
 
@@ -375,7 +375,7 @@ def _is_lossless_fabric(scenario: Scenario) -> bool:
 def _fabric_seconds(scenario: Scenario, method: Packets, duration: float) -> float:
     """Return the predicted CPU seconds of packets in a lossless fabric."""
     table, links = scenario.table, scenario.routes.counts
-    packets = np.array(offered_packets(scenario, duration))
+    packets = np.array(packet_demand(scenario, duration))
     receives_feedback = np.array(table.of_kind(WindowRule, RateRule))
     is_constant = table.each("source", lambda source: getattr(source, "is_constant", False))
     repairs = column_of(method.repair_of(scenario)).map(lambda repair: repair == "none").array()
@@ -418,7 +418,7 @@ def fluid_work(scenario: Scenario, duration: float, fluid: Fluid) -> float:
 
 def packet_work(scenario: Scenario, duration: float) -> float:
     """Return the largest number of packets that the flows send at equal shares, with their ACKs."""
-    return sum(offered_packets(scenario, duration))
+    return sum(packet_demand(scenario, duration))
 
 
 def discipline_name(scenario: Scenario) -> str:
@@ -466,7 +466,7 @@ def _fills_several_buffers(scenario: Scenario) -> bool:
     return bool((np.bincount(routes.flow, at[routes.places]) > 1.0).any())
 
 
-def measured_error(scenario: Scenario, at: AtBottlenecks) -> float:
+def error_in_table(scenario: Scenario, at: AtBottlenecks) -> float:
     """Return the largest measured error over the flows' bottlenecks; nan if not measured (reason: `not_measured`).
 
     The discipline of a flow's bottleneck determines the table.
@@ -496,7 +496,7 @@ def check_cost(
     if limit == math.inf or (isinstance(method, Packets) and method.loss):
         return
     threshold = WARNING_SECONDS if requested is None else limit
-    seconds = predicted_seconds(scenario, method, duration)
+    seconds = predict_seconds(scenario, method, duration)
     if seconds <= threshold:
         return
     about = f"{scenario.name!r} with {_cause(scenario, method, duration)}"
@@ -521,7 +521,7 @@ def _cause(scenario: Scenario, method: Fluid | Packets, duration: float) -> str:
         check_scenario(scenario, Packets())
     except ValueError:
         return steps
-    packets = _duration_text(predicted_seconds(scenario, Packets(), duration))
+    packets = _duration_text(predict_seconds(scenario, Packets(), duration))
     return f"{steps}, where method=Packets() takes about {packets}"
 
 

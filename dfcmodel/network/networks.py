@@ -343,6 +343,8 @@ class RoutedFlows(Described):
         Flows with ``host="nic"`` whose first link is no interface share an access link, numbered by their first flow.
         """
         hosts = feeders < 0
+        if not hosts.any():
+            return feeders
         names = feeders.copy()
         names[hosts] = -1 - self._access[-1 - feeders[hosts]]
         return names
@@ -545,24 +547,24 @@ class Ingresses(RoutedFlows):
     @cached_property
     def _feed_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Columns of `_feed_classes`: link, feeder and class, in the order of the flows, (N,) each."""
-        routes, count, F = self.routes, len(self.links), len(self.flows)
+        routes, count = self.routes, len(self.links)
         counts = self.by_link(lambda link: link.discipline.queue_per == "class")
         counts[self.is_interface] = False
-        before = np.concatenate([[0], routes.places[:-1]]) + F
-        before[routes.begin] = F - 1 - np.arange(F)
         classes, rank = encode_integers(self.table.numbers("priority").astype(np.int64))
-        flow = routes.flow
-        examples = []  # first hop of each combination of links and class
-        for at, low, span in (
-            (np.flatnonzero(counts[routes.places] & (before >= F)), F, count),
-            (np.flatnonzero(counts[routes.places] & (before < F)), 0, F),
-        ):
-            keys = (routes.places[at] * span + before[at] - low) * len(classes)
-            keys += rank[flow[at]]
-            examples.append(at[distinct(keys, count * span * len(classes))[1]])
-        hops = np.sort(np.concatenate(examples))
-        priority = classes[rank[flow[hops]]]
-        return routes.places[hops].astype(np.int64), before[hops] - F, priority
+        places, flow = routes.places.astype(np.int64), routes.flow
+        at = np.flatnonzero(counts[places])
+        begins = np.zeros(len(places), dtype=np.bool_)
+        begins[routes.begin] = True
+        from_host = begins[at]
+        hops = []  # first hop of each combination of link, feeder and class
+        inner, outer = at[~from_host], at[from_host]
+        for rows, feeder, span in ((inner, places[inner - 1], count), (outer, flow[outer], len(rank))):
+            if len(rows):
+                keys = (places[rows] * span + feeder) * len(classes) + rank[flow[rows]]
+                hops.append(rows[distinct(keys, count * span * len(classes))[1]])
+        first = np.sort(np.concatenate(hops)) if hops else at
+        feeders = np.where(begins[first], -1 - flow[first], places[first - 1])
+        return places[first], feeders, classes[rank[flow[first]]]
 
     @cached_property
     def _feed_classes(self) -> dict[int, dict[int, set[int]]]:
@@ -697,7 +699,8 @@ class Scenario(Ingresses):
             object.__setattr__(self, name, plain_number(getattr(self, name)))
         self._convert_links()
         for name, column in self.table.columns.items():
-            self._convert_flows(name, column)
+            if not (isinstance(column.values, Routes) or WITHOUT_UNITS.issuperset(map(type, column.values))):
+                self._convert_flows(name, column)
         by_rate = any(isinstance(source, RateRule) for source in self.table.columns["source"].values)
         if not self.links:
             raise ValueError("links = (): at least one link is needed")
@@ -756,8 +759,6 @@ class Scenario(Ingresses):
 
     def _convert_flows(self, name: str, column: Column) -> None:
         """Convert an option of the flows from bits or bytes to packets of this scenario."""
-        if isinstance(column.values, Routes) or WITHOUT_UNITS.issuperset(map(type, column.values)):
-            return
         where, size = f"of a {name}" if name in OBJECTS else "of a flow", self.packet_size
 
         def convert(value: Any) -> Any:
@@ -913,7 +914,7 @@ def from_networkx(
             raise ValueError(f"graph: has {count} edges from {source!r} to {target!r}, must be one; {PARALLEL}")
         attributes = {key: data.get(key, defaults.get(key)) for key in EDGE_ATTRIBUTES}
         if name := other_name(data):
-            meant = OTHER_NAMES[_folded(name)]
+            meant = OTHER_NAMES[_fold_name(name)]
             raise ValueError(f"{name} of edge {source}->{target}: is not read; write it as {meant}, or leave it out")
         if "cable" in data:
             raise ValueError(
@@ -929,7 +930,7 @@ def from_networkx(
 PARALLEL = "parallel links are one link with the sum of their rates, or go over a node of their own each"
 
 
-def _folded(name: object) -> str:
+def _fold_name(name: object) -> str:
     """Return the name of an attribute in lower case, without separators."""
     return str(name).lower().replace("_", "").replace("-", "").replace(" ", "")
 
@@ -940,7 +941,7 @@ def other_name(data: Mapping[Any, Any]) -> str | None:
     >>> other_name({"rate": 1.0, "weight": 2.0}), other_name({"Bandwidth": "10Gbps"})
     (None, 'Bandwidth')
     """
-    names = (name for name in data if name not in EDGE_ATTRIBUTES and _folded(name) in OTHER_NAMES)
+    names = (name for name in data if name not in EDGE_ATTRIBUTES and _fold_name(name) in OTHER_NAMES)
     return next(names, None)
 
 

@@ -16,14 +16,14 @@ import numpy as np
 from dfcmodel.network.demands.offered_rates import (
     bottlenecks,
     may_lose,
-    offered_packets,
+    packet_demand,
     shares_of_links,
 )
 from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.notifications import follows_telemetry, needs_marks
-from dfcmodel.network.phase_effects import phased_flows
+from dfcmodel.network.phase_effects import flows_in_phase
 from dfcmodel.network.queueing.disciplines import (
     DFC,
     FIFO,
@@ -177,7 +177,7 @@ def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
     if not any(n is not None for hops in back for n in hops):
         return ()
     data, windowed, acks = (np.zeros(len(scenario.links)) for _ in range(3))
-    for flow, packets, hops in zip(scenario.flows, offered_packets(scenario, duration), back, strict=True):
+    for flow, packets, hops in zip(scenario.flows, packet_demand(scenario, duration), back, strict=True):
         path = list(scenario.path_index(flow))
         data[path] += packets / duration
         if has_window(flow):
@@ -270,7 +270,7 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
     if run.packet_jitter != 0.0 or at_random:
         return ()
     scenario = run.scenario
-    flows, links = phased_flows(scenario, losing)
+    flows, links = flows_in_phase(scenario, losing)
     if not len(flows):
         return ()
     names = [scenario.flows[f].name for f in flows.tolist()]

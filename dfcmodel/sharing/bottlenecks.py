@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -294,10 +294,6 @@ class Bottleneck:
             timeouts=run.timeouts,
             finished=run.finished - np.array([flow.start for flow in scenario.flows]),
         )
-
-    def changed(self, **fields: Any) -> Bottleneck:
-        """Return a copy with changed fields."""
-        return replace(self, **fields)
 
 
 def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:

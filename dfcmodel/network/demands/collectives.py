@@ -72,11 +72,11 @@ __all__ = [
     "FlowOptions",
     "all_to_all",
     "build_flows",
-    "changed_fields",
     "collective_hosts",
     "flows_from",
     "in_one_server",
     "incast",
+    "options_of",
     "permutation",
 ]
 
@@ -148,10 +148,13 @@ class FlowOptions(Options):
     receiver: Any = ELSEWHERE
 
     def __post_init__(self) -> None:
-        names = [field.name for field in fields(FlowOptions)]
-        for name, value in self.changed.items():
-            if name in names:
+        for name, value in vars(self).items():
+            if value is not ELSEWHERE and name in OF_FLOWS:
                 _check_values(name, as_sequence(value))
+
+
+OF_FLOWS = frozenset(field.name for field in fields(FlowOptions))
+"""Options of flows, which classes of operations have beside their own."""
 
 
 def _check_values(name: str, value: Any) -> None:
@@ -175,11 +178,11 @@ def _check_values(name: str, value: Any) -> None:
                 msg = "must be places of flows, or -1: none"
                 raise ValueError(f"after[{f}] = {format_value(rows[f].tolist())}: {msg}")
         else:
-            for label, row in _labelled(name, rows):
+            for label, row in _label_values(name, rows):
                 check_after(label, row)
     elif name == "delays":
         rows = _as_rows(value, "iuf")
-        for label, row in [] if isinstance(rows, np.ndarray) else _labelled(name, rows):
+        for label, row in [] if isinstance(rows, np.ndarray) else _label_values(name, rows):
             check_delays(label, row)
     else:
         units = quantities_of(Flow)
@@ -193,11 +196,11 @@ def _check_values(name: str, value: Any) -> None:
             for n in sorted(chosen):
                 check_option(name, f"{name}[{n}]", converted.item(n))
         else:
-            for label, entry in _labelled(name, converted):
+            for label, entry in _label_values(name, converted):
                 check_option(name, label, entry)
 
 
-def _labelled(name: str, values: Any) -> Iterable[tuple[str, Any]]:
+def _label_values(name: str, values: Any) -> Iterable[tuple[str, Any]]:
     """Yield the distinct values of an option, each with its label in messages: ``name``, or ``name[flow]``."""
     if not isinstance(values, (list, tuple, np.ndarray, Column)):
         yield name, values
@@ -208,7 +211,7 @@ def _labelled(name: str, values: Any) -> Iterable[tuple[str, Any]]:
         yield f"{name}[{n}]", column[n]
 
 
-def changed_fields(options: FlowOptions | None, kind: type[FlowOptions] = FlowOptions) -> dict[str, Any]:
+def options_of(options: FlowOptions | None, kind: type[FlowOptions] = FlowOptions) -> dict[str, Any]:
     """Return the fields that options state; TypeError for one that is not of ``kind``, the class of the function."""
     stated = {} if options is None else instance("options", options, FlowOptions, f"{kind.__name__}(...)").changed
     allowed = [field.name for field in fields(kind)]
@@ -285,7 +288,7 @@ def flows_from(
     True
     """
     return build_flows(
-        sources, targets, sizes, starts, source=source, links=links, routes=routes, **changed_fields(options)
+        sources, targets, sizes, starts, source=source, links=links, routes=routes, **options_of(options)
     )
 
 
@@ -396,7 +399,7 @@ def all_to_all(
     >>> all_to_all([("host", n) for n in range(16)], sizes=1, source=CBR(3e6), links=links)
     Flows(240 flows between 20 nodes: CBR)
     """
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
     nodes, arguments = collective_hosts(hosts, given)
     count = len(nodes)
     if len(shape := dimensions(sizes) or ()) > 1:
@@ -443,7 +446,7 @@ def incast(
     >>> len(incast(hosts, hosts[0], sizes=500, source=DCQCN(), links=links))
     15
     """
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
     nodes, arguments = _check_nodes("senders", nodes_of("senders", senders), given)
     receiver = unwrap_scalar(receiver)
     _check_nodes("receiver", [receiver], arguments)
@@ -489,7 +492,7 @@ def permutation(
     >>> len({flow.path[-1] for flow in flows}) == len(flows)
     True
     """
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
     nodes, arguments = collective_hosts(hosts, given)
     order = random_generator("seed", seed).permutation(len(nodes)).tolist()
     if all(a == b for a, b in enumerate(order)):

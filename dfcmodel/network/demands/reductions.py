@@ -13,8 +13,8 @@ from dfcmodel.network.demands.collectives import (
     FlowOptions,
     Routing,
     build_flows,
-    changed_fields,
     collective_hosts,
+    options_of,
 )
 from dfcmodel.network.demands.exchanges import (
     Messages,
@@ -132,7 +132,7 @@ def all_reduce(
     True
     """
     choice("algorithm", algorithm, tuple(ALL_REDUCES))
-    stated = changed_fields(options, CollectiveOptions)
+    stated = options_of(options, CollectiveOptions)
     pieces = stated.pop("pieces", 1)
     more = () if algorithm != "tree" else (pieces,)
     if algorithm != "tree" and pieces != 1:
@@ -243,7 +243,7 @@ def all_to_all_rounds(
 
 def _without_pieces(options: FlowOptions | None) -> dict[str, Any]:
     """Return the fields that options state; TypeError for pieces, in an operation without a tree."""
-    stated = changed_fields(options, CollectiveOptions)
+    stated = options_of(options, CollectiveOptions)
     if options is not None:
         refuse_unused(options, pieces="only in all_reduce(algorithm='tree')")
     return stated

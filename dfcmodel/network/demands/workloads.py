@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dfcmodel.network.demands.chakra_flows import TraceFlows
 from dfcmodel.network.demands.chakra_traces import nodes_of_trace
-from dfcmodel.network.demands.collectives import PAIR, FlowOptions, Routing, changed_fields, collective_hosts
+from dfcmodel.network.demands.collectives import PAIR, FlowOptions, Routing, collective_hosts, options_of
 from dfcmodel.network.demands.flow_files import (
     ListedFlows,
     packet_size_for,
@@ -138,7 +138,7 @@ def load_workload(
     """
     traces = _files_of_ranks(path)
     contents = [read_bytes(trace) for trace in traces] if traces else read_text(path)
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options, WorkloadOptions)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options, WorkloadOptions)}
     return _read(f"{path}", contents, hosts, given)
 
 
@@ -208,7 +208,7 @@ def read_workload(
     """
     if not isinstance(text, str):
         text = instances("text", text, bytes)
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options, WorkloadOptions)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options, WorkloadOptions)}
     return _read("text", text, hosts, given)
 
 
