@@ -13,7 +13,7 @@ __all__ = ["short_calls"]
 
 
 def short_calls() -> Mapping[str, Callable[[], Any]]:
-    """Return short runs by what they are: both engines, each rule of a window, of deliveries and of rates, fabrics."""
+    """Return short runs by name: both engines, each rule of a window, of deliveries and of rates, fabrics."""
     from dfcmodel import (
         CAKE,
         INT,

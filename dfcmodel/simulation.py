@@ -124,7 +124,7 @@ def simulate(
         Upper end of the uniform distribution by which a window-controlled sender delays each packet, in s, or in times
         of a packet on the slowest link that a flow crosses: ``"1pkt"``. Packets that come during a wait are sent at its
         end, in order (``overhead_`` in ns-2). A fluid resolves waits of many packets where its step is at most a third
-        of ``packet_jitter``. With ``Packets(convention="ns2")`` the waits differ from those of ns-2: runs agree in
+        of ``packet_jitter``. With ``Packets(convention="ns2")`` the waits differ from ns-2's: runs agree in
         distribution. None: 0; with ``level="auto"`` that of `choose_level`, one packet time where packets may have
         phase effects.
     seed

@@ -70,7 +70,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("buffer", "buffersize", "queue", "queuesize", "queuelimit"), "buffer"),
     **dict.fromkeys(("discipline", "qdisc"), "discipline"),
 }
-"""Attributes by which graphs of other programs name those of `EDGE_ATTRIBUTES`, in lower case, without underscores."""
+"""Names of `EDGE_ATTRIBUTES` in graphs of other programs, in lower case, without underscores."""
 LONGEST_RUN = 1e5
 """Largest simulated time, s."""
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))

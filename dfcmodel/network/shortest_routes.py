@@ -32,8 +32,7 @@ class ShortestRoutes:
     """Shortest paths over directed links, by hops.
 
     1. One breadth-first search on the reversed links computes the distances to each exit of the network. A target with
-    a
-       single incoming link, such as a host, shares the search of the node before it.
+       a single incoming link, such as a host, shares the search of the node before it.
     2. All flows take a step at a time: flows at one node with one destination have the same candidate links, which are
        computed once.
 

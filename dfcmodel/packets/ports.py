@@ -43,7 +43,7 @@ MAX_SHARED_HOPS = 1 << 16
 """Hops of all packets up to which values that follow from them stay with a scenario for its further runs.
 
 A bound of memory: without it the all-to-all of 512 hosts in `benchmarks.fabrics` peaks 10 MB higher, and its scenario
-keeps what it has computed.
+keeps the values.
 """
 
 

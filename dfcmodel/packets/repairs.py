@@ -46,7 +46,7 @@ class SelectiveRepair:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
 
     References
     ----------

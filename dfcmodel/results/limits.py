@@ -320,7 +320,7 @@ def _marking_threshold(link: Link) -> float:
 
 
 def _room_of_queues(scenario: Scenario) -> Floats:
-    """Return an upper bound of the packets in the queue of each link, (L,): those of a node where classes share it."""
+    """Return an upper bound of the packets in the queue of each link, (L,): all of a node where classes share it."""
     links, size = scenario.link_table, scenario.packet_size
     buffers = scenario.by_link(lambda link: buffer_in_packets(link, size) if link.shared else np.inf).astype(np.float64)
     at_node = np.bincount(links.source, buffers, minlength=len(links.nodes))[links.source]

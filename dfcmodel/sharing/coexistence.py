@@ -133,7 +133,7 @@ def coexist(
         Packets that wait in its queue, besides the packet in transmission; an integer >= 1. Also a multiple of
         bandwidth times round-trip time, such as ``"0.5BDP"``, if all flows have the same.
     runs
-        Independent runs, at least 1. One run has no intervals; those of two are wide.
+        Independent runs, at least 1. One run has no intervals, two have wide ones.
     on_failure
         Whether a result without shares raises or is returned with its ``status``.
     options

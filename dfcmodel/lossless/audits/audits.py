@@ -375,8 +375,8 @@ def _judge(row: BufferRow, assumed: Assumptions) -> RowAudit:
 def _excess_bytes(row: BufferRow, needs: RowNeeds, assumed: Assumptions) -> int | None:
     """Return the reserved bytes beyond the proved headroom for any frame size; None if that is unknown.
 
-    Bytes taken from a pool are a limit, not a reservation. Where the table has xon and size, these say what is reserved
-    even if the pool is unknown.
+    Bytes taken from a pool are a limit, not a reservation. Where the table has xon and size, these give the
+    reservation even if the pool is unknown.
     """
     if assumed.cell == 1 or needs.any_sizes is None:
         return None

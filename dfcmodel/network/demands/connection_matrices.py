@@ -145,7 +145,7 @@ def read_connection_matrix(
         Bytes per packet; None: `Links.packet_size`, otherwise 1500. A `Scenario` with packets of another size converts
         the bytes of the file to its packets. The last packet of a connection need not be full. A size of 0 is infinite.
     source, links, routes, options
-        As for `flows_from`; ``after`` and ``delays`` are those of the file.
+        As for `flows_from`; ``after`` and ``delays`` come from the file.
 
     Raises
     ------

@@ -72,7 +72,7 @@ class WorkloadOptions(FlowOptions):
     names, max_window, host, priority, delayed_acks, pacing, idle, random_idle, stop, handshake, arrivals, weight
         As for `FlowOptions`.
     after, delays, initial_window, ssthresh, quick_acks, ttl, segments, receiver, entropy
-        As for `FlowOptions`; ``after`` and ``delays`` are those of the file.
+        As for `FlowOptions`; ``after`` and ``delays`` come from the file.
 
     Examples
     --------
