@@ -11,7 +11,7 @@ import numpy as np
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import SYN_WITH_DATA
-from dfcmodel.network.level_options import refuse_discipline, refuse_flow_options
+from dfcmodel.network.level_options import options_without, refuse_discipline, refuse_flow_options
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.path_elements import DelayTrace, RateTrace
 from dfcmodel.network.queueing.coupled import PI2
@@ -66,19 +66,6 @@ DELAYS_PER_ROUND_TRIP = 64
 `python -m benchmarks.time_steps` has the shares and losses of TCP with this step, and with the step of access links of
 0.1 ms.
 """
-FOR_PACKETS = {
-    option: f"{feature} are for packets; use method=Packets()"
-    for option, feature in {
-        "receiver": "receiver agents",
-        "arrivals": "data that arrive",
-        "idle": "transfers after idle times",
-        "after": "flows that wait for others",
-        "weight": "weights of network interfaces",
-        "paths": "sprayed flows",
-        "ttl": "times to live",
-    }.items()
-}
-"""Options of flows that the fluid does not have."""
 
 
 @quantities(max_cpu_time="time")
@@ -284,7 +271,7 @@ def check_disciplines(scenario: Scenario) -> None:
     for link in scenario.link_table.kinds:
         if "fluid" not in link.discipline.levels:
             refuse_discipline(link, "fluid")
-    has_for_packets = not scenario.table.unusual.isdisjoint(FOR_PACKETS)
+    has_for_packets = not scenario.table.unusual.isdisjoint(options_without("fluid"))
     for flow in scenario.flows:
         feature = "pacing" if flow.pacing else ""
         if isinstance(flow.source, DeliveryRule):
@@ -300,7 +287,7 @@ def check_disciplines(scenario: Scenario) -> None:
             msg = f"{feature} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
         if has_for_packets:
-            refuse_flow_options(flow, FOR_PACKETS)
+            refuse_flow_options(flow, "fluid")
         if flow.handshake == SYN_WITH_DATA:
             msg = "data in the SYN are for packets; use True, or method=Packets()"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
