@@ -827,7 +827,8 @@ class Options:
     @property
     def changed(self) -> dict[str, Any]:
         """The fields that differ from their defaults, by name."""
-        values = {name: (getattr(self, name), default) for name, default in _field_defaults(type(self)).items()}
+        defaults = _field_defaults(cast("Any", type(self)))
+        values = {name: (getattr(self, name), default) for name, default in defaults.items()}
         return {
             name: value
             for name, (value, default) in values.items()

@@ -330,8 +330,8 @@ def bottleneck_of(
     end = duration if chosen.duration is None else chosen.duration
     return Bottleneck(
         one_number("bandwidth", rate, above=0.0),
-        in_units("rtt", rtt, "time"),  # type: ignore[arg-type]
-        buffer if is_relative else in_units("buffer", buffer, "amount"),  # type: ignore[arg-type]
+        in_units("rtt", rtt, "time"),
+        buffer if is_relative else in_units("buffer", buffer, "amount"),
         loss=one_number("loss", chosen.loss),
         duration=end,
         warm_up=0.2 * end if chosen.warm_up is None else chosen.warm_up,
