@@ -270,7 +270,8 @@ class RoutedFlows(Described):
     def _asks_for_nic(self) -> NDArray[np.bool_]:
         """Whether flows that begin with each link have a network interface by default, (L,)."""
         table = self.link_table
-        of_hosts = np.array([isinstance(node, tuple) and is_fabric_host(node) for node in table.nodes], dtype=np.bool_)
+        of_hosts = np.zeros(len(table.nodes), dtype=np.bool_)
+        of_hosts[[n for n, node in enumerate(table.nodes) if isinstance(node, tuple) and is_fabric_host(node)]] = True
         pauses = self.by_link(lambda link: bool(link.discipline.pauses))
         reports = self.by_link(lambda link: link.discipline.diffuses)
         return np.asarray(pauses | (of_hosts[table.source] & ~reports))
