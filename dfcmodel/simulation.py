@@ -315,8 +315,7 @@ def _simulate_fluid(
     if sample is None:
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
-    disciplines = [link.discipline for link in scenario.link_table.kinds]
-    if not all(dfc.is_stable for dfc in map(dfc_of, disciplines) if dfc is not None):
+    if any((dfc := dfc_of(link.discipline)) is not None and not dfc.is_stable for link in scenario.link_table.kinds):
         warn_if_unstable(scenario)
     random = np.random.default_rng(seed)
     starts = random_starts(scenario.table, jitter, random)

@@ -66,6 +66,8 @@ DELAYS_PER_ROUND_TRIP = 64
 `python -m benchmarks.time_steps` has the shares and losses of TCP with this step, and with the step of access links of
 0.1 ms.
 """
+FOR_PACKETS = options_without("fluid")
+"""Options of flows that the fluid does not have."""
 
 
 @quantities(max_cpu_time="time")
@@ -271,7 +273,7 @@ def check_disciplines(scenario: Scenario) -> None:
     for link in scenario.link_table.kinds:
         if "fluid" not in link.discipline.levels:
             refuse_discipline(link, "fluid")
-    has_for_packets = not scenario.table.unusual.isdisjoint(options_without("fluid"))
+    has_for_packets = not scenario.table.unusual.isdisjoint(FOR_PACKETS)
     for flow in scenario.flows:
         feature = "pacing" if flow.pacing else ""
         if isinstance(flow.source, DeliveryRule):

@@ -223,9 +223,9 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         scenario=plan.scenario,
         step=0.0,
         time=np.append(plan.sample * view.ends[:-1], plan.end),
-        timeouts=_integers(records.timeouts),
-        loss_events=_integers(records.loss_events),
-        marks=_integers(records.marks) if plan.scenario.by_link(lambda link: link.discipline.may_mark).any() else None,
+        timeouts=records.timeouts.astype(int),
+        loss_events=records.loss_events.astype(int),
+        marks=records.marks.astype(int) if plan.scenario.by_link(lambda link: link.discipline.may_mark).any() else None,
         notifications=records.notifications,
         imbalance=records.imbalance,
         seconds=seconds,
@@ -438,10 +438,6 @@ def _pause_intervals(plan: PacketPlan, rows: Any) -> Any:
         np.append(times, [begin for *_, begin in storms]),
         plan.end,
     )
-
-
-def _integers(counts: Any) -> Any:
-    return np.asarray(counts).astype(int)
 
 
 def run_plan(plan: PacketPlan) -> Records:
