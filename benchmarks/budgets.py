@@ -26,8 +26,7 @@ from benchmarks.chain_instructions import LARGE, MEDIUM, searched
 from benchmarks.fluid_instructions import dumbbell
 from benchmarks.instructions import START, STOP, ask, callgrind, scenario_of
 from dfcmodel import DFC, FIFO, Fluid, PathOptions, Scenario, coexist, simulate, takano2006
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.simulation import begin_plan
+from dfcmodel.packets.simulation import begin_plan, plan_scenario
 from markov import Kanban, MatrixFree, Multilevel, PauseTandem, explore, stationary
 from responsefn import CUBIC, PFTK, Independent, Reno, Tahoe, simulate_rule
 

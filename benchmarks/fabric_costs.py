@@ -1,6 +1,6 @@
 """``python -m benchmarks fabric_costs``: CPU time of fabrics beside its prediction, and of DCQCN beside a fixed rate.
 
-The constants of `dfcmodel.levels.predictions` were fitted to fabrics of leaves and spines. The fabrics here were set aside: other
+The constants of `dfcmodel.levels.choices` were fitted to fabrics of leaves and spines. The fabrics here were set aside: other
 topologies, sizes, senders and numbers of packets. A prediction is for a machine that does nothing else: on one whose caches other
 processes use a fabric takes two to three times as long.
 """
@@ -28,7 +28,7 @@ from dfcmodel import (
     permutation,
     simulate,
 )
-from dfcmodel.levels.predictions import predicted_seconds
+from dfcmodel.levels.choices import predict_seconds
 from dfcmodel.lossless import dragonfly, fat_tree, leaf_spine, rail_optimized
 from responsefn import CUBIC, DCQCN, TIMELY, FixedRate, NewReno
 
@@ -120,7 +120,7 @@ CASES = {
 def measure(case: Case) -> tuple[tuple[float, ...], float]:
     """Return the CPU seconds of runs of a case, and their prediction."""
     scenario = case.scenario()
-    predicted = predicted_seconds(scenario, case.method, scenario.duration)
+    predicted = predict_seconds(scenario, case.method, scenario.duration)
     sample = scenario.duration / 10
     return cpu_seconds(lambda: simulate(scenario, case.method, sample=sample), ROUNDS), predicted
 

@@ -42,8 +42,7 @@ from dfcmodel import (
     links_from,
     simulate,
 )
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.simulation import begin_plan
+from dfcmodel.packets.simulation import begin_plan, plan_scenario
 from hopflow import gbps, us
 from responsefn import DCQCN, FixedRate, NewReno
 

@@ -30,8 +30,7 @@ from tqdm import tqdm
 
 from benchmarks import fabrics, packets
 from dfcmodel import Packets, Scenario
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.simulation import begin_plan
+from dfcmodel.packets.simulation import begin_plan, plan_scenario
 
 TABLE = Path(__file__).parent / "results" / "instructions.md"
 FABRICS = tuple(f"{traffic}, {name}" for traffic in ("incast", "permutation") for name in fabrics.SENDERS)

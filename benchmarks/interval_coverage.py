@@ -231,7 +231,7 @@ def worst_cases() -> Iterator[Coverage]:
 def conformances() -> Iterator[Coverage]:
     """`JudgedCase.interval`: a check that holds in about 70 % of all seeds, in five runs."""
     from dfcmodel.sharing.bbr_cases import DISTANT, _with_rate_drop
-    from dfcmodel.sharing.bbr_checks import down_time
+    from dfcmodel.sharing.bbr_checks import probe_down_by_time
     from dfcmodel.sharing.conformances import JudgedCase
     from responsefn import BBR
 
@@ -239,7 +239,7 @@ def conformances() -> Iterator[Coverage]:
     trace: Any = None
 
     def holds(seed: int) -> bool:
-        return all(check.holds for check in down_time(run(rule, seed)))
+        return all(check.holds for check in probe_down_by_time(run(rule, seed)))
 
     calls = [
         JudgedCase(9, "", (), "", trace, 5, sum(map(holds, spawn_seeds(s, 5).tolist())))

@@ -23,10 +23,9 @@ import typer
 from tqdm import tqdm
 
 import dfcmodel as dfc
-import dfcmodel.levels.predictions
-from dfcmodel.levels.choices import choose_level
+import dfcmodel.levels.choices
+from dfcmodel.levels.choices import choose_level, fluid_work, packet_work
 from dfcmodel.levels.instances import Runs
-from dfcmodel.levels.predictions import fluid_work, packet_work
 from dfcmodel.levels.quantities import Measure
 from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.results.trajectories import Trajectory
@@ -356,7 +355,7 @@ def main(
     elif what == "choice":
         if only and only not in GRIDS:
             raise typer.BadParameter(f"--only {only!r}: must be one of {', '.join(GRIDS)}")
-        choice(runs or RUNS[what], only, folder or Path(dfcmodel.levels.predictions.__file__).parent)
+        choice(runs or RUNS[what], only, folder or Path(dfcmodel.levels.choices.__file__).parent)
     elif what == "costs":
         measure(2, 10.0, 2)  # compiles
         costs()

@@ -20,7 +20,7 @@ from numba import njit
 from dfcmodel import Flow, Link, OnOff, Packets, Pause, Scenario
 from dfcmodel.lossless import PacketRuns, Recombination, overflow
 from dfcmodel.packets.engine import begin_run
-from dfcmodel.packets.planning import plan_scenario
+from dfcmodel.packets.simulation import plan_scenario
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = (220, 300)

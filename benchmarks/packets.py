@@ -30,12 +30,11 @@ from benchmarks.machines import Machine, this_machine
 from benchmarks.timing import Row
 from dfcmodel import Flow, Link, Packets, Scenario, WeightedFair, takano2006, to_ns2
 from dfcmodel.network.flows import window_rules
-from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.engine import Records, run_engine
 from dfcmodel.packets.kernel.layout import PACKET
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.plan import PacketPlan
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.records import Records
+from dfcmodel.packets.simulation import plan_scenario
 from responsefn import NewReno
 from responsefn.rule_events import signatures_of
 from validation.networks.packet_networks import dumbbell_scenario, parking_lot_scenario

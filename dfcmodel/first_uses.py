@@ -13,7 +13,7 @@ __all__ = ["short_calls"]
 
 
 def short_calls() -> Mapping[str, Callable[[], Any]]:
-    """Return short runs by what they are: both engines, each rule of a window, of deliveries and of rates, fabrics."""
+    """Return short runs by name: both engines, each rule of a window, of deliveries and of rates, fabrics."""
     from dfcmodel import (
         CAKE,
         INT,
@@ -50,7 +50,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
             f"{rule!r} in a fabric": partial(_fabric, INT() if rule == HPCC() else marking, rule)
             for rule in catalogue("rate rule").entries
         },
-        **{f"losses repaired by {name}": partial(_repaired, name) for name in ("tahoe", "reno")},
+        **{f"losses repaired by {name}": partial(_run_with_losses, name) for name in ("tahoe", "reno")},
         "Linux's stack": _linux,
         **{f"{queue!r} at a bottleneck": partial(_alone, CUBIC(), queue) for queue in queues},
         "headroom": _headroom,
@@ -64,7 +64,7 @@ def _chain(level: Any) -> None:
     simulate(takano2006("1", dfc=True), level=level, duration=0.02)
 
 
-def _repaired(tcp: str) -> None:
+def _run_with_losses(tcp: str) -> None:
     from dfcmodel import simulate, takano2006
 
     simulate(takano2006("1", dfc=True, tcp=tcp), level="packets", duration=0.02)

@@ -11,9 +11,14 @@ import numpy as np
 from dfcmodel.engine.plan import compile_scenario
 from dfcmodel.engine.run import advance, trajectory
 from dfcmodel.engine.settings import double_steps
-from dfcmodel.levels.choices import LevelChoice, about_levels, choose_level, warn_of_doubt
-from dfcmodel.levels.predictions import check_cost
-from dfcmodel.levels.refusals import check_other_level
+from dfcmodel.levels.choices import (
+    LevelChoice,
+    about_levels,
+    check_cost,
+    check_other_level,
+    choose_level,
+    warn_of_doubt,
+)
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
 from dfcmodel.network.demands.offered_rates import source_rate
 from dfcmodel.network.flows import random_starts
@@ -119,7 +124,7 @@ def simulate(
         Upper end of the uniform distribution by which a window-controlled sender delays each packet, in s, or in times
         of a packet on the slowest link that a flow crosses: ``"1pkt"``. Packets that come during a wait are sent at its
         end, in order (``overhead_`` in ns-2). A fluid resolves waits of many packets where its step is at most a third
-        of ``packet_jitter``. With ``Packets(convention="ns2")`` the waits differ from those of ns-2: runs agree in
+        of ``packet_jitter``. With ``Packets(convention="ns2")`` the waits differ from ns-2's: runs agree in
         distribution. None: 0; with ``level="auto"`` that of `choose_level`, one packet time where packets may have
         phase effects.
     seed
@@ -310,8 +315,7 @@ def _simulate_fluid(
     if sample is None:
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
-    disciplines = [link.discipline for link in scenario.link_table.kinds]
-    if not all(dfc.is_stable for dfc in map(dfc_of, disciplines) if dfc is not None):
+    if any((dfc := dfc_of(link.discipline)) is not None and not dfc.is_stable for link in scenario.link_table.kinds):
         warn_if_unstable(scenario)
     random = np.random.default_rng(seed)
     starts = random_starts(scenario.table, jitter, random)

@@ -43,6 +43,21 @@ def methods() -> str:
     return table(("Method", "How", "Cost", "When"), rows)
 
 
+def levels_run() -> str:
+    """Return which level runs which discipline and option of a flow."""
+    import dfcmodel
+    from dfcmodel.network.level_options import level_rows
+
+    public = {name for name in dfcmodel.__all__ if getattr(dfcmodel, name)}  # which loads all disciplines
+    rows = []
+    for kind, name, features, levels in level_rows():
+        if kind == "discipline" and name not in public:
+            continue
+        subject = f"`{name}`" if kind == "discipline" else f"`Flow(..., {name}=)`: {features}"
+        rows.append((subject, *("yes" if runs else "no" for runs in levels)))
+    return table(("Discipline or option", "`Fluid`", "`Packets`", "`Twin`"), rows)
+
+
 def chains() -> str:
     """Return the chains that have names."""
     from markov.registries import CHAINS
@@ -985,10 +1000,12 @@ MAKE: dict[str, Callable[[], str]] = {
     "model_worlds": model_worlds,
     "weak_verdicts": weak_verdicts,
     "deciding_seeds": deciding_seeds,
+    "levels_run": levels_run,
 }
 PAGES = (
     "error-constants.md",
     "intervals.md",
+    "levels.md",
     "markov.md",
     "power.md",
     "readers.md",

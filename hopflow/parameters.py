@@ -793,7 +793,7 @@ def in_packets_of(value: Any, size: float) -> Any:
     if isinstance(value, Parametrized):
         fields = value.params._asdict()
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        fields = {name: getattr(value, name) for name in _field_defaults(type(value))}
     else:
         return value
     changes = {}
@@ -809,6 +809,12 @@ def in_packets_of(value: Any, size: float) -> Any:
     if isinstance(value, Parametrized):
         return _build(type(value), {**fields, **changes}, value._given)
     return dataclasses.replace(value, **changes)
+
+
+@functools.lru_cache(maxsize=1024)
+def _field_defaults(kind: type[Any]) -> dict[str, Any]:
+    """Return the fields of a dataclass with their defaults."""
+    return {field.name: field.default for field in dataclasses.fields(kind)}
 
 
 class Options:
@@ -833,8 +839,8 @@ class Options:
     @property
     def changed(self) -> dict[str, Any]:
         """The fields that differ from their defaults, by name."""
-        entries: Any = dataclasses.fields(cast("Any", self))
-        values = {field.name: (getattr(self, field.name), field.default) for field in entries}
+        defaults = _field_defaults(cast("Any", type(self)))
+        values = {name: (getattr(self, name), default) for name, default in defaults.items()}
         return {
             name: value
             for name, (value, default) in values.items()

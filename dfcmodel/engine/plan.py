@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["DelayedQueue", "FluidPlan", "compile_scenario", "delayed_queues"]
+__all__ = ["DelayedQueue", "FluidPlan", "compile_scenario", "queues_with_delay"]
 
 FINEST_QUANTUM = 26
 """Amounts are multiples of 2^-26 packets, or coarser where sums would not be exact."""
@@ -246,7 +246,7 @@ def compile_scenario(
     check_disciplines(scenario)
     plan = _number_queues(scenario, fluid, h, finest_quantum(scenario, end), (delays, halves))
     flows, links = plan.network.flows, plan.network.links
-    delayed = {queue.number for queue in delayed_queues(plan)} if scenario.elements else set[int]()
+    delayed = {queue.number for queue in queues_with_delay(plan)} if scenario.elements else set[int]()
     _set_rates_and_buffers(plan, delayed)
     # The order of the draws from here on determines the answer to a seed.
     plan.feedback = _feedback(plan, rng)
@@ -527,7 +527,7 @@ class DelayedQueue(NamedTuple):
     trace: DelayTrace
 
 
-def delayed_queues(plan: FluidPlan) -> list[DelayedQueue]:
+def queues_with_delay(plan: FluidPlan) -> list[DelayedQueue]:
     """Return the queues that feed a link with a trace of delays.
 
     Raises

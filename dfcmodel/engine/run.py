@@ -32,7 +32,7 @@ from dfcmodel.engine.kernel.records import (
     Output,
     Span,
 )
-from dfcmodel.engine.plan import delayed_queues
+from dfcmodel.engine.plan import queues_with_delay
 from dfcmodel.engine.senders import RECOVERY_NAMES, source_events_of
 from dfcmodel.engine.settings import integer_and_fraction, round_down
 from dfcmodel.network.callback_events import manager_events_of
@@ -260,7 +260,7 @@ def _delay_changes(plan: FluidPlan, steps: int) -> dict[int, dict[int, float]]:
     Times are rounded to whole steps. A delay decreases by one step per step, as packets keep their order.
     """
     changes: dict[int, dict[int, float]] = {}
-    for queue in delayed_queues(plan):
+    for queue in queues_with_delay(plan):
         lengths = _lengths(queue, plan.step, steps)
         current = queue.steps
         for n, (step, length) in enumerate(lengths):

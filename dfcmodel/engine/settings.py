@@ -11,7 +11,7 @@ import numpy as np
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import SYN_WITH_DATA
-from dfcmodel.network.level_options import refuse_discipline, refuse_flow_options
+from dfcmodel.network.level_options import options_without, refuse_discipline, refuse_flow_options
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.path_elements import DelayTrace, RateTrace
 from dfcmodel.network.queueing.coupled import PI2
@@ -42,7 +42,7 @@ __all__ = [
     "Fluid",
     "check_disciplines",
     "check_recovery",
-    "contracted_delay",
+    "delay_for_step",
     "double_steps",
     "integer_and_fraction",
     "nearest_steps",
@@ -66,18 +66,7 @@ DELAYS_PER_ROUND_TRIP = 64
 `python -m benchmarks.time_steps` has the shares and losses of TCP with this step, and with the step of access links of
 0.1 ms.
 """
-FOR_PACKETS = {
-    option: f"{feature} are for packets; use method=Packets()"
-    for option, feature in {
-        "receiver": "receiver agents",
-        "arrivals": "data that arrive",
-        "idle": "transfers after idle times",
-        "after": "flows that wait for others",
-        "weight": "weights of network interfaces",
-        "paths": "sprayed flows",
-        "ttl": "times to live",
-    }.items()
-}
+FOR_PACKETS = options_without("fluid")
 """Options of flows that the fluid does not have."""
 
 
@@ -100,7 +89,7 @@ class Fluid(Described):
         m: the step is h = delay / m, where the delay is that of the shortest link, or longer where ``contracted``
         says so. First-loss times and peak queues converge as h.
     contracted
-        Whether links at the ends of paths are ignored when the delay is chosen (`contracted_delay`): access links
+        Whether links at the ends of paths are ignored when the delay is chosen (`delay_for_step`): access links
         of 10 us then do not set the step of a path of 40 ms. Links with a discipline other than FIFO, and the links
         that feed them, always count.
     store_and_forward
@@ -189,11 +178,11 @@ class Fluid(Described):
         2.5e-05
         """
         if self.contracted:
-            return contracted_delay(scenario) / self.steps_per_delay
+            return delay_for_step(scenario) / self.steps_per_delay
         return scenario.shortest_delay / self.steps_per_delay
 
 
-def contracted_delay(scenario: Scenario) -> float:
+def delay_for_step(scenario: Scenario) -> float:
     """Return the delay in s of which the fluid's time step is a fraction.
 
     It is the shortest delay of the links, or, if longer, the shortest of these times: delays of links that are not at
@@ -209,7 +198,7 @@ def contracted_delay(scenario: Scenario) -> float:
     >>> ends = {"access_rate": 1e5, "access_delay": 1e-5, "buffer": 100}
     >>> links = dumbbell(2, rate=1e4, delay=0.02, **ends)
     >>> flows = [Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), NewReno()) for n in (1, 2)]
-    >>> round(contracted_delay(Scenario("two", links, flows)), 6)
+    >>> round(delay_for_step(Scenario("two", links, flows)), 6)
     0.000626
     """
     if CONTRACTED_DELAY not in scenario.derived:
@@ -300,7 +289,7 @@ def check_disciplines(scenario: Scenario) -> None:
             msg = f"{feature} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
         if has_for_packets:
-            refuse_flow_options(flow, FOR_PACKETS)
+            refuse_flow_options(flow, "fluid")
         if flow.handshake == SYN_WITH_DATA:
             msg = "data in the SYN are for packets; use True, or method=Packets()"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")

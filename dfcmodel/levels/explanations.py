@@ -223,7 +223,7 @@ class Explanation(Result):
         )
 
     def _join(self, fluid: Floats, packets: Floats) -> Floats:
-        """Join contributions in the fluid, (n, R, Q), the unexplained part and those in packets, (k, R, Q)."""
+        """Join contributions in the fluid, (n, R, Q), the unexplained part and contributions in packets, (k, R, Q)."""
         unexplained = self.packets[:, 0] - self.fluid[:, -1]
         return np.moveaxis(np.concatenate([fluid, unexplained[np.newaxis], packets]), 0, 1)
 

@@ -214,7 +214,7 @@ def credits(
     small_packets
         0: all frames have ``lossless_mtu`` bytes; 1: any size of at least ``smallest``; between: a cap per window.
     datasheet
-        Delays, smallest frame, message and overhead, see `CreditDatasheet`; None: those of Ethernet without delays.
+        Delays, smallest frame, message and overhead, see `CreditDatasheet`; None: Ethernet's without delays.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Rates, lengths, sizes and durations of a port in bits and bit times, and those of Ethernet frames.
+"""Rates, lengths, sizes and durations of a port in bits and bit times, and sizes of Ethernet frames.
 
 A bit time is the time of one bit at the port's rate. All delays of a link are whole bit times, as in
 IEEE 802.3; fractions are rounded up, so that sums and comparisons are exact.

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from dfcmodel.network.columns import Column, Routes, distinct, encode, present
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.receivers import Credited, ReceiverAgent
 from dfcmodel.network.endpoints.sources import Source
 from dfcmodel.network.endpoints.stacks import COUNTED, NO_STACK, STACKS
+from dfcmodel.network.links import Column, Routes, distinct, encode, present
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.shortest_routes import SPRAY, ShortestRoutes, flow_keys
 from hopflow.checks import choice, count_of, flag, format_value, integer, is_endless, one_number, unwrap_scalar
@@ -47,6 +47,9 @@ __all__ = [
     "Flow",
     "Flows",
     "acks_per_packet",
+    "check_after",
+    "check_delays",
+    "check_option",
     "choose_together",
     "first_state",
     "has_threshold",
@@ -262,9 +265,8 @@ class Flow(Described):
                 "an arrival process such as Poisson(rate=...) or Replay(...)"
             )
             raise ValueError(f"source {of} = {source!r}: must be {kinds}")  # noqa: TRY004
-        hint = "a window above that does not fit into memory"
-        one_number(f"max_window {of}", self.max_window, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint)
-        one_number(f"start {of}", self.start, at_least=0.0)
+        check_option("max_window", f"max_window {of}", self.max_window)
+        check_option("start", f"start {of}", self.start)
         _check_stop(self, of)
         size: object = unwrap_scalar(self.size)
         if isinstance(size, PacketUnits):  # the last packet of a transfer is not full
@@ -278,13 +280,13 @@ class Flow(Described):
                 raise ValueError(
                     f"size {of} = {format_value(self.size)}: must be a whole number of packets, or inf; {hint}"
                 )
-        if self.host is not None:
-            choice(f"host {of}", self.host, HOSTS)
+        check_option("host", f"host {of}", self.host)
         _check_stack(self, of)
-        if flag(f"pacing {of}", self.pacing) and not isinstance(self.source, WindowRule):
+        check_option("pacing", f"pacing {of}", self.pacing)
+        if self.pacing and not isinstance(self.source, WindowRule):
             raise ValueError(f"pacing {of} = True: must be False for {self.source!r}: it has no window")
-        integer(f"priority {of}", self.priority, -(10**6), 10**6)
-        integer(f"weight {of}", self.weight, 1, 10**6)
+        for option in ("priority", "weight"):
+            check_option(option, f"{option} {of}", getattr(self, option))
         _check_after(self, of)
         _check_idle(self, of)
         _check_handshake(self, of)
@@ -302,6 +304,57 @@ class Flow(Described):
         return tuple(zip(self.path[:-1], self.path[1:], strict=True))
 
 
+def check_option(option: str, label: str, value: Any) -> None:
+    """Raise TypeError or ValueError for a value that no flow can have as an option, whatever its other options are.
+
+    Parameters
+    ----------
+    option
+        Name of the field of `Flow`.
+    label
+        Name of the value in the message.
+    """
+    if option == "max_window":
+        hint = "a window above that does not fit into memory"
+        one_number(label, value, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint)
+    elif option == "start":
+        one_number(label, value, at_least=0.0)
+    elif option == "stop" and not is_endless(unwrap_scalar(value)):
+        one_number(label, value, above=0.0, hint="in s, after start")
+    elif option == "idle" and not is_endless(unwrap_scalar(value)):
+        one_number(label, value, above=0.0, hint="in s")
+    elif option == "host" and value is not None:
+        choice(label, value, HOSTS)
+    elif option in ("priority", "weight"):
+        integer(label, value, 1 if option == "weight" else -(10**6), 10**6)
+    elif option in ("pacing", "random_idle") or (option == "segments" and value is not None):
+        flag(label, value)
+    elif option == "delayed_acks" and unwrap_scalar(value) is not None:
+        choice(label, value, (COUNTED,)) if isinstance(unwrap_scalar(value), str) else flag(label, value)
+    elif option == "initial_window" and unwrap_scalar(value) is not None:
+        one_number(label, value, at_least=1.0, at_most=LARGEST_INITIAL_WINDOW, hint="in packets")
+    elif option == "ssthresh" and value is not None:
+        one_number(label, value, at_least=1.0, hint="in packets")
+    elif option == "quick_acks" and value is not None:
+        integer(label, value, 0, LARGEST_INITIAL_WINDOW)
+    elif option == "ttl" and value is not None:
+        integer(label, value, 1, MAX_TTL)
+    elif option == "handshake":
+        connection = unwrap_scalar(value)
+        is_data = isinstance(connection, str) and connection == SYN_WITH_DATA
+        if not is_data and not isinstance(connection, (bool, np.bool_)):
+            raise ValueError(f"{label} = {format_value(value)}: must be True, False or {SYN_WITH_DATA!r}")
+    elif option == "receiver" and value is not None and not isinstance(value, ReceiverAgent):
+        kind = getattr(value, "__name__", "")
+        hint = f"; write {kind}()" if hasattr(value, "on_packet") else ""
+        raise ValueError(f"{label} = {format_value(value)}: must be a ReceiverAgent, or None{hint}")
+    elif option == "arrivals" and value is not None and not isinstance(value, ArrivalProcess | Replay):
+        kind = getattr(value, "__name__", "")
+        hint = f"; write {kind}(...)" if kind else ""
+        msg = "must be an arrival process such as Poisson(rate=...), Replay(...), or None"
+        raise ValueError(f"{label} = {format_value(value)}: {msg}{hint}")
+
+
 def _check_ttl(flow: Flow, of: str) -> None:
     """Unroll a looping path; ValueError for a path that returns to a node without a time to live."""
     if flow.ttl is None:
@@ -309,7 +362,8 @@ def _check_ttl(flow: Flow, of: str) -> None:
             msg = "must not visit a node twice; a loop needs ttl, such as ttl=64"
             raise ValueError(f"path {of} = {flow.path!r}: {msg}")
         return
-    ttl = integer(f"ttl {of}", flow.ttl, 1, MAX_TTL)
+    check_option("ttl", f"ttl {of}", flow.ttl)
+    ttl = int(flow.ttl)
     if flow.paths != ():
         raise ValueError(f"ttl {of} = {ttl}: must be None for a sprayed flow")
     object.__setattr__(flow, "path", unroll_loop(flow.path, ttl))
@@ -368,33 +422,19 @@ def _check_stack(flow: Flow, of: str) -> None:
     delayed: object = unwrap_scalar(flow.delayed_acks)
     if delayed is None:
         object.__setattr__(flow, "delayed_acks", stack.delayed_acks)
-    elif isinstance(delayed, str):
-        choice(f"delayed_acks {of}", delayed, (COUNTED,))
-    else:
-        flag(f"delayed_acks {of}", delayed)
+    check_option("delayed_acks", f"delayed_acks {of}", flow.delayed_acks)
     if flow.quick_acks is None:
         object.__setattr__(flow, "quick_acks", stack.quick_acks if flow.delayed_acks else 0)
     if flow.segments is None:
         object.__setattr__(flow, "segments", stack.segments)
-    else:
-        flag(f"segments {of}", flow.segments)
-    if flow.initial_window is not None:
-        one_number(
-            f"initial_window {of}",
-            flow.initial_window,
-            at_least=1.0,
-            at_most=LARGEST_INITIAL_WINDOW,
-            hint="in packets",
-        )
-    quick = integer(f"quick_acks {of}", flow.quick_acks, 0, LARGEST_INITIAL_WINDOW)
-    if quick and not flow.delayed_acks:
+    for option in ("segments", "initial_window", "quick_acks", "ssthresh"):
+        check_option(option, f"{option} {of}", getattr(flow, option))
+    if flow.quick_acks and not flow.delayed_acks:
         msg = "must be 0 without delayed_acks, where each packet is acknowledged at once"
-        raise ValueError(f"quick_acks {of} = {quick}: {msg}")
-    if flow.ssthresh is not None:
-        one_number(f"ssthresh {of}", flow.ssthresh, at_least=1.0, hint="in packets")
-        if not has_threshold(flow.source):
-            msg = f"must be None for {flow.source!r}: it has no slow-start threshold"
-            raise ValueError(f"ssthresh {of} = {flow.ssthresh!r}: {msg}")
+        raise ValueError(f"quick_acks {of} = {flow.quick_acks}: {msg}")
+    if flow.ssthresh is not None and not has_threshold(flow.source):
+        msg = f"must be None for {flow.source!r}: it has no slow-start threshold"
+        raise ValueError(f"ssthresh {of} = {flow.ssthresh!r}: {msg}")
     if isinstance(flow.source, WindowRule):
         return
     for name, value in (("stack", flow.stack), ("initial_window", flow.initial_window)):
@@ -403,32 +443,37 @@ def _check_stack(flow: Flow, of: str) -> None:
             raise ValueError(f"{name} {of} = {value!r}: {msg}")
 
 
-def _check_delays(flow: Flow, of: str) -> None:
-    """Raise ValueError unless ``delays`` is empty or has a time for each flow of ``after``."""
-    value: object = flow.delays
+def check_delays(label: str, value: Any) -> tuple[float, ...]:
+    """Return delays after other flows in s; ValueError for other values."""
     if not isinstance(value, Iterable):
-        msg = "must be times in s, one for each of after"
-        raise ValueError(f"delays {of} = {format_value(value)}: {msg}")  # noqa: TRY004
-    delays = tuple(one_number(f"delays[{n}] {of}", delay, at_least=0.0, hint="in s") for n, delay in enumerate(value))
-    if delays and len(delays) != len(flow.after):
-        msg = f"{count_of(len(delays), 'time')} for {count_of(len(flow.after), 'flow')} in after, must be as many"
-        raise ValueError(f"delays {of} = {format_value(delays)}: {msg}")
-    object.__setattr__(flow, "delays", delays)
+        raise ValueError(f"{label} = {format_value(value)}: must be times in s, one for each of after")  # noqa: TRY004
+    head, _, tail = label.partition(" ")
+    labels = (f"{head}[{n}] {tail}".rstrip() for n in itertools.count())
+    return tuple(one_number(next(labels), delay, at_least=0.0, hint="in s") for delay in value)
+
+
+def check_after(label: str, value: Any) -> tuple[Any, ...]:
+    """Return references to other flows, by name or index; ValueError for other values."""
+    value = (value,) if isinstance(value, (str, int, np.integer)) else value
+    if not isinstance(value, Iterable) or isinstance(value, (bytes, bytearray)):
+        raise ValueError(f"{label} = {format_value(value)}: must be names of flows, or their places")  # noqa: TRY004
+    head, _, tail = label.partition(" ")
+    after = tuple(unwrap_scalar(reference) for reference in value)
+    for n, reference in enumerate(after):
+        if not isinstance(reference, str):
+            integer(f"{head}[{n}] {tail}".rstrip(), reference, 0, 2**31, why="the place of a flow, or its name")
+    return after
 
 
 def _check_after(flow: Flow, of: str) -> None:
-    """Raise ValueError for invalid references to flows, or for a flow that cannot wait for others."""
-    value: object = flow.after
-    value = (value,) if isinstance(value, (str, int, np.integer)) else value
-    if not isinstance(value, Iterable) or isinstance(value, (bytes, bytearray)):
-        raise ValueError(f"after {of} = {format_value(value)}: must be names of flows, or their places")  # noqa: TRY004
-    after = tuple(unwrap_scalar(reference) for reference in value)
-    for n, reference in enumerate(after):
-        if isinstance(reference, str):
-            continue
-        integer(f"after[{n}] {of}", reference, 0, 2**31, why="the place of a flow, or its name")
+    """Raise ValueError for invalid references to flows or delays, or for a flow that cannot wait for others."""
+    after = check_after(f"after {of}", flow.after)
+    delays = check_delays(f"delays {of}", flow.delays)
+    if delays and len(delays) != len(after):
+        msg = f"{count_of(len(delays), 'time')} for {count_of(len(after), 'flow')} in after, must be as many"
+        raise ValueError(f"delays {of} = {format_value(delays)}: {msg}")
     object.__setattr__(flow, "after", after)
-    _check_delays(flow, of)
+    object.__setattr__(flow, "delays", delays)
     if not after:
         return
     if isinstance(flow.source, (ArrivalProcess, Replay)) or flow.arrivals is not None:
@@ -442,13 +487,13 @@ def _check_after(flow: Flow, of: str) -> None:
 def _check_idle(flow: Flow, of: str) -> None:
     """Raise ValueError for idle times of a flow that has no transfers or no window."""
     idle: object = unwrap_scalar(flow.idle)
-    flag(f"random_idle {of}", flow.random_idle)
+    check_option("random_idle", f"random_idle {of}", flow.random_idle)
     if is_endless(idle):
         object.__setattr__(flow, "idle", math.inf)
         if flow.random_idle:
             raise ValueError(f"random_idle {of} = True: must be False without idle times; give idle")
         return
-    one_number(f"idle {of}", flow.idle, above=0.0, hint="in s")
+    check_option("idle", f"idle {of}", flow.idle)
     if not isinstance(flow.source, WindowRule):
         msg = f"must be inf for {flow.source!r}: it has no window"
         raise ValueError(f"idle {of} = {flow.idle:g}: {msg}")  # noqa: TRY004
@@ -457,12 +502,9 @@ def _check_idle(flow: Flow, of: str) -> None:
 
 def _check_handshake(flow: Flow, of: str) -> None:
     """Raise ValueError for an unknown handshake, or for a handshake without a window rule."""
+    check_option("handshake", f"handshake {of}", flow.handshake)
     value: object = unwrap_scalar(flow.handshake)
-    is_data = isinstance(value, str) and value == SYN_WITH_DATA
-    if not is_data and not isinstance(value, (bool, np.bool_)):
-        msg = f"must be True, False or {SYN_WITH_DATA!r}"
-        raise ValueError(f"handshake {of} = {format_value(flow.handshake)}: {msg}")
-    object.__setattr__(flow, "handshake", SYN_WITH_DATA if is_data else bool(value))
+    object.__setattr__(flow, "handshake", SYN_WITH_DATA if isinstance(value, str) else bool(value))
     if flow.handshake and not isinstance(flow.source, WindowRule):
         msg = f"must be False for {flow.source!r}: it has no window"
         raise ValueError(f"handshake {of} = {flow.handshake!r}: {msg}")
@@ -476,11 +518,7 @@ def _check_receiver(flow: Flow, of: str) -> None:
             msg = "must be a receiver agent, whose credits Credited() needs"
             raise ValueError(f"receiver {of} = None: {msg}")
         return
-    if not isinstance(receiver, ReceiverAgent):
-        kind = getattr(receiver, "__name__", "")
-        hint = f"; write {kind}()" if hasattr(receiver, "on_packet") else ""
-        msg = f"must be a ReceiverAgent, or None{hint}"
-        raise ValueError(f"receiver {of} = {format_value(receiver)}: {msg}")  # noqa: TRY004
+    check_option("receiver", f"receiver {of}", receiver)
     if not isinstance(flow.source, RateRule):
         msg = f"must be None for {flow.source!r}, which is no rate rule"
         raise ValueError(f"receiver {of} = {receiver!r}: {msg}")  # noqa: TRY004
@@ -495,11 +533,7 @@ def _check_arrivals(flow: Flow, of: str) -> None:
     if arrivals is None:
         return
     subject = f"arrivals {of} = {format_value(arrivals)}"
-    if not isinstance(arrivals, ArrivalProcess | Replay):
-        kind = getattr(arrivals, "__name__", "")
-        hint = f"; write {kind}(...)" if kind else ""
-        msg = "must be an arrival process such as Poisson(rate=...), Replay(...), or None"
-        raise ValueError(f"{subject}: {msg}{hint}")  # noqa: TRY004
+    check_option("arrivals", f"arrivals {of}", arrivals)
     if not isinstance(flow.source, WindowRule):
         msg = f"must be None for {flow.source!r}: it has no window"
         if not isinstance(flow.source, RateRule):

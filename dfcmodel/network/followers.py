@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.columns import Routes
+from dfcmodel.network.links import Routes
 from hopflow.checks import format_value
 
 if TYPE_CHECKING:

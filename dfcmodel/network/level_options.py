@@ -1,22 +1,45 @@
-"""Refusals of disciplines and options of flows that a level does not run."""
+"""Which level runs what: disciplines and options of flows, and refusals of all others.
+
+Errors and the table of the documentation (`level_rows`) read the same declarations.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dfcmodel.network.endpoints.stacks import NO_STACK
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.queueing.disciplines import BOTH_LEVELS, Discipline
+from dfcmodel.network.queueing.disciplines import BOTH_LEVELS, DFC, FIFO, PACKETS_ALONE, Discipline, Pause
 
 if TYPE_CHECKING:
     from dfcmodel.network.links import Link
 
-__all__ = ["refuse_discipline", "refuse_flow_options"]
+__all__ = ["TWIN", "level_rows", "levels_of", "options_without", "refuse_discipline", "refuse_flow_options"]
 
 METHODS = {"fluid": "Fluid()", "packets": "Packets()"}
 """Method of each level."""
+TWIN = "twin"
+"""The differentiable fluid, `dfcmodel.Twin`."""
+TWIN_DISCIPLINES = (DFC, FIFO, Pause)
+OPTIONS = {
+    "receiver": ("receiver agents", PACKETS_ALONE),
+    "arrivals": ("data that arrive", PACKETS_ALONE),
+    "idle": ("transfers after idle times", PACKETS_ALONE),
+    "after": ("flows that wait for others", PACKETS_ALONE),
+    "weight": ("weights of network interfaces", PACKETS_ALONE),
+    "paths": ("sprayed flows", PACKETS_ALONE),
+    "ttl": ("times to live", PACKETS_ALONE),
+    "pacing": ("paced windows", PACKETS_ALONE),
+    "stop": ("flows that end", BOTH_LEVELS),
+    "size": ("transfers that end", BOTH_LEVELS),
+    "initial_window": ("first windows", BOTH_LEVELS),
+    "ssthresh": ("slow-start thresholds of flows", BOTH_LEVELS),
+    "delayed_acks": ("delayed ACKs", BOTH_LEVELS),
+}
+"""Features of the options of flows that some level does not run, with the levels that run them."""
 
 
 def refuse_discipline(link: Link, level: str) -> NoReturn:
@@ -42,16 +65,54 @@ def _kinds(kind: type[Discipline]) -> Iterator[type[Discipline]]:
         yield from _kinds(subclass)
 
 
-def refuse_flow_options(flow: Flow, reasons: Mapping[str, str]) -> None:
-    """Raise ValueError with its reason for the first option in ``reasons`` that is not the default."""
+def options_without(level: str) -> tuple[str, ...]:
+    """Return the options of flows that a level does not run.
+
+    >>> "ttl" in options_without("fluid"), options_without("packets")
+    (True, ())
+    """
+    return tuple(option for option, (_, levels) in OPTIONS.items() if level not in levels)
+
+
+def refuse_flow_options(flow: Flow, level: str) -> None:
+    """Raise ValueError for the first option of a flow that a level does not run and that is not the default."""
     usual = _usual_options()
-    for option, reason in reasons.items():
+    for option in options_without(level):
         value = getattr(flow, option)
         if value != usual[option]:
             shown = f"{value:g}" if isinstance(value, (int, float)) else repr(value)
+            features = OPTIONS[option][0]
+            reason = f"{features} are for packets; use method=Packets()"
+            if level == TWIN:
+                reason = f"must be {usual[option]!r}, the twin has no {features}"
             raise ValueError(f"{option} of flow {flow.name!r} = {shown}: {reason}")
 
 
 @cache
 def _usual_options() -> dict[str, Any]:
-    return {field.name: field.default for field in dataclasses.fields(Flow)}
+    return {field.name: getattr(NO_STACK, field.name, field.default) for field in dataclasses.fields(Flow)}
+
+
+def level_rows() -> list[tuple[str, str, str, tuple[bool, bool, bool]]]:
+    """Return what some level does not run: kind, name, features, and whether the fluid, packets and the twin run it.
+
+    >>> [row[3] for row in level_rows() if row[1] in ("BFC", "DFC", "size")]
+    [(False, True, False), (True, True, True), (True, True, False)]
+    """
+    levels = ("fluid", "packets", TWIN)
+    disciplines = {kind for kind in _kinds(Discipline) if kind.levels and kind.__module__.startswith("dfcmodel.")}
+    named = [kind for kind in disciplines if not kind.__name__.startswith("_")]
+    rows = [
+        ("discipline", kind.__name__, "", tuple(level in levels_of(kind) for level in levels))
+        for kind in sorted(named, key=lambda kind: kind.__name__.lower())
+    ]
+    rows += [
+        ("option", name, features, tuple(level in run_by for level in levels))
+        for name, (features, run_by) in sorted(OPTIONS.items())
+    ]
+    return rows  # type: ignore[return-value]
+
+
+def levels_of(kind: type[Discipline]) -> frozenset[str]:
+    """Return the levels that run a class of disciplines, the twin among them."""
+    return kind.levels | {TWIN} if kind in TWIN_DISCIPLINES else kind.levels

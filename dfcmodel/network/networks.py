@@ -16,11 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import Column, Routes, distinct, distinct_rows, encode_integers, places_of, present
 from dfcmodel.network.flows import Flow, Flows, choose_together
 from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.frame_sizes import HEADER
-from dfcmodel.network.links import Link, Links, Node, buffer_in_packets, can_pause
+from dfcmodel.network.links import (
+    Column,
+    Link,
+    Links,
+    Node,
+    Routes,
+    buffer_in_packets,
+    can_pause,
+    distinct,
+    distinct_rows,
+    encode_integers,
+    places_of,
+    present,
+)
 from dfcmodel.network.path_elements import PathElement, check_elements
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import ByClass
@@ -58,7 +70,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("buffer", "buffersize", "queue", "queuesize", "queuelimit"), "buffer"),
     **dict.fromkeys(("discipline", "qdisc"), "discipline"),
 }
-"""Attributes by which graphs of other programs name those of `EDGE_ATTRIBUTES`, in lower case, without underscores."""
+"""Names of `EDGE_ATTRIBUTES` in graphs of other programs, in lower case, without underscores."""
 LONGEST_RUN = 1e5
 """Largest simulated time, s."""
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
@@ -258,7 +270,8 @@ class RoutedFlows(Described):
     def _asks_for_nic(self) -> NDArray[np.bool_]:
         """Whether flows that begin with each link have a network interface by default, (L,)."""
         table = self.link_table
-        of_hosts = np.array([is_fabric_host(node) for node in table.nodes], dtype=np.bool_)
+        of_hosts = np.zeros(len(table.nodes), dtype=np.bool_)
+        of_hosts[[n for n, node in enumerate(table.nodes) if isinstance(node, tuple) and is_fabric_host(node)]] = True
         pauses = self.by_link(lambda link: bool(link.discipline.pauses))
         reports = self.by_link(lambda link: link.discipline.diffuses)
         return np.asarray(pauses | (of_hosts[table.source] & ~reports))
@@ -331,6 +344,8 @@ class RoutedFlows(Described):
         Flows with ``host="nic"`` whose first link is no interface share an access link, numbered by their first flow.
         """
         hosts = feeders < 0
+        if not hosts.any():
+            return feeders
         names = feeders.copy()
         names[hosts] = -1 - self._access[-1 - feeders[hosts]]
         return names
@@ -521,26 +536,36 @@ class Ingresses(RoutedFlows):
         return n, u, are_lossless[inverse], rooms[inverse]
 
     @cached_property
+    def lossless_ingresses(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Columns of the ingresses of lossless classes: link, feeder, class, room in packets, (N,) each.
+
+        Feeders are numbered as by `feeders`, and come in the order of the flows.
+        """
+        n, u, is_lossless, room = self._room_columns
+        rows = np.flatnonzero(is_lossless)
+        return n[rows], u[rows], self._feed_columns[2][rows], room[rows]
+
+    @cached_property
     def _feed_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Columns of `_feed_classes`: link, feeder and class, in the order of the flows, (N,) each."""
-        routes, count, F = self.routes, len(self.links), len(self.flows)
+        routes, count = self.routes, len(self.links)
         counts = self.by_link(lambda link: link.discipline.queue_per == "class")
         counts[self.is_interface] = False
-        before = np.concatenate([[0], routes.places[:-1]]) + F
-        before[routes.begin] = F - 1 - np.arange(F)
         classes, rank = encode_integers(self.table.numbers("priority").astype(np.int64))
-        flow = routes.flow
-        examples = []  # first hop of each combination of links and class
-        for at, low, span in (
-            (np.flatnonzero(counts[routes.places] & (before >= F)), F, count),
-            (np.flatnonzero(counts[routes.places] & (before < F)), 0, F),
-        ):
-            keys = (routes.places[at] * span + before[at] - low) * len(classes)
-            keys += rank[flow[at]]
-            examples.append(at[distinct(keys, count * span * len(classes))[1]])
-        hops = np.sort(np.concatenate(examples))
-        priority = classes[rank[flow[hops]]]
-        return routes.places[hops].astype(np.int64), before[hops] - F, priority
+        places, flow = routes.places.astype(np.int64), routes.flow
+        at = np.flatnonzero(counts[places])
+        begins = np.zeros(len(places), dtype=np.bool_)
+        begins[routes.begin] = True
+        from_host = begins[at]
+        hops = []  # first hop of each combination of link, feeder and class
+        inner, outer = at[~from_host], at[from_host]
+        for rows, feeder, span in ((inner, places[inner - 1], count), (outer, flow[outer], len(rank))):
+            if len(rows):
+                keys = (places[rows] * span + feeder) * len(classes) + rank[flow[rows]]
+                hops.append(rows[distinct(keys, count * span * len(classes))[1]])
+        first = np.sort(np.concatenate(hops)) if hops else at
+        feeders = np.where(begins[first], -1 - flow[first], places[first - 1])
+        return places[first], feeders, classes[rank[flow[first]]]
 
     @cached_property
     def _feed_classes(self) -> dict[int, dict[int, set[int]]]:
@@ -675,7 +700,8 @@ class Scenario(Ingresses):
             object.__setattr__(self, name, plain_number(getattr(self, name)))
         self._convert_links()
         for name, column in self.table.columns.items():
-            self._convert_flows(name, column)
+            if not (isinstance(column.values, Routes) or WITHOUT_UNITS.issuperset(map(type, column.values))):
+                self._convert_flows(name, column)
         by_rate = any(isinstance(source, RateRule) for source in self.table.columns["source"].values)
         if not self.links:
             raise ValueError("links = (): at least one link is needed")
@@ -734,8 +760,6 @@ class Scenario(Ingresses):
 
     def _convert_flows(self, name: str, column: Column) -> None:
         """Convert an option of the flows from bits or bytes to packets of this scenario."""
-        if isinstance(column.values, Routes) or WITHOUT_UNITS.issuperset(map(type, column.values)):
-            return
         where, size = f"of a {name}" if name in OBJECTS else "of a flow", self.packet_size
 
         def convert(value: Any) -> Any:
@@ -891,7 +915,7 @@ def from_networkx(
             raise ValueError(f"graph: has {count} edges from {source!r} to {target!r}, must be one; {PARALLEL}")
         attributes = {key: data.get(key, defaults.get(key)) for key in EDGE_ATTRIBUTES}
         if name := other_name(data):
-            meant = OTHER_NAMES[_folded(name)]
+            meant = OTHER_NAMES[_fold_name(name)]
             raise ValueError(f"{name} of edge {source}->{target}: is not read; write it as {meant}, or leave it out")
         if "cable" in data:
             raise ValueError(
@@ -907,7 +931,7 @@ def from_networkx(
 PARALLEL = "parallel links are one link with the sum of their rates, or go over a node of their own each"
 
 
-def _folded(name: object) -> str:
+def _fold_name(name: object) -> str:
     """Return the name of an attribute in lower case, without separators."""
     return str(name).lower().replace("_", "").replace("-", "").replace(" ", "")
 
@@ -918,7 +942,7 @@ def other_name(data: Mapping[Any, Any]) -> str | None:
     >>> other_name({"rate": 1.0, "weight": 2.0}), other_name({"Bandwidth": "10Gbps"})
     (None, 'Bandwidth')
     """
-    names = (name for name in data if name not in EDGE_ATTRIBUTES and _folded(name) in OTHER_NAMES)
+    names = (name for name in data if name not in EDGE_ATTRIBUTES and _fold_name(name) in OTHER_NAMES)
     return next(names, None)
 
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
 
 __all__ = [
+    "flows_in_phase",
     "packet_time",
     "packet_wait",
-    "phased_flows",
     "random_time",
     "start_spread",
 ]
@@ -37,7 +37,7 @@ DIGITS = 12
 """Decimal places of round-trip times in s that are compared."""
 
 
-def phased_flows(scenario: Scenario, losing: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def flows_in_phase(scenario: Scenario, losing: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the flows that may have phase effects, and their bottlenecks, as indices in ``flows`` and ``links``.
 
     They are window flows that lose packets (``losing``, (F,)) at a FIFO queue that is also the bottleneck of such a
@@ -59,7 +59,7 @@ def phased_flows(scenario: Scenario, losing: NDArray[np.bool_]) -> tuple[NDArray
 
 def random_time(scenario: Scenario, losing: NDArray[np.bool_]) -> float:
     """Return the time of one packet at the slowest queue with phase effects, s; 0 if no flow has them."""
-    links = phased_flows(scenario, losing)[1]
+    links = flows_in_phase(scenario, losing)[1]
     if not len(links):
         return 0.0
     return float(1.0 / scenario.by_link(lambda link: link.rate)[links].min())

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.network.columns import Routes, present
-from dfcmodel.network.links import Links
+from dfcmodel.network.links import Links, Routes, present
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +32,7 @@ class ShortestRoutes:
     """Shortest paths over directed links, by hops.
 
     1. One breadth-first search on the reversed links computes the distances to each exit of the network. A target with
-    a
-       single incoming link, such as a host, shares the search of the node before it.
+       a single incoming link, such as a host, shares the search of the node before it.
     2. All flows take a step at a time: flows at one node with one destination have the same candidate links, which are
        computed once.
 

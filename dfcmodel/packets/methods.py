@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dfcmodel.network.columns import among
 from dfcmodel.network.endpoints.stacks import STACKS
+from dfcmodel.network.links import among
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
-from dfcmodel.packets.recoveries.checks import check_recovery
-from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
+from dfcmodel.packets.recoveries.base import check_recovery
+from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair
 from hopflow.checks import (
     check_limit,
     choice,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.endpoints.sources import Source
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Packets", "Times", "failures_of"]
+__all__ = ["Packets", "Times", "failures_of", "recovery_named"]
 
 Recovery: TypeAlias = str | LossRecovery | SelectiveRepair
 """What may be given as a recovery: of senders with a window, or at the rate of a rule."""
@@ -270,6 +270,24 @@ class Packets(Described):
             if isinstance(repair, SelectiveRepair):
                 repair.timeouts(scenario.min_rto)
         return repairs
+
+
+def recovery_named(recovery: str | LossRecovery) -> LossRecovery:
+    """Return the loss recovery of a name; return an instance unchanged."""
+    return RECOVERIES[recovery] if isinstance(recovery, str) else recovery
+
+
+def is_repair(recovery: object) -> bool:
+    """Return whether a recovery is one of senders at the rate of a rule: a name of `REPAIRS`, or `SelectiveRepair`."""
+    return isinstance(recovery, SelectiveRepair) or (isinstance(recovery, str) and recovery in REPAIRS)
+
+
+def repair_named(name: str, recovery: object) -> str | SelectiveRepair:
+    """Return a repair, for ``"selective"`` one with default parameters; ValueError for any other value."""
+    if isinstance(recovery, SelectiveRepair):
+        return recovery
+    chosen = str(choice(name, recovery, REPAIRS))
+    return SelectiveRepair() if chosen == "selective" else chosen
 
 
 def check_choice(name: str, recovery: object) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from dfcmodel.network.columns import Routes, among, distinct, present
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
+from dfcmodel.network.links import Routes, among, distinct, present
 from dfcmodel.network.path_elements import PathElement, RateTrace
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
@@ -18,8 +18,8 @@ from dfcmodel.network.queueing.coupled import DualPI2
 from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause, manager_of
 from dfcmodel.packets.kernel.layout import CLASSES as EVENT_CLASSES
 from dfcmodel.packets.kernel.links.path_elements import RELEASED
+from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
-from dfcmodel.packets.recoveries import recovery_named
 from hopflow.checks import count_of
 from hopflow.fork_safety import cached_property
 from responsefn import DeliveryRule, RateRule, WindowRule
@@ -142,37 +142,6 @@ class Hops(NamedTuple):
         durations = passage[self.port, self.is_ack.astype(np.int64)]
         times: Floats = np.bincount(self.flow, weights=durations).astype(np.float64)
         return times
-
-    def arrivals(self, rows: Booleans, priorities: Integers) -> tuple[Integers, Integers, Integers]:
-        """Return port, port before and class of chosen hops, each combination once and in order, (N,).
-
-        Parameters
-        ----------
-        rows
-            Whether each hop is among them, (H,).
-        priorities
-            Class of each flow, 0 to 8, (F,).
-
-        Examples
-        --------
-        >>> hops = hops_of([(0, 1), (0, 1), (1,)], [(), (), ()])
-        >>> hops.arrivals(hops.port == 1, np.array([3, 3, 0]))
-        (array([1, 1]), array([-3,  0]), array([0, 3]))
-        """
-        flows, span = len(priorities), int(self.port.max(initial=0)) + 1
-        if (priorities == priorities[:1]).all() and not (rows & self.begins).any():
-            # flows of one class, at ports behind others: a table of pairs of ports is small
-            pairs = self.port * span
-            pairs[1:] += self.port[:-1]
-            pairs = present(pairs[rows], span * span)
-            port, before = np.divmod(pairs, span)
-            return port, before, np.full(len(pairs), priorities[0])
-        before = np.where(self.begins, -1 - self.flow, self.before)[rows]
-        span, classes = span + flows, CLASSES + 1
-        keys = (self.port[rows] * span + before + flows) * classes + priorities[self.flow[rows]]
-        keys, priority = np.divmod(present(keys, span * span * classes), classes)
-        port, before = np.divmod(keys, span)
-        return port, before - flows, priority
 
 
 def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]]) -> Hops:
@@ -851,23 +820,17 @@ class PacketPlan:
     @shared
     def ingresses(self) -> Ingresses:
         """What ports with lossless classes count, each ingress and class once."""
-        rules: list[Any] = self.disciplines
-        if not any(rule.queue_per == "class" for rule in rules):
+        if not any(rule.queue_per == "class" for rule in self.disciplines):
             none = np.empty(0, dtype=np.int64)
             return Ingresses(none, none, none, np.empty(0))
-        links, discipline = self.scenario.link_table, self._disciplines[1]
-        port, before, priority = self.hops.arrivals(self.is_counted, self._lossless_priorities)
-        over = np.where((before < 0) | (before >= len(links)), port, before)  # access like first
-        by_link, size = self.scenario.by_link, self.scenario.packet_size
-        rate, delay = by_link(lambda link: link.rate)[over], by_link(lambda link: link.delay)[over]
-        room = np.empty(len(port))
-        buffers = list(dict.fromkeys(link.buffer for link in links.kinds))
-        index = {buffer: k for k, buffer in enumerate(buffers)}
-        kind = discipline[port] * len(buffers) + by_link(lambda link: index[link.buffer])[port]
-        for key in present(kind, len(rules) * len(buffers)).tolist():
-            rows, (n, k) = kind == key, divmod(key, len(buffers))
-            room[rows] = rules[n].room(rate[rows], delay[rows], size, buffers[k])
-        return Ingresses(port, before, priority, room)
+        port, feeder, priority, room = self.scenario.lossless_ingresses
+        before, hosts = feeder.copy(), np.flatnonzero(feeder < 0)
+        first = self.forward.first[-1 - feeder[hosts]]  # their access links, which flows may share
+        before[hosts] = np.where(first == port[hosts], feeder[hosts], first)
+        flows = len(self.forward)
+        keys = (port * (flows + len(self.ports)) + before + flows) * CLASSES + priority
+        rows = np.unique(keys, return_index=True)[1]
+        return Ingresses(port[rows], before[rows], priority[rows], room[rows])
 
     def ingress(self, p: int) -> dict[tuple[int, int], float]:
         """Return for how many packets port p has room, by the port over which they come and class.

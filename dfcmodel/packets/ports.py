@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from dfcmodel.network.columns import Routes, distinct, places_of, present
-from dfcmodel.network.links import queue_room
+from dfcmodel.network.links import Routes, distinct, places_of, present, queue_room
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.buffers import cell_bytes
 from dfcmodel.network.queueing.class_pauses import ByClass
@@ -44,7 +43,7 @@ MAX_SHARED_HOPS = 1 << 16
 """Hops of all packets up to which values that follow from them stay with a scenario for its further runs.
 
 A bound of memory: without it the all-to-all of 512 hosts in `benchmarks.fabrics` peaks 10 MB higher, and its scenario
-keeps what it has computed.
+keeps the values.
 """
 
 

@@ -1,4 +1,4 @@
-"""Checks that reject scenarios the packet level cannot simulate, before any work starts."""
+"""Checks that reject scenarios the packet level cannot simulate, and values that users' functions return in a run."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import law_signature_of
-from dfcmodel.network.columns import Column, encode
-from dfcmodel.network.endpoints.arrivals import ArrivalProcess
+from dfcmodel.network.endpoints.arrivals import MAX_BATCH, ArrivalProcess
 from dfcmodel.network.endpoints.stacks import COUNTED
 from dfcmodel.network.level_options import refuse_discipline
+from dfcmodel.network.links import Column, encode
 from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import CLASSES
@@ -25,7 +25,9 @@ from dfcmodel.network.queueing.disciplines import (
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.network.queueing.programs import SwitchProgram
-from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery, RackRecovery, recovery_named
+from dfcmodel.packets.methods import recovery_named
+from dfcmodel.packets.plan import ENDLESS
+from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery, RackRecovery
 from hopflow.checks import choice, one_number
 from hopflow.units import PacketUnits
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
@@ -34,12 +36,25 @@ from responsefn.rules.rates.rate_rule import sees_telemetry
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from dfcmodel.network.flows import Flow
     from dfcmodel.network.links import Link
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
+    from dfcmodel.packets.plan import PacketPlan
 
-__all__ = ["check_agents", "check_scenario"]
+__all__ = [
+    "MAX_WINDOW",
+    "check_agents",
+    "check_arrival",
+    "check_law",
+    "check_numbers",
+    "check_program",
+    "check_rate",
+    "check_scenario",
+    "check_window",
+]
 
 NS2_RULES = {
     "tahoe": (Tahoe,),
@@ -58,6 +73,8 @@ NO_TELEMETRY = (
 )
 SELECTIVE = (None, *(name for name, kind in RECOVERIES.items() if kind.selective))
 """Recoveries under which rules of deliveries run; None is their own."""
+MAX_WINDOW = ENDLESS
+"""Packets of the largest window."""
 
 
 def check_scenario(scenario: Scenario, method: Packets) -> None:
@@ -375,3 +392,129 @@ def _check_discipline(link: Link, method: Packets) -> None:
     if method.is_ns2 and type(rule) not in (FIFO, RED, DFC):  # DFC between ns-2's senders
         msg = f'ns-2 has no {type(rule).__name__}; use convention="standard"'
         raise ValueError(f"discipline of {name}: {msg}")
+
+
+# Refusals during a run: of values that functions of users return, and of used-up sequence numbers.
+
+
+def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -> None:
+    """Raise OverflowError for a flow that sends more packets than there are sequence numbers.
+
+    Parameters
+    ----------
+    scenario
+        The scenario of the flows.
+    too_many
+        Whether each flow does, shape (F,).
+    end
+        Of the run, s.
+    """
+    for f in np.flatnonzero(too_many).tolist():
+        where = f"{scenario.name}, flow {scenario.flows[f].name!r}, before t = {end:g} s"
+        raise OverflowError(f"{where}: more than {ENDLESS} packets; shorten the run")
+
+
+def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
+    """Raise ArithmeticError for a window that a rule has set to no number, or beyond the sequence numbers.
+
+    Parameters
+    ----------
+    scenario, f
+        The scenario, and the number of the flow.
+    window
+        In packets.
+    now
+        Time of the run, s.
+
+    Raises
+    ------
+    ArithmeticError
+        If the window is not a number.
+    OverflowError
+        If it is more than 2^31 - 2 packets.
+    """
+    if window <= MAX_WINDOW:
+        return
+    where = f"{scenario.name}, t = {now:g} s: the window of flow {scenario.flows[f].name!r} is"
+    if math.isnan(window):
+        raise ArithmeticError(f"{where} not a number")
+    raise OverflowError(f"{where} {window:g} packets, more than {MAX_WINDOW} sequence numbers")
+
+
+def check_rate(scenario: Scenario, f: int, rate: float, now: float, window: float = math.inf) -> None:
+    """Raise ArithmeticError for a rate or window that a rule has set to NaN; rates below 0 send nothing."""
+    for name, value in (("rate", rate), ("window", window)):
+        if math.isnan(value):
+            where = f"{scenario.name}, t = {now:g} s"
+            raise ArithmeticError(f"{where}: the {name} of flow {scenario.flows[f].name!r} is not a number")
+
+
+def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now: float, is_first: bool) -> None:
+    """Raise ArithmeticError for an arrival that cannot be scheduled.
+
+    Parameters
+    ----------
+    scenario, f
+        The scenario, and the number of the flow.
+    arrival
+        The wait in s, and the packets.
+    now
+        Time of the run, s.
+    is_first
+        Whether nothing arrived before: the first wait may be 0.
+    """
+    wait, packets = arrival
+    where = f"{scenario.name}, t = {now:g} s: the arrivals of flow {scenario.flows[f].name!r} have"
+    if not (wait > 0.0 or (wait == 0.0 and is_first)):
+        msg = "must be above 0 (0 for the first arrival), or inf for no further one"
+        raise ArithmeticError(f"{where} wait = {wait:g}: {msg}")
+    if now + wait < math.inf and not (1.0 <= packets <= MAX_BATCH and packets == int(packets)):
+        msg = f"must be a whole number from 1 to {MAX_BATCH}"
+        raise ArithmeticError(f"{where} packets = {packets:g}: {msg}")
+
+
+def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
+    """Raise ArithmeticError for a value that a switch program cannot return: NaN, a flag between 0 and 1, or no queue.
+
+    Parameters
+    ----------
+    plan, p, f
+        The port and the flow of the packet.
+    now
+        Time of the run, s.
+    returned
+        The function, the field of its State, ``"queue"``, or ``"turns"``, and the value: of the latter how many turns
+        were skipped one after the other.
+    """
+    function, field, value = returned
+    port, name = plan.ports[p], plan.scenario.flows[f].name
+    program: Any = port.discipline
+    msg = "must be a number" if field == "rank" else "must be 0.0 or 1.0"
+    if field == "queue":
+        msg = f"must be from 0 to below {program.queues}"
+    elif field == "turns":
+        field = f"{value:.0f} times in a row skip"
+        value, msg = 1.0, "some packet must be sent"
+    where = f"{plan.scenario.name}, t = {now:g} s, link {port.name}"
+    what = f"{type(program).__name__}.{function} returned for a packet of flow {name!r}"
+    raise ArithmeticError(f"{where}: {what} {field} = {value:g}: {msg}")
+
+
+def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
+    """Raise ArithmeticError for a value that a law of a link cannot return: no message, a flag between 0 and 1.
+
+    Parameters
+    ----------
+    plan, q, p
+        The port that sends over the link, and a port behind it.
+    now
+        Time of the run, s.
+    returned
+        The function, the field of its Receiver, or ``""`` of the answer of `LinkLaw.may_send`, and the value.
+    """
+    function, field, value = returned
+    name = type(plan.ports[p].discipline).__name__
+    where = f"{plan.scenario.name}, t = {now:g} s, link {plan.ports[q].name}"
+    what = f"{field} = {value:g}" if field else f"{value:g}"
+    msg = "must be a number" if field == "message" else "must be 0.0 or 1.0"
+    raise ArithmeticError(f"{where}: {name}.{function} returned {what}: {msg}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopflow.checks import choice, integer, one_number
+from hopflow.checks import integer, one_number
 from hopflow.units import WithUnit, quantities
 
-__all__ = ["REPAIRS", "SelectiveRepair", "is_repair", "repair_named"]
+__all__ = ["REPAIRS", "SelectiveRepair"]
 
 REPAIRS = ("go-back-n", "selective", "none")
 """Names of repairs; the first is the default."""
@@ -46,7 +46,7 @@ class SelectiveRepair:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
 
     References
     ----------
@@ -95,16 +95,3 @@ class SelectiveRepair:
             msg = f"must be at most rto_high = {high:g}, which is min_rto of the scenario unless given"
             raise ValueError(f"rto_low = {low:g}: {msg}")
         return low, high
-
-
-def is_repair(recovery: object) -> bool:
-    """Return whether a recovery is one of senders at the rate of a rule: a name of `REPAIRS`, or `SelectiveRepair`."""
-    return isinstance(recovery, SelectiveRepair) or (isinstance(recovery, str) and recovery in REPAIRS)
-
-
-def repair_named(name: str, recovery: object) -> str | SelectiveRepair:
-    """Return a repair, for ``"selective"`` one with default parameters; ValueError for any other value."""
-    if isinstance(recovery, SelectiveRepair):
-        return recovery
-    chosen = str(choice(name, recovery, REPAIRS))
-    return SelectiveRepair() if chosen == "selective" else chosen

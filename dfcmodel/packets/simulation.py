@@ -1,37 +1,199 @@
-"""Packet-level simulation of a scenario: the kernel that runs its plan, and the trajectory from its records."""
+"""Packet-level simulation of a scenario: its plan, the kernel that runs it, and the trajectory from its records."""
 
 from __future__ import annotations
 
+import functools
+import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import column_of, distinct
+from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.followers import actual_starts
+from dfcmodel.network.links import column_of, distinct
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.link_laws import LinkLaw
-from dfcmodel.network.queueing.programs import may_mark
-from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
+from dfcmodel.packets import ns2_random
+from dfcmodel.packets.engine import PacketRun, begin_run, dropped_packets, exceeded_rooms, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.records import dropped_packets, exceeded_rooms
+from dfcmodel.packets.plan import ENDLESS, PacketPlan
+from dfcmodel.packets.ports import Ports
+from dfcmodel.packets.refusals import check_numbers, check_scenario
+from dfcmodel.packets.sprayed import check_failures, rerouted, spread
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.records import AtNodes, Deferred, value_of
 from dfcmodel.results.trajectories import Trajectory
+from hopflow.checks import count_of, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
 from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.packets.engine import Records
     from dfcmodel.packets.methods import Packets
-    from dfcmodel.packets.plan import PacketPlan
-    from dfcmodel.packets.records import Records
 
-__all__ = ["begin_plan", "run_plan", "simulate_packets", "trajectory"]
+    Floats = NDArray[np.float64]
+
+__all__ = ["begin_plan", "plan_scenario", "run_plan", "simulate_packets", "trajectory"]
+
+
+MIN_INTERVAL = 1e-12
+"""Minimum duration and sample in s: the kernel counts times of up to 1e5 s in samples, in 64 bits."""
+MAX_PARTS = 32
+"""Maximum number of parts of a sample that engines record, so that a run ends with one of them."""
+
+
+def plan_scenario(
+    scenario: Scenario,
+    method: Packets,
+    *,
+    duration: float,
+    sample: float,
+    starts: Floats | None = None,
+    packet_jitter: float = 0.0,
+    may_spray: bool = False,
+) -> PacketPlan:
+    """Return the plan of a scenario.
+
+    Parameters
+    ----------
+    duration, sample
+        Simulated time and sampling interval, s. The last interval may be shorter.
+    starts
+        Start times of the flows, s, (F,), as `random_starts` returns them; of flows that wait for others the delay
+        after these, or the earliest start. None: the times of the scenario.
+    packet_jitter
+        Upper end of the random delay of each packet at its sender, s.
+    may_spray
+        Whether sprayed flows are allowed. The plan has further flows then, which lend their paths.
+
+    Raises
+    ------
+    ValueError
+        For a feature that the packet level does not support; the message names it.
+    OverflowError
+        For a source of constant rate that sends more packets than there are sequence numbers, 2^31 - 2.
+    """
+    if starts is None:
+        starts = scenario.table.numbers("start")
+    spraying = None
+    if method.failures:
+        check_failures(scenario, method)
+    if _is_sprayed(scenario, method):
+        if not may_spray:
+            raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
+        if scenario.elements:
+            msg = "must be () with sprayed flows, whose packets take several paths"
+            raise ValueError(f"elements of {scenario.name!r}: {msg}")
+        spraying, scenario = spread(scenario, method)
+        starts = np.concatenate([np.full(spraying.lenders, np.inf), starts])
+    check_scenario(scenario, method)
+    one_number("duration", duration, at_least=MIN_INTERVAL, hint="in s")
+    one_number("sample", sample, at_least=MIN_INTERVAL, hint="in s")
+    waits = scenario.table.waits
+    delays_after, earliest = np.zeros(0), starts
+    if waits.any():
+        delays_after, earliest = scenario.followers.times(starts)
+    starts = np.where(waits, np.inf, starts)
+    check_numbers(scenario, _surely_sent(scenario, starts, duration) > ENDLESS, duration)
+    sample, samples, every = _division(duration, sample)
+    repairs = method.repair_of(scenario)
+    return PacketPlan(
+        scenario=scenario,
+        method=method,
+        ports=_ports(scenario, method, repairs),
+        recoveries=method.recovery_of(scenario),
+        repairs=repairs,
+        starts=starts,
+        earliest=earliest,
+        delays_after=delays_after,
+        jitter=packet_jitter,
+        phases=_phases(scenario, method),
+        end=duration,
+        sample=sample,
+        samples=samples,
+        every=every,
+        spraying=spraying,
+    )
+
+
+def _is_sprayed(scenario: Scenario, method: Packets) -> bool:
+    """Return whether any flow has several paths, of its own or because links fail."""
+    if any(paths != () for paths in scenario.table.columns["paths"].values):
+        return True
+    return bool(method.failures) and rerouted(scenario, method)[1] is not None
+
+
+def _ports(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> Ports:
+    """Return the ports of a scenario, those of an earlier run if all that follows from ports is equal."""
+    receives_acks = scenario.table.of_kind(WindowRule, RateRule) & ~_ignores_acks(scenario, repairs)
+    # links that send again have lanes, as those that fail have, and those at which switches choose
+    repeats = tuple(sorted((method.frame_errors or {}).items()))
+    fails = tuple(sorted(method.failures or {}))
+    options = method.is_ns2, method.ack_transmission, receives_acks.tobytes(), repeats, fails, method.spraying
+    ports: Ports | None = scenario.derived.get(("ports", *options))
+    if ports is None:
+        ports = Ports(scenario, method, receives_acks)
+        if ports.derived is not None:
+            scenario.derived["ports", *options] = ports
+    return ports
+
+
+def _ignores_acks(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
+    """Return whether the sender of each flow ignores ACKs, (F,): its rate is constant, and it repairs nothing."""
+    constant = scenario.table.each("source", lambda source: getattr(source, "is_constant", False))
+    if not constant.any():
+        return constant
+    return np.asarray(constant & column_of(repairs).map(lambda repair: repair == "none").array())
+
+
+def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
+    """Return the packets that constant rates send up to the end; 0 of other sources."""
+    table = scenario.table
+    if not any(isinstance(source, CBR) for source in table.columns["source"].values):
+        return np.zeros(len(table))
+    rates = table.each("source", lambda source: source.rate if isinstance(source, CBR) else 0.0)
+    stops = np.minimum(end, table.numbers("stop"))
+    sent: Floats = np.minimum(table.numbers("size"), rates * np.maximum(0.0, stops - starts))
+    return sent
+
+
+@functools.lru_cache(maxsize=128)
+def _division(end: float, sample: float) -> tuple[float, int, int]:
+    """Return an interval of which a run has a whole number, that number, and how many make a sample.
+
+    They are the 1st to `MAX_PARTS`-th part of a sample; where none divides the run samples are shorter, so that
+    they do.
+    """
+    times = Fraction(end / sample).limit_denominator(MAX_PARTS)
+    if times > 0 and abs(times * sample / end - 1.0) <= 1e-9:
+        part = sample if times.denominator == 1 else end / times.numerator
+        return part, times.numerator, times.denominator
+    samples = math.ceil(end / sample)
+    return end / samples, samples, 1
+
+
+def _phases(scenario: Scenario, method: Packets) -> Floats:
+    """Return the tick phases of the flows, s."""
+    F = len(scenario.flows)
+    if not method.is_ns2:
+        return np.zeros(F)
+    if method.phases is not None:
+        if len(method.phases) != F:
+            raise ValueError(f"phases: {count_of(len(method.phases), 'value')}, must be one for each of {F} flows")
+        return np.array(method.phases)
+    nodes = {node: n for n, node in enumerate(scenario.nodes)}
+    drawn = np.flatnonzero(scenario.table.of_kind(WindowRule)).tolist()
+    phases = np.zeros(F)  # agents of other sources draw none
+    phases[drawn] = ns2_random.tick_phases([nodes[scenario.flows[f].path[0]] for f in drawn], len(nodes), method.seed)
+    return phases
 
 
 def simulate_packets(
@@ -61,9 +223,9 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         scenario=plan.scenario,
         step=0.0,
         time=np.append(plan.sample * view.ends[:-1], plan.end),
-        timeouts=_integers(records.timeouts),
-        loss_events=_integers(records.loss_events),
-        marks=_integers(records.marks) if plan.scenario.by_link(lambda link: may_mark(link.discipline)).any() else None,
+        timeouts=records.timeouts.astype(int),
+        loss_events=records.loss_events.astype(int),
+        marks=records.marks.astype(int) if plan.scenario.by_link(lambda link: link.discipline.may_mark).any() else None,
         notifications=records.notifications,
         imbalance=records.imbalance,
         seconds=seconds,
@@ -276,10 +438,6 @@ def _pause_intervals(plan: PacketPlan, rows: Any) -> Any:
         np.append(times, [begin for *_, begin in storms]),
         plan.end,
     )
-
-
-def _integers(counts: Any) -> Any:
-    return np.asarray(counts).astype(int)
 
 
 def run_plan(plan: PacketPlan) -> Records:

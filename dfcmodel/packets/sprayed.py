@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import Column, Routes
 from dfcmodel.network.flows import Flows
+from dfcmodel.network.links import Column, Routes
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.shortest_routes import ShortestRoutes, hash_pair

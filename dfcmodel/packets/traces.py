@@ -14,8 +14,7 @@ from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.packets.engine import trace_engine
 from dfcmodel.packets.kernel.layout import OF_RATE
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.simulation import trajectory
+from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, instance, instances, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure

@@ -16,14 +16,14 @@ import numpy as np
 from dfcmodel.network.demands.offered_rates import (
     bottlenecks,
     may_lose,
-    offered_packets,
+    packet_demand,
     shares_of_links,
 )
 from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.notifications import follows_telemetry, needs_marks
-from dfcmodel.network.phase_effects import phased_flows
+from dfcmodel.network.phase_effects import flows_in_phase
 from dfcmodel.network.queueing.disciplines import (
     DFC,
     FIFO,
@@ -35,7 +35,6 @@ from dfcmodel.network.queueing.disciplines import (
 )
 from dfcmodel.network.queueing.managers import RED
 from dfcmodel.network.queueing.marking import RampMarking, StepMarking
-from dfcmodel.network.queueing.programs import may_mark
 from dfcmodel.network.run_tables import AT_RANDOM
 from dfcmodel.results.full_buffers import passing_full_buffers
 from dfcmodel.theory.law import law_of
@@ -182,7 +181,7 @@ def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
     if not any(n is not None for hops in back for n in hops):
         return ()
     data, windowed, acks = (np.zeros(len(scenario.links)) for _ in range(3))
-    for flow, packets, hops in zip(scenario.flows, offered_packets(scenario, duration), back, strict=True):
+    for flow, packets, hops in zip(scenario.flows, packet_demand(scenario, duration), back, strict=True):
         path = list(scenario.path_index(flow))
         data[path] += packets / duration
         if has_window(flow):
@@ -275,7 +274,7 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
     if run.packet_jitter != 0.0 or at_random:
         return ()
     scenario = run.scenario
-    flows, links = phased_flows(scenario, losing)
+    flows, links = flows_in_phase(scenario, losing)
     if not len(flows):
         return ()
     names = [scenario.flows[f].name for f in flows.tolist()]
@@ -293,7 +292,7 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
     A queue can mark nothing if its threshold exceeds its buffer, or if no packet that comes to it is ECN-capable.
     """
     answers = scenario.table.each("source", needs_marks).astype(np.bool_)
-    silent = scenario.by_link(lambda link: not may_mark(link.discipline))
+    silent = scenario.by_link(lambda link: not link.discipline.may_mark)
     if silent.all() and not answers.any():
         return ()
     thresholds, room = scenario.by_link(_marking_threshold), _room_of_queues(scenario)
@@ -339,7 +338,7 @@ def _marking_threshold(link: Link) -> float:
 
 
 def _room_of_queues(scenario: Scenario) -> Floats:
-    """Return an upper bound of the packets in the queue of each link, (L,): those of a node where classes share it."""
+    """Return an upper bound of the packets in the queue of each link, (L,): all of a node where classes share it."""
     links, size = scenario.link_table, scenario.packet_size
     buffers = scenario.by_link(lambda link: buffer_in_packets(link, size) if link.shared else np.inf).astype(np.float64)
     at_node = np.bincount(links.source, buffers, minlength=len(links.nodes))[links.source]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.flows import HOSTS
-from dfcmodel.network.queueing.pause_responses import ROUNDING, listed_rate
-from dfcmodel.network.queueing.programs import may_mark
-from dfcmodel.results.completions.unfinished import unfinished_text
+from dfcmodel.network.queueing.pause_responses import ROUNDING, rate_in_table
+from dfcmodel.results.completions.unfinished import describe_unfinished
 from dfcmodel.results.flow_recoveries import recoveries_differ
 from dfcmodel.results.limits import messages_by_topic
 from dfcmodel.results.loss_summaries import largest_queue, losses_text
@@ -61,7 +60,7 @@ def response_substitutes(scenario: Scenario) -> dict[float, float]:
             continue
         for u, _, _ in scenario.ingress(n):
             bits = 8.0 * scenario.packet_size * scenario.feeding(u).rate
-            listed = float(listed_rate(bits))
+            listed = float(rate_in_table(bits))
             if abs(bits - listed) > ROUNDING * listed:
                 rates[float(f"{bits:.12g}")] = listed
     return dict(sorted(rates.items()))
@@ -94,7 +93,7 @@ def summary_rows(run: Any) -> dict[str, object]:
         f"{count_of(len(scenario.flows), 'flow')}, {_about_hosts(scenario)}",
     }
     rows |= _about_flows(run)
-    if line := unfinished_text(run, run.unfinished):
+    if line := describe_unfinished(run, run.unfinished):
         rows["unfinished"] = line
     rows |= _about_pauses(run)
     if run.notifications is not None:
@@ -133,7 +132,7 @@ def _about_flows(run: Any) -> dict[str, object]:
     flows = run.scenario.flows
     recoveries = run.recoveries or [""] * len(flows)
     differ = recoveries_differ(recoveries)
-    may_be_marks = bool(run.scenario.by_link(lambda link: may_mark(link.discipline)).any())
+    may_be_marks = bool(run.scenario.by_link(lambda link: link.discipline.may_mark).any())
     event = "loss or mark event" if may_be_marks else "loss event"
     lost, took = run.lost_by_flow, run.finished - run.started
     goodput = run.mean_goodput()

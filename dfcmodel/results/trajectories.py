@@ -199,9 +199,9 @@ class Trajectory(Records, Result):
         >>> [(flow.name, flow.waits_for) for flow in run.unfinished]
         [('long', 'still sending')]
         """
-        from dfcmodel.results.completions.unfinished import unfinished_flows
+        from dfcmodel.results.completions.unfinished import list_unfinished
 
-        return unfinished_flows(self)
+        return list_unfinished(self)
 
     def drops(self) -> xr.Dataset:
         """Return lost packets by flow, link and cause, a table with a row (``drop``) for each combination.

@@ -11,13 +11,13 @@ from dfcmodel.sharing.bbr_observations import Observation
 __all__ = [
     "Check",
     "about",
-    "down_inflight",
-    "down_time",
     "drain_inflight",
     "drain_time",
     "goes",
     "holds",
     "never_limited",
+    "probe_down_by_inflight",
+    "probe_down_by_time",
     "probes",
     "refill_limited",
     "startup_loss",
@@ -165,7 +165,7 @@ def never_limited(run: Observation) -> list[Check]:
     ]
 
 
-def down_inflight(run: Observation) -> list[Check]:
+def probe_down_by_inflight(run: Observation) -> list[Check]:
     """Check: DOWN ends in CRUISE when the queue is gone."""
     begin, end = run.spells("DOWN")[0]
     limit = float(run.max_bw[end] * run.min_rtt[end])
@@ -179,7 +179,7 @@ def down_inflight(run: Observation) -> list[Check]:
     ]  # fmt: skip
 
 
-def down_time(run: Observation) -> list[Check]:
+def probe_down_by_time(run: Observation) -> list[Check]:
     """Check: DOWN ends in REFILL when it is time to probe."""
     begin, end = run.spells("DOWN")[0]
     lasted, wait = run.time[end] - run.time[begin], run.bw_probe_wait[begin]

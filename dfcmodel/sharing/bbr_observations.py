@@ -14,7 +14,7 @@ from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.engine import with_room
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.planning import plan_scenario
+from dfcmodel.packets.simulation import plan_scenario
 from hopflow.results import ByValue
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +12,10 @@ from dfcmodel.network.flows import Flow, random_starts
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.path_elements import PathElement
-from dfcmodel.network.queueing.coupled import PI2, DualPI2
-from dfcmodel.network.queueing.disciplines import FIFO, Discipline, manager_of
-from dfcmodel.network.queueing.managers import PIE, RED, CoDel
+from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.simulation import trajectory
+from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import flag, instance, integer, one_number, random_generator, seconds
 from hopflow.intervals import half_width
 from hopflow.parameters import Options, in_packets_of, param, validate_parameters
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "DEFAULT_DURATION",
     "Bottleneck",
     "PathOptions",
     "Shared",
@@ -299,10 +295,6 @@ class Bottleneck:
             finished=run.finished - np.array([flow.start for flow in scenario.flows]),
         )
 
-    def changed(self, **fields: Any) -> Bottleneck:
-        """Return a copy with changed fields."""
-        return replace(self, **fields)
-
 
 def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:
     """Return the size of a buffer in packets from bandwidth-delay products; ValueError if it is below 1."""
@@ -310,9 +302,22 @@ def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:
 
 
 def bottleneck_of(
-    bandwidth: float | str, rtt: float | str, buffer: int | str, options: PathOptions | None = None
+    bandwidth: Any,
+    rtt: Any,
+    buffer: Any,
+    options: PathOptions | None = None,
+    *,
+    duration: float = DEFAULT_DURATION,
+    elements: tuple[PathElement, ...] = (),
 ) -> Bottleneck:
-    """Return a bottleneck from the parameters of `dfcmodel.compare`, numbers or strings with units.
+    """Return the bottleneck of `compare`, `coexist` and `coexist_sweep` from numbers or strings with units.
+
+    Parameters
+    ----------
+    duration
+        Simulated time in s for options without one.
+    elements
+        Elements of the path in front of the queue.
 
     Raises
     ------
@@ -322,15 +327,20 @@ def bottleneck_of(
     chosen = PathOptions.of(options)
     rate = in_packets_of(in_units("bandwidth", bandwidth, "rate"), chosen.packet_size)
     is_relative = bandwidth_delay_products("buffer", buffer) is not None
-    duration = DEFAULT_DURATION if chosen.duration is None else chosen.duration
+    end = duration if chosen.duration is None else chosen.duration
     return Bottleneck(
-        one_number("bandwidth", rate, above=0.0), in_units("rtt", rtt, "time"),
-        buffer if is_relative else in_units("buffer", buffer, "amount"),  # type: ignore[arg-type]
-        loss=one_number("loss", chosen.loss), duration=duration,
-        warm_up=0.2 * duration if chosen.warm_up is None else chosen.warm_up, recovery=chosen.recovery,
-        discipline=FIFO() if chosen.discipline is None else chosen.discipline, pacing=chosen.pacing,
+        one_number("bandwidth", rate, above=0.0),
+        in_units("rtt", rtt, "time"),
+        buffer if is_relative else in_units("buffer", buffer, "amount"),
+        loss=one_number("loss", chosen.loss),
+        duration=end,
+        warm_up=0.2 * end if chosen.warm_up is None else chosen.warm_up,
+        recovery=chosen.recovery,
+        discipline=FIFO() if chosen.discipline is None else chosen.discipline,
+        pacing=chosen.pacing,
+        elements=elements,
         packet_size=chosen.packet_size,
-    )  # fmt: skip
+    )
 
 
 def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = None) -> tuple[WindowRule, ...]:
@@ -342,21 +352,11 @@ def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = 
     for rule in chosen:
         if not isinstance(rule, WindowRule):
             raise TypeError(f"rules: {rule!r} must be a window rule, such as Reno()")
-        if rule.signal != "loss" and not _marks(discipline):
+        if rule.signal != "loss" and not (discipline is not None and discipline.may_mark):
             raise ValueError(f"rules: {rule!r} answers congestion marks, and this queue drops packets")
     if len(set(chosen)) < len(chosen):
         raise ValueError("rules: must differ from each other")
     return chosen
-
-
-def _marks(discipline: Discipline | None) -> bool:
-    """Return whether a discipline may mark packets; a user's queue manager may."""
-    if isinstance(discipline, (PI2, DualPI2)):
-        return True
-    manager = None if discipline is None else manager_of(discipline)
-    if isinstance(manager, RED):
-        return manager.ecn
-    return manager is not None and not isinstance(manager, (CoDel, PIE))
 
 
 def within_limits(mean: Any, half_width: Any, low: Any, high: Any) -> NDArray[np.float64]:

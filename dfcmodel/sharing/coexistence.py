@@ -13,18 +13,18 @@ from dfcmodel.network.flows import first_state
 from dfcmodel.network.path_elements import PathElement
 from dfcmodel.packets.engine import PacketRun, with_room
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.simulation import trajectory
+from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import (
     ACCESS_RATE_RATIO,
     MAX_RTT,
     Bottleneck,
     PathOptions,
+    bottleneck_of,
     buffer_packets,
     validate_rules,
 )
 from dfcmodel.sharing.coexistence_results import SAMPLES, Coexistence, RunRecord
-from hopflow.checks import instances, integer, number, one_number, random_generator, seconds
+from hopflow.checks import instances, integer, number, one_number, random_generator
 from hopflow.deprecations import takes_options
 from hopflow.intervals import spawn_seeds
 from hopflow.parameters import Options, in_packets_of, param, refuse_unused, validate_parameters
@@ -133,7 +133,7 @@ def coexist(
         Packets that wait in its queue, besides the packet in transmission; an integer >= 1. Also a multiple of
         bandwidth times round-trip time, such as ``"0.5BDP"``, if all flows have the same.
     runs
-        Independent runs, at least 1. One run has no intervals; those of two are wide.
+        Independent runs, at least 1. One run has no intervals, two have wide ones.
     on_failure
         Whether a result without shares raises or is returned with its ``status``.
     options
@@ -182,12 +182,11 @@ def coexist(
         packets: Any = in_units("buffer", buffer, "amount")
     else:
         packets = buffer_packets(products, bandwidth, rtts[0])
-    duration = float(seconds("duration", DEFAULT_DURATION if chosen.duration is None else chosen.duration))
-    warm_up = one_number("warm_up", 0.2 * duration if chosen.warm_up is None else chosen.warm_up, below=duration)
-    path = Bottleneck(
-        bandwidth, float(rtts.max() - sending), packets, loss=one_number("loss", chosen.loss), duration=duration,
-        warm_up=warm_up, recovery=chosen.recovery, elements=tuple(sender.elements), packet_size=packet_size,
+    path = bottleneck_of(
+        bandwidth, float(rtts.max() - sending), packets, chosen, duration=DEFAULT_DURATION,
+        elements=tuple(sender.elements),
     )  # fmt: skip
+    duration, warm_up = path.duration, path.warm_up
     starts = None
     if sender.starts is not None:
         starts = _per_flow("starts", np.asarray(sender.starts, dtype=np.float64), len(flows))

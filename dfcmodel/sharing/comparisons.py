@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -436,7 +436,7 @@ def compare_rules(
     for task in progress_bar(tasks, desc="compare", unit="setting"):
         n, m = task[0], task[-1]
         for factor, chain in zip(factors, seeds, strict=True):
-            longer = path.changed(duration=factor * path.duration, warm_up=factor * path.warm_up)
+            longer = replace(path, duration=factor * path.duration, warm_up=factor * path.warm_up)
             setting = _run_setting(longer, [chosen[i] for i in task], chain)
             if not setting.drifting:
                 break

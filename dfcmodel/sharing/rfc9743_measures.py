@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from dfcmodel.network.endpoints.sources import CBR
@@ -55,7 +56,7 @@ Measure = Callable[[Bench, WindowRule], float]
 
 def _heavy_loss(at: Bench, rule: WindowRule) -> float:
     """Return the packets per round trip at 10 % random loss."""
-    return float(at.run(rule, link=at.link.changed(loss=0.1)).rate[0] * at.link.rtt)
+    return float(at.run(rule, link=replace(at.link, loss=0.1)).rate[0] * at.link.rtt)
 
 
 def _queueing(at: Bench, rule: WindowRule) -> float:
@@ -112,7 +113,7 @@ def _utilisation(at: Bench, rule: WindowRule) -> float:
 
 def _utilisation_with_loss(at: Bench, rule: WindowRule) -> float:
     """Return the utilisation by one flow at 1 % random loss."""
-    return float(at.run(rule, link=at.link.changed(loss=0.01)).utilisation)
+    return float(at.run(rule, link=replace(at.link, loss=0.01)).utilisation)
 
 
 def _with_element(elements: Callable[[Bottleneck], PathElement], quantity: str = "utilisation") -> Measure:
@@ -120,7 +121,7 @@ def _with_element(elements: Callable[[Bottleneck], PathElement], quantity: str =
 
     def measure(at: Bench, rule: WindowRule) -> float:
         element = elements(at.link)
-        run = at.run(rule, link=at.link.changed(elements=(element,)))
+        run = at.run(rule, link=replace(at.link, elements=(element,)))
         if quantity == "delay":
             return 1e3 * float(run.delay)
         if quantity == "losses":
@@ -187,7 +188,7 @@ def _capacity_steps(low: float, high: float) -> Callable[[Bottleneck], PathEleme
 def _route_change(at: Bench, rule: WindowRule) -> float:
     """Return the utilisation after a change of the route to half of the rate and twice the delay."""
     rate, delay = _capacity_steps(1.0, 0.5)(at.link), _delay_steps(0.0, 1.0)(at.link)
-    return 2.0 * float(at.run(rule, link=at.link.changed(elements=(delay, rate))).utilisation)
+    return 2.0 * float(at.run(rule, link=replace(at.link, elements=(delay, rate))).utilisation)
 
 
 def _onset(at: Bench, rule: WindowRule) -> float:
@@ -200,20 +201,20 @@ def _with_manager(name: str, measure: str) -> Measure:
     """Measure utilisation, or queueing delay in ms, of two flows of the rule over a managed queue."""
 
     def two_flows(at: Bench, rule: WindowRule) -> float:
-        run = at.run(rule, rule, link=at.link.changed(discipline=QUEUES[name](at.link.buffer)))
+        run = at.run(rule, rule, link=replace(at.link, discipline=QUEUES[name](at.link.buffer)))
         return float(run.utilisation if measure == "utilisation" else 1e3 * run.delay)
 
     return two_flows
 
 
-def _red(buffer: int) -> Discipline:
+def _random_early_detection(buffer: int) -> Discipline:
     """Return RED with thresholds of an eighth and three eighths of the buffer."""
     low = max(2.0, buffer / 8.0)
     return RED(low=low, high=3.0 * low)
 
 
 QUEUES: dict[str, Callable[[int], Discipline]] = {
-    "RED": _red,
+    "RED": _random_early_detection,
     "CoDel": lambda _: CoDel(),
     "PIE": lambda _: PIE(),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -12,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.queueing.disciplines import FIFO
-from dfcmodel.sharing.bottlenecks import DEFAULT_DURATION, Bottleneck, PathOptions, validate_rules
+from dfcmodel.sharing.bottlenecks import Bottleneck, PathOptions, bottleneck_of, validate_rules
 from hopflow.checks import instances, integer, seed_number, unwrap_scalar
 from hopflow.deprecations import takes_options
 from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
@@ -38,6 +38,8 @@ PER_FLOW = {
     "loss_ratio": ("1", "packets lost over packets delivered and lost"),
     "timeouts": ("1", "in the whole run"),
 }
+OF_ALL_PATHS = ("duration", "warm_up", "recovery", "discipline", "pacing", "packet_size")
+"""Parameters of the paths that are no axes."""
 OF_ALL = {
     "delay": ("s", "mean queueing delay"),
     "utilisation": ("1", "sum of the rates over the bandwidth"),
@@ -116,7 +118,6 @@ def coexist_sweep(
     flows = instances("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
     validate_rules(tuple(dict.fromkeys(flows)), chosen.discipline)
     integer("number of rules", len(flows), 1, 1000)
-    time = DEFAULT_DURATION if chosen.duration is None else chosen.duration
     root, size = seed_number("seed", chosen.seed), chosen.packet_size
     axes = {
         "bandwidth": _axis_values("bandwidth", bandwidth, "rate", size),
@@ -126,14 +127,6 @@ def coexist_sweep(
     }
     several = {name: values for name, values in axes.items() if isinstance(values, list)}
     fixed = {name: values for name, values in axes.items() if name not in several}
-    common = fixed | {
-        "duration": time,
-        "warm_up": 0.2 * time if chosen.warm_up is None else chosen.warm_up,
-        "recovery": chosen.recovery,
-        "discipline": FIFO() if chosen.discipline is None else chosen.discipline,
-        "pacing": chosen.pacing,
-        "packet_size": size,
-    }
     several["run"] = list(range(integer("runs", runs, 1, 10_000)))
     seeds = spawn_seeds(root, runs).tolist()
 
@@ -145,13 +138,15 @@ def coexist_sweep(
         run = point.pop("run")
         if products:
             point["buffer"] = f"{point['buffer']!r}BDP"
-        return Bottleneck(**common, **point), seeds[run]
+        values = fixed | point
+        options = replace(chosen, loss=values.pop("loss"))
+        return bottleneck_of(**values, options=options), seeds[run]
 
     grid = Grid(several, task, UNITS | ({"buffer": "BDP"} if products else {}))
-    for _ in grid:  # each path checks its parameters
-        pass
+    paths = [path for path, _ in grid]  # each checks its parameters
     about = {"rules": ", ".join(map(canonical_text, flows)), "seed": f"spawned from {root}"}
-    about |= {name: repr(value) for name, value in common.items()}
+    about |= {name: repr(value) for name, value in fixed.items()}
+    about |= {name: repr(getattr(paths[0], name)) for name in OF_ALL_PATHS}
     if store is not None:
         about["source"] = source_of(flows[0], flows, chosen.discipline)
     rows = functools.partial(_rows, flows)

@@ -13,8 +13,7 @@ from dfcmodel.network.flows import random_starts
 from dfcmodel.network.path_elements import DelayTrace
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.simulation import trajectory
+from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import Bottleneck, validate_rules
 from hopflow.checks import choice, count_of, instance, integer, one_number, seed_number
 from hopflow.fork_safety import cached_property

@@ -2,7 +2,7 @@
 
 As in the engine the queue is linear within a step: it crosses a threshold at an instant of the step,
 and its feeders are paused for a fraction of a step. The result is continuous in all parameters,
-and its derivatives equal those of event times in continuous time.
+and its derivatives equal the derivatives of event times in continuous time.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ import numpy as np
 from dfcmodel.engine.settings import ROUNDING, integer_and_fraction, nearest_steps
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import SYN_WITH_DATA
-from dfcmodel.network.level_options import refuse_flow_options
-from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause, dfc_of
+from dfcmodel.network.level_options import TWIN, levels_of, refuse_flow_options
+from dfcmodel.network.queueing.disciplines import dfc_of
 from dfcmodel.theory.clocks import tick_phases
 from hopflow.checks import number
 from responsefn import AIMD, NewReno, Reno, Tahoe
@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = ["Shape", "TwinPlan", "check_scenario", "plan_of", "shape_of"]
-
-NOT_IN_THE_TWIN = {
-    option: f"must be {usual}, the twin has no {what}"
-    for option, (usual, what) in {
-        "after": ("()", "flows that wait for others"),
-        "weight": ("1", "weights of network interfaces"),
-        "arrivals": ("None", "data that arrive"),
-        "stop": ("inf", "flows that end"),
-        "size": ("inf", "transfers that end"),
-    }.items()
-}
-"""Options of flows that the twin does not have."""
 
 
 class TwinPlan(NamedTuple):
@@ -103,7 +91,7 @@ def check_scenario(scenario: Scenario) -> None:
         raise ValueError(f"elements: {type(element).__name__} at {element.link}: {msg}")
     for link in scenario.links:
         rule: Any = link.discipline
-        if type(rule) not in (DFC, FIFO, Pause):
+        if TWIN not in levels_of(type(rule)):
             msg = "must be DFC, FIFO or Pause, the twin has no other"
             raise ValueError(f"discipline of link {link.name} = {rule!r}: {msg}")
         if rule.diffuses and rule.queue_per != "flow":
@@ -125,7 +113,7 @@ def check_scenario(scenario: Scenario) -> None:
         if flow.handshake == SYN_WITH_DATA:
             msg = "must be True or False, the twin has no SYN with data"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
-        refuse_flow_options(flow, NOT_IN_THE_TWIN)
+        refuse_flow_options(flow, TWIN)
 
 
 def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | None = None) -> TwinPlan:

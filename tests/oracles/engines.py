@@ -18,10 +18,9 @@ from dfcmodel.engine.plan import compile_scenario
 from dfcmodel.engine.run import advance
 from dfcmodel.lossless.guards import watchdog_runs
 from dfcmodel.packets import simulation, traces
-from dfcmodel.packets.engine import begin_run, run_engine
+from dfcmodel.packets.engine import Records, begin_run, run_engine
 from dfcmodel.packets.plan import PacketPlan
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.records import Records
+from dfcmodel.packets.simulation import plan_scenario
 from dfcmodel.results import Trajectory
 from tests.oracles.packets.simulation import run_reference, trace_reference, watch_reference
 

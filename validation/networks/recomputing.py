@@ -195,7 +195,7 @@ def _compared(run: Run, made_from: str) -> Recomputed:  # noqa: ARG001
 def compare(run: Run) -> Recomputed:
     """Compute a run by the packet level under ns-2's conventions, and compare it with ns-2."""
     from dfcmodel.packets.engine import run_engine
-    from dfcmodel.packets.planning import plan_scenario
+    from dfcmodel.packets.simulation import plan_scenario
 
     scenario, method = run.network()
     plan = plan_scenario(scenario, method, duration=scenario.duration, sample=SAMPLE)

@@ -276,7 +276,7 @@ def audit_headroom(
         if row.no_headroom or _key(row) not in by_key:
             by_key[_key(row)] = _judge(row, assumed)
         audit = _audit(row, by_key[_key(row)], remarks.get(_key(row), ()))
-        rows.append(dataclasses.replace(audit, wasted=_wasted(row, audit.needs, assumed)))
+        rows.append(dataclasses.replace(audit, wasted=_excess_bytes(row, audit.needs, assumed)))
     return TableAudit(table, tuple(_in_pools(rows, assumed)), law, assumed, source)
 
 
@@ -372,11 +372,11 @@ def _judge(row: BufferRow, assumed: Assumptions) -> RowAudit:
     return RowAudit(row, verdict, reason, needs, smallest, write)
 
 
-def _wasted(row: BufferRow, needs: RowNeeds, assumed: Assumptions) -> int | None:
+def _excess_bytes(row: BufferRow, needs: RowNeeds, assumed: Assumptions) -> int | None:
     """Return the reserved bytes beyond the proved headroom for any frame size; None if that is unknown.
 
-    Bytes taken from a pool are a limit, not a reservation. Where the table has xon and size, these say what is reserved
-    even if the pool is unknown.
+    Bytes taken from a pool are a limit, not a reservation. Where the table has xon and size, these give the
+    reservation even if the pool is unknown.
     """
     if assumed.cell == 1 or needs.any_sizes is None:
         return None

@@ -66,7 +66,7 @@ SIMILAR = 0.88
 """Minimum ratio of `difflib` for which an unknown table is reported as a misspelt name of `TABLES`."""
 FLAT = re.compile(rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])(?P<name>.+)", re.DOTALL)
 REDIS_FIELDS = {"expireat", "ttl", "type", "value"}
-"""Fields of an object in a dump by redis-dump, as in SONiC's ``show techsupport``; ``value`` has those of the table."""
+"""Fields of an object in a dump by redis-dump, as in SONiC's ``show techsupport``; ``value`` has the table's."""
 MAX_TABLES = 2000
 """Maximum number of tables of a configuration; SONiC has hundreds."""
 CLASSES = range(8)

@@ -121,7 +121,7 @@ def _groups(table: BufferTable) -> list[Group]:
 
 
 def distinct_rates(table: BufferTable) -> list[float]:
-    """Return the rates in b/s whose values differ from those of every faster rate."""
+    """Return the rates in b/s whose values no faster rate has."""
     return [rows[0].rate for rows, _ in _groups(table)]
 
 

@@ -94,7 +94,7 @@ def deadlock(
 ) -> Deadlock:
     """Return whether routes can deadlock, with the cycles of buffers.
 
-    Parameters and errors are those of `buffer_cycles`.
+    Parameters and errors as for `buffer_cycles`.
 
     Examples
     --------
@@ -293,8 +293,7 @@ def line_rate_scenario(
 ) -> Scenario:
     """Return a scenario with a flow at line rate on each route, and links that pause.
 
-    All flows are of one class: classes of the routes are ignored. The parameters are those of
-    `Deadlock.scenario`.
+    All flows are of one class: classes of the routes are ignored. Parameters as for `Deadlock.scenario`.
 
     Examples
     --------

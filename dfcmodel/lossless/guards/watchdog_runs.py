@@ -17,8 +17,7 @@ from dfcmodel.network.queueing.disciplines import FIFO, Pause
 from dfcmodel.packets.engine import watch_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plan import Fault, PortWatchdog
-from dfcmodel.packets.planning import plan_scenario
-from dfcmodel.packets.simulation import trajectory
+from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, instance, instances, number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure

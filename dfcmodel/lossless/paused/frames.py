@@ -173,7 +173,7 @@ def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Gener
     Parameters
     ----------
     link
-        A link with ``small_packets`` 0 or 1; its frame sizes are those of ``largest_burst``.
+        A link with ``small_packets`` 0 or 1; its frame sizes are in ``largest_burst``.
     tries
         Number of scenarios, 1 to 1e6: the first tenth at random, then variations of the best scenario.
     seed

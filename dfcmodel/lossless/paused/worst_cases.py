@@ -75,7 +75,7 @@ def largest_burst(link: PausedLink) -> Burst:
         return _random_frames(link, budget)
     if link.small_packets == 1.0 and link.cell == 1:
         return _free_bytes(link, budget)
-    return (_free_cells if link.small_packets == 1.0 else _mixed_frames)(link, budget)
+    return (_free_cells if link.small_packets == 1.0 else _mix_frames)(link, budget)
 
 
 def largest_drain(link: PausedLink, window: int) -> Burst:
@@ -100,7 +100,7 @@ def largest_drain(link: PausedLink, window: int) -> Burst:
     if link.small_packets == 1.0:
         free = _free_bytes if link.cell == 1 else _free_cells
         return free(link, budget, head=False)
-    return _mixed_frames(link, budget, head=False)
+    return _mix_frames(link, budget, head=False)
 
 
 def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
@@ -176,7 +176,7 @@ def _grow_frames(link: PausedLink, spare: int, count: int, *, head: bool) -> Bur
     return Burst(0, head + in_head, tuple(run for run in runs if run[1]), cells)
 
 
-def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
+def _mix_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     """Return the largest burst if at most a fraction of the frames is smaller than ``lossless_mtu``, of any sizes.
 
     For each number of large frames the number of cells is, as in `_free_cells`, the integer part of a concave function

@@ -162,7 +162,7 @@ def headroom_pool(
     ------
     ValueError
         For a number of ports or classes, a rate or a headroom that is missing or outside its range, and for a rate or
-        more classes than those of a `Headroom`.
+        more classes than a `Headroom` has.
 
     Examples
     --------

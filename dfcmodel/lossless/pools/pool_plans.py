@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.planning import plan_scenario
+from dfcmodel.packets.simulation import plan_scenario
 from hopflow.checks import choice, format_value, one_number
 
 if TYPE_CHECKING:

@@ -141,7 +141,7 @@ class PoolWorstCase(Result):
 
     @property
     def excess(self) -> tuple[float, float]:
-        """Bytes beyond the size of the pool: those of the witness, and the upper bound."""
+        """Bytes beyond the size of the pool: of the witness, and the upper bound."""
         return max(0.0, self.lower - self.pool.size), max(0.0, self.upper - self.pool.size)
 
     def summary(self) -> dict[str, object]:

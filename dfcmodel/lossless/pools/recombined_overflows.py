@@ -98,7 +98,7 @@ class RecombinedEstimate(Result):
         return self._estimate.effective
 
     @cached_property
-    def resampled(self) -> Floats:
+    def replicates(self) -> Floats:
         """Bootstrap estimates, from runs drawn with replacement for each part, shape (200,)."""
         draw = np.random.default_rng([self.seed, 1])
         shape = np.full(self.runs, 1.0 / self.runs)
@@ -127,7 +127,7 @@ class RecombinedEstimate(Result):
         plain = self.plain_interval
         if len(self.parts) == 1 or not 0.0 < self.probability < 1.0:
             return plain
-        lower, upper = np.quantile(self.resampled, [0.025, 0.975]).tolist()
+        lower, upper = np.quantile(self.replicates, [0.025, 0.975]).tolist()
         low = self.probability**2 / upper
         return low, min(1.0, self.probability**2 / lower) if self.is_narrow else plain[1]
 

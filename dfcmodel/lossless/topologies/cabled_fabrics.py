@@ -11,8 +11,7 @@ from dfcmodel.lossless.paused.headrooms import headroom
 from dfcmodel.lossless.quantities import FIBRE, bit_rate, metres, size_in_bytes
 from dfcmodel.lossless.topologies.fabrics import SERVERS, complete_host_counts, with_hosts
 from dfcmodel.lossless.topologies.routes import check_digraph
-from dfcmodel.network.columns import encode
-from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
+from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, encode, links_from
 from dfcmodel.network.networks import EDGE_ATTRIBUTES, Scenario, other_name
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline

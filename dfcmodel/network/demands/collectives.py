@@ -13,8 +13,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dfcmodel.network.columns import (
+from dfcmodel.network.flows import (
+    LARGEST_WINDOW,
+    OPTIONS,
+    Choices,
+    Flow,
+    Flows,
+    check_after,
+    check_delays,
+    check_option,
+    unroll_loop,
+)
+from dfcmodel.network.links import (
     Column,
+    Link,
+    Links,
     Routes,
     as_sequence,
     check_count,
@@ -25,8 +38,6 @@ from dfcmodel.network.columns import (
     nodes_of,
     present,
 )
-from dfcmodel.network.flows import LARGEST_WINDOW, OPTIONS, Choices, Flow, Flows, unroll_loop
-from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.shortest_routes import (
     CHOICES,
@@ -61,11 +72,11 @@ __all__ = [
     "FlowOptions",
     "all_to_all",
     "build_flows",
-    "changed_fields",
     "collective_hosts",
     "flows_from",
     "in_one_server",
     "incast",
+    "options_of",
     "permutation",
 ]
 
@@ -86,7 +97,8 @@ class FlowOptions(Options):
     """Further options of the flows of `flows_from`, `all_to_all`, `incast`, `permutation` and connection matrices.
 
     A parameter is one value for all flows, or a list or an array with one per flow. Those without a description here
-    are of `Flow`, which has their units and defaults. They are checked when the flows are made.
+    are of `Flow`, which has their units and defaults. Each value is checked here; whether it fits to the source, the
+    path and the number of flows is checked when the flows are made.
 
     Parameters
     ----------
@@ -135,8 +147,71 @@ class FlowOptions(Options):
     entropy: Any = ELSEWHERE
     receiver: Any = ELSEWHERE
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not ELSEWHERE and name in OF_FLOWS:
+                _check_values(name, as_sequence(value))
 
-def changed_fields(options: FlowOptions | None, kind: type[FlowOptions] = FlowOptions) -> dict[str, Any]:
+
+OF_FLOWS = frozenset(field.name for field in fields(FlowOptions))
+"""Options of flows, which classes of operations have beside their own."""
+
+
+def _check_values(name: str, value: Any) -> None:
+    """Raise TypeError or ValueError for values of a field of `FlowOptions` that no flow can have.
+
+    All ranges of numbers are intervals: of an array the extremes are checked, and the first number that is not whole.
+    """
+    if name == "names":
+        if value is not None:
+            instances("names", value, str)
+    elif name == "entropy":
+        if isinstance(value, str):
+            choice("entropy", value, (PAIR,))
+        else:
+            _entropy(value)
+    elif name == "after":
+        rows = _as_rows(value, "iu")
+        if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu":
+            if rows.size and rows.min() < -1:
+                f = int(np.argmax((rows < -1).reshape(len(rows), -1).any(axis=1)))
+                msg = "must be places of flows, or -1: none"
+                raise ValueError(f"after[{f}] = {format_value(rows[f].tolist())}: {msg}")
+        else:
+            for label, row in _label_values(name, rows):
+                check_after(label, row)
+    elif name == "delays":
+        rows = _as_rows(value, "iuf")
+        for label, row in [] if isinstance(rows, np.ndarray) else _label_values(name, rows):
+            check_delays(label, row)
+    else:
+        units = quantities_of(Flow)
+        converted = as_sequence(in_units(name, value, units[name]) if name in units else value)
+        if isinstance(converted, np.ndarray) and converted.ndim and converted.dtype.kind in "iufb" and converted.size:
+            chosen = {
+                int(converted.argmin()),
+                int(converted.argmax()),
+                int(np.argmax(np.floor(converted) != converted)),
+            }
+            for n in sorted(chosen):
+                check_option(name, f"{name}[{n}]", converted.item(n))
+        else:
+            for label, entry in _label_values(name, converted):
+                check_option(name, label, entry)
+
+
+def _label_values(name: str, values: Any) -> Iterable[tuple[str, Any]]:
+    """Yield the distinct values of an option, each with its label in messages: ``name``, or ``name[flow]``."""
+    if not isinstance(values, (list, tuple, np.ndarray, Column)):
+        yield name, values
+        return
+    column = column_for(name, values, len(values))
+    first = [0] if column.which is None else distinct(column.which, len(column.values))[1].tolist()
+    for n in first if len(values) else ():
+        yield f"{name}[{n}]", column[n]
+
+
+def options_of(options: FlowOptions | None, kind: type[FlowOptions] = FlowOptions) -> dict[str, Any]:
     """Return the fields that options state; TypeError for one that is not of ``kind``, the class of the function."""
     stated = {} if options is None else instance("options", options, FlowOptions, f"{kind.__name__}(...)").changed
     allowed = [field.name for field in fields(kind)]
@@ -213,7 +288,7 @@ def flows_from(
     True
     """
     return build_flows(
-        sources, targets, sizes, starts, source=source, links=links, routes=routes, **changed_fields(options)
+        sources, targets, sizes, starts, source=source, links=links, routes=routes, **options_of(options)
     )
 
 
@@ -240,7 +315,8 @@ def build_flows(
         check_count("names", names, count)
     entropy = options.pop("entropy", None)
     if entropy is not None and not isinstance(entropy, str):
-        entropy = _entropy(entropy, count)
+        entropy = _entropy(entropy)
+        check_count("entropy", entropy, count)
     elif entropy is not None:
         choice("entropy", entropy, (PAIR,))
     hashes = routes not in UNHASHED if isinstance(routes, str) else isinstance(routes, Mapping)
@@ -323,7 +399,7 @@ def all_to_all(
     >>> all_to_all([("host", n) for n in range(16)], sizes=1, source=CBR(3e6), links=links)
     Flows(240 flows between 20 nodes: CBR)
     """
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
     nodes, arguments = collective_hosts(hosts, given)
     count = len(nodes)
     if len(shape := dimensions(sizes) or ()) > 1:
@@ -370,7 +446,7 @@ def incast(
     >>> len(incast(hosts, hosts[0], sizes=500, source=DCQCN(), links=links))
     15
     """
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
     nodes, arguments = _check_nodes("senders", nodes_of("senders", senders), given)
     receiver = unwrap_scalar(receiver)
     _check_nodes("receiver", [receiver], arguments)
@@ -416,7 +492,7 @@ def permutation(
     >>> len({flow.path[-1] for flow in flows}) == len(flows)
     True
     """
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
     nodes, arguments = collective_hosts(hosts, given)
     order = random_generator("seed", seed).permutation(len(nodes)).tolist()
     if all(a == b for a, b in enumerate(order)):
@@ -483,14 +559,13 @@ def _convert_units(name: str, value: Any, packet_size: float) -> Any:
     return converted
 
 
-def _entropy(value: Any, count: int) -> NDArray[np.int64] | None:
+def _entropy(value: Any) -> NDArray[np.int64] | None:
     """Return the numbers that ECMP hashes, shape (F,); ValueError for numbers outside 0..2^39 - 1."""
     if value is None:
         return None
     entropy = np.asarray(value)
     if entropy.dtype.kind not in "iu" or entropy.ndim != 1:
         raise TypeError(f"entropy = {format_value(value)}: must be a list of whole numbers, one per flow")
-    check_count("entropy", entropy, count)
     if (entropy < 0).any() or (entropy >= 2**39).any():
         n = int(np.argmax((entropy < 0) | (entropy >= 2**39)))
         raise ValueError(f"entropy[{n}] = {entropy[n]}: must be a whole number in 0..2^39 - 1")

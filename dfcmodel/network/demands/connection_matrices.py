@@ -22,7 +22,7 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dfcmodel.network.demands.collectives import FlowOptions, Routing, changed_fields, collective_hosts
+from dfcmodel.network.demands.collectives import FlowOptions, Routing, collective_hosts, options_of
 from dfcmodel.network.demands.flow_files import (
     ListedFlows,
     packet_size_for,
@@ -112,7 +112,7 @@ def load_connection_matrix(
     >>> load_connection_matrix(file, fabric.hosts, source=FixedRate(), links=fabric.links)[0].size
     2.0
     """
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
     return _read(f"{path}", read_text(path), hosts, packet_size, given)
 
 
@@ -145,7 +145,7 @@ def read_connection_matrix(
         Bytes per packet; None: `Links.packet_size`, otherwise 1500. A `Scenario` with packets of another size converts
         the bytes of the file to its packets. The last packet of a connection need not be full. A size of 0 is infinite.
     source, links, routes, options
-        As for `flows_from`; ``after`` and ``delays`` are those of the file.
+        As for `flows_from`; ``after`` and ``delays`` come from the file.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def read_connection_matrix(
     [(('host', 1), 2.0, ()), (('host', 2), 2.0, (0,))]
     """
     instance("text", text, str, "the contents of a file; load_connection_matrix takes its path")
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
     return _read("text", text, hosts, packet_size, given)
 
 

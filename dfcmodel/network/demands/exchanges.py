@@ -57,7 +57,7 @@ def chunk_sizes(packets: int, chunks: int, owner: str = "the chunk of each host"
     Raises
     ------
     ValueError
-        For fewer packets than chunks; ``owner`` says what each chunk is.
+        For fewer packets than chunks; ``owner`` names the chunk.
 
     Examples
     --------

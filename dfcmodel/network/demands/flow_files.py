@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.columns import Column
 from dfcmodel.network.demands.collectives import build_flows
 from dfcmodel.network.demands.exchanges import NONE
 from dfcmodel.network.flows import Flows
-from dfcmodel.network.links import Links
+from dfcmodel.network.links import Column, Links
 from hopflow.checks import file_path, one_number
 from hopflow.text_files import compression_hint
 from hopflow.units import PACKET_SIZE, PacketUnits, whole_packets

@@ -25,8 +25,8 @@ __all__ = [
     "crowds",
     "equal_shares",
     "may_lose",
-    "offered_packets",
     "offers_all_at_once",
+    "packet_demand",
     "shares_of_links",
     "source_rate",
 ]
@@ -91,7 +91,7 @@ def source_rate(source: Source | None) -> float:
     return source.mean_rate
 
 
-def offered_packets(scenario: Scenario, duration: float) -> list[float]:
+def packet_demand(scenario: Scenario, duration: float) -> list[float]:
     """Return an upper bound of each flow's packets in ``duration`` s at equal shares, shape (F,)."""
     table = scenario.table
     stops = np.minimum(duration, table.numbers("stop"))

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import Column
 from dfcmodel.network.demands.collectives import (
     PAIR,
     FlowOptions,
     Routing,
     build_flows,
-    changed_fields,
     collective_hosts,
+    options_of,
 )
 from dfcmodel.network.demands.exchanges import (
     Messages,
@@ -27,6 +26,7 @@ from dfcmodel.network.demands.exchanges import (
     ring_all_reduce,
 )
 from dfcmodel.network.flows import Flows
+from dfcmodel.network.links import Column
 from hopflow.checks import choice, refuse_options
 from hopflow.deprecations import takes_options
 from hopflow.parameters import param, refuse_unused, validate_parameters
@@ -64,7 +64,7 @@ class CollectiveOptions(FlowOptions):
     names, max_window, host, priority, delayed_acks, pacing, idle, random_idle, stop, handshake, arrivals, weight
         As for `FlowOptions`.
     after, delays, initial_window, ssthresh, quick_acks, ttl, segments, receiver, entropy
-        As for `FlowOptions`; ``after`` and ``delays`` are those of the operation.
+        As for `FlowOptions`; ``after`` and ``delays`` come from the operation.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def all_reduce(
     True
     """
     choice("algorithm", algorithm, tuple(ALL_REDUCES))
-    stated = changed_fields(options, CollectiveOptions)
+    stated = options_of(options, CollectiveOptions)
     pieces = stated.pop("pieces", 1)
     more = () if algorithm != "tree" else (pieces,)
     if algorithm != "tree" and pieces != 1:
@@ -243,7 +243,7 @@ def all_to_all_rounds(
 
 def _without_pieces(options: FlowOptions | None) -> dict[str, Any]:
     """Return the fields that options state; TypeError for pieces, in an operation without a tree."""
-    stated = changed_fields(options, CollectiveOptions)
+    stated = options_of(options, CollectiveOptions)
     if options is not None:
         refuse_unused(options, pieces="only in all_reduce(algorithm='tree')")
     return stated

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import Column
 from dfcmodel.network.demands.collectives import (
     FlowOptions,
     Routing,
     build_flows,
-    changed_fields,
     collective_hosts,
     in_one_server,
+    options_of,
 )
 from dfcmodel.network.demands.flow_files import packet_size_for
 from dfcmodel.network.flows import Flows
-from dfcmodel.network.links import Links
+from dfcmodel.network.links import Column, Links
 from hopflow.checks import choice, format_value, instance, number, one_number, random_generator
 from hopflow.deprecations import takes_options
 from hopflow.fork_safety import cached_property
@@ -246,7 +245,7 @@ def random_traffic(
     instance("sizes", sizes, FlowSizes, "FlowSizes, or a name such as 'web search'")
     load = one_number("load", load, above=0.0, at_most=10.0)
     duration = one_number("duration", duration, above=0.0, at_most=1e5, hint="in s")
-    stated = changed_fields(options, TrafficOptions)
+    stated = options_of(options, TrafficOptions)
     random, requested = random_generator("seed", stated.pop("seed", 0)), stated.pop("packet_size", None)
     given = {"source": source, "links": links, "routes": routes, **stated}
     nodes, arguments = collective_hosts(hosts, given)

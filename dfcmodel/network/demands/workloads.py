@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dfcmodel.network.demands.chakra_flows import TraceFlows
 from dfcmodel.network.demands.chakra_traces import nodes_of_trace
-from dfcmodel.network.demands.collectives import PAIR, FlowOptions, Routing, changed_fields, collective_hosts
+from dfcmodel.network.demands.collectives import PAIR, FlowOptions, Routing, collective_hosts, options_of
 from dfcmodel.network.demands.flow_files import (
     ListedFlows,
     packet_size_for,
@@ -76,7 +76,7 @@ class WorkloadOptions(FlowOptions):
     names, max_window, host, priority, delayed_acks, pacing, idle, random_idle, stop, handshake, arrivals, weight
         As for `FlowOptions`.
     after, delays, initial_window, ssthresh, quick_acks, ttl, segments, receiver, entropy
-        As for `FlowOptions`; ``after`` and ``delays`` are those of the file.
+        As for `FlowOptions`; ``after`` and ``delays`` come from the file.
 
     Examples
     --------
@@ -91,6 +91,7 @@ class WorkloadOptions(FlowOptions):
     groups: Mapping[str, Sequence[int]] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.groups is not None:
             instance("groups", self.groups, Mapping, "ranks by the names of groups")
 
@@ -141,7 +142,7 @@ def load_workload(
     """
     traces = _files_of_ranks(path)
     contents = [read_bytes(trace) for trace in traces] if traces else read_text(path)
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options, WorkloadOptions)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options, WorkloadOptions)}
     return _read(f"{path}", contents, hosts, given)
 
 
@@ -211,7 +212,7 @@ def read_workload(
     """
     if not isinstance(text, str):
         text = instances("text", text, bytes)
-    given = {"source": source, "links": links, "routes": routes, **changed_fields(options, WorkloadOptions)}
+    given = {"source": source, "links": links, "routes": routes, **options_of(options, WorkloadOptions)}
     return _read("text", text, hosts, given)
 
 

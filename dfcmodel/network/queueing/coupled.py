@@ -73,6 +73,8 @@ class PI2(QueueManager):
         next: float = 0.0
         delay: float = 0.0
 
+    may_mark = True  # of senders that answer each mark (RFC 9332)
+
     def __post_init__(self) -> None:
         _check_controller(self)
 
@@ -133,6 +135,7 @@ class DualPI2(Discipline):
     """
 
     levels = PACKETS_ALONE
+    may_mark = True  # of senders that answer each mark (RFC 9332)
 
     target: WithUnit = 0.015
     update: WithUnit = 0.016

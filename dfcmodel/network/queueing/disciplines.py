@@ -7,8 +7,10 @@ before the buffer is full, is the discipline of a FIFO queue, or the ``manager``
 from __future__ import annotations
 
 import dataclasses
+import functools
 from abc import abstractmethod
 from dataclasses import dataclass, fields
+from types import CodeType, FunctionType
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, integer, one_number
@@ -33,6 +35,7 @@ __all__ = [
     "dfc_of",
     "manager_of",
     "numeric_fields",
+    "sets_mark",
 ]
 
 MAX_TIME, MAX_INTERVAL = 5.0, 10.0
@@ -95,6 +98,17 @@ class Discipline(Described):
     def pauses_links(self) -> bool:
         """Whether it pauses the links that feed it, completely or for one class of traffic."""
         return self.pauses in ("link", "class")
+
+    @property
+    def may_mark(self) -> bool:
+        """Whether it may mark packets of senders that answer each mark: that of its queue manager, if it has one.
+
+        >>> from dfcmodel import INT, RED, CoDel, DualPI2
+        >>> [rule.may_mark for rule in (DualPI2(), RED(ecn=True), RED(), CoDel(), INT())]
+        [True, True, False, False, False]
+        """
+        manager = manager_of(self)
+        return manager is not None and manager.may_mark
 
     @property
     def thresholds(self) -> tuple[float, float]:
@@ -202,6 +216,14 @@ class QueueManager(Discipline):
     def on_step(s: Any, q: Any, e: Any) -> Any:
         """Return the state after a step: ``s`` the state, ``q`` the parameters, ``e`` `Arrivals`."""
 
+    @property
+    def may_mark(self) -> bool:
+        """Whether `on_step` may set ``mark``, and ``ecn`` is set if there is such a parameter.
+
+        Functions of users are assumed to set it.
+        """
+        return bool(getattr(self, "ecn", True)) and sets_mark(type(self).on_step)
+
     def expected(self) -> QueueManager | None:
         """Return a manager that marks the mean of these marks, for ``Fluid(marks="expected")``; None if undefined."""
         return None
@@ -209,6 +231,29 @@ class QueueManager(Discipline):
     def numbers(self, packet_size: float) -> dict[str, float]:  # noqa: ARG002
         """Return the parameters that `on_step` can use, ``packet_size`` in bytes."""
         return numeric_fields(self)
+
+
+@functools.lru_cache(maxsize=1024)
+def sets_mark(function: Any) -> bool:
+    """Return whether a function of a discipline, or one that it calls, may set ``mark``."""
+    remaining, visited = [function], set[Any]()
+    while remaining:
+        function = remaining.pop()
+        visited.add(function)
+        code = getattr(function, "__code__", None)
+        if code is None or not function.__module__.startswith("dfcmodel."):
+            return True
+        codes = [code, *(constant for constant in code.co_consts if isinstance(constant, CodeType))]
+        # keywords of calls are tuples among the constants
+        if any(
+            constant == "mark" or (isinstance(constant, tuple) and "mark" in constant)
+            for c in codes
+            for constant in c.co_consts
+        ):
+            return True
+        called = (function.__globals__.get(name) for c in codes for name in c.co_names)
+        remaining += [callee for callee in called if isinstance(callee, FunctionType) and callee not in visited]
+    return False
 
 
 def manager_of(discipline: Discipline) -> QueueManager | None:

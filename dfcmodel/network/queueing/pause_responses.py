@@ -18,7 +18,7 @@ __all__ = [
     "RESPONSE_QUANTA",
     "ROUNDING",
     "default_headroom",
-    "listed_rate",
+    "rate_in_table",
     "small_packet_factor",
 ]
 
@@ -40,21 +40,21 @@ ROUNDING = 1e-9
 """Relative tolerance by which a rate equals a listed rate: rates are converted from packets/s."""
 
 
-def listed_rate(bits: Any) -> NDArray[np.float64]:
+def rate_in_table(bits: Any) -> NDArray[np.float64]:
     """Return the rate of `RESPONSE_QUANTA` whose response time applies to a rate in b/s.
 
     It is the rate itself if listed, otherwise the next faster rate, or the fastest listed rate.
 
     Examples
     --------
-    >>> listed_rate([24e9, 25e9, 3.2e12]).tolist()
+    >>> rate_in_table([24e9, 25e9, 3.2e12]).tolist()
     [25000000000.0, 25000000000.0, 800000000000.0]
     """
     return np.asarray(LISTED[_rate_row(bits)])
 
 
 def _rate_row(bits: Any) -> NDArray[np.int64]:
-    """Return the index in `RESPONSE_QUANTA` of `listed_rate`."""
+    """Return the index in `RESPONSE_QUANTA` of `rate_in_table`."""
     at = (LISTED * (1.0 + ROUNDING)).searchsorted(bits)
     return np.asarray(np.minimum(at, len(LISTED) - 1))
 

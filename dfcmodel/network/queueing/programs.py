@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
-from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.queueing.coupled import PI2, DualPI2
-from dfcmodel.network.queueing.disciplines import PACKETS_ALONE, Discipline, manager_of, numeric_fields
+from dfcmodel.network.queueing.disciplines import PACKETS_ALONE, Discipline, numeric_fields, sets_mark
 from hopflow.checks import integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MAX_TELEMETRY_FIELDS", "QueuedPacket", "SwitchProgram", "flow_hash", "may_mark"]
+__all__ = ["MAX_TELEMETRY_FIELDS", "QueuedPacket", "SwitchProgram", "flow_hash"]
 
 MAX_QUEUES = 65536
 MAX_TELEMETRY_FIELDS = 4
@@ -228,6 +225,12 @@ class SwitchProgram(Discipline):
         """Return the state before a packet leaves; the packet is sent unless it is dropped."""
         return s
 
+    @property
+    def may_mark(self) -> bool:
+        """Whether a function of the program may set ``mark``; functions of users are assumed to."""
+        program = type(self)
+        return sets_mark(program.on_enqueue) or sets_mark(program.on_dequeue)
+
     def numbers(self) -> dict[str, float]:
         """Return the parameters that the functions can use: the numeric fields."""
         return numeric_fields(self)
@@ -252,45 +255,3 @@ def flow_hash(seeds: Any, flows: Any, is_ack: Any) -> NDArray[np.float64]:
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
     x ^= x >> np.uint64(31)
     return np.asarray((x >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
-
-
-def may_mark(discipline: Discipline) -> bool:
-    """Return whether a discipline may mark packets of senders that answer each mark.
-
-    PI2 and DualPI2 always mark these (RFC 9332), a manager with ``ecn`` if that is set. Functions of this package mark
-    if they set ``mark``; functions of users are assumed to mark.
-
-    >>> from dfcmodel import INT, RED, CoDel, DualPI2
-    >>> [may_mark(rule) for rule in (DualPI2(), RED(ecn=True), RED(), CoDel(), INT())]
-    [True, True, False, False, False]
-    """
-    manager = manager_of(discipline)
-    if isinstance(manager, PI2) or isinstance(discipline, DualPI2):
-        return True
-    if isinstance(discipline, SwitchProgram):
-        program = type(discipline)
-        return _sets_mark(program.on_enqueue) or _sets_mark(program.on_dequeue)
-    return manager is not None and bool(getattr(manager, "ecn", True)) and _sets_mark(type(manager).on_step)
-
-
-@functools.lru_cache(maxsize=1024)
-def _sets_mark(function: Any) -> bool:
-    """Return whether a function of a discipline, or one that it calls, may set ``mark``."""
-    remaining, visited = [function], set[Any]()
-    while remaining:
-        function = remaining.pop()
-        visited.add(function)
-        code = getattr(function, "__code__", None)
-        if code is None or not function.__module__.startswith("dfcmodel."):
-            return True
-        codes = [code, *(constant for constant in code.co_consts if isinstance(constant, CodeType))]
-        # keywords of calls are tuples among the constants
-        if any(
-            constant == "mark" or (isinstance(constant, tuple) and "mark" in constant)
-            for c in codes
-            for constant in c.co_consts
-        ):
-            return True
-        called = (function.__globals__.get(name) for c in codes for name in c.co_names)
-        remaining += [callee for callee in called if isinstance(callee, FunctionType) and callee not in visited]
-    return False

@@ -42,8 +42,8 @@ __all__ = [
     "REQUIRED_KEYS",
     "RULES",
     "check_name",
+    "fields_without_default",
     "parameter_names",
-    "required_fields",
     "sources_of",
 ]
 
@@ -123,7 +123,7 @@ def parameter_names(kind: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind) if field.init)
 
 
-def required_fields(kind: type[Any]) -> list[str]:
+def fields_without_default(kind: type[Any]) -> list[str]:
     """Return the names of the fields that have no default."""
     if issubclass(kind, RULES):
         return [name for name in kind.Params._fields if name not in kind.Params._field_defaults]

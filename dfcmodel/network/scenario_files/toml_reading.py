@@ -42,8 +42,8 @@ from dfcmodel.network.scenario_files.toml_keys import (
     DISCIPLINES,
     ELEMENTS,
     REQUIRED_KEYS,
+    fields_without_default,
     parameter_names,
-    required_fields,
     sources_of,
 )
 from hopflow.checks import file_path, format_choices, format_value, instances
@@ -89,7 +89,7 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     path
         The file, of at most 4 MiB: UTF-8 with or without a byte-order mark, or UTF-16 with one.
     rules
-        User-defined window rules that the file may name, in addition to those of `responsefn`.
+        User-defined window rules that the file may name, in addition to the rules of `responsefn`.
 
     Raises
     ------
@@ -197,7 +197,7 @@ class _Reader:
         """Return ``kind(**entries, **objects)``; errors name the key that caused them."""
         names = parameter_names(kind)
         _check_keys(entries, [name for name in names if name not in objects] if objects else names, key)
-        for name in required_fields(kind):
+        for name in fields_without_default(kind):
             if name not in entries and name not in objects:
                 raise _BadKey(key, f"{name} is missing: must be given")
         keys = {name: (*key, name) for name in entries}

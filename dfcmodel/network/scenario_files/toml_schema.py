@@ -20,8 +20,8 @@ from dfcmodel.network.scenario_files.toml_keys import (
     ELEMENTS,
     REQUIRED_KEYS,
     RULES,
+    fields_without_default,
     parameter_names,
-    required_fields,
     sources_of,
 )
 from hopflow.checks import instances
@@ -97,7 +97,7 @@ def _table(kind: type[Any]) -> dict[str, Any]:
             "kind": {"const": kind.__name__},
             **{name: _of_rule(kind, name) if rule else _field(kind, name) for name in _names(kind)},
         },
-        "required": ["kind", *required_fields(kind)],
+        "required": ["kind", *fields_without_default(kind)],
         "additionalProperties": False,
     }
 

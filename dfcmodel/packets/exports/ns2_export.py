@@ -103,7 +103,7 @@ def to_ns2(
     >>> print(to_ns2(takano2006("1", dfc=False))[:14])
     # takano2006/1
     """
-    from dfcmodel.packets.planning import plan_scenario
+    from dfcmodel.packets.simulation import plan_scenario
 
     instance("scenario", scenario, Scenario)
     method = Packets(convention="ns2") if method is None else method

@@ -73,7 +73,7 @@ def to_ns3(
     >>> print(to_ns3(takano2006("1", dfc=False, tcp="newreno"))[:15])
     // takano2006/1
     """
-    from dfcmodel.packets.planning import plan_scenario
+    from dfcmodel.packets.simulation import plan_scenario
 
     instance("scenario", scenario, Scenario)
     method = Packets() if method is None else method

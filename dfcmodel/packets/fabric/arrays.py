@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.columns import DENSE, column_of, place_table, places_of
+from dfcmodel.network.links import DENSE, column_of, place_table, places_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import FOLLOW, FOLLOWER, OF_RATE, RULE
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.managers import lay_out_called, marks_leaving
 from dfcmodel.packets.layouts.memory import aligned
+from dfcmodel.packets.layouts.ports import WINDOW_FRACTION
 from dfcmodel.packets.layouts.senders import write_numbers
-from dfcmodel.packets.layouts.units import WINDOW_FRACTION
 from dfcmodel.packets.plan import ENDLESS
 from responsefn.rule_events import signature_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import among, present
+from dfcmodel.network.links import among, present
 from dfcmodel.network.queueing.class_pauses import PFC
 from dfcmodel.packets.layouts.managers import MANAGERS, marks_leaving
 from dfcmodel.packets.ports import Interface

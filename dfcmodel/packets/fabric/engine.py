@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import manager_events_of
-from dfcmodel.packets.engine import PARTS_WITHOUT_PROGRESS, sender_events
+from dfcmodel.packets.engine import PARTS_WITHOUT_PROGRESS, Records, sender_events
 from dfcmodel.packets.fabric.arrays import MOST_SLOTS, lay_out_fabric, windows_of
 from dfcmodel.packets.fabric.kernel.layout import Fabric, Recorded
 from dfcmodel.packets.fabric.kernel.windows import FAULT, FULL, NO_ROOM, SWITCHED, USED
 from dfcmodel.packets.fabric.records import records_of
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.plan import ENDLESS
-from dfcmodel.packets.planning import check_numbers, check_rate
-from dfcmodel.packets.records import Records
+from dfcmodel.packets.refusals import check_numbers, check_rate
 from hopflow.kernels import engine
 from hopflow.progress import may_show_bar, parts, progress_bar
 from responsefn.rule_events import signatures_of

@@ -8,13 +8,13 @@ import numpy as np
 
 from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.run_tables import LAST_PART
+from dfcmodel.packets.engine import has_pauses, waiting_rows
 from dfcmodel.packets.fabric.kernel.layout import ACK, DATA
 from dfcmodel.packets.fabric.kernel.windows import END, USED
-from dfcmodel.packets.records import has_pauses, waiting_rows
 
 if TYPE_CHECKING:
+    from dfcmodel.packets.engine import Records
     from dfcmodel.packets.plan import PacketPlan
-    from dfcmodel.packets.records import Records
 
 __all__ = ["records_of"]
 

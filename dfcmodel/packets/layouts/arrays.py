@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import AGENT_EVENTS, LAW_EVENTS, PROGRAM_EVENTS
-from dfcmodel.network.columns import among
 from dfcmodel.network.endpoints.receivers import MAX_OF_FLOW
+from dfcmodel.network.links import among
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
@@ -48,7 +48,6 @@ from dfcmodel.packets.layouts.backpressure import lay_out_backpressure
 from dfcmodel.packets.layouts.feeders import lay_out_feeders, storms_of
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
-from dfcmodel.packets.layouts.lanes import clocks_of, lay_out_feedback, lay_out_lanes, lay_out_rates
 from dfcmodel.packets.layouts.laws import lay_out_laws
 from dfcmodel.packets.layouts.managers import lay_out_managers
 from dfcmodel.packets.layouts.memory import (
@@ -59,6 +58,16 @@ from dfcmodel.packets.layouts.memory import (
     max_elements,
 )
 from dfcmodel.packets.layouts.path_elements import lay_out_elements
+from dfcmodel.packets.layouts.ports import (
+    Event,
+    clocks_of,
+    lay_out_feedback,
+    lay_out_lanes,
+    lay_out_ports,
+    lay_out_rates,
+    plan_lookahead,
+    schedule,
+)
 from dfcmodel.packets.layouts.programs import (
     lay_out_programs,
     lay_out_queues,
@@ -71,7 +80,6 @@ from dfcmodel.packets.layouts.senders import (
     starts_of,
     stops_of,
 )
-from dfcmodel.packets.layouts.units import Event, lay_out_units, plan_lookahead, schedule
 from dfcmodel.packets.layouts.watchdogs import lay_out_watchdogs, polls_of
 from dfcmodel.packets.recoveries.compilation import EXCHANGED
 from dfcmodel.packets.repairs import SelectiveRepair
@@ -113,7 +121,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
     optional = absent_rows()
     if plan.scenario.table.given("receiver").any():
         optional |= lay_out_agents(plan, flow)
-    port_rows, buckets, ring = lay_out_units(plan, parts, order, ahead, spare)
+    port_rows, buckets, ring = lay_out_ports(plan, parts, order, ahead, spare)
     if plan.has_managers:
         optional |= lay_out_managers(plan, port_rows)
     F, P = len(flow), len(plan.ports)

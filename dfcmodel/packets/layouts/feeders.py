@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import distinct, encode_integers
+from dfcmodel.network.links import encode_integers
 from dfcmodel.network.queueing.class_pauses import ALL, CONTROL, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.packets.kernel.codes import PAUSE, RESUME
 from dfcmodel.packets.kernel.layout import FEEDER
-from dfcmodel.packets.layouts.units import Event
+from dfcmodel.packets.layouts.ports import Event, class_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.packets.plan import PacketPlan
 
-__all__ = ["class_lanes", "lay_out_feeders", "storms_of"]
+__all__ = ["lay_out_feeders", "storms_of"]
 
 
 def _feeders(count: int, **columns: Any) -> NDArray[Any]:
@@ -97,20 +97,6 @@ def _lay_out_ingresses(
         len(at), room=table.room[at] * packets[table.port[at]], port=before, lane=paused,
         priority=rank,
     )])  # fmt: skip
-
-
-def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
-    """Return the lanes of classes at the ports that can be paused by class."""
-    by_class = plan.by_discipline(lambda rule: rule.queue_per == "class")
-    of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
-    chosen = np.flatnonzero(by_class[plan.hops.port] | of_host)
-    ports, ranks = plan.hops.port[chosen], plan.classes[chosen]
-    lanes = hop["lane"][plan.hops.row[chosen]]
-    lanes = np.where(of_host[chosen], lane["level"][lanes], lanes)
-    classes, rank = encode_integers(ranks)
-    _, first = distinct(ports * len(classes) + rank, len(plan.ports) * len(classes))
-    pairs = zip(ports[first].tolist(), ranks[first].tolist(), strict=True)
-    return dict(zip(pairs, lanes[first].tolist(), strict=True))
 
 
 def storms_of(plan: PacketPlan, arrays: dict[str, Any]) -> list[Event]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import encode_integers
+from dfcmodel.network.links import encode_integers
 from dfcmodel.network.queueing.class_pauses import CONTROL
 from dfcmodel.packets.kernel.links.ports import INTERFACE
-from dfcmodel.packets.layouts.lanes import empty_lanes
+from dfcmodel.packets.layouts.ports import empty_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

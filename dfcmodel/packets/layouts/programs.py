@@ -9,7 +9,7 @@ import numpy as np
 from dfcmodel.network.callback_events import Signature, signature_of
 from dfcmodel.network.queueing.programs import MAX_TELEMETRY_FIELDS, SwitchProgram, flow_hash
 from dfcmodel.packets.kernel.layout import OWN, PROGRAM, QUEUE, RANKED, SKIP_LEVELS
-from dfcmodel.packets.layouts.lanes import empty_lanes
+from dfcmodel.packets.layouts.ports import empty_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.columns import Column, encode
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import OnOff
 from dfcmodel.network.endpoints.stacks import COUNTED as STACK_COUNTS
 from dfcmodel.network.flows import OPTIONS, first_state
+from dfcmodel.network.links import Column, encode
 from dfcmodel.packets.kernel.calendar_queue import push, take
 from dfcmodel.packets.kernel.codes import GO_BACK_N, SELECTIVE, STOP
 from dfcmodel.packets.kernel.layout import BLIND, CLASSES, COUNTED, FLOW, IN_SLOW_START, RATED, RULE
 from dfcmodel.packets.kernel.rates.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.tcp.arrivals import CALLED, GROWING, REPLAYED
 from dfcmodel.packets.kernel.tcp.timers import wake_at
-from dfcmodel.packets.layouts.units import Calendar, Event
+from dfcmodel.packets.layouts.ports import Calendar, Event
+from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.plan import ENDLESS
-from dfcmodel.packets.recoveries import recovery_named
 from hopflow.kernels import make_kernel
 from hopflow.tcp_constants import INITIAL_RTO, OLD_INITIAL_RTO
 from responsefn import DeliveryRule, RateRule, WindowRule

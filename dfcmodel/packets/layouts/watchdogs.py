@@ -10,8 +10,7 @@ from dfcmodel.packets.kernel.codes import POLL
 from dfcmodel.packets.kernel.layout import STORM, WATCHDOG
 from dfcmodel.packets.kernel.links.watchdogs import POLLS
 from dfcmodel.packets.kernel.queues.managers import ALL_LANES
-from dfcmodel.packets.layouts.feeders import class_lanes
-from dfcmodel.packets.layouts.units import Event
+from dfcmodel.packets.layouts.ports import Event, class_lanes
 
 if TYPE_CHECKING:
     from dfcmodel.packets.plan import PacketPlan

@@ -21,7 +21,6 @@ __all__ = [
     "RenoRecovery",
     "SackRecovery",
     "TahoeRecovery",
-    "recovery_named",
 ]
 
 RECOVERIES: dict[str, LossRecovery] = {
@@ -34,8 +33,3 @@ RECOVERIES: dict[str, LossRecovery] = {
     "linux-6.12": LinuxRecovery(),
 }
 """Loss recoveries by their names in `Packets`."""
-
-
-def recovery_named(recovery: str | LossRecovery) -> LossRecovery:
-    """Return the loss recovery of a name; return an instance unchanged."""
-    return RECOVERIES[recovery] if isinstance(recovery, str) else recovery

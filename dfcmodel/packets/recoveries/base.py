@@ -1,27 +1,38 @@
-"""Base class of loss recoveries of senders, with its fields, events and actions."""
+"""Base class of loss recoveries of senders: its fields, events and actions, and the checks of its functions."""
 
 from __future__ import annotations
 
+import itertools
 import math
+import numbers
 from collections import namedtuple
-from inspect import getattr_static, signature
+from collections.abc import Iterator
+from inspect import Parameter, Signature, getattr_static, signature
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.errors import RuleError, location_of, rule_error
 
 __all__ = [
     "ACTIONS",
     "EVENTS",
     "MAX_OWN_FIELDS",
+    "NOTHING",
+    "OPTIONAL",
     "READ_ONLY",
     "SENDER_FIELDS",
     "LossRecovery",
     "RecoveryEvent",
+    "check_recovery",
+    "check_sender",
     "grow_window",
     "limited_transmit",
+    "ranges_of",
     "reduce_window",
     "restart_timer",
+    "result_in_python",
     "retransmit",
+    "sample_states",
     "send_new",
     "set_alarm",
 ]
@@ -67,6 +78,16 @@ MAX_OWN_FIELDS = 8
 def _sender_type(state_fields: tuple[str, ...]) -> Any:
     """Return the NamedTuple type of the sender for a recovery with these ``State`` fields."""
     return namedtuple("Sender", (*SENDER_FIELDS, *ACTIONS, *state_fields))  # noqa: PYI024
+
+
+def _signature_of(state: Any) -> Signature:
+    """Return the signature of a recovery's constructor: the first values of the fields of its ``State``."""
+    return Signature(
+        [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=float)
+            for name, default in state._field_defaults.items()
+        ]
+    )
 
 
 class LossRecovery:
@@ -179,6 +200,7 @@ class LossRecovery:
     Sender: ClassVar[Any] = _sender_type(())
     selective: ClassVar[bool] = False
     by_time: ClassVar[bool] = False
+    __signature__: ClassVar[Signature] = Signature()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -204,15 +226,16 @@ class LossRecovery:
             msg = "must be False without selective acknowledgements (selective = True)"
             raise ValueError(f"{cls.__name__}.by_time = True: {msg}")
         cls.Sender = _sender_type(names)
+        cls.__signature__ = _signature_of(cls.State)
 
     def __init__(self, **first: float) -> None:
         for name, value in first.items():
             if name not in self.State._fields:
                 valid_names = ", ".join(self.State._fields) or "no fields"
                 raise ValueError(f"{name} = {value!r}: State of {type(self).__name__} has {valid_names}")
-        numbers: dict[str, Any] = {**self.State._field_defaults, **first}
+        values: dict[str, Any] = {**self.State._field_defaults, **first}
         class_name = type(self).__name__
-        self.own: tuple[float, ...] = tuple(one_number(f"{name} of {class_name}", x) for name, x in numbers.items())
+        self.own: tuple[float, ...] = tuple(one_number(f"{name} of {class_name}", x) for name, x in values.items())
 
     def __repr__(self) -> str:
         fields: tuple[str, ...] = self.State._fields
@@ -351,3 +374,155 @@ def set_alarm(s: Any, after: float) -> Any:
     0.2
     """
     return s._replace(alarm=after)
+
+
+# Checks of the functions of a recovery on sample states, and of the fields that they set in a run.
+
+Bound = float | tuple[str, float]
+"""A bound of a range: a number, or a field of the sender plus a number."""
+MAX_SEQUENCE_NUMBER = 2.0**31 - 1.0
+"""Maximum sequence number, packets."""
+POSITIVE = math.ulp(0.0)
+MIN_ALARM = 1e-9
+"""Minimum time of an alarm, s: shorter ones could repeat without an advance of time."""
+OPTIONAL = ("resend", "alarm")
+"""Actions that are not requested if the field is `NOTHING`."""
+INTEGER_FIELDS = ("snd_nxt", "recover", "dupacks", "recovering", "timing", "resend")
+"""Fields that are integers in the record of a flow."""
+NOTHING = ACTIONS["resend"]
+LAST_SENT = ("snd_max", -1.0)
+RANGES: dict[str, tuple[Bound, Bound]] = {
+    "cwnd": (POSITIVE, math.inf),
+    "ssthresh": (POSITIVE, math.inf),
+    "snd_nxt": (("snd_una", 0.0), ("snd_max", 0.0)),
+    "recover": (-2.0, LAST_SENT),
+    "dupacks": (0.0, MAX_SEQUENCE_NUMBER),
+    "recovering": (0.0, 1.0),
+    "inflation": (0.0, MAX_SEQUENCE_NUMBER),
+    "pipe": (-MAX_SEQUENCE_NUMBER, MAX_SEQUENCE_NUMBER),
+    "pipe_limit": (-1.0, MAX_SEQUENCE_NUMBER),
+    "prr_out": (-MAX_SEQUENCE_NUMBER, MAX_SEQUENCE_NUMBER),
+    "timing": (0.0, 1.0),
+    "backoff": (1.0, math.inf),
+    "resend": (("snd_una", 0.0), LAST_SENT),
+    "burst": (0.0, math.inf),
+    "reorder_window": (0.0, MAX_SEQUENCE_NUMBER),
+    "alarm": (MIN_ALARM, math.inf),
+}
+"""Ranges of the fields that a recovery sets, for compiled functions as well."""
+SAMPLE = {
+    "cwnd": 12.5, "ssthresh": 20.0, "snd_nxt": 60.0, "snd_max": 60.0, "inflation": 1.0, "pipe": 9.0,
+    "pipe_limit": -1.0, "prr_out": 2.0, "timing": 1.0, "backoff": 2.0, "sacked": 4.0,
+    "highest_sacked": 50.0, "size": 1000.0, "reorder_window": 0.0, **ACTIONS,
+}  # fmt: skip
+"""Fields with one value in all sample states."""
+VARIED = {
+    "snd_una": (1.0, 40.0),
+    "recover": (-2.0, 0.0, 39.0, 55.0),
+    "dupacks": (1.0, 3.0, 7.0),
+    "recovering": (0.0, 1.0),
+}
+REMEDY = "a function takes a sender and an event, and returns s._replace(...)"
+_checked: set[type[LossRecovery]] = set()
+
+
+def sample_states(kind: type[LossRecovery]) -> Iterator[tuple[Any, RecoveryEvent]]:
+    """Yield senders and events in and outside of recovery, with the default ``State`` and with another one."""
+    state_defaults = kind.State._field_defaults
+    for first in (state_defaults, dict.fromkeys(state_defaults, 2.0)):
+        for values in itertools.product(*VARIED.values()):
+            varied = dict(zip(VARIED, values, strict=True))
+            s = kind.Sender(**SAMPLE, **varied, **first)
+            yield s, RecoveryEvent(3.0, 0.1, 2.0, 3.0, 1.0, 1.0, 0.0, 0.0, 0.4, 0.1, 0.05, 1.0, 3.1)
+
+
+def check_recovery(kind: type[LossRecovery]) -> None:
+    """Run the functions of a recovery on sample states in plain Python, once per class.
+
+    Raises
+    ------
+    RuleError
+        Naming the function with its line, and the state.
+    """
+    if kind in _checked:
+        return
+    for event in EVENTS:
+        for before, e in sample_states(kind):
+            result_in_python(kind, event, before, e)
+    _checked.add(kind)
+
+
+def result_in_python(kind: type[LossRecovery], event: str, before: Any, e: RecoveryEvent) -> Any:
+    """Return the sender after a function of a recovery; None if its arithmetic fails in this state.
+
+    Raises
+    ------
+    RuleError
+        When the function raises another exception, or returns no sender of numbers.
+    """
+    function = getattr(kind, event)
+    function_name = f"{kind.__name__}.{event}"
+    state = ", ".join(f"{name} = {getattr(before, name):g}" for name in VARIED)
+    try:
+        new = function(before, e)
+    except ArithmeticError:  # a run may never reach this state
+        return None
+    except Exception as error:
+        raise rule_error(error, function, f"{function_name} at {state}", REMEDY) from error
+    location = location_of(function)
+    if getattr(new, "_fields", None) != kind.Sender._fields:
+        raise RuleError.at(location, f"{function_name} returns {new!r} at {state}", REMEDY)
+    for name, value in zip(new._fields, new, strict=True):
+        if not isinstance(value, numbers.Real) or math.isnan(value):
+            raise RuleError.at(location, f"{function_name} returns {name} = {value!r} at {state}: must be a number")
+        if name in INTEGER_FIELDS and value % 1.0 != 0.0:
+            raise RuleError.at(
+                location, f"{function_name} returns {name} = {value!r} at {state}: must be a whole number"
+            )
+        if name in READ_ONLY and value != getattr(before, name):
+            raise RuleError.at(location, f"{function_name} sets {name}, which is read only")
+    return new
+
+
+def check_sender(recovery: LossRecovery | str, s: Any, location: str) -> None:
+    """Raise `RuleError` if a field that a recovery has set is out of its range.
+
+    Parameters
+    ----------
+    recovery
+        The recovery whose function returned ``s``.
+    s
+        The sender.
+    location
+        Scenario, flow and time, for the message.
+
+    Raises
+    ------
+    RuleError
+        Naming the field, its value and the allowed range.
+    """
+    ranges = {
+        name: tuple(_bound_value(bound, s) for bound in bounds)
+        for name, bounds in ranges_of(s._fields).items()
+        if name not in OPTIONAL or getattr(s, name) != NOTHING
+    }
+    for name, (low, high) in ranges.items():
+        value = getattr(s, name)
+        if not low <= value <= high:
+            allowed = f"from {low:g} to {high:g}" if high < math.inf else f"at least {low:g}"
+            if low == POSITIVE:
+                allowed = "above 0"
+            elif low == -math.inf:
+                allowed = "a number"
+            raise RuleError(f"{location}: {recovery!r} returns {name} = {value:g}: must be {allowed}")
+
+
+def ranges_of(fields: tuple[str, ...]) -> dict[str, tuple[Bound, Bound]]:
+    """Return the ranges of the fields that a recovery may set; fields of its ``State`` may be any number."""
+    state_ranges = dict.fromkeys(fields[len(SENDER_FIELDS) + len(ACTIONS) :], (-math.inf, math.inf))
+    return {**RANGES, **state_ranges}
+
+
+def _bound_value(bound: Bound, s: Any) -> float:
+    """Return the value of a bound for a sender."""
+    return float(getattr(s, bound[0])) + bound[1] if isinstance(bound, tuple) else bound

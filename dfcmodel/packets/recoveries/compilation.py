@@ -19,14 +19,12 @@ from dfcmodel.packets.kernel.tcp.recovery import FAILED, FIELDS, NEWLY_LOST, RES
 from dfcmodel.packets.recoveries.base import (
     ACTIONS,
     EVENTS,
+    NOTHING,
+    OPTIONAL,
     READ_ONLY,
     SENDER_FIELDS,
     LossRecovery,
     RecoveryEvent,
-)
-from dfcmodel.packets.recoveries.checks import (
-    NOTHING,
-    OPTIONAL,
     check_recovery,
     check_sender,
     ranges_of,

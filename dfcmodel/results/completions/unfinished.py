@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.results.records import Records
 
-__all__ = ["Unfinished", "unfinished_flows", "unfinished_text"]
+__all__ = ["Unfinished", "describe_unfinished", "list_unfinished"]
 
 MAX_LISTED = 3
 """Largest number of transfers that a summary lists."""
@@ -55,7 +55,7 @@ class Unfinished:
         return f"{self.name} ({counts}): {self.waits_for}"
 
 
-def unfinished_flows(run: Records) -> tuple[Unfinished, ...]:
+def list_unfinished(run: Records) -> tuple[Unfinished, ...]:
     """Return the flows of finite size that were incomplete at the end of a run, in their order."""
     flows = run.scenario.flows
     finite = np.isfinite(run.scenario.table.numbers("size"))
@@ -115,7 +115,7 @@ def _pausers_by_flow(run: Records) -> dict[int, tuple[str, ...]]:
     return {f: tuple(names) for f, names in names_by_flow.items() if names}
 
 
-def unfinished_text(run: Records, flows: Sequence[Unfinished]) -> str:
+def describe_unfinished(run: Records, flows: Sequence[Unfinished]) -> str:
     """Return a line on the incomplete transfers; "" if there are none."""
     if not flows:
         return ""

@@ -45,10 +45,10 @@ from dfcmodel.engine.kernel.records import (
 from dfcmodel.engine.plan import (
     SPARE_ROWS,
     FluidPlan,
-    delayed_queues,
     finest_quantum,
     power_of_two,
     queue_types,
+    queues_with_delay,
     steps_of_delay,
 )
 from dfcmodel.engine.settings import double_steps, with_expected_marks
@@ -605,7 +605,7 @@ def test_a_way_becomes_shorter_by_a_step_in_each_step_and_longer_at_once() -> No
     trace = DelayTrace("b->c", (0.0, 0.5, 1.0), (0.0, 0.01, 0.004), flows=("flow",))
     scenario = path_of(trace)
     plan = compile_scenario(scenario, Fluid(), np.random.default_rng(0), duration=2.0)
-    (queue,) = delayed_queues(plan)
+    (queue,) = queues_with_delay(plan)
     assert (queue.number, queue.trace) == (plan.network.origin[plan.queue_of[0, 1]], trace)
     assert len(plan.network.wire) * plan.step > 0.01  # holds the packets of the largest delay
     changes = fluid_run._delay_changes(plan, round(2.0 / plan.step))

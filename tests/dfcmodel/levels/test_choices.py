@@ -43,12 +43,12 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.levels.accuracies import measured_accuracies
-from dfcmodel.levels.predictions import (
+from dfcmodel.levels.choices import (
     WARNING_SECONDS,
     check_cost,
     fluid_work,
     packet_work,
-    predicted_seconds,
+    predict_seconds,
     table_of,
 )
 from dfcmodel.lossless import leaf_spine
@@ -56,7 +56,7 @@ from dfcmodel.network.demands.offered_rates import (
     bottlenecks,
     crowds,
     equal_shares,
-    offered_packets,
+    packet_demand,
 )
 from dfcmodel.results import Ensemble
 from dfcmodel.simulation import SHORT_PACKETS, SHORT_STEPS
@@ -274,8 +274,8 @@ def short_link(delay: float = 1e-9, duration: float = 5.0, **flow) -> Scenario:
 def test_predictions_are_those_of_the_choice() -> None:
     scenario = takano2006("1")
     found = choose_level(scenario, duration=2.0)
-    assert predicted_seconds(scenario, Fluid(), 2.0) == found.fluid_seconds
-    assert predicted_seconds(scenario, Packets(), 2.0) == found.packet_seconds
+    assert predict_seconds(scenario, Fluid(), 2.0) == found.fluid_seconds
+    assert predict_seconds(scenario, Packets(), 2.0) == found.packet_seconds
 
 
 def test_a_run_of_a_link_of_a_nanosecond_is_refused_unless_asked_for() -> None:
@@ -527,8 +527,8 @@ def test_rates_are_equal_shares_unless_a_window_or_a_source_says_less(mixed) -> 
 
 
 def test_packets_end_with_a_transfer_and_begin_with_a_start(mixed) -> None:
-    np.testing.assert_allclose(offered_packets(mixed, 2.0), [400.0, 400.0, 5000.0, 100.0, 30.0])
-    assert offered_packets(mixed, 0.5)[2] == 0.0
+    np.testing.assert_allclose(packet_demand(mixed, 2.0), [400.0, 400.0, 5000.0, 100.0, 30.0])
+    assert packet_demand(mixed, 0.5)[2] == 0.0
 
 
 THREE_NODES = chain(3, rate=1000.0, delay=1e-3, buffer=50)
@@ -542,8 +542,8 @@ def test_offered_packets_end_with_the_stop() -> None:
     scenario = Scenario("offered", THREE_NODES, flows)
     assert equal_shares(scenario) == [100.0, 60.0]
     at_once = Scenario("at once", THREE_NODES, [Flow("a", (1, 2, 3), Replay((0.0,), 7))])
-    assert offered_packets(at_once, 10.0) == [7.0]
-    assert offered_packets(scenario, 10.0) == [200.0, 30.0]
+    assert packet_demand(at_once, 10.0) == [7.0]
+    assert packet_demand(scenario, 10.0) == [200.0, 30.0]
 
 
 # Predicted costs of fabrics, beside CPU times that were measured on an idle machine.
@@ -574,7 +574,7 @@ def test_costs_of_fabrics_are_predicted_within_a_factor_of_two(
     hosts: int, flows: Any, recovery: str, measured_seconds: float
 ) -> None:
     scenario = leaves(hosts, flows)
-    seconds = predicted_seconds(scenario, Packets(recovery=recovery), 1.0)
+    seconds = predict_seconds(scenario, Packets(recovery=recovery), 1.0)
     assert 0.5 < seconds / measured_seconds < 2.0
 
 
@@ -583,7 +583,7 @@ def test_costs_of_fabrics_follow_from_what_is_run() -> None:
 
     def seconds(method: Packets | None = None, **options: Any) -> float:
         scenario = leaves(32, partial(all_to_all, sizes=64), **options)
-        return predicted_seconds(scenario, method or Packets(), 1.0)
+        return predict_seconds(scenario, method or Packets(), 1.0)
 
     usual = seconds()
     link = leaves(32, partial(all_to_all, sizes=64)).links[0].name

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR
-from dfcmodel.network.columns import Routes, distinct, encode, encode_integers, places_of, present
+from dfcmodel.network.links import Routes, distinct, encode, encode_integers, places_of, present
 from dfcmodel.network.shortest_routes import hash_pair
 from responsefn import NewReno
 

@@ -16,7 +16,7 @@ import pytest
 from dfcmodel import CBR, PFC, Packets, RampMarking, takano2006, to_ns2
 from dfcmodel.network.queueing.disciplines import manager_of
 from dfcmodel.packets import engine as packet_engine
-from dfcmodel.packets import planning
+from dfcmodel.packets import refusals, simulation
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.kernel import calendar_queue
 from dfcmodel.packets.kernel.layout import Senders
@@ -135,7 +135,7 @@ def test_memory_does_not_depend_on_the_simulated_time(one_link) -> None:
 
 def test_a_run_out_of_sequence_numbers_is_refused(one_link, monkeypatch) -> None:
     """A run of 2^31 packets takes minutes: here there are 50 numbers."""
-    for module in (packet_engine, planning, senders):
+    for module in (packet_engine, refusals, senders, simulation):
         monkeypatch.setattr(module, "ENDLESS", 50)
     for source in (one_link.flows[0].source, CBR(200.0)):
         flow = replace(one_link.flows[0], source=source, size=np.inf)

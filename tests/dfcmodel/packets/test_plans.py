@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dfcmodel as dfc
-from dfcmodel.packets.layouts.units import ordered_ports, route_parts, windows
+from dfcmodel.packets.layouts.ports import ordered_ports, route_parts, windows
 from dfcmodel.packets.plan import Hosts, PacketPlan, hops_of
 from dfcmodel.packets.ports import bits_of, has_lanes
 from hopflow.progress import parts

@@ -131,7 +131,7 @@ def test_both_packet_engines_record_the_same_pauses(signalling: float, monkeypat
     run, slow = (run(scenario, dfc.Packets(seed=1)) for run in ENGINES)
     assert len(run.paused) > 20
     np.testing.assert_array_equal(run.paused, slow.paused)
-    monkeypatch.setattr("dfcmodel.packets.records.SWITCHES", 8)
+    monkeypatch.setattr("dfcmodel.packets.engine.SWITCHES", 8)
     short = simulate(scenario, dfc.Packets(seed=1))
     np.testing.assert_array_equal(run.paused, short.paused)
     np.testing.assert_array_equal(run.queued, short.queued)
@@ -152,7 +152,7 @@ def test_pauses_of_packets_are_those_of_the_fluid_to_some_packets() -> None:
 
 
 def test_more_pauses_at_once_than_are_recorded_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr("dfcmodel.packets.records.SWITCHES", 1)
+    monkeypatch.setattr("dfcmodel.packets.engine.SWITCHES", 1)
     run: Trajectory = simulate(overloaded(), dfc.Packets(seed=1), sample=0.5)
     assert run.status.ok
     with pytest.raises(ValueError, match=r"pauses of 'overloaded': .* use a shorter sample"):

@@ -537,7 +537,7 @@ def test_random_loss_gives_the_rate_of_the_window_model(rule: WindowRule, p: flo
 
     At p = 0.01, windows of 11 packets, that alone is 13 %. Where nothing is marked DCTCP answers losses as NewReno does.
     """
-    path = ONE_PATH.changed(bandwidth=1e5, buffer=10_000, loss=p, duration=100.0, warm_up=10.0)
+    path = replace(ONE_PATH, bandwidth=1e5, buffer=10_000, loss=p, duration=100.0, warm_up=10.0)
     rates = [float(path.run([rule], seed=seed).rate[0]) for seed in (1, 2, 3)]
     model = simulate_rule(NewReno(), p, 0.04, Independent(), events=20_000).rate
     assert np.mean(rates) == pytest.approx(model, rel=0.05)

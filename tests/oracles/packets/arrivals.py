@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dfcmodel import Replay
 from dfcmodel.network.endpoints.arrivals import Arrival
 from dfcmodel.packets.kernel.tcp.arrivals import BURST, TINY
-from dfcmodel.packets.planning import check_arrival
+from dfcmodel.packets.refusals import check_arrival
 from tests.oracles.packets.deliveries import DeliverySender
 from tests.oracles.packets.receivers import Packet
 from tests.oracles.packets.senders import Sender

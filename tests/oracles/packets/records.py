@@ -8,7 +8,7 @@ import numpy as np
 
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.run_tables import TRIMMED
-from dfcmodel.packets.records import Records
+from dfcmodel.packets.engine import Records
 
 if TYPE_CHECKING:
     from dfcmodel.packets.plan import PacketPlan

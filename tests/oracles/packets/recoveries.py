@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.packets.plan import ENDLESS
-from dfcmodel.packets.recoveries.base import ACTIONS, RecoveryEvent
-from dfcmodel.packets.recoveries.checks import check_sender
+from dfcmodel.packets.recoveries.base import ACTIONS, RecoveryEvent, check_sender
 from dfcmodel.recoveries import LossRecovery
 from tests.oracles.packets.senders import Sack
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.flows import first_state
 from dfcmodel.packets.ns2_random import TICK
-from dfcmodel.packets.planning import check_rate, check_window
+from dfcmodel.packets.refusals import check_rate, check_window
 from responsefn import DeliveryRule, Feedback
 from responsefn.rules.base import Event
 from responsefn.rules.deliveries.delivery_rule import answers_marks

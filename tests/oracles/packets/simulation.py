@@ -19,10 +19,10 @@ import numpy as np
 import dfcmodel as dfc
 from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.network.run_tables import EXPIRED, LAST_PART
+from dfcmodel.packets.engine import has_pauses, waiting_rows
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE, STORM, TRACE
+from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.ports import Interface
-from dfcmodel.packets.records import has_pauses, waiting_rows
-from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.recoveries import LossRecovery
 from hopflow.progress import progress_bar
 from responsefn import DeliveryRule, RateRule, WindowRule

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel import OnOff
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE
-from dfcmodel.packets.planning import check_rate
+from dfcmodel.packets.refusals import check_rate
 from responsefn import Elapsed, Feedback
 from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 from tests.oracles.packets.receivers import Packet

@@ -136,7 +136,7 @@ PART_OF_TRIP = 64
 """A time step is at most a quarter of this part of a round trip."""
 
 
-def contracted_delay(scenario: Scenario) -> float:
+def delay_for_step(scenario: Scenario) -> float:
     """Return the delay of which the step of the fluid is a quarter, s."""
     return 4.0 * Fluid().step_of(scenario)
 
@@ -165,13 +165,13 @@ def lot() -> Scenario:
 @pytest.mark.parametrize("name", ["1", "3", "5", "4S", "4L"])
 @pytest.mark.parametrize("dfc", [True, False])
 def test_links_of_equal_delays_keep_it(name: str, dfc: bool) -> None:
-    assert contracted_delay(takano2006(name, dfc=dfc)) == 1e-4
+    assert delay_for_step(takano2006(name, dfc=dfc)) == 1e-4
 
 
 def test_short_access_links_do_not_set_the_step() -> None:
     trip = 2 * (0.02 + 2e-5)
-    assert contracted_delay(pairs(NewReno())) == pytest.approx(trip / PART_OF_TRIP)
-    assert contracted_delay(lot()) == pytest.approx(2 * (5e-3 + 2e-5) / PART_OF_TRIP)
+    assert delay_for_step(pairs(NewReno())) == pytest.approx(trip / PART_OF_TRIP)
+    assert delay_for_step(lot()) == pytest.approx(2 * (5e-3 + 2e-5) / PART_OF_TRIP)
     short = Fluid(contracted=False).step_of(pairs(NewReno()))
     assert short == 2.5e-6
     assert simulate(pairs(NewReno()), duration=0.01, level="fluid").step == pytest.approx(trip / PART_OF_TRIP / 4)
@@ -181,19 +181,19 @@ def test_short_links_in_the_middle_of_paths_and_small_buffers_do() -> None:
     links = [*chain(4, rate=1e4, delay=0.02, buffer=100)]
     links[1] = replace(links[1], delay=1e-4)
     flows = [Flow("a", (1, 2, 3, 4), NewReno())]
-    assert contracted_delay(Scenario("patch", links, flows)) == 1e-4
-    assert contracted_delay(pairs(NewReno(), buffer=2.0)) == pytest.approx(2e-4)
+    assert delay_for_step(Scenario("patch", links, flows)) == 1e-4
+    assert delay_for_step(pairs(NewReno(), buffer=2.0)) == pytest.approx(2e-4)
 
 
 @pytest.mark.parametrize("discipline", [Pause(high=50, low=25), RED(), PFC(xoff=20, xon=10, headroom=10), Fair()])
 def test_links_that_feed_a_discipline_other_than_fifo_count(discipline) -> None:
-    assert contracted_delay(pairs(NewReno(), discipline=discipline)) == 1e-5
+    assert delay_for_step(pairs(NewReno(), discipline=discipline)) == 1e-5
 
 
 def test_links_with_feedback_count() -> None:
     links = chain(3, rate=1e4, delay=0.02, buffer=100, discipline=DFC())
     links = (replace(links[0], delay=1e-4), links[1])
-    assert contracted_delay(Scenario("dfc", links, [Flow("a", (1, 2, 3), CBR(1e3))])) == 1e-4
+    assert delay_for_step(Scenario("dfc", links, [Flow("a", (1, 2, 3), CBR(1e3))])) == 1e-4
 
 
 @pytest.mark.parametrize("host", ["direct", "unshaped"])

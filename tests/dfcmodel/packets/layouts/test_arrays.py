@@ -17,7 +17,7 @@ from dfcmodel.network.queueing.programs import flow_hash
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.kernel.calendar_queue import ALARM, USED
 from dfcmodel.packets.layouts import arrays as engine_arrays
-from dfcmodel.packets.layouts import memory, units
+from dfcmodel.packets.layouts import memory, ports
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.layouts.memory import (
     CONSTANT,
@@ -27,7 +27,7 @@ from dfcmodel.packets.layouts.memory import (
     max_elements,
     outstanding,
 )
-from dfcmodel.packets.layouts.units import ordered_ports, route_parts, windows
+from dfcmodel.packets.layouts.ports import ordered_ports, route_parts, windows
 from dfcmodel.packets.plan import PortWatchdog
 from responsefn import NewReno
 from responsefn.rule_events import signatures_of
@@ -165,11 +165,11 @@ def test_a_large_window_takes_no_memory_before_it_is_used() -> None:
 
 
 @pytest.mark.parametrize("name", ["fifo", "pause", "fair"])
-def test_answers_do_not_depend_on_the_order_of_units(name: str, monkeypatch) -> None:
+def test_answers_do_not_depend_on_the_order_of_ports(name: str, monkeypatch) -> None:
     runs = []
-    order_ports = units._order_ports
+    order_ports = ports._order_ports
     for order in (order_ports, lambda ports, *_: ports, lambda ports, *_: ports[::-1]):
-        monkeypatch.setattr(units, "_order_ports", order)
+        monkeypatch.setattr(ports, "_order_ports", order)
         plan = plan_of(random_scenario(name, 2), dfc.Packets(seed=2))
         _, ahead = windows(plan, inline := ordered_ports(plan), route_parts(plan, inline))
         runs.append((run_engine(plan), ahead))

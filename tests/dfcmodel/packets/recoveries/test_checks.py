@@ -12,8 +12,7 @@ from dfcmodel import Packets, simulate
 from dfcmodel.packets.kernel.layout import FLOW, MAX_OWN
 from dfcmodel.packets.kernel.tcp import recovery as kernel
 from dfcmodel.packets.recoveries import RECOVERIES
-from dfcmodel.packets.recoveries.base import ACTIONS, EVENTS, MAX_OWN_FIELDS
-from dfcmodel.packets.recoveries.checks import check_recovery
+from dfcmodel.packets.recoveries.base import ACTIONS, EVENTS, MAX_OWN_FIELDS, check_recovery
 from dfcmodel.packets.recoveries.compilation import EXCHANGED, recovery_events
 from dfcmodel.recoveries import LossRecovery, reduce_window
 from responsefn.errors import RuleError
