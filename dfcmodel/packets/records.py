@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import constant
+from dfcmodel.network.drop_causes import CAUSES
 from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, PFC, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
-from dfcmodel.network.run_tables import CAUSES, DROPPED, EXCESS, LAST_PART, WAITING, drop_rows, excess_rows
+from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING, drop_rows, excess_rows
 from dfcmodel.packets.kernel.codes import CUT, WAKE
 from dfcmodel.packets.kernel.links.ports import INTERFACE
 from hopflow.fork_safety import cached_property
@@ -64,7 +65,7 @@ class Records:
         Packets dropped at each hop in each sample, (S + 1, H).
     causes, first_drops
         Packets dropped at each hop until the end, and the time of the first in s (0 where none was), by cause
-        (`dfcmodel.network.run_tables.CAUSES`), (H, CAUSES).
+        (`dfcmodel.network.drop_causes.CAUSES`), (H, CAUSES).
     left
         Packets that wait at each hop in a lane at the end, (H,); of the compiled engine.
     excess

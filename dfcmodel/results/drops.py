@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.drop_causes import BUFFER_FULL, CAUSES
 from dfcmodel.network.queueing.class_pauses import ALL, IN_TRANSMISSION
 from dfcmodel.network.queueing.link_laws import LinkLaw
-from dfcmodel.network.run_tables import BUFFER_FULL, CAUSES, EXCESS
+from dfcmodel.network.run_tables import EXCESS
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from dfcmodel.results.records import Records
 
-__all__ = ["LosslessLoss", "drop_table", "is_at_host_link", "lossless_losses", "packets_by_cause"]
+__all__ = ["HOST_LINK", "LosslessLoss", "drop_table", "is_at_host_link", "lossless_losses", "packets_by_cause"]
 
 HOST_LINK = "own link"
 """Cause in tables: no room at the first link of the flow's path, where its sender is not paused (``host="direct"``)."""
@@ -107,9 +108,9 @@ def drop_table(run: Records) -> xr.Dataset:
 
     dropped = require_drops(run)
     at_host = is_at_host_link(run, dropped)
-    scenario = run.scenario
+    scenario, names = run.scenario, list(CAUSES)
     causes = [
-        HOST_LINK if is_at_host else CAUSES[cause]
+        HOST_LINK if is_at_host else names[cause]
         for cause, is_at_host in zip(dropped["cause"].tolist(), at_host.tolist(), strict=True)
     ]
     columns: dict[str, tuple[Any, str]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dfcmodel.network.drop_causes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from hopflow.kernels.marks import calling_entry, compiled, inlined
 
 from .calendar_queue import (
@@ -23,20 +24,7 @@ from .calendar_queue import (
     retire,
     take,
 )
-from .codes import (
-    AT_RANDOM,
-    BACKPRESSURE,
-    BUFFER_FULL,
-    BY_MANAGER,
-    ENDED,
-    FLUSH,
-    PAUSE,
-    POLL,
-    RENEW,
-    REPORT,
-    SEND_FEEDBACK,
-    STOP,
-)
+from .codes import BACKPRESSURE, ENDED, FLUSH, PAUSE, POLL, RENEW, REPORT, SEND_FEEDBACK, STOP
 from .layout import (
     BY_BACKPRESSURE,
     BY_CLASS,

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dfcmodel as dfc
-from dfcmodel.network.run_tables import AT_RANDOM, BY_POLICER
+from dfcmodel.network.drop_causes import AT_RANDOM, BY_POLICER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dfcmodel import Pause, RateTrace
+from dfcmodel.network.drop_causes import AT_RANDOM, BUFFER_FULL, BY_FAILURE, BY_MANAGER, BY_WATCHDOG
 from dfcmodel.network.queueing.class_pauses import ALL
-from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_FAILURE, BY_MANAGER, BY_WATCHDOG
 from tests.oracles.packets.managers import manager_of_queue
 from tests.oracles.packets.path_elements import RateOverTime
 

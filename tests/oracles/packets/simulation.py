@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dfcmodel as dfc
+from dfcmodel.network.drop_causes import EXPIRED
 from dfcmodel.network.queueing.disciplines import Discipline
-from dfcmodel.network.run_tables import EXPIRED, LAST_PART
+from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE, STORM, TRACE
 from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.records import has_pauses, waiting_rows

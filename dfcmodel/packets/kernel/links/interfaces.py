@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from dfcmodel.network.drop_causes import AT_RANDOM
 from hopflow.kernels.marks import inlined
 
 from ..calendar_queue import push, release, take
-from ..codes import AT_RANDOM, BACKPRESSURE, READY, REPORT, STOP, WAKE
+from ..codes import BACKPRESSURE, READY, REPORT, STOP, WAKE
 from ..layout import BY_LAW, CLASSES, LOSES, int64
 from ..random_numbers import uniform
 from ..tcp.timers import wake_at

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dfcmodel.network.drop_causes import AT_RANDOM, BY_POLICER
 from hopflow.kernels.marks import compiled
 
 from ..calendar_queue import push, release, take
-from ..codes import AT_RANDOM, BY_POLICER, FLUSH
+from ..codes import FLUSH
 from ..layout import CLASSES, int64
 from ..random_numbers import uniform
 from .pauses import RENEWALS
