@@ -59,9 +59,9 @@ from dfcmodel.engine.settings import (
     with_expected_marks,
 )
 from dfcmodel.network.callback_events import Signature, manager_signature_of
+from dfcmodel.network.elements.delays import DelayTrace
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import rules_of
-from dfcmodel.network.path_elements import DelayTrace
 from dfcmodel.network.queueing.disciplines import FIFO, dfc_of, manager_of
 from responsefn.rule_events import signatures_of
 

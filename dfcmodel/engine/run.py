@@ -36,8 +36,8 @@ from dfcmodel.engine.plan import delayed_queues
 from dfcmodel.engine.senders import RECOVERY_NAMES, source_events_of
 from dfcmodel.engine.settings import integer_and_fraction, round_down
 from dfcmodel.network.callback_events import manager_events_of
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.notifications import notifications_of
-from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.run_tables import EXCESS, LAST_PART, WAITING, drop_rows, excess_rows
 from dfcmodel.results.pauses import PAUSED, intervals_of
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.engine.plan import DelayedQueue, FluidPlan
-    from dfcmodel.network.path_elements import DelayTrace
+    from dfcmodel.network.elements.delays import DelayTrace
 
     Floats = NDArray[np.float64]
 

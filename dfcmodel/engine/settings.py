@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.elements.delays import DelayTrace
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
-from dfcmodel.network.flows import SYN_WITH_DATA
+from dfcmodel.network.flows import FOR_PACKETS, SYN_WITH_DATA
 from dfcmodel.network.level_options import refuse_discipline, refuse_flow_options
 from dfcmodel.network.links import buffer_in_packets
-from dfcmodel.network.path_elements import DelayTrace, RateTrace
 from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import FIFO, manager_of
 from hopflow.checks import check_limit, choice, flag, format_value, integer, one_number, refuse_options
@@ -66,19 +67,6 @@ DELAYS_PER_ROUND_TRIP = 64
 `python -m benchmarks.time_steps` has the shares and losses of TCP with this step, and with the step of access links of
 0.1 ms.
 """
-FOR_PACKETS = {
-    option: f"{feature} are for packets; use method=Packets()"
-    for option, feature in {
-        "receiver": "receiver agents",
-        "arrivals": "data that arrive",
-        "idle": "transfers after idle times",
-        "after": "flows that wait for others",
-        "weight": "weights of network interfaces",
-        "paths": "sprayed flows",
-        "ttl": "times to live",
-    }.items()
-}
-"""Options of flows that the fluid does not have."""
 
 
 @quantities(max_cpu_time="time")

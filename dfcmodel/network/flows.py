@@ -11,7 +11,7 @@ import itertools
 import math
 import numbers
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_MAX_WINDOW",
+    "FOR_PACKETS",
     "OPTIONS",
     "SYN_WITH_DATA",
     "Choices",
@@ -72,6 +73,11 @@ MAX_TTL = 255
 """Largest time to live: 8 bits of the IP header."""
 LONGEST_TRANSFER = 10**9
 """Upper bound of repeated transfers, packets: sequence numbers end at 2^31 - 2."""
+
+
+def for_packets(feature: str) -> dict[str, str]:
+    """Return metadata of a field of `Flow` that the fluid refuses: the name of the feature for its message."""
+    return {"for_packets": feature}
 
 
 @quantities(
@@ -225,21 +231,21 @@ class Flow(Described):
     priority: int = 0
     delayed_acks: bool | str | None = None
     pacing: bool = False
-    idle: WithUnit = math.inf
+    idle: WithUnit = field(default=math.inf, metadata=for_packets("transfers after idle times"))
     random_idle: bool = False
     stop: WithUnit = math.inf
     handshake: bool | str = False
-    receiver: ReceiverAgent | None = None
-    arrivals: ArrivalProcess | Replay | None = None
-    weight: int = 1
-    after: tuple[str | int, ...] = ()
+    receiver: ReceiverAgent | None = field(default=None, metadata=for_packets("receiver agents"))
+    arrivals: ArrivalProcess | Replay | None = field(default=None, metadata=for_packets("data that arrive"))
+    weight: int = field(default=1, metadata=for_packets("weights of network interfaces"))
+    after: tuple[str | int, ...] = field(default=(), metadata=for_packets("flows that wait for others"))
     delays: tuple[WithUnit, ...] = ()
-    paths: tuple[tuple[Hashable, ...], ...] = ()
+    paths: tuple[tuple[Hashable, ...], ...] = field(default=(), metadata=for_packets("sprayed flows"))
     initial_window: WithUnit | None = None
     ssthresh: WithUnit | None = None
     quick_acks: int | None = None
     stack: str | None = None
-    ttl: int | None = None
+    ttl: int | None = field(default=None, metadata=for_packets("times to live"))
     segments: bool | None = None
 
     def __post_init__(self) -> None:
@@ -561,6 +567,12 @@ def rules_among(sources: Iterable[Source | None]) -> Iterator[Any]:
 
 OPTIONS = tuple(option for option in dataclasses.fields(Flow) if option.name not in ("name", "path"))
 """Fields of `Flow` that are columns of a table."""
+FOR_PACKETS = {
+    option.name: f"{option.metadata['for_packets']} are for packets; use method=Packets()"
+    for option in OPTIONS
+    if "for_packets" in option.metadata
+}
+"""Why the fluid refuses options that it does not have."""
 
 
 class Choices(NamedTuple):

@@ -13,6 +13,7 @@ from dfcmodel.network.callback_events import (
     LAW_EVENTS,
     PROGRAM_EVENTS,
     agent_events_of,
+    element_events_of,
     law_events_of,
     manager_events_of,
     program_events_of,
@@ -26,6 +27,7 @@ from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.calendar_queue import CROWDED, DETECTED, FAULT, SWITCHED, TRACED, WRONG
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT, RATED
 from dfcmodel.packets.kernel.links.laws import FIELDS as LAW_FIELDS
+from dfcmodel.packets.kernel.links.path_elements import FIELDS as ELEMENT_FIELDS
 from dfcmodel.packets.kernel.queues.programs import FIELDS
 from dfcmodel.packets.kernel.tcp.arrivals import CALLED
 from dfcmodel.packets.kernel.tcp.recovery import FAILED_AT
@@ -34,12 +36,14 @@ from dfcmodel.packets.layouts.arrays import lay_out, trace_ports
 from dfcmodel.packets.layouts.laws import law_signatures
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.memory import CONSTANT, Layout, grow
+from dfcmodel.packets.layouts.path_elements import element_signatures
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
 from dfcmodel.packets.plan import ENDLESS
 from dfcmodel.packets.planning import (
     LARGEST,
     check_arrival,
+    check_element,
     check_law,
     check_numbers,
     check_program,
@@ -132,8 +136,8 @@ class PacketRun:
     plan, layout, records
         The plan, the state of the run, and its records.
     addresses
-        Addresses of compiled events by their names in the kernel: of rules, of loss recoveries, of managers, and of
-        switch programs, receiver agents and laws between the ends of links where there are any.
+        Addresses of compiled events by their names in the kernel: of rules, of loss recoveries, and, where there are
+        any, of managers, switch programs, receiver agents, elements of paths and laws between the ends of links.
     done
         Samples that have been completed.
     keeps
@@ -172,6 +176,7 @@ class PacketRun:
                 self._refuse_sender(int(counters[WRONG]) - 1)
             self._check_programs()
             self._check_laws()
+            self._check_elements()
             if counters[FAULT]:
                 if counters[CROWDED] or len(arrays["packet"]) < self.layout.max_elements:
                     return False
@@ -236,6 +241,12 @@ class PacketRun:
             function, field = LAW_EVENTS[it["failed_in"]], LAW_FIELDS[it["failed"]]
             returned = function, field, float(it["failed_value"])
             check_law(self.plan, q, int(it["asks"]), float(it["failed_at"]), returned)
+
+    def _check_elements(self) -> None:
+        """Raise ArithmeticError for the first invalid value that an element of a path returned."""
+        for k, it in _first_failed(self.layout.arrays["element"]):
+            returned = ELEMENT_FIELDS[it["failed"]], float(it["failed_value"])
+            check_element(self.plan, k, float(it["failed_at"]), returned)
 
     def _check_rules(self) -> None:
         """Raise RuleError for the first window rule that has returned an invalid window."""
@@ -344,6 +355,8 @@ def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
         addresses["programs"] = program_events_of(program_signatures(plan))
     if table.given("receiver").any():
         addresses["agents"] = agent_events_of(agent_signatures(plan))
+    if plan.scenario.elements:
+        addresses["element_events"] = element_events_of(element_signatures(plan))
     if plan.has(LinkLaw):
         addresses["laws"] = law_events_of(law_signatures(plan))
     layout, records = lay_out(plan, signatures, spare), Records(plan)

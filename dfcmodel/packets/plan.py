@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 import numpy as np
 
 from dfcmodel.network.columns import Routes, among, distinct, present
+from dfcmodel.network.elements.base import MAX_COPIES, PathElement
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
-from dfcmodel.network.path_elements import PathElement, RateTrace
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.queueing.coupled import DualPI2
@@ -268,6 +269,11 @@ class PathPlan(NamedTuple):
     def largest_hold(self) -> float:
         """Longest time for which all elements together hold a packet, s."""
         return sum(element.largest_hold for element in self.elements)
+
+    @property
+    def largest_copies(self) -> float:
+        """Largest number of packets that leave all elements together for one that comes."""
+        return float((1 + MAX_COPIES) ** sum("copies" in element.State._fields for element in self.elements))
 
     def at_ports(self, ports: Integers) -> Booleans:
         """Return which ports have elements, given the port of each hop, (P,)."""

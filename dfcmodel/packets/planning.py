@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import column_of
+from dfcmodel.network.elements.base import MAX_COPIES
 from dfcmodel.network.endpoints.arrivals import MAX_BATCH
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.packets import ns2_random
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LARGEST",
     "check_arrival",
+    "check_element",
     "check_law",
     "check_numbers",
     "check_program",
@@ -266,6 +268,29 @@ def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str,
     what = f"{field} = {value:g}" if field else f"{value:g}"
     msg = "must be a number" if field == "message" else "must be 0.0 or 1.0"
     raise ArithmeticError(f"{where}: {name}.{function} returned {what}: {msg}")
+
+
+def check_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, float]) -> None:
+    """Raise ArithmeticError for a value that an element of a path cannot return.
+
+    Parameters
+    ----------
+    plan, k
+        The element, by its index in the scenario.
+    now
+        Time of the run, s.
+    returned
+        The field of its State, and the value.
+    """
+    element, (field, value) = plan.scenario.elements[k], returned
+    allowed = {
+        "drop": f"must be 0.0, or the number of one of its {count_of(len(element.causes), 'cause')}",
+        "mark": "must be 0.0 or 1.0",
+        "until": f"must be a time of at most {now + element.largest_hold:g} s, by its largest_hold",
+        "copies": f"must be a whole number from 0 to {MAX_COPIES}",
+    }
+    where = f"{plan.scenario.name}, t = {now:g} s, link {element.link}"
+    raise ArithmeticError(f"{where}: {type(element).__name__}.on_packet returned {field} = {value:g}: {allowed[field]}")
 
 
 def _ignores_acks(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import constant
-from dfcmodel.network.drop_causes import CAUSES
+from dfcmodel.network.elements.base import causes_of
 from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, PFC, ByClass
@@ -65,7 +65,7 @@ class Records:
         Packets dropped at each hop in each sample, (S + 1, H).
     causes, first_drops
         Packets dropped at each hop until the end, and the time of the first in s (0 where none was), by cause
-        (`dfcmodel.network.drop_causes.CAUSES`), (H, CAUSES).
+        (`dfcmodel.network.elements.base.causes_of`), (H, CAUSES).
     left
         Packets that wait at each hop in a lane at the end, (H,); of the compiled engine.
     excess
@@ -98,6 +98,8 @@ class Records:
         Congestion notifications of each flow, (F,); None where no rule counts them.
     imbalance
         Packets not accounted for, relative to those emitted, (F,).
+    counted
+        What the elements of paths count (`PathElement.counts`), at the end, element by element.
     all_switches
         Whether `switched` has all pauses.
     """
@@ -112,8 +114,9 @@ class Records:
         self.acked, self.loss_count = all_of(np.int64(-1), (S, F)), all_of(np.int32(0), (S, F))
         self.delivered = np.zeros((S + 1, F))
         self.lost = all_of(np.int32(0), (S + 1, H))
-        self.causes = all_of(np.int32(0), (H, len(CAUSES)))
-        self.first_drops = all_of(0.0, (H, len(CAUSES)))
+        causes = len(causes_of(plan.scenario.elements))
+        self.causes = all_of(np.int32(0), (H, causes))
+        self.first_drops = all_of(0.0, (H, causes))
         self.left = all_of(np.int32(0), (H,))
         self.counts: NDArray[np.int32] | None = None
         self.started = all_of(np.int32(0), (S + 1, H))
@@ -137,6 +140,7 @@ class Records:
         self.remaining = np.zeros(0, dtype=WAITING)
         self.emitted, self.inside = np.zeros(F), np.zeros(F)
         self.imbalance = np.zeros(F)
+        self.counted: list[float] = []
 
     def rows(self) -> dict[str, Any]:
         """Return the arrays that the compiled engine fills and reads, by their names in the kernel."""
@@ -213,11 +217,14 @@ class Records:
         self.inside = inside + later
         lost = np.bincount(owner[~is_ack], (dropped + after)[~is_ack], minlength=len(flow))
         # a packet whose ACK is delayed has arrived
-        missing = self.emitted - column("arrived") - data + (column("pending", -1) >= 0) - lost
+        copied = arrays["copied"] if self.plan.scenario.elements else 0
+        missing = self.emitted + copied - column("arrived") - data + (column("pending", -1) >= 0) - lost
         self.imbalance = np.abs(missing) / np.maximum(self.emitted, 1)
         done = self.delivered[:-1].sum(axis=0) + np.bincount(owner, dropped, minlength=len(flow))
         one_way = self.plan.backward.counts == 0
-        self.inside[one_way] = (self.emitted - done)[one_way]  # arrivals after the end are processed
+        self.inside[one_way] = (self.emitted + copied - done)[one_way]  # arrivals after the end are processed
+        for row, element in zip(arrays["element"], self.plan.scenario.elements, strict=False):
+            self.counted += element.counted([row["drop"], row["mark"], *row["state"]])
         table = self.plan.scenario.table
         if table.of_kind(RateRule).any():
             self.notifications = notifications_of(table, arrays["rule"], column("rule"))

@@ -11,10 +11,10 @@ import numpy as np
 
 from dfcmodel.network.callback_events import law_signature_of
 from dfcmodel.network.columns import Column, encode
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess
 from dfcmodel.network.endpoints.stacks import COUNTED
 from dfcmodel.network.level_options import refuse_discipline
-from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import CLASSES
 from dfcmodel.network.queueing.coupled import PI2
@@ -130,7 +130,7 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
         if element.acks:
             n = table.places.get((link.target, link.source), n)
         rule, name = scenario.links[n].discipline, table.names[n]
-        if rule.pauses or rule.diffuses:
+        if element.changes_flow and (rule.pauses or rule.diffuses):
             msg = "flow control between the ends of a link counts what is on the link; use another one"
             raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")
         if n in scenario.interfaces:

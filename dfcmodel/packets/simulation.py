@@ -72,6 +72,7 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         started=_starts(plan, records.finished),
         recoveries=Deferred(_recoveries, plan),
         paused=Deferred(_pause_intervals, plan, records.switched) if records.all_switches else None,
+        counted=tuple(records.counted) or None,
         dropped=Deferred(dropped_packets, plan, records.causes, records.first_drops),
         excess=exceeded_rooms(plan, records.excess),
         remaining=records.remaining,

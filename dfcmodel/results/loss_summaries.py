@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.drop_causes import CAUSES
+from dfcmodel.network.elements.base import causes_of
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import of_kind
@@ -82,14 +82,15 @@ def _cause_text(run: Records, lost: AtNodes, n: int, cause: str) -> str:
     if cause == HOST_LINK:
         diffuses = any(link.discipline.diffuses for link in _links_from(run, n))
         return AT_HOST_LINK + (': DFC slows a host down only with host="shaped"' if diffuses else "")
+    words = causes_of(run.scenario.elements)[cause]
     if cause != "manager":
-        return CAUSES[cause]
+        return words
     losing = [run.scenario.flows[f] for f in lost.flow[lost.node == n].tolist()]
     managers = {manager_of(link.discipline) for link in _links_from(run, n)} - {None}
     deaf = all(of_kind(losing, CBR, OnOff, ArrivalProcess, Replay)) and all(_marks(manager) for manager in managers)
     if deaf:
         return "dropped by the manager, as these flows do not react to marks"
-    return CAUSES[cause]
+    return words
 
 
 def _missing_room(run: Records, link: Link) -> str:

@@ -228,6 +228,19 @@ class Trajectory(Records, Result):
 
         return drop_table(self)
 
+    def element_counts(self) -> xr.Dataset:
+        """Return what elements of paths count, a table with a row (``count``) for each name of `PathElement.counts`.
+
+        Returns
+        -------
+        xarray.Dataset
+            element, the class of the element; link; quantity, the name; value, at the end of the run. Elements without
+            counts have no rows. `PathElement` has an example.
+        """
+        from dfcmodel.results.drops import element_table
+
+        return element_table(self)
+
     def pauses(self) -> xr.Dataset:
         """Return the pauses of all links, a table with a row (``pause``) for each.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dfcmodel.network.drop_causes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
+from dfcmodel.network.drop_causes import BUFFER_FULL, BY_MANAGER
 from hopflow.kernels.marks import calling_entry, compiled, inlined
 
 from .calendar_queue import (
@@ -35,7 +35,7 @@ from .layout import (
     CLASSES,
     DUE,
     FAILS,
-    LOSES,
+    OF_ARRIVAL,
     OF_LINK,
     Network,
     Records,
@@ -74,7 +74,7 @@ from .links.laws import (
     waits_by_law,
 )
 from .links.link_retry import repeated_time
-from .links.path_elements import HAS_ELEMENTS, flush, pass_elements
+from .links.path_elements import HELD, PASSED, flush, impair
 from .links.pauses import ENDS, count_class, count_excess, obey, renew, watch
 from .links.ports import INTERFACE, LANES, drop, keep_packet, travel
 from .links.rated import has_plain_rates, pass_rated
@@ -97,7 +97,6 @@ from .queues.managers import (
 )
 from .queues.program_queues import join_queue, leave_queue, longest_queue
 from .queues.programs import ARRIVES, DROPPED, LEAVES, LONGEST, cut_packet, judge, put_in_order, take_last
-from .random_numbers import uniform
 from .rates.answers import receive_rated
 from .rates.sources import (
     CONSTANT,
@@ -380,33 +379,32 @@ def enqueue(world: Any, u: int, e: int) -> bool:
             if verdict != MOVED:
                 drop(world, u, e, time, time, verdict)
             return False
-    if port.plain == HAS_ELEMENTS and not pass_elements(world, u, e):
-        return False
-    is_lost = (
-        port.faults & LOSES != 0 and it.hop < senders.flow[it.flow].turn and uniform(net.stream, u) < net.fault[u].loss
-    )
-    cause = AT_RANDOM if is_lost else BUFFER_FULL
+    cause = PASSED
+    if port.faults & OF_ARRIVAL != 0:
+        cause = impair(world, u, e)
+        if cause == HELD:
+            return False
     c = int64(net.hop[h].lane)
     counted = int64(net.hop[h].ingress)
-    if not is_lost and port.manager != 0 and port.late == 0 and is_managed(net, port, e):
+    if cause < 0 and port.manager != 0 and port.late == 0 and is_managed(net, port, e):
         markable, scalable = is_markable(net, senders, e), is_scalable(net, senders, e)
-        is_lost = not admit_lane(net, u, e, time, markable, scalable)
-        cause = BY_MANAGER if is_lost else BUFFER_FULL
+        if not admit_lane(net, u, e, time, markable, scalable):
+            cause = BY_MANAGER
     taken = taken_by(net, u, e)
     if port.by_turns >= BY_LAW:
         if port.by_turns == BY_BACKPRESSURE:
-            return enqueue_flow(world, u, e, cause if is_lost else -1)
-        return enqueue_by_law(world, u, e, cause if is_lost else -1)
+            return enqueue_flow(world, u, e, cause)
+        return enqueue_by_law(world, u, e, cause)
     busy, full = waits_or_overflows(net, u, e, time)
-    if port.by_turns == BY_RANK and not is_lost:
+    if port.by_turns == BY_RANK and cause < 0:
         return enqueue_ranked(world, u, e, busy)
-    if is_lost or full:
-        if not is_lost:
+    if cause >= 0 or full:
+        if cause < 0:
             if port.by_turns == BY_CLASS:
                 count_excess(net, counted, taken / net.times[u * CLASSES].taken)
             elif port.feeders > 0:
                 count_excess(net, int64(port.feeder), 1.0)
-        drop(world, u, e, time, time, cause)
+        drop(world, u, e, time, time, max(cause, BUFFER_FULL))
         return False
     if port.waiting == 0 and not busy and port.by_turns != BY_RATE:
         if port.manager == CODEL:  # a packet that does not wait is below the target
