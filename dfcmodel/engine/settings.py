@@ -305,7 +305,7 @@ def check_disciplines(scenario: Scenario) -> None:
 
 def _check_elements(scenario: Scenario) -> None:
     """Raise ValueError for elements of paths other than traces, and for RateTrace where feedback needs one rate."""
-    for element in scenario.elements:
+    for element in scenario.all_elements:
         kind, table = type(element).__name__, scenario.link_table
         if isinstance(element, DelayTrace):
             if element.acks or not element.in_order:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dfcmodel.network.elements.base import PathElement
+
     Integers = NDArray[np.int64]
 
 __all__ = [
@@ -129,6 +131,11 @@ class Link(Described):
     def name(self) -> str:
         """``source->target``."""
         return f"{self.source}->{self.target}"
+
+    @property
+    def elements(self) -> tuple[PathElement, ...]:
+        """Elements for which fields of the link stand, none at present; they precede those of the scenario."""
+        return ()
 
     @property
     def capacity(self) -> float:

@@ -13,7 +13,6 @@ from dfcmodel.network.callback_events import (
     LAW_EVENTS,
     PROGRAM_EVENTS,
     agent_events_of,
-    element_events_of,
     law_events_of,
     manager_events_of,
     program_events_of,
@@ -36,7 +35,6 @@ from dfcmodel.packets.layouts.arrays import lay_out, trace_ports
 from dfcmodel.packets.layouts.laws import law_signatures
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.memory import CONSTANT, Layout, grow
-from dfcmodel.packets.layouts.path_elements import element_signatures
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
 from dfcmodel.packets.plan import ENDLESS
@@ -137,7 +135,7 @@ class PacketRun:
         The plan, the state of the run, and its records.
     addresses
         Addresses of compiled events by their names in the kernel: of rules, of loss recoveries, and, where there are
-        any, of managers, switch programs, receiver agents, elements of paths and laws between the ends of links.
+        any, of managers, switch programs, receiver agents and laws between the ends of links.
     done
         Samples that have been completed.
     keeps
@@ -355,8 +353,6 @@ def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
         addresses["programs"] = program_events_of(program_signatures(plan))
     if table.given("receiver").any():
         addresses["agents"] = agent_events_of(agent_signatures(plan))
-    if plan.scenario.elements:
-        addresses["element_events"] = element_events_of(element_signatures(plan))
     if plan.has(LinkLaw):
         addresses["laws"] = law_events_of(law_signatures(plan))
     layout, records = lay_out(plan, signatures, spare), Records(plan)

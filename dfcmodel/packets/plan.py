@@ -772,7 +772,7 @@ class PacketPlan:
         lanes = self.by_discipline(has_lanes)
         lanes[self.pauses[1]] = True
         lanes[self.errors > 0.0] = True
-        if self.scenario.elements:
+        if self.scenario.all_elements:
             lanes |= self.path.at_ports(self.hops.port)
         lanes[[p for p, times in enumerate(self.outages) if times]] = True
         lanes[list(self.routing)] = True
@@ -1028,7 +1028,7 @@ class PacketPlan:
         names, index = scenario.link_table.names, {flow.name: n for n, flow in enumerate(scenario.flows)}
         rates = np.full(len(self.ports), -1, dtype=np.int64)
         at_hop: dict[int, list[int]] = {}
-        for k, element in enumerate(scenario.elements):
+        for k, element in enumerate(scenario.all_elements):
             n = names.index(element.link)
             if isinstance(element, RateTrace):
                 rates[n] = k
@@ -1053,7 +1053,7 @@ class PacketPlan:
         if len(chains) >= MAX_CHAINS:
             msg = f"must have fewer than {MAX_CHAINS} places at the hops of all flows"
             raise ValueError(f"elements of {scenario.name!r}: {msg}")
-        return PathPlan(scenario.elements, tuple(chains), first, rates)
+        return PathPlan(scenario.all_elements, tuple(chains), first, rates)
 
     def _port_of_acks(self, n: int) -> int:
         """Return the port over which the ACKs of packets over link n return; -1: there are none."""

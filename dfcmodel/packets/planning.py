@@ -90,7 +90,7 @@ def plan_scenario(
     if _is_sprayed(scenario, method):
         if not may_spray:
             raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
-        if scenario.elements:
+        if scenario.all_elements:
             msg = "must be () with sprayed flows, whose packets take several paths"
             raise ValueError(f"elements of {scenario.name!r}: {msg}")
         spraying, scenario = spread(scenario, method)
@@ -282,7 +282,7 @@ def check_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, flo
     returned
         The field of its State, and the value.
     """
-    element, (field, value) = plan.scenario.elements[k], returned
+    element, (field, value) = plan.scenario.all_elements[k], returned
     allowed = {
         "drop": f"must be 0.0, or the number of one of its {count_of(len(element.causes), 'cause')}",
         "mark": "must be 0.0 or 1.0",

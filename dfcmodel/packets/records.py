@@ -99,7 +99,7 @@ class Records:
     imbalance
         Packets not accounted for, relative to those emitted, (F,).
     counted
-        What the elements of paths count (`PathElement.counts`), at the end, element by element.
+        Counts of the elements of paths (`PathElement.counts`) at the end, element by element.
     all_switches
         Whether `switched` has all pauses.
     """
@@ -114,7 +114,7 @@ class Records:
         self.acked, self.loss_count = all_of(np.int64(-1), (S, F)), all_of(np.int32(0), (S, F))
         self.delivered = np.zeros((S + 1, F))
         self.lost = all_of(np.int32(0), (S + 1, H))
-        causes = len(causes_of(plan.scenario.elements))
+        causes = len(causes_of(plan.scenario.all_elements))
         self.causes = all_of(np.int32(0), (H, causes))
         self.first_drops = all_of(0.0, (H, causes))
         self.left = all_of(np.int32(0), (H,))
@@ -217,14 +217,14 @@ class Records:
         self.inside = inside + later
         lost = np.bincount(owner[~is_ack], (dropped + after)[~is_ack], minlength=len(flow))
         # a packet whose ACK is delayed has arrived
-        copied = arrays["copied"] if self.plan.scenario.elements else 0
+        copied = self._copies_by_flow(arrays["passing"]["copied"]) if self.plan.scenario.all_elements else 0
         missing = self.emitted + copied - column("arrived") - data + (column("pending", -1) >= 0) - lost
         self.imbalance = np.abs(missing) / np.maximum(self.emitted, 1)
         done = self.delivered[:-1].sum(axis=0) + np.bincount(owner, dropped, minlength=len(flow))
         one_way = self.plan.backward.counts == 0
         self.inside[one_way] = (self.emitted + copied - done)[one_way]  # arrivals after the end are processed
-        for row, element in zip(arrays["element"], self.plan.scenario.elements, strict=False):
-            self.counted += element.counted([row["drop"], row["mark"], *row["state"]])
+        for row, element in zip(arrays["element"], self.plan.scenario.all_elements, strict=False):
+            self.counted += element.read_counts([row["drop"], row["mark"], *row["state"]])
         table = self.plan.scenario.table
         if table.of_kind(RateRule).any():
             self.notifications = notifications_of(table, arrays["rule"], column("rule"))
@@ -236,6 +236,13 @@ class Records:
         )
         for name in ("timeouts", "loss_events", "marks", "total"):
             setattr(self, name, column(name))
+
+    def _copies_by_flow(self, at_hops: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the packets of each flow that elements of paths copied, without ACKs, (F,)."""
+        hops = self.plan.hops
+        of_data = np.flatnonzero(~hops.is_ack)
+        copies = np.bincount(hops.flow[of_data], at_hops[hops.row[of_data]], minlength=len(self.plan.forward))
+        return copies.astype(np.int64)
 
     def starts(self) -> NDArray[np.int32]:
         """Return the packets whose transmission started at each hop in each sample, (S, H)."""

@@ -117,13 +117,13 @@ def _check_room(link: Link) -> None:
 
 def _check_elements(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for elements of paths at links whose queues they cannot stand in front of."""
-    if scenario.elements and method.is_ns2:
+    if scenario.all_elements and method.is_ns2:
         msg = 'must be () with convention="ns2"'
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
-    if scenario.elements and (method.failures or scenario.table.given("ttl").any()):
+    if scenario.all_elements and (method.failures or scenario.table.given("ttl").any()):
         msg = "must be () with failures of links and times to live, whose packets leave their path"
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
-    for element in scenario.elements:
+    for element in scenario.all_elements:
         kind, table = type(element).__name__, scenario.link_table
         n = table.names.index(element.link)
         link = scenario.links[n]

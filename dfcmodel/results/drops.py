@@ -117,7 +117,7 @@ def drop_table(run: Records) -> xr.Dataset:
 
     dropped = require_drops(run)
     at_host = is_at_host_link(run, dropped)
-    scenario, names = run.scenario, list(causes_of(run.scenario.elements))
+    scenario, names = run.scenario, list(causes_of(run.scenario.all_elements))
     causes = [
         HOST_LINK if is_at_host else names[cause]
         for cause, is_at_host in zip(dropped["cause"].tolist(), at_host.tolist(), strict=True)
@@ -137,10 +137,10 @@ def drop_table(run: Records) -> xr.Dataset:
 
 
 def element_table(run: Records) -> xr.Dataset:
-    """Return what elements of paths count as a table; see `Trajectory.element_counts`."""
+    """Return the counts of elements of paths as a table; see `Trajectory.element_counts`."""
     import xarray as xr
 
-    rows = [(element, name) for element in run.scenario.elements for name in element.counts]
+    rows = [(element, name) for element in run.scenario.all_elements for name in element.counts]
     columns: dict[str, Any] = {
         "element": np.array([type(element).__name__ for element, _ in rows], dtype=str),
         "link": np.array([element.link for element, _ in rows], dtype=str),
@@ -228,7 +228,7 @@ def packets_by_cause(run: Records, rows: Any) -> Iterable[tuple[str, float]]:
     rows = rows[rows["ack"] == 0]
     at_host = is_at_host_link(run, rows)
     totals = {HOST_LINK: float(rows["packets"][at_host].sum())}
-    for n, cause in enumerate(causes_of(run.scenario.elements)):
+    for n, cause in enumerate(causes_of(run.scenario.all_elements)):
         totals[cause] = float(rows["packets"][~at_host & (rows["cause"] == n)].sum())
     yield from sorted(
         ((cause, packets) for cause, packets in totals.items() if packets > 0.0),

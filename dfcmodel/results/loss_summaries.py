@@ -82,7 +82,7 @@ def _cause_text(run: Records, lost: AtNodes, n: int, cause: str) -> str:
     if cause == HOST_LINK:
         diffuses = any(link.discipline.diffuses for link in _links_from(run, n))
         return AT_HOST_LINK + (': DFC slows a host down only with host="shaped"' if diffuses else "")
-    words = causes_of(run.scenario.elements)[cause]
+    words = causes_of(run.scenario.all_elements)[cause]
     if cause != "manager":
         return words
     losing = [run.scenario.flows[f] for f in lost.flow[lost.node == n].tolist()]

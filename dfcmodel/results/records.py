@@ -395,7 +395,7 @@ class Records(Recorded):
         Estimated error that the step causes in the goodput of a flow, as a part of the rate of its path's
         slowest link, and the largest one asked for; None: not asked for (`dfcmodel.Fluid`).
     counted
-        What the elements of paths count (`dfcmodel.results.Trajectory.element_counts`); None: they count nothing.
+        Counts of elements of paths (`dfcmodel.results.Trajectory.element_counts`); None: they count nothing.
     packet_jitter
         Upper end of the random times before packets, s, as `dfcmodel.simulate` has it; None: not recorded.
     repeats_frames

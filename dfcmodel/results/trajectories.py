@@ -229,7 +229,7 @@ class Trajectory(Records, Result):
         return drop_table(self)
 
     def element_counts(self) -> xr.Dataset:
-        """Return what elements of paths count, a table with a row (``count``) for each name of `PathElement.counts`.
+        """Return the counts of elements of paths, a table with a row (``count``) for each name of `PathElement.counts`.
 
         Returns
         -------

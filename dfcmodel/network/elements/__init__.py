@@ -1,1 +1,1 @@
-"""Elements of paths: what a link does to packets besides queueing, one class for each."""
+"""Elements of paths: effects of links on packets besides queueing, one class each."""

@@ -1,4 +1,4 @@
-"""Elements of paths: what the links of a path do to packets besides queueing.
+"""Elements of paths: effects of links on packets besides queueing.
 
 A `Scenario` has a tuple of elements. Each precedes the queue of a link. It acts on packets of data that arrive at the
 link or on the acknowledgements that return over it, for all flows or for named flows. Elements of one link act in their
@@ -20,8 +20,6 @@ from hopflow.results import Described
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from dfcmodel.network.links import Link
 
 __all__ = [
     "MAX_CAUSES",
@@ -129,9 +127,9 @@ class PathElement(Described):
     in_order
         Whether packets go on in the order of their arrival, although their times ``until`` differ.
 
-    An element with neither ``until`` nor ``copies`` can stand at a link with flow control, such as `PFC`, where others
-    are refused: they change what is on the link. Copies are packets of their flow, which the sender does not count as
-    sent. A receiver that repairs losses discards them; sources without feedback deliver them.
+    An element with neither ``until`` nor ``copies`` can stand at a link with flow control, such as `PFC`. Others are
+    refused there: they change the number of packets on the link. Copies are packets of their flow, which the sender
+    does not count as sent. A receiver that repairs losses discards them; sources without feedback deliver them.
 
     Raises
     ------
@@ -227,7 +225,7 @@ class PathElement(Described):
         """Return the parameters that `on_packet` can use: the numeric fields."""
         return numeric_fields(self)
 
-    def counted(self, state: Sequence[float]) -> list[float]:
+    def read_counts(self, state: Sequence[float]) -> list[float]:
         """Return the numbers of ``counts`` in a state, whose fields after those of `State` are not read."""
         end = len(self.State._fields)
         return [float(number) for number in state[end - len(self.counts) : end]]
@@ -242,7 +240,7 @@ class PathElement(Described):
         """Whether it passes packets on later than they come, or more than once."""
         return not {"until", "copies"}.isdisjoint(self.State._fields)
 
-    def check_at(self, link: Link, others: Sequence[PathElement]) -> None:
+    def check_at(self, link: Any, others: Sequence[PathElement]) -> None:
         """Raise ValueError if the element cannot stand at a link, behind other elements of the link."""
 
 
@@ -264,7 +262,7 @@ def check_elements(scenario: Any) -> None:
     """Raise ValueError for elements at unknown links, flows that do not cross them, or links that cannot have them."""
     names, flows = scenario.link_table.names, {flow.name: flow for flow in scenario.flows}
     at_link: dict[str, list[PathElement]] = {}
-    for element in scenario.elements:
+    for element in scenario.all_elements:
         kind = type(element).__name__
         choice(f"elements: link of {kind}", element.link, names)
         link = scenario.links[names.index(element.link)]

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dfcmodel.network.elements.base import PathElement, validate_steps
 from hopflow.units import PacketUnits, WithUnit, WithUnits, quantities
-
-if TYPE_CHECKING:
-    from dfcmodel.network.links import Link
 
 __all__ = ["RateTrace"]
 
@@ -74,7 +71,7 @@ class RateTrace(PathElement):
         """True: packets leave at another rate."""
         return True
 
-    def check_at(self, link: Link, others: Sequence[PathElement]) -> None:
+    def check_at(self, link: Any, others: Sequence[PathElement]) -> None:
         """Raise ValueError for a second trace of a link, and for rates above that of the link."""
         if any(isinstance(element, RateTrace) for element in others):
             raise ValueError(f"elements: a second RateTrace of {link.name}: must be one per link")

@@ -43,7 +43,6 @@ __all__ = [
     "MAX_STATE",
     "MORE",
     "NACK",
-    "OF_ARRIVAL",
     "OF_LINK",
     "OF_RATE",
     "ON_ACK",
@@ -53,6 +52,7 @@ __all__ = [
     "ON_TIMEOUT",
     "OWN",
     "PACKET",
+    "PASSING",
     "PORT",
     "PROGRAM",
     "QUEUE",
@@ -244,7 +244,7 @@ ELEMENT = np.dtype(
             "f8",
         ),  # when it passed on the last packet, the period began, a batch has to be passed on, s
         ("kind", "i8"),  # BY_ADDRESS, DELAYS, BATCH
-        ("event", "i8"),  # place of its address
+        ("event", "u8"),  # address of its function
         ("until", "i8"),  # which number of its state is that; -1: none
         ("copies", "i8"),
         ("draws", "i8"),  # random numbers for each packet
@@ -268,6 +268,10 @@ ELEMENT = np.dtype(
 
 Its function gets the place of ``drop`` (`dfcmodel.network.callback_events`).
 """
+
+PASSING = np.dtype([("chain", "i8"), ("priority", "f8"), ("copied", "i8")], align=True)
+"""What elements have of a hop: the place in ``chain`` of the first one, the priority of the flow, and how many packets
+they have copied there."""
 
 LAW = np.dtype(
     [
@@ -527,8 +531,6 @@ RANKED = np.dtype([("rank", "f8"), ("after", "i4", (SKIP_LEVELS,))], align=True)
 LOSES, REPEATS, FAILS, VARIES, HAS_ELEMENTS = 1, 2, 4, 8, 16
 """Faults of a port: it loses packets that arrive at random; its link sends frames with errors again, or fails at times;
 its rate changes over time; elements stand in front of its queue."""
-OF_ARRIVAL = LOSES | HAS_ELEMENTS
-"""Those that act when a packet arrives."""
 OF_LINK = REPEATS | FAILS | VARIES
 """Those that show when a transmission begins."""
 FAULT = np.dtype(
@@ -808,11 +810,8 @@ class Network(NamedTuple):
     element: Any  # ELEMENT; one row where no path has elements
     steps: Any  # (N, 2) times in s and values of the traces of elements
     chain: Any  # rows of `element` that packets pass, -1 behind the last one of each chain
-    chain_of: Any  # (H,) place in `chain` of the first one; one where no path has elements
+    passing: Any  # PASSING (H,); one where no path has elements
     rated: Any  # (P,) rows of `element` of the rates of ports; one where no path has elements
-    element_events: Any  # addresses of the functions of elements
-    priority: Any  # (F,) of each flow; one where no path has elements
-    copied: Any  # (F,) packets that elements have copied; one where no path has elements
     fault: Any  # FAULT, a row per port; one where none is at random
     early: Any  # EARLY
     control: Any  # CONTROL

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dfcmodel.network.drop_causes import BUFFER_FULL, BY_MANAGER
+from dfcmodel.network.drop_causes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from hopflow.kernels.marks import calling_entry, compiled, inlined
 
 from .calendar_queue import (
@@ -35,7 +35,8 @@ from .layout import (
     CLASSES,
     DUE,
     FAILS,
-    OF_ARRIVAL,
+    HAS_ELEMENTS,
+    LOSES,
     OF_LINK,
     Network,
     Records,
@@ -74,9 +75,10 @@ from .links.laws import (
     waits_by_law,
 )
 from .links.link_retry import repeated_time
-from .links.path_elements import HELD, PASSED, flush, impair
+from .links.path_elements import HELD, PASSED, flush, pass_elements
 from .links.pauses import ENDS, count_class, count_excess, obey, renew, watch
 from .links.ports import INTERFACE, LANES, drop, keep_packet, travel
+from .links.random_loss import is_lost_at_random
 from .links.rated import has_plain_rates, pass_rated
 from .links.routing import MOVED, PASSES, route_packet
 from .links.spraying import way_of_next
@@ -380,10 +382,12 @@ def enqueue(world: Any, u: int, e: int) -> bool:
                 drop(world, u, e, time, time, verdict)
             return False
     cause = PASSED
-    if port.faults & OF_ARRIVAL != 0:
-        cause = impair(world, u, e)
+    if port.faults & HAS_ELEMENTS != 0:
+        cause = pass_elements(net, senders, u, e)
         if cause == HELD:
             return False
+    if cause < 0 and port.faults & LOSES != 0 and is_lost_at_random(net, senders, u, e):
+        cause = AT_RANDOM
     c = int64(net.hop[h].lane)
     counted = int64(net.hop[h].ingress)
     if cause < 0 and port.manager != 0 and port.late == 0 and is_managed(net, port, e):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.callback_events import Signature, signature_of
+from dfcmodel.network.callback_events import Signature, element_events_of, signature_of
 from dfcmodel.network.elements.base import causes_of
 from dfcmodel.network.elements.delays import Aggregation, DelayTrace
 from dfcmodel.network.elements.rates import RateTrace
-from dfcmodel.packets.kernel.layout import ELEMENT, HAS_ELEMENTS, VARIES
+from dfcmodel.packets.kernel.layout import ELEMENT, HAS_ELEMENTS, PASSING, VARIES
 from dfcmodel.packets.kernel.links.path_elements import BATCH, DELAYS
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
     element = np.zeros(len(path.elements), ELEMENT)
     element["period"] = math.inf
     causes, signatures = list(causes_of(path.elements)), element_signatures(plan)
+    addresses = element_events_of(signatures)
     for row, it in zip(element, path.elements, strict=True):
         row["in_order"] = it.in_order
         row["last"] = 0.0 if isinstance(it, RateTrace) else -math.inf
@@ -63,7 +64,7 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
             row["kind"], row["parameters"][:2] = BATCH, (it.count, it.hold)
         else:
             state, names, numbers = it.start(), it.State._fields, list(it.numbers().values())
-            row["event"] = signatures.index(signature_of(it))
+            row["event"] = addresses[signatures.index(signature_of(it))]
             row["drop"], row["mark"] = state[:2]
             row["state"][: len(state) - 2] = state[2:]
             row["parameters"][: len(numbers)] = numbers
@@ -71,8 +72,10 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
             row["hold"], row["draws"], row["cause_count"] = it.largest_hold, it.draws, len(it.causes)
             row["causes"][: len(it.causes)] = [causes.index(name) for name in it.causes]
     last = len(path.chains)  # the last place ends a chain: that of hops without elements
-    chain_of = np.full(hops, last, dtype=np.int64)
-    chain_of[plan.hops.row] = np.where(path.first >= 0, path.first, last)
+    passing = np.zeros(hops, PASSING)
+    passing["chain"] = last
+    passing["chain"][plan.hops.row] = np.where(path.first >= 0, path.first, last)
+    passing["priority"][plan.hops.row] = plan.priorities[plan.hops.flow]
     rated = np.flatnonzero(path.rates >= 0)
     port_rows["faults"][rated] |= VARIES
     port_rows["faults"][np.unique(plan.hops.port[path.first >= 0])] |= HAS_ELEMENTS
@@ -80,8 +83,6 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
         "element": element,
         "steps": np.array(steps if steps else [(0.0, 0.0)]),
         "chain": np.array([*path.chains, -1], dtype=np.int64),
-        "chain_of": chain_of,
+        "passing": passing,
         "rated": np.maximum(path.rates, 0),
-        "priority": plan.priorities.astype(np.float64),
-        "copied": np.zeros(len(plan.forward), dtype=np.int64),
     }

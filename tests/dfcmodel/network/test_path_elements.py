@@ -344,6 +344,21 @@ def test_a_new_module_is_an_element_everywhere(tmp_path: Path, monkeypatch: pyte
     assert run.imbalance.max() == 0.0
 
 
+def test_a_field_of_a_link_stands_for_an_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link whose class returns an element runs as with that element of the scenario, and is refused alike."""
+    listed = path_of(PeriodicLoss("b->c", every=20), Jitter("b->c", 1e-3), duration=2.0)
+    expected = simulate(listed, Packets(seed=1))
+    lossy = property(lambda link: (PeriodicLoss(link.name, every=20),) if link.buffer == 200 else ())
+    monkeypatch.setattr(Link, "elements", lossy)
+    scenario = path_of(Jitter("b->c", 1e-3), duration=2.0)
+    run = simulate(scenario, Packets(seed=1))
+    assert run.lost.sum() == expected.lost.sum() > 40
+    assert np.array_equal(run.delivered, expected.delivered)
+    assert len(scenario.elements) == 1
+    with pytest.raises(ValueError, match="elements: PeriodicLoss at b->c: acts on single packets"):
+        simulate(path_of(), Fluid())
+
+
 LATE = DelayTrace("b->c", (0.0,), (0.01,))
 
 

@@ -276,7 +276,7 @@ def test_chains_are_shared_by_hops_with_the_same_elements() -> None:
     arrays = begin_run(plan).arrays
     rows, path = arrays["chain"], plan.path
     assert np.count_nonzero(rows == -1) == 1 + len(set(path.first[path.first >= 0].tolist()))
-    assert (rows[arrays["chain_of"][plan.hops.row[path.first < 0]]] == -1).all()
+    assert (rows[arrays["passing"]["chain"][plan.hops.row[path.first < 0]]] == -1).all()
     plain = plan_scenario(three_flows(()), dfc.Packets(), duration=1.0, sample=0.1)
     empty = begin_run(plain).arrays
-    assert {len(empty[name]) for name in ("element", "steps", "chain", "chain_of")} == {1}
+    assert {len(empty[name]) for name in ("element", "steps", "chain", "passing")} == {1}

@@ -163,7 +163,7 @@ class Called(Passing):
         self.state = given.on_packet(state, self.numbers, seen)
         if self.state.drop > 0.0:
             name = list(given.causes)[int(self.state.drop) - 1]
-            return self.lose(packet, list(causes_of(simulation.plan.scenario.elements)).index(name))
+            return self.lose(packet, list(causes_of(simulation.plan.scenario.all_elements)).index(name))
         packet.marked |= self.state.mark == 1.0 and packet.listens
         time = max(now, getattr(self.state, "until", 0.0))
         self.copies = [(time, replace(packet)) for _ in range(int(getattr(self.state, "copies", 0.0)))]
@@ -216,7 +216,7 @@ class Paths:
         self.simulation = simulation
         plan: PacketPlan = simulation.plan
         self.chains: dict[tuple[int, int, bool], int] = {}
-        self.path = plan.path if plan.scenario.elements else None
+        self.path = plan.path if plan.scenario.all_elements else None
         self.elements: dict[int, Passing] = {}
         if self.path is None:
             return

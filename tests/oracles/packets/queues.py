@@ -31,7 +31,7 @@ ENDS = 1 << 24
 
 def rate_over_time(plan: PacketPlan, p: int) -> RateOverTime | None:
     """Return the rate of a port over time; None: it is constant."""
-    if not plan.scenario.elements or plan.path.rates[p] < 0:
+    if not plan.scenario.all_elements or plan.path.rates[p] < 0:
         return None
     given = plan.path.elements[plan.path.rates[p]]
     assert isinstance(given, RateTrace)

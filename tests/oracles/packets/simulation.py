@@ -393,5 +393,5 @@ class Simulation:
         )
         self.records.remaining = waiting_rows(plan, Counter(rows))
         self.records.inside += [receiver.pending is not None for receiver in self.receivers]
-        for k, element in enumerate(self.plan.scenario.elements):
-            self.records.counted += element.counted(self.paths.state_of(k))
+        for k, element in enumerate(self.plan.scenario.all_elements):
+            self.records.counted += element.read_counts(self.paths.state_of(k))

@@ -15,7 +15,7 @@ from hopflow.kernels.marks import inlined
 
 from ..calendar_queue import push, release, take
 from ..codes import BACKPRESSURE, READY, REPORT, STOP, WAKE
-from ..layout import BY_LAW, CLASSES, int64
+from ..layout import BY_LAW, CLASSES, LOSES, int64
 from ..tcp.timers import wake_at
 from .backpressure import enlist_flow, stop_flow
 from .laws import may_be_sent, receive_report, review
@@ -109,7 +109,7 @@ def enter_interface(world: Any, p: int, e: int) -> bool:
     c = int64(net.hop[it.hop].lane)
     k = class_of(net, e)
     is_control = k == c
-    if is_lost_at_random(net, senders, p, e):
+    if port.faults & LOSES != 0 and is_lost_at_random(net, senders, p, e):
         drop(world, p, e, it.time, it.time, AT_RANDOM)
         return False
     by_law = port.by_turns == BY_LAW

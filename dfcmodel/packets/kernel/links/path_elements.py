@@ -11,16 +11,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dfcmodel.network.drop_causes import AT_RANDOM
 from hopflow.kernels.marks import call_manager, compiled
 
 from ..calendar_queue import CROWDED, push, release, take
 from ..codes import FLUSH
-from ..layout import CLASSES, HAS_ELEMENTS, int64
+from ..layout import CLASSES, int64
 from ..queues.managers import is_markable
 from ..random_numbers import uniform
 from .pauses import RENEWALS
-from .random_loss import is_lost_at_random
 
 __all__ = [
     "BATCH",
@@ -31,7 +29,7 @@ __all__ = [
     "PASSED",
     "RELEASED",
     "flush",
-    "impair",
+    "pass_elements",
     "slowed_time",
 ]
 
@@ -74,7 +72,7 @@ def see(net: Any, senders: Any, u: int, e: int, w: Any, time: float) -> None:
     w.seen[0] = time
     w.seen[1] = float(it.flow)
     w.seen[2] = float(it.number)
-    w.seen[3] = net.priority[it.flow]
+    w.seen[3] = net.passing[it.hop].priority
     w.seen[4] = 1.0 if it.hop > senders.flow[it.flow].turn else 0.0
     w.seen[5] = 1.0 if is_markable(net, senders, e) else 0.0
     w.seen[6] = float(it.marked)
@@ -110,7 +108,7 @@ def is_valid(net: Any, w: Any, time: float) -> bool:
 
 
 @compiled
-def copy_packet(net: Any, senders: Any, e: int) -> int:
+def copy_packet(net: Any, e: int) -> int:
     """Return a copy of a packet or an ACK."""
     m = take(net)
     packet = net.packet
@@ -130,8 +128,7 @@ def copy_packet(net: Any, senders: Any, e: int) -> int:
         for k in range(net.telemetry.shape[1]):
             for n in range(net.telemetry.shape[2]):
                 net.telemetry[m, k, n] = net.telemetry[e, k, n]
-    if packet[e].hop < senders.flow[packet[e].flow].turn:
-        net.copied[packet[e].flow] += 1
+    net.passing[packet[e].hop].copied += 1
     return m
 
 
@@ -144,7 +141,7 @@ def release_at(net: Any, senders: Any, u: int, e: int, k: int) -> float:
     if w.kind == DELAYS:
         return time + value_at(net, k, time)
     see(net, senders, u, e, w, time)
-    call_manager(net.element_events[w.event], w)
+    call_manager(w.event, w)
     if not is_valid(net, w, time):
         if w.copies >= 0:
             w.state[w.copies] = 0.0
@@ -209,39 +206,37 @@ def collect(net: Any, u: int, e: int, k: int, key: int) -> None:
 
 
 @compiled
-def impair(world: Any, u: int, e: int) -> int:
-    """Let a packet that arrives at a port pass its elements, then the random losses of the link.
+def pass_elements(net: Any, senders: Any, u: int, e: int) -> int:
+    """Let a packet that arrives at a port pass its elements.
 
     Return PASSED if it is at the queue, HELD, or the cause for which it is dropped.
     """
-    net, senders = world.net, world.senders
     it = net.packet[e]
-    if net.port[u].faults & HAS_ELEMENTS != 0:
-        time = it.time
-        i = int64(it.key) - RELEASED if it.key >= RELEASED else int64(net.chain_of[it.hop])
-        while net.chain[i] >= 0:
-            k = int64(net.chain[i])
-            i += 1
-            w = net.element[k]
-            if w.kind == BATCH:
-                collect(net, u, e, k, RELEASED + i)
-                return HELD
-            at = release_at(net, senders, u, e, k)
-            if at < 0.0:
-                return int(-1.0 - at)
-            waits = at > time
-            if w.in_order == 1:
-                waits = waits or w.last >= time  # behind one that is passed on at the same time
-                at = max(at, w.last)
-                w.last = at
-            if waits:
-                push(net, e, u, at, RELEASED + i)
-            if w.copies >= 0:  # behind the packet, through the same elements
-                for _ in range(int64(w.state[w.copies])):
-                    push(net, copy_packet(net, senders, e), u, at, RELEASED + i)
-            if waits:
-                return HELD
-    return AT_RANDOM if is_lost_at_random(net, senders, u, e) else PASSED
+    time = it.time
+    i = int64(it.key) - RELEASED if it.key >= RELEASED else int64(net.passing[it.hop].chain)
+    while net.chain[i] >= 0:
+        k = int64(net.chain[i])
+        i += 1
+        w = net.element[k]
+        if w.kind == BATCH:
+            collect(net, u, e, k, RELEASED + i)
+            return HELD
+        at = release_at(net, senders, u, e, k)
+        if at < 0.0:
+            return int(-1.0 - at)
+        waits = at > time
+        if w.in_order == 1:
+            waits = waits or w.last >= time  # behind one that is passed on at the same time
+            at = max(at, w.last)
+            w.last = at
+        if waits:
+            push(net, e, u, at, RELEASED + i)
+        if w.copies >= 0:  # behind the packet, through the same elements
+            for _ in range(int64(w.state[w.copies])):
+                push(net, copy_packet(net, e), u, at, RELEASED + i)
+        if waits:
+            return HELD
+    return PASSED
 
 
 @compiled

@@ -9,12 +9,12 @@ from dfcmodel.network.drop_causes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from hopflow.kernels.marks import compiled, inlined, prefetch
 
 from ..calendar_queue import CROWDED, FAULT, TRACED, push, release
-from ..layout import CLASSES, OF_RATE, SENDER, int64
+from ..layout import CLASSES, LOSES, OF_RATE, SENDER, int64
 from ..queues.buffers import enter_bytes, free_bytes, is_full, record_bytes, record_peak, taken_by
 from ..queues.early import admit_early
 from ..queues.managers import is_markable
+from ..random_numbers import uniform
 from ..tcp.receivers import receive_data
-from .random_loss import is_lost_at_random
 
 __all__ = [
     "admit",
@@ -154,7 +154,12 @@ def count_waiting(net: Any, senders: Any, p: int, e: int, time: float) -> int:
 def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
     """Return how many wait before a packet that arrives at a port without lanes; -1 less the cause: it is dropped."""
     port = net.port[p]
-    if is_lost_at_random(net, senders, p, e):
+    f = int64(net.packet[e].flow)
+    if (
+        port.faults & LOSES != 0
+        and net.packet[e].hop < senders.flow[f].turn
+        and uniform(net.stream, p) < net.fault[p].loss
+    ):
         return -1 - AT_RANDOM
     first = port.first
     queued = count_waiting(net, senders, p, e, time)

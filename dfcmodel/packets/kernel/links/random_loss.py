@@ -6,7 +6,6 @@ from typing import Any
 
 from hopflow.kernels.marks import inlined
 
-from ..layout import LOSES
 from ..random_numbers import uniform
 
 __all__ = ["is_lost_at_random"]
@@ -14,10 +13,9 @@ __all__ = ["is_lost_at_random"]
 
 @inlined
 def is_lost_at_random(net: Any, senders: Any, p: int, e: int) -> bool:
-    """Return whether the link of a port loses an arriving packet; ACKs draw no number."""
+    """Return whether the link of a port with LOSES loses an arriving packet; ACKs draw no number.
+
+    Callers read LOSES, so that ports without losses read nothing else.
+    """
     it = net.packet[e]
-    return bool(
-        net.port[p].faults & LOSES != 0
-        and it.hop < senders.flow[it.flow].turn
-        and uniform(net.stream, p) < net.fault[p].loss
-    )
+    return bool(it.hop < senders.flow[it.flow].turn and uniform(net.stream, p) < net.fault[p].loss)
