@@ -27,7 +27,7 @@ CAUSES = {
     "failure": "on links that were down",
     "ttl": "at the end of their time to live",
 }
-"""What a summary says of each cause, by its name. A manager is a queue manager or a switch program; packets are trimmed
+"""Words of summaries for each cause, by its name. A manager is a queue manager or a switch program; packets are trimmed
 whose header reached the receiver without its data."""
 BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED, BY_POLICER, BY_FAILURE, EXPIRED = range(len(CAUSES))
 """Numbers of the causes, in the order of `CAUSES`."""

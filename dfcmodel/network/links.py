@@ -134,7 +134,7 @@ class Link(Described):
 
     @property
     def elements(self) -> tuple[PathElement, ...]:
-        """Elements for which fields of the link stand, none at present; they precede those of the scenario."""
+        """Elements for which fields of the link stand, none at present; they precede the scenario's elements."""
         return ()
 
     @property

@@ -112,14 +112,14 @@ class PathElement(Described):
     Attributes
     ----------
     State
-        NamedTuple of numbers, at most 16, which ``@extends(PathElement.State)`` adds to those of a class. ``drop`` and
-        ``mark`` come first: 1.0 drops the packet for the first cause of
-        ``causes``, 2.0 for the second, and 1.0 marks it if it can be marked. They are 0.0 at each call, as are fields
-        with these names: ``until``, the time before which the packet does not go on, s, and ``copies``, the number of
-        copies that follow it, at most 8. The element stores the fields after them.
+        NamedTuple of at most 16 numbers: a class adds its fields by ``@extends(PathElement.State)``. ``drop`` and
+        ``mark`` come first: 1.0 drops the packet for the first cause of ``causes``, 2.0 for the second, and 1.0 marks
+        it if it can be marked. They are 0.0 at each call, as are fields with these names: ``until``, the time before
+        which the packet does not go on, s, and ``copies``, the number of copies that follow it, at most 8. The element
+        stores the other fields.
     causes
-        Causes of its drops, at most 4: name in tables and words in summaries. Names of other causes are those of
-        `dfcmodel.network.drop_causes`.
+        Causes of its drops, at most 4: name in tables and words in summaries. A name of `dfcmodel.network.drop_causes`
+        is the cause there.
     counts
         Names of the last fields of State, which `Trajectory.element_counts` shows at the end of a run.
     draws
@@ -226,7 +226,7 @@ class PathElement(Described):
         return numeric_fields(self)
 
     def read_counts(self, state: Sequence[float]) -> list[float]:
-        """Return the numbers of ``counts`` in a state, whose fields after those of `State` are not read."""
+        """Return the numbers of ``counts`` in a state; numbers after the fields of `State` are not read."""
         end = len(self.State._fields)
         return [float(number) for number in state[end - len(self.counts) : end]]
 

@@ -270,8 +270,8 @@ Its function gets the place of ``drop`` (`dfcmodel.network.callback_events`).
 """
 
 PASSING = np.dtype([("chain", "i8"), ("priority", "f8"), ("copied", "i8")], align=True)
-"""What elements have of a hop: the place in ``chain`` of the first one, the priority of the flow, and how many packets
-they have copied there."""
+"""Elements of a hop: the place in ``chain`` of the first one, the priority of the flow, and the packets that they have
+copied there."""
 
 LAW = np.dtype(
     [

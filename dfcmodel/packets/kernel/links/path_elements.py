@@ -60,7 +60,7 @@ def value_at(net: Any, k: int, time: float) -> float:
 
 @compiled
 def see(net: Any, senders: Any, u: int, e: int, w: Any, time: float) -> None:
-    """Write what the function of an element sees of a packet."""
+    """Write the inputs of the function of an element for a packet."""
     port = net.port[u]
     it = net.packet[e]
     w.drop = 0.0
