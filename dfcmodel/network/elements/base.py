@@ -240,7 +240,7 @@ class PathElement(Described):
         """Whether it passes packets on later than they come, or more than once."""
         return not {"until", "copies"}.isdisjoint(self.State._fields)
 
-    def check_at(self, link: Any, others: Sequence[PathElement]) -> None:
+    def _check_at(self, link: Any, others: Sequence[PathElement]) -> None:
         """Raise ValueError if the element cannot stand at a link, behind other elements of the link."""
 
 
@@ -272,7 +272,7 @@ def check_elements(scenario: Any) -> None:
                 msg = f"its path {flows[name].path!r} does not lead over {link.name}"
                 raise ValueError(f"elements: flows of {kind} = {name!r}: {msg}")
         others = at_link.setdefault(element.link, [])
-        element.check_at(link, others)
+        element._check_at(link, others)
         others.append(element)
 
 

@@ -71,7 +71,7 @@ class RateTrace(PathElement):
         """True: packets leave at another rate."""
         return True
 
-    def check_at(self, link: Any, others: Sequence[PathElement]) -> None:
+    def _check_at(self, link: Any, others: Sequence[PathElement]) -> None:
         """Raise ValueError for a second trace of a link, and for rates above that of the link."""
         if any(isinstance(element, RateTrace) for element in others):
             raise ValueError(f"elements: a second RateTrace of {link.name}: must be one per link")
