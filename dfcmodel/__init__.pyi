@@ -33,6 +33,10 @@ from .network.demands.mahimahi import read_mahimahi
 from .network.demands.reductions import CollectiveOptions, all_gather, all_reduce, all_to_all_rounds, reduce_scatter
 from .network.demands.traffic import FlowSizes, TrafficOptions, flow_sizes, random_traffic
 from .network.demands.workloads import WorkloadOptions, load_workload, read_workload
+from .network.elements.base import PassingPacket, PathElement
+from .network.elements.delays import Aggregation, DelayTrace, Jitter, Reordering
+from .network.elements.losses import BurstLoss, PeriodicLoss, Policer
+from .network.elements.rates import RateTrace
 from .network.endpoints.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from .network.endpoints.pulls import RCCC
 from .network.endpoints.receivers import Credited, ReceivedPacket, ReceiverAgent
@@ -40,17 +44,6 @@ from .network.endpoints.sources import CBR, OnOff
 from .network.flows import Flow, Flows
 from .network.links import Link, Links, links_from
 from .network.networks import Scenario, from_networkx
-from .network.path_elements import (
-    Aggregation,
-    BurstLoss,
-    DelayTrace,
-    Jitter,
-    PathElement,
-    PeriodicLoss,
-    Policer,
-    RateTrace,
-    Reordering,
-)
 from .network.queueing.aqm_programs import AFD, CAKE
 from .network.queueing.backpressure import BFC
 from .network.queueing.buffers import ByteBuffer
@@ -135,6 +128,7 @@ __all__ = [
     "Links",
     "OnOff",
     "Packets",
+    "PassingPacket",
     "PathElement",
     "PathOptions",
     "Pause",

@@ -52,6 +52,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
         },
         **{f"losses repaired by {name}": partial(_run_with_losses, name) for name in ("tahoe", "reno")},
         "Linux's stack": _linux,
+        "elements of a path": _elements,
         **{f"{queue!r} at a bottleneck": partial(_alone, CUBIC(), queue) for queue in queues},
         "headroom": _headroom,
         "deadlock": _deadlock,
@@ -77,6 +78,31 @@ def _linux() -> None:
     links = Link("sender", "queue", 8000.0, 0.001, 100), Link("queue", "receiver", 800.0, 0.009, 10)
     flow = Flow("flow", ("sender", "queue", "receiver"), CUBIC(), stack="linux-6.12")
     simulate(Scenario("first use", links, (flow,)), level="packets", duration=0.2)
+
+
+def _elements() -> None:
+    from dfcmodel import (
+        Aggregation,
+        BurstLoss,
+        Flow,
+        Jitter,
+        Link,
+        PeriodicLoss,
+        Policer,
+        Reordering,
+        Scenario,
+        simulate,
+    )
+    from responsefn import CUBIC
+
+    links = Link("sender", "queue", 8000.0, 0.001, 100), Link("queue", "receiver", 800.0, 0.009, 10)
+    flow = Flow("flow", ("sender", "queue", "receiver"), CUBIC())
+    name = links[1].name
+    elements = (
+        *(Jitter(name, 1e-3), Reordering(name, 0.01, 1e-3), Aggregation(name, interval=1e-3)),
+        *(Policer(name, 700.0, 20.0), BurstLoss(name, 1e-3, 0.5), PeriodicLoss(name, 100)),
+    )
+    simulate(Scenario("first use", links, (flow,), elements=elements), level="packets", duration=0.2)
 
 
 def _headroom() -> None:

@@ -26,7 +26,9 @@ MAY_IMPORT = {
     "markov": {"hopflow"},
     "dfcmodel": {"hopflow", "responsefn", "markov", "dfcmodel"},
     "dfcmodel.engine.kernel": {"hopflow.kernels", "hopflow.tcp_constants", "dfcmodel.theory.feedback_law"},
-    "dfcmodel.packets.kernel": {"hopflow.kernels", "hopflow.tcp_constants", "dfcmodel.theory.feedback_law"},
+    "dfcmodel.packets.kernel": {
+        "hopflow.kernels", "hopflow.tcp_constants", "dfcmodel.network.drop_causes", "dfcmodel.theory.feedback_law",
+    },
     "dfcmodel.packets.fabric.kernel": {
         "hopflow.kernels", "dfcmodel.packets.kernel.called_managers", "dfcmodel.packets.kernel.random_numbers",
     },
@@ -153,7 +155,7 @@ def test_a_kernel_needs_nothing_but_numbers(kernel: str, records: str) -> None:
     assert "hopflow.kernels.marks" in outside
     assert outside <= {
         "hopflow.kernels.marks", "hopflow.tcp_constants", "dfcmodel.theory.feedback_law",
-        "dfcmodel.packets.kernel.called_managers", "dfcmodel.packets.kernel.random_numbers",
+        "dfcmodel.network.drop_causes", "dfcmodel.packets.kernel.called_managers", "dfcmodel.packets.kernel.random_numbers",
     }  # fmt: skip
     assert not [target for name, target in imports() if name == kernel + records]
 

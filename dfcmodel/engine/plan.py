@@ -59,9 +59,9 @@ from dfcmodel.engine.settings import (
     with_expected_marks,
 )
 from dfcmodel.network.callback_events import Signature, manager_signature_of
+from dfcmodel.network.elements.delays import DelayTrace
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import rules_of
-from dfcmodel.network.path_elements import DelayTrace
 from dfcmodel.network.queueing.disciplines import FIFO, dfc_of, manager_of
 from responsefn.rule_events import signatures_of
 
@@ -246,7 +246,7 @@ def compile_scenario(
     check_disciplines(scenario)
     plan = _number_queues(scenario, fluid, h, finest_quantum(scenario, end), (delays, halves))
     flows, links = plan.network.flows, plan.network.links
-    delayed = {queue.number for queue in queues_with_delay(plan)} if scenario.elements else set[int]()
+    delayed = {queue.number for queue in queues_with_delay(plan)} if scenario.all_elements else set[int]()
     _set_rates_and_buffers(plan, delayed)
     # The order of the draws from here on determines the answer to a seed.
     plan.feedback = _feedback(plan, rng)
@@ -388,7 +388,7 @@ def never_queues(scenario: Scenario, n: int) -> bool:
     feeders, link = scenario.feeders(n), scenario.links[n]
     if type(link.discipline) is not FIFO or min(feeders, default=-1) < 0:
         return False
-    if any(element.link == link.name for element in scenario.elements):
+    if any(element.link == link.name for element in scenario.all_elements):
         return False
     return sum(scenario.links[u].rate for u in feeders) <= link.rate
 
@@ -552,7 +552,7 @@ def queues_with_delay(plan: FluidPlan) -> list[DelayedQueue]:
 
 def _delay_traces(scenario: Scenario) -> list[DelayTrace]:
     """Return the traces of delays of a scenario."""
-    return [element for element in scenario.elements if isinstance(element, DelayTrace)]
+    return [element for element in scenario.all_elements if isinstance(element, DelayTrace)]
 
 
 # Rates, buffers and queue managers.

@@ -36,8 +36,8 @@ from dfcmodel.engine.plan import queues_with_delay
 from dfcmodel.engine.senders import RECOVERY_NAMES, source_events_of
 from dfcmodel.engine.settings import integer_and_fraction, round_down
 from dfcmodel.network.callback_events import manager_events_of
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.notifications import notifications_of
-from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.run_tables import EXCESS, LAST_PART, WAITING, drop_rows, excess_rows
 from dfcmodel.results.pauses import PAUSED, intervals_of
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.engine.plan import DelayedQueue, FluidPlan
-    from dfcmodel.network.path_elements import DelayTrace
+    from dfcmodel.network.elements.delays import DelayTrace
 
     Floats = NDArray[np.float64]
 
@@ -121,8 +121,8 @@ def advance(
     feedback = plan.feedback
     last_part = min(steps - 1, math.ceil((1.0 - LAST_PART) * steps)) if len(feedback.pauses) else 0
     sent_before = None
-    rates = _rate_changes(plan, steps) if plan.scenario.elements else {}
-    delays = _delay_changes(plan, steps) if plan.scenario.elements else {}
+    rates = _rate_changes(plan, steps) if plan.scenario.all_elements else {}
+    delays = _delay_changes(plan, steps) if plan.scenario.all_elements else {}
     for start, end in _parts(plan, steps, every, (last_part, *rates, *delays)):
         if start:
             check_stop()
@@ -223,7 +223,7 @@ def _rate_changes(plan: FluidPlan, steps: int) -> dict[int, dict[int, float]]:
     """
     changes: dict[int, dict[int, float]] = {}
     names = plan.scenario.link_table.names
-    for element in plan.scenario.elements:
+    for element in plan.scenario.all_elements:
         if isinstance(element, RateTrace):
             i = plan.position[names.index(element.link)]
             for start, rate in _trace_values(element, element.rates, steps * plan.step):

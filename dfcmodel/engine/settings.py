@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.elements.delays import DelayTrace
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import SYN_WITH_DATA
 from dfcmodel.network.level_options import options_without, refuse_discipline, refuse_flow_options
 from dfcmodel.network.links import buffer_in_packets
-from dfcmodel.network.path_elements import DelayTrace, RateTrace
 from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import FIFO, manager_of
 from hopflow.checks import check_limit, choice, flag, format_value, integer, one_number, refuse_options
@@ -306,7 +307,7 @@ def check_disciplines(scenario: Scenario) -> None:
 
 def _check_elements(scenario: Scenario) -> None:
     """Raise ValueError for elements of paths other than traces, and for RateTrace where feedback needs one rate."""
-    for element in scenario.elements:
+    for element in scenario.all_elements:
         kind, table = type(element).__name__, scenario.link_table
         if isinstance(element, DelayTrace):
             if element.acks or not element.in_order:

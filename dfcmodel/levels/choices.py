@@ -209,7 +209,7 @@ def choose_level(
         limits += (not_measured(scenario),)
     elif error > tolerance:
         limits += (f"its shares were measured to be {error:.2g} off, more than {tolerance:g}",)
-    if scenario.elements:
+    if scenario.all_elements:
         limits += ("its error was not measured for rates over time",)
     if not limits:
         accuracy = f"its shares were measured to be {error:.2g} off"

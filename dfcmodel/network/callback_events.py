@@ -1,8 +1,9 @@
 """Functions that users write for the engines, compiled separately and called by address.
 
-These are queue managers (at both levels) and, at packet level, switch programs, receiver agents and laws of links. An
-event applies a function to a record, ``w``: the state from w[0] on (a law's receiver from w[8] on), the parameters from
-w[16] on, and the inputs from w[32] on. A result other than a state is written behind the inputs.
+These are queue managers (at both levels) and, at packet level, switch programs, receiver agents, laws of links and
+elements of paths. An event applies a function to a record, ``w``: the state from w[0] on (a law's receiver from w[8]
+on), the parameters from w[16] on, and the inputs from w[32] on. A result other than a state is written behind the
+inputs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.elements.base import PassingPacket
 from dfcmodel.network.endpoints.receivers import ReceivedPacket
 from dfcmodel.network.queueing.disciplines import Arrivals
 from dfcmodel.network.queueing.link_laws import MAX_END_STATE, LinkEvent
@@ -25,6 +27,7 @@ from responsefn.rule_events import (
 )
 
 if TYPE_CHECKING:
+    from dfcmodel.network.elements.base import PathElement
     from dfcmodel.network.endpoints.receivers import ReceiverAgent
     from dfcmodel.network.queueing.disciplines import QueueManager
     from dfcmodel.network.queueing.link_laws import LinkLaw
@@ -34,6 +37,7 @@ __all__ = [
     "PROGRAM_EVENTS",
     "Signature",
     "agent_events_of",
+    "element_events_of",
     "law_events_of",
     "law_signature_of",
     "manager_events_of",
@@ -76,8 +80,8 @@ MAY_SEND = Places("Sender", answer=INPUT_OFFSET + 8)  # behind the 8 inputs of a
 AT_SENDER, AT_RECEIVER = Places("Sender"), Places("Receiver", first=MAX_END_STATE)
 
 
-def signature_of(rule: SwitchProgram | ReceiverAgent) -> Signature:
-    """Return the signature of a switch program or an agent; ValueError for more numbers than a record holds."""
+def signature_of(rule: SwitchProgram | ReceiverAgent | PathElement) -> Signature:
+    """Return the signature of a program, an agent or an element; ValueError for more numbers than a record holds."""
     signature: Signature = validate_signature(rule, tuple(rule.numbers()))
     return signature
 
@@ -131,6 +135,14 @@ def program_events_of(signatures: tuple[Signature, ...]) -> Any:
                 continue
             where = CHOSEN_QUEUE if choice else OF_STATE
             row[k] = _callback(signature, event, QueuedPacket._fields, where=where).address
+    return table
+
+
+def element_events_of(signatures: tuple[Signature, ...]) -> Any:
+    """Return the addresses of the functions of elements of paths, shape (elements,)."""
+    table = np.zeros(max(1, len(signatures)), dtype=np.uint64)
+    for n, signature in enumerate(signatures):
+        table[n] = _callback(signature, "on_packet", PassingPacket._fields, floats=True).address
     return table
 
 

@@ -23,6 +23,8 @@ from hopflow.units import PacketUnits, WithUnit, declares, distinction, quantiti
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.elements.base import PathElement
+
     Integers = NDArray[np.int64]
 
 __all__ = [
@@ -155,6 +157,11 @@ class Link(Described):
     def name(self) -> str:
         """``source->target``."""
         return f"{self.source}->{self.target}"
+
+    @property
+    def elements(self) -> tuple[PathElement, ...]:
+        """Elements for which fields of the link stand, none at present; they precede the scenario's elements."""
+        return ()
 
     @property
     def capacity(self) -> float:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.elements.base import PathElement, check_elements
 from dfcmodel.network.flows import Flow, Flows, choose_together
 from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.frame_sizes import HEADER
@@ -33,7 +34,6 @@ from dfcmodel.network.links import (
     places_of,
     present,
 )
-from dfcmodel.network.path_elements import PathElement, check_elements
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.disciplines import Discipline
@@ -722,6 +722,7 @@ class Scenario(Ingresses):
             size = self.packet_size
             converted = (_in_packets(f"of link {element.link}", element, size) for element in elements)
             object.__setattr__(self, "elements", tuple(converted))
+        if self.all_elements:
             check_elements(self)
         kinds = self.link_table.kinds
         queues = {n.discipline.queue_per: n.name for n in kinds if n.discipline.diffuses}
@@ -735,6 +736,13 @@ class Scenario(Ingresses):
             suspect |= self._has_to_be_checked
         if suspect.any():
             self._check_buffers(suspect)
+
+    @cached_property
+    def all_elements(self) -> tuple[PathElement, ...]:
+        """Elements of the links' own fields, then ``elements``."""
+        links = np.flatnonzero(self.by_link(lambda link: bool(link.elements)))
+        own = (element for n in links.tolist() for element in self.links[n].elements)
+        return (*own, *self.elements)
 
     def _check_buffers(self, suspect: NDArray[np.bool_]) -> None:
         """Raise ValueError for unreachable pause thresholds and impossible pauses or reservations of PFC."""

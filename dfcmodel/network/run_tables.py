@@ -10,35 +10,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "AT_RANDOM",
-    "BUFFER_FULL",
-    "BY_FAILURE",
-    "BY_MANAGER",
-    "BY_POLICER",
-    "BY_WATCHDOG",
-    "CAUSES",
     "DROPPED",
     "EXCESS",
-    "EXPIRED",
     "LAST_PART",
-    "TRIMMED",
     "WAITING",
     "drop_rows",
     "excess_rows",
 ]
 
-CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed", "policer", "failure", "ttl")
-"""Causes of drops: a full buffer, a queue manager or switch program, random loss on the link, a watchdog of pauses, a
-header that reached the receiver without its data, a policer, a link that was down, and an expired time to live."""
-BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED, BY_POLICER, BY_FAILURE, EXPIRED = range(len(CAUSES))
 LAST_PART = 0.25
 """Final fraction of a run that is without motion in a standstill."""
 
 DROPPED = np.dtype(
     [(name, np.int64) for name in ("flow", "link", "cause", "ack")] + [("packets", np.float64), ("first", np.float64)]
 )
-"""Drops of a flow at a link by one cause (index in `CAUSES`), of its packets or (``ack`` = 1) its ACKs; time of the
-first, s."""
+"""Drops of a flow at a link by one cause (a number of `dfcmodel.network.drop_causes`), of its packets or its ACKs
+(``ack`` = 1); time of the first, s."""
 EXCESS = np.dtype([(name, np.int64) for name in ("link", "via", "priority")] + [("packets", np.float64)])
 """Maximum number of packets without room in a pause, by the link that counts them, the link over which they came
 (-1 - flow: the access link of a host) and their class; the last two are ALL for a link with `Pause`."""
@@ -59,7 +46,7 @@ def drop_rows(
         Flow and link of each hop, and whether the hop carries ACKs, (H,). Hops with a negative link (no link of
         the scenario) have no rows.
     packets, first
-        Dropped packets, and the time of the first drop in s, by hop and cause, (H, C) for the first C of `CAUSES`.
+        Dropped packets, and the time of the first drop in s, by hop and cause, (H, C) for the first C causes.
 
     Examples
     --------

@@ -18,6 +18,7 @@ from dfcmodel.network.callback_events import (
     manager_events_of,
     program_events_of,
 )
+from dfcmodel.network.elements.base import causes_of
 from dfcmodel.network.endpoints.arrivals import Arrival, ArrivalProcess
 from dfcmodel.network.endpoints.receivers import ANSWER, ReceiverAgent, check_answer
 from dfcmodel.network.flows import rules_among
@@ -28,12 +29,13 @@ from dfcmodel.network.queueing.class_pauses import ALL, PFC, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.queueing.programs import SwitchProgram
-from dfcmodel.network.run_tables import CAUSES, DROPPED, EXCESS, LAST_PART, WAITING, drop_rows, excess_rows
+from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING, drop_rows, excess_rows
 from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.calendar_queue import CROWDED, DETECTED, FAULT, SWITCHED, TRACED, WRONG
 from dfcmodel.packets.kernel.codes import CUT, WAKE
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT, RATED
 from dfcmodel.packets.kernel.links.laws import FIELDS as LAW_FIELDS
+from dfcmodel.packets.kernel.links.path_elements import FIELDS as ELEMENT_FIELDS
 from dfcmodel.packets.kernel.links.ports import INTERFACE
 from dfcmodel.packets.kernel.queues.programs import FIELDS
 from dfcmodel.packets.kernel.tcp.arrivals import CALLED
@@ -52,6 +54,7 @@ from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from dfcmodel.packets.refusals import (
     MAX_WINDOW,
     check_arrival,
+    check_element,
     check_law,
     check_numbers,
     check_program,
@@ -151,8 +154,8 @@ class PacketRun:
     plan, layout, records
         The plan, the state of the run, and its records.
     addresses
-        Addresses of compiled events by their names in the kernel: of rules, of loss recoveries, of managers, and of
-        switch programs, receiver agents and laws between the ends of links where there are any.
+        Addresses of compiled events by their names in the kernel: of rules, of loss recoveries, and, where there are
+        any, of managers, switch programs, receiver agents and laws between the ends of links.
     done
         Samples that have been completed.
     keeps
@@ -191,6 +194,7 @@ class PacketRun:
                 self._refuse_sender(int(counters[WRONG]) - 1)
             self._check_programs()
             self._check_laws()
+            self._check_elements()
             if counters[FAULT]:
                 if counters[CROWDED] or len(arrays["packet"]) < self.layout.max_elements:
                     return False
@@ -255,6 +259,12 @@ class PacketRun:
             function, field = LAW_EVENTS[it["failed_in"]], LAW_FIELDS[it["failed"]]
             returned = function, field, float(it["failed_value"])
             check_law(self.plan, q, int(it["asks"]), float(it["failed_at"]), returned)
+
+    def _check_elements(self) -> None:
+        """Raise ArithmeticError for the first invalid value that an element of a path returned."""
+        for k, it in _first_failed(self.layout.arrays["element"]):
+            returned = ELEMENT_FIELDS[it["failed"]], float(it["failed_value"])
+            check_element(self.plan, k, float(it["failed_at"]), returned)
 
     def _check_rules(self) -> None:
         """Raise RuleError for the first window rule that has returned an invalid window."""
@@ -481,7 +491,7 @@ class Records:
         Packets dropped at each hop in each sample, (S + 1, H).
     causes, first_drops
         Packets dropped at each hop until the end, and the time of the first in s (0 where none was), by cause
-        (`dfcmodel.network.run_tables.CAUSES`), (H, CAUSES).
+        (`dfcmodel.network.elements.base.causes_of`), (H, CAUSES).
     left
         Packets that wait at each hop in a lane at the end, (H,); of the compiled engine.
     excess
@@ -514,6 +524,8 @@ class Records:
         Congestion notifications of each flow, (F,); None where no rule counts them.
     imbalance
         Packets not accounted for, relative to those emitted, (F,).
+    counted
+        Counts of the elements of paths (`PathElement.counts`) at the end, element by element.
     all_switches
         Whether `switched` has all pauses.
     """
@@ -528,8 +540,9 @@ class Records:
         self.acked, self.loss_count = all_of(np.int64(-1), (S, F)), all_of(np.int32(0), (S, F))
         self.delivered = np.zeros((S + 1, F))
         self.lost = all_of(np.int32(0), (S + 1, H))
-        self.causes = all_of(np.int32(0), (H, len(CAUSES)))
-        self.first_drops = all_of(0.0, (H, len(CAUSES)))
+        causes = len(causes_of(plan.scenario.all_elements))
+        self.causes = all_of(np.int32(0), (H, causes))
+        self.first_drops = all_of(0.0, (H, causes))
         self.left = all_of(np.int32(0), (H,))
         self.counts: NDArray[np.int32] | None = None
         self.started = all_of(np.int32(0), (S + 1, H))
@@ -553,6 +566,7 @@ class Records:
         self.remaining = np.zeros(0, dtype=WAITING)
         self.emitted, self.inside = np.zeros(F), np.zeros(F)
         self.imbalance = np.zeros(F)
+        self.counted: list[float] = []
 
     def rows(self) -> dict[str, Any]:
         """Return the arrays that the compiled engine fills and reads, by their names in the kernel."""
@@ -629,11 +643,14 @@ class Records:
         self.inside = inside + later
         lost = np.bincount(owner[~is_ack], (dropped + after)[~is_ack], minlength=len(flow))
         # a packet whose ACK is delayed has arrived
-        missing = self.emitted - column("arrived") - data + (column("pending", -1) >= 0) - lost
+        copied = self._copies_by_flow(arrays["passing"]["copied"]) if self.plan.scenario.all_elements else 0
+        missing = self.emitted + copied - column("arrived") - data + (column("pending", -1) >= 0) - lost
         self.imbalance = np.abs(missing) / np.maximum(self.emitted, 1)
         done = self.delivered[:-1].sum(axis=0) + np.bincount(owner, dropped, minlength=len(flow))
         one_way = self.plan.backward.counts == 0
-        self.inside[one_way] = (self.emitted - done)[one_way]  # arrivals after the end are processed
+        self.inside[one_way] = (self.emitted + copied - done)[one_way]  # arrivals after the end are processed
+        for row, element in zip(arrays["element"], self.plan.scenario.all_elements, strict=False):
+            self.counted += element.read_counts([row["drop"], row["mark"], *row["state"]])
         table = self.plan.scenario.table
         if table.of_kind(RateRule).any():
             self.notifications = notifications_of(table, arrays["rule"], column("rule"))
@@ -645,6 +662,13 @@ class Records:
         )
         for name in ("timeouts", "loss_events", "marks", "total"):
             setattr(self, name, column(name))
+
+    def _copies_by_flow(self, at_hops: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the packets of each flow that elements of paths copied, without ACKs, (F,)."""
+        hops = self.plan.hops
+        of_data = np.flatnonzero(~hops.is_ack)
+        copies = np.bincount(hops.flow[of_data], at_hops[hops.row[of_data]], minlength=len(self.plan.forward))
+        return copies.astype(np.int64)
 
     def starts(self) -> NDArray[np.int32]:
         """Return the packets whose transmission started at each hop in each sample, (S, H)."""

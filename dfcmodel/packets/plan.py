@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
+from dfcmodel.network.elements.base import MAX_COPIES, PathElement
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.network.links import Routes, among, distinct, present
-from dfcmodel.network.path_elements import PathElement, RateTrace
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.queueing.coupled import DualPI2
@@ -237,6 +238,11 @@ class PathPlan(NamedTuple):
     def largest_hold(self) -> float:
         """Longest time for which all elements together hold a packet, s."""
         return sum(element.largest_hold for element in self.elements)
+
+    @property
+    def largest_copies(self) -> float:
+        """Largest number of packets that leave all elements together for one that comes."""
+        return float((1 + MAX_COPIES) ** sum("copies" in element.State._fields for element in self.elements))
 
     def at_ports(self, ports: Integers) -> Booleans:
         """Return which ports have elements, given the port of each hop, (P,)."""
@@ -735,7 +741,7 @@ class PacketPlan:
         lanes = self.by_discipline(has_lanes)
         lanes[self.pauses[1]] = True
         lanes[self.errors > 0.0] = True
-        if self.scenario.elements:
+        if self.scenario.all_elements:
             lanes |= self.path.at_ports(self.hops.port)
         lanes[[p for p, times in enumerate(self.outages) if times]] = True
         lanes[list(self.routing)] = True
@@ -985,7 +991,7 @@ class PacketPlan:
         names, index = scenario.link_table.names, {flow.name: n for n, flow in enumerate(scenario.flows)}
         rates = np.full(len(self.ports), -1, dtype=np.int64)
         at_hop: dict[int, list[int]] = {}
-        for k, element in enumerate(scenario.elements):
+        for k, element in enumerate(scenario.all_elements):
             n = names.index(element.link)
             if isinstance(element, RateTrace):
                 rates[n] = k
@@ -1010,7 +1016,7 @@ class PacketPlan:
         if len(chains) >= MAX_CHAINS:
             msg = f"must have fewer than {MAX_CHAINS} places at the hops of all flows"
             raise ValueError(f"elements of {scenario.name!r}: {msg}")
-        return PathPlan(scenario.elements, tuple(chains), first, rates)
+        return PathPlan(scenario.all_elements, tuple(chains), first, rates)
 
     def _port_of_acks(self, n: int) -> int:
         """Return the port over which the ACKs of packets over link n return; -1: there are none."""

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import law_signature_of
+from dfcmodel.network.elements.base import MAX_COPIES
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.endpoints.arrivals import MAX_BATCH, ArrivalProcess
 from dfcmodel.network.endpoints.stacks import COUNTED
 from dfcmodel.network.level_options import refuse_discipline
 from dfcmodel.network.links import Column, encode
-from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import CLASSES
 from dfcmodel.network.queueing.coupled import PI2
@@ -28,7 +29,7 @@ from dfcmodel.network.queueing.programs import SwitchProgram
 from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.plan import ENDLESS
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery, RackRecovery
-from hopflow.checks import choice, one_number
+from hopflow.checks import choice, count_of, one_number
 from hopflow.units import PacketUnits
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
@@ -48,6 +49,7 @@ __all__ = [
     "MAX_WINDOW",
     "check_agents",
     "check_arrival",
+    "check_element",
     "check_law",
     "check_numbers",
     "check_program",
@@ -134,20 +136,20 @@ def _check_room(link: Link) -> None:
 
 def _check_elements(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for elements of paths at links whose queues they cannot stand in front of."""
-    if scenario.elements and method.is_ns2:
+    if scenario.all_elements and method.is_ns2:
         msg = 'must be () with convention="ns2"'
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
-    if scenario.elements and (method.failures or scenario.table.given("ttl").any()):
+    if scenario.all_elements and (method.failures or scenario.table.given("ttl").any()):
         msg = "must be () with failures of links and times to live, whose packets leave their path"
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
-    for element in scenario.elements:
+    for element in scenario.all_elements:
         kind, table = type(element).__name__, scenario.link_table
         n = table.names.index(element.link)
         link = scenario.links[n]
         if element.acks:
             n = table.places.get((link.target, link.source), n)
         rule, name = scenario.links[n].discipline, table.names[n]
-        if rule.pauses or rule.diffuses:
+        if element.changes_flow and (rule.pauses or rule.diffuses):
             msg = "flow control between the ends of a link counts what is on the link; use another one"
             raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")
         if n in scenario.interfaces:
@@ -518,3 +520,26 @@ def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str,
     what = f"{field} = {value:g}" if field else f"{value:g}"
     msg = "must be a number" if field == "message" else "must be 0.0 or 1.0"
     raise ArithmeticError(f"{where}: {name}.{function} returned {what}: {msg}")
+
+
+def check_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, float]) -> None:
+    """Raise ArithmeticError for a value that an element of a path cannot return.
+
+    Parameters
+    ----------
+    plan, k
+        The element, by its index in the scenario.
+    now
+        Time of the run, s.
+    returned
+        The field of its State, and the value.
+    """
+    element, (field, value) = plan.scenario.all_elements[k], returned
+    allowed = {
+        "drop": f"must be 0.0, or the number of one of its {count_of(len(element.causes), 'cause')}",
+        "mark": "must be 0.0 or 1.0",
+        "until": f"must be a time of at most {now + element.largest_hold:g} s, by its largest_hold",
+        "copies": f"must be a whole number from 0 to {MAX_COPIES}",
+    }
+    where = f"{plan.scenario.name}, t = {now:g} s, link {element.link}"
+    raise ArithmeticError(f"{where}: {type(element).__name__}.on_packet returned {field} = {value:g}: {allowed[field]}")

@@ -89,7 +89,7 @@ def plan_scenario(
     if _is_sprayed(scenario, method):
         if not may_spray:
             raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
-        if scenario.elements:
+        if scenario.all_elements:
             msg = "must be () with sprayed flows, whose packets take several paths"
             raise ValueError(f"elements of {scenario.name!r}: {msg}")
         spraying, scenario = spread(scenario, method)
@@ -234,6 +234,7 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         started=_starts(plan, records.finished),
         recoveries=Deferred(_recoveries, plan),
         paused=Deferred(_pause_intervals, plan, records.switched) if records.all_switches else None,
+        counted=tuple(records.counted) or None,
         dropped=Deferred(dropped_packets, plan, records.causes, records.first_drops),
         excess=exceeded_rooms(plan, records.excess),
         remaining=records.remaining,

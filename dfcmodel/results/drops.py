@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.drop_causes import BUFFER_FULL
+from dfcmodel.network.elements.base import causes_of
 from dfcmodel.network.queueing.class_pauses import ALL, IN_TRANSMISSION
 from dfcmodel.network.queueing.link_laws import LinkLaw
-from dfcmodel.network.run_tables import BUFFER_FULL, CAUSES, EXCESS
+from dfcmodel.network.run_tables import EXCESS
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from dfcmodel.results.records import Records
 
-__all__ = ["LosslessLoss", "drop_table", "is_at_host_link", "lossless_losses", "packets_by_cause"]
+__all__ = [
+    "HOST_LINK",
+    "LosslessLoss",
+    "drop_table",
+    "element_table",
+    "is_at_host_link",
+    "lossless_losses",
+    "packets_by_cause",
+]
 
 HOST_LINK = "own link"
 """Cause in tables: no room at the first link of the flow's path, where its sender is not paused (``host="direct"``)."""
@@ -107,9 +117,9 @@ def drop_table(run: Records) -> xr.Dataset:
 
     dropped = require_drops(run)
     at_host = is_at_host_link(run, dropped)
-    scenario = run.scenario
+    scenario, names = run.scenario, list(causes_of(run.scenario.all_elements))
     causes = [
-        HOST_LINK if is_at_host else CAUSES[cause]
+        HOST_LINK if is_at_host else names[cause]
         for cause, is_at_host in zip(dropped["cause"].tolist(), at_host.tolist(), strict=True)
     ]
     columns: dict[str, tuple[Any, str]] = {
@@ -124,6 +134,20 @@ def drop_table(run: Records) -> xr.Dataset:
     return xr.Dataset(
         {name: ("drop", values, {"units": units} if units else {}) for name, (values, units) in columns.items()}
     )
+
+
+def element_table(run: Records) -> xr.Dataset:
+    """Return the counts of elements of paths as a table; see `Trajectory.element_counts`."""
+    import xarray as xr
+
+    rows = [(element, name) for element in run.scenario.all_elements for name in element.counts]
+    columns: dict[str, Any] = {
+        "element": np.array([type(element).__name__ for element, _ in rows], dtype=str),
+        "link": np.array([element.link for element, _ in rows], dtype=str),
+        "quantity": np.array([name for _, name in rows], dtype=str),
+        "value": np.array(run.counted or (), dtype=np.float64),
+    }
+    return xr.Dataset({name: ("count", values) for name, values in columns.items()})
 
 
 def require_drops(run: Records) -> Any:
@@ -204,7 +228,7 @@ def packets_by_cause(run: Records, rows: Any) -> Iterable[tuple[str, float]]:
     rows = rows[rows["ack"] == 0]
     at_host = is_at_host_link(run, rows)
     totals = {HOST_LINK: float(rows["packets"][at_host].sum())}
-    for n, cause in enumerate(CAUSES):
+    for n, cause in enumerate(causes_of(run.scenario.all_elements)):
         totals[cause] = float(rows["packets"][~at_host & (rows["cause"] == n)].sum())
     yield from sorted(
         ((cause, packets) for cause, packets in totals.items() if packets > 0.0),

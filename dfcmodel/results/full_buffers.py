@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.drop_causes import BUFFER_FULL
 from dfcmodel.network.flows import has_window
-from dfcmodel.network.run_tables import BUFFER_FULL
 from dfcmodel.results.records import columns_of
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from dfcmodel.network.demands.offered_rates import (
     packet_demand,
     shares_of_links,
 )
+from dfcmodel.network.drop_causes import AT_RANDOM
 from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
@@ -35,7 +36,6 @@ from dfcmodel.network.queueing.disciplines import (
 )
 from dfcmodel.network.queueing.managers import RED
 from dfcmodel.network.queueing.marking import RampMarking, StepMarking
-from dfcmodel.network.run_tables import AT_RANDOM
 from dfcmodel.results.full_buffers import passing_full_buffers
 from dfcmodel.theory.law import law_of
 from dfcmodel.theory.stability import chain_limit

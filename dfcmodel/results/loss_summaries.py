@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.elements.base import causes_of
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import of_kind
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.queueing.disciplines import QueueManager, manager_of
 from dfcmodel.network.queueing.marking import RampMarking, StepMarking
-from dfcmodel.results.drops import packets_by_cause
+from dfcmodel.results.drops import HOST_LINK, packets_by_cause
 from dfcmodel.results.records import columns_of
 
 if TYPE_CHECKING:
@@ -21,15 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["largest_queue", "losses_text"]
 
-CAUSES_IN_WORDS = {
-    "buffer": "",
-    "own link": "at the senders' own link",
-    "random": "at random on the link",
-    "watchdog": "by a watchdog of pauses",
-    "trimmed": "cut to their headers",
-    "failure": "on links that were down",
-    "ttl": "at the end of their time to live",
-}
+AT_HOST_LINK = "at the senders' own link"
 MAX_NODES = 6
 """Largest number of nodes in the list."""
 
@@ -76,27 +69,28 @@ def _cause(run: Records, lost: AtNodes, n: int) -> str:
         rows = run.dropped[np.isin(run.dropped["link"], indices)]
         counts = dict(packets_by_cause(run, rows))
         for cause, packets in counts.items():
-            text = _cause_text(run, lost, n, cause)
-            if text or len(counts) > 1:
+            if cause != "buffer" or len(counts) > 1:
                 number = f"{packets:.0f} " if len(counts) > 1 else ""
-                remarks.append(f"{number}{text or 'without room'}")
+                remarks.append(f"{number}{_cause_text(run, lost, n, cause)}")
     remarks += [_missing_room(run, link) for link in links if link.discipline.pauses == "link"]
     remarks = [remark for remark in remarks if remark]
     return f" ({'; '.join(remarks)})" if remarks else ""
 
 
 def _cause_text(run: Records, lost: AtNodes, n: int, cause: str) -> str:
-    """Return the description of a cause of losses at node n; "" for a full buffer."""
-    if cause == "own link" and any(rule.discipline.diffuses for rule in _links_from(run, n)):
-        return f'{CAUSES_IN_WORDS[cause]}: DFC slows a host down only with host="shaped"'
+    """Return the description of a cause of losses at node n."""
+    if cause == HOST_LINK:
+        diffuses = any(link.discipline.diffuses for link in _links_from(run, n))
+        return AT_HOST_LINK + (': DFC slows a host down only with host="shaped"' if diffuses else "")
+    words = causes_of(run.scenario.all_elements)[cause]
     if cause != "manager":
-        return CAUSES_IN_WORDS[cause]
+        return words
     losing = [run.scenario.flows[f] for f in lost.flow[lost.node == n].tolist()]
     managers = {manager_of(link.discipline) for link in _links_from(run, n)} - {None}
     deaf = all(of_kind(losing, CBR, OnOff, ArrivalProcess, Replay)) and all(_marks(manager) for manager in managers)
     if deaf:
         return "dropped by the manager, as these flows do not react to marks"
-    return "dropped by the manager before the buffer was full"
+    return words
 
 
 def _missing_room(run: Records, link: Link) -> str:

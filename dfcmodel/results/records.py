@@ -394,6 +394,8 @@ class Records(Recorded):
     step_error, accuracy
         Estimated error that the step causes in the goodput of a flow, as a part of the rate of its path's
         slowest link, and the largest one asked for; None: not asked for (`dfcmodel.Fluid`).
+    counted
+        Counts of elements of paths (`dfcmodel.results.Trajectory.element_counts`); None: they count nothing.
     packet_jitter
         Upper end of the random times before packets, s, as `dfcmodel.simulate` has it; None: not recorded.
     repeats_frames
@@ -445,6 +447,7 @@ class Records(Recorded):
     repeats_frames: bool = False
     cumulative_loss_events: NDArray[np.int64] | None = None
     marks: NDArray[np.int64] | None = None
+    counted: tuple[float, ...] | None = None
 
     @cached_property
     def lost_by_flow(self) -> NDArray[np.float64]:

@@ -209,12 +209,11 @@ class Trajectory(Records, Result):
         Returns
         -------
         xarray.Dataset
-            flow; link; cause: ``"buffer"`` (no room), ``"own link"`` (no room at the first link of the flow's path,
-            where a sender with ``host="direct"`` is not paused), ``"manager"``, ``"random"``, ``"watchdog"``,
-            ``"trimmed"`` (cut by a switch program to its header, which has come; counted at the link that cut it),
-            ``"failure"`` (the link was down) or ``"ttl"`` (the time to live was over); ack, whether ACKs were lost;
-            packets; first, the time of the first drop (s); lossless, whether it is a loss of a lossless class inside
-            the network.
+            flow; link; cause: a name of `dfcmodel.network.drop_causes.CAUSES`, such as ``"buffer"`` (no room), or
+            ``"own link"`` (no room at the first link of the flow's path, where a sender with ``host="direct"`` is not
+            paused); ack, whether ACKs were lost; packets; first, the time of the first drop (s); lossless, whether it
+            is a loss of a lossless class inside the network. Packets that were cut to their headers are counted at the
+            link that cut them, once the header has come.
 
         Examples
         --------
@@ -228,6 +227,19 @@ class Trajectory(Records, Result):
         from dfcmodel.results.drops import drop_table
 
         return drop_table(self)
+
+    def element_counts(self) -> xr.Dataset:
+        """Return the counts of elements of paths, a table with a row (``count``) for each name of `PathElement.counts`.
+
+        Returns
+        -------
+        xarray.Dataset
+            element, the class of the element; link; quantity, the name; value, at the end of the run. Elements without
+            counts have no rows. `PathElement` has an example.
+        """
+        from dfcmodel.results.drops import element_table
+
+        return element_table(self)
 
     def pauses(self) -> xr.Dataset:
         """Return the pauses of all links, a table with a row (``pause``) for each.

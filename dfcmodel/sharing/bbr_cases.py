@@ -12,15 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfcmodel.network.elements.delays import Aggregation, DelayTrace, Reordering
+from dfcmodel.network.elements.losses import BurstLoss, Policer
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.endpoints.arrivals import Replay
-from dfcmodel.network.path_elements import (
-    Aggregation,
-    BurstLoss,
-    DelayTrace,
-    Policer,
-    RateTrace,
-    Reordering,
-)
 from dfcmodel.sharing import bbr_checks, bbr_path_checks
 from dfcmodel.sharing.bbr_checks import Check
 from dfcmodel.sharing.bbr_observations import LINK, Observation, Path, observe

@@ -20,8 +20,8 @@ from hopflow.results import ByValue
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.elements.base import PathElement
     from dfcmodel.network.endpoints.arrivals import Replay
-    from dfcmodel.network.path_elements import PathElement
     from responsefn import BBR
 
     Floats = NDArray[np.float64]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.elements.base import PathElement
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import Flow, random_starts
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
-from dfcmodel.network.path_elements import PathElement
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets

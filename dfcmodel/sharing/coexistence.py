@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.elements.base import PathElement
 from dfcmodel.network.flows import first_state
-from dfcmodel.network.path_elements import PathElement
 from dfcmodel.packets.engine import PacketRun, with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory

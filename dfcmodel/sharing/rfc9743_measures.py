@@ -7,15 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from dfcmodel.network.elements.base import PathElement
+from dfcmodel.network.elements.delays import DelayTrace, Jitter, Reordering
+from dfcmodel.network.elements.losses import BurstLoss
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.endpoints.sources import CBR
-from dfcmodel.network.path_elements import (
-    BurstLoss,
-    DelayTrace,
-    Jitter,
-    PathElement,
-    RateTrace,
-    Reordering,
-)
 from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.sharing.bottlenecks import Bottleneck

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dfcmodel.network.elements.delays import DelayTrace
 from dfcmodel.network.flows import random_starts
-from dfcmodel.network.path_elements import DelayTrace
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory

@@ -86,7 +86,7 @@ def check_scenario(scenario: Scenario) -> None:
     TypeError
         For a source that is not smooth.
     """
-    for element in scenario.elements:
+    for element in scenario.all_elements:
         msg = "the twin has no elements of paths; use simulate"
         raise ValueError(f"elements: {type(element).__name__} at {element.link}: {msg}")
     for link in scenario.links:

@@ -42,7 +42,7 @@ __all__ = [
 EXACT = (
     "window", "round_trip", "acked", "loss_count", "delivered", "lost", "waiting", "peak", "drops", "carried",
     "first_loss", "finished", "timeouts", "loss_events", "marks", "total", "emitted", "inside", "notifications",
-    "queued_bytes", "peak_bytes", "at_hosts",
+    "queued_bytes", "peak_bytes", "at_hosts", "causes", "counted",
 )  # fmt: skip
 SUMS = ("transit", "waited")
 """Sums of times whose order of addition differs between the engines."""

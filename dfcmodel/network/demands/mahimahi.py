@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dfcmodel.network.demands.flow_files import read_text
-from dfcmodel.network.path_elements import RateTrace
+from dfcmodel.network.elements.rates import RateTrace
 from hopflow.checks import one_number
 from hopflow.units import PacketUnits, WithUnit, quantities
 

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import pkgutil
 from collections.abc import Iterable
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import responsefn
+from dfcmodel.network import elements, queueing
+from dfcmodel.network.elements.base import PathElement
 from dfcmodel.network.endpoints.arrivals import HeavyTailed, Poisson, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
-from dfcmodel.network.path_elements import (
-    Aggregation,
-    BurstLoss,
-    DelayTrace,
-    Jitter,
-    PeriodicLoss,
-    Policer,
-    RateTrace,
-    Reordering,
-)
-from dfcmodel.network.queueing import (
-    aqm_programs,
-    backpressure,
-    class_pauses,
-    coupled,
-    disciplines,
-    fabric_programs,
-    link_laws,
-    managers,
-    marking,
-    schedulers,
-)
+from dfcmodel.network.queueing import class_pauses, disciplines, link_laws, schedulers
 from dfcmodel.network.queueing.programs import SwitchProgram
 from responsefn import DeliveryRule, RateRule, WindowRule, linux
 
@@ -42,6 +26,7 @@ __all__ = [
     "REQUIRED_KEYS",
     "RULES",
     "check_name",
+    "classes_in",
     "fields_without_default",
     "parameter_names",
     "sources_of",
@@ -59,34 +44,24 @@ BASES = (
     schedulers.HashedQueues,
     schedulers.Weighted,
 )
-DISCIPLINES = {
-    kind.__name__: kind
-    for module in (
-        disciplines,
-        class_pauses,
-        link_laws,
-        coupled,
-        managers,
-        marking,
-        schedulers,
-        aqm_programs,
-        fabric_programs,
-        backpressure,
-    )
-    for kind in vars(module).values()
-    if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
-    if kind not in BASES
-}
+
+
+def classes_in(package: ModuleType, base: type[Any]) -> dict[str, type[Any]]:
+    """Return the classes of a kind in all modules of a folder, by name, so that a new file is found."""
+    names = [f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
+    kinds = (kind for name in names for kind in vars(importlib.import_module(name)).values())
+    return {
+        kind.__name__: kind
+        for kind in kinds
+        if isinstance(kind, type) and issubclass(kind, base) and kind not in (*BASES, base)
+    }
+
+
+DISCIPLINES = classes_in(queueing, disciplines.Discipline)
 
 ARRIVALS = {kind.__name__: kind for kind in (Poisson, HeavyTailed, Replay)}
 
-ELEMENTS = {
-    kind.__name__: kind
-    for kind in (
-        *(Jitter, DelayTrace, Reordering, Aggregation),
-        *(Policer, BurstLoss, PeriodicLoss, RateTrace),
-    )
-}
+ELEMENTS = classes_in(elements, PathElement)
 
 RULES = (WindowRule, DeliveryRule, RateRule)
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from dfcmodel.network.elements.base import PathElement
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from dfcmodel.network.endpoints.receivers import ReceiverAgent
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
-from dfcmodel.network.path_elements import PathElement
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import Discipline
-from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES, check_name
+from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES, ELEMENTS, check_name
 from hopflow.checks import file_path, instance
 from hopflow.parameters import Parametrized
 from hopflow.units import PacketUnits, quantities_of, quantity, readable, whole_packets
@@ -147,8 +147,9 @@ def _toml(value: Any) -> str:
     arrivals = isinstance(value, ArrivalProcess) and type(value) not in (Poisson, HeavyTailed)
     if isinstance(value, ReceiverAgent):
         raise ValueError(f"receiver = {value!r}: must be None to be written as TOML")  # noqa: TRY004
-    if is_custom or arrivals:
-        name = "discipline" if is_custom else "source or arrivals"
+    element = isinstance(value, PathElement) and ELEMENTS.get(type(value).__name__) is not type(value)
+    if is_custom or arrivals or element:
+        name = "discipline" if is_custom else "elements" if element else "source or arrivals"
         raise ValueError(f"{name} = {value!r}: must be of a class of dfcmodel to be written as TOML")
     for kind, write in writers:
         if isinstance(value, kind):

@@ -85,7 +85,7 @@ def to_ns3(
             raise _no_queue_of_ns3(link.name, link.discipline)
     check_exported(scenario, method, FLOW_OPTIONS, METHOD_OPTIONS, "ns-3")
     _check_size(scenario)
-    if scenario.elements:
+    if scenario.all_elements:
         msg = "must be () for export to ns-3"
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
     plan = plan_scenario(scenario, method, duration=duration, sample=sample)

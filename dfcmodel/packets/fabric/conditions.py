@@ -46,7 +46,7 @@ def is_likely_fabric(scenario: Scenario, method: Packets) -> bool:
     """Return whether the fabric kernel runs a scenario, judged by its kinds of flows and links, for predictions."""
     return (
         not (method.is_ns2 or method.loss or method.frame_errors or method.failures)
-        and not scenario.elements
+        and not scenario.all_elements
         and all(paths == () for paths in scenario.table.columns["paths"].values)
         and _has_plain_links(scenario)
         and all(_is_plain(link.discipline) for link in scenario.link_table.kinds)
@@ -77,7 +77,7 @@ def _has_plain_method(plan: PacketPlan) -> bool:
         or plan.method.failures
         or plan.faults
         or plan.watchdogs
-        or plan.scenario.elements
+        or plan.scenario.all_elements
     )
 
 

@@ -1,19 +1,12 @@
-"""Numbers that the modules of this package agree on: kinds of events, causes of drops, flags of packets, repairs."""
+"""Numbers that the modules of this package agree on: kinds of events, flags of packets, repairs."""
 
 from __future__ import annotations
 
 __all__ = [
-    "AT_RANDOM",
     "BACKPRESSURE",
-    "BUFFER_FULL",
-    "BY_FAILURE",
-    "BY_MANAGER",
-    "BY_POLICER",
-    "BY_WATCHDOG",
     "CUT",
     "ENDED",
     "EVENTS",
-    "EXPIRED",
     "FLUSH",
     "GAP",
     "GONE",
@@ -30,7 +23,6 @@ __all__ = [
     "SELECTIVE",
     "SEND_FEEDBACK",
     "STOP",
-    "TRIMMED",
     "UNMARKABLE",
     "WAKE",
 ]
@@ -53,8 +45,6 @@ EVENTS = range(-1, -15, -1)
     BACKPRESSURE,  # a message: one flow pauses or resumes
     FLUSH,  # a batch is passed on that is not full
 ) = EVENTS
-(BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED, BY_POLICER, BY_FAILURE, EXPIRED) = range(8)
-"""Causes of drops: columns of ``causes``, in the order of `dfcmodel.network.run_tables.CAUSES`."""
 REDUCED, UNMARKABLE, PUSHED = 1, 2, 4
 """Flags of a packet: CWR; not ECN-capable; PSH."""
 GAP = 4

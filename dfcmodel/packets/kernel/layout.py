@@ -32,6 +32,7 @@ __all__ = [
     "FAULT",
     "FEEDER",
     "FLOW",
+    "HAS_ELEMENTS",
     "HISTORY",
     "HOP",
     "LANE",
@@ -51,6 +52,7 @@ __all__ = [
     "ON_TIMEOUT",
     "OWN",
     "PACKET",
+    "PASSING",
     "PORT",
     "PROGRAM",
     "QUEUE",
@@ -135,8 +137,7 @@ PORT = np.dtype(
         ("count", "i4"),  # packets in the calendar queue
         ("waiting", "i4"),  # packets in those of its lanes that are not paused
         ("paused", "i4"),  # number of ports that pause it with all its lanes
-        # 1: without lanes, manager, random loss and trace, and with room for a packet; 2: with elements in front of its
-        # queue; -1 less its first watchdog, if it has any
+        # 1: without lanes, manager, random loss and trace, and with room for a packet; -1 less its first watchdog
         ("plain", "i4"),
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("held", "i4"),  # packets in its other lanes
@@ -155,7 +156,7 @@ PORT = np.dtype(
         ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
         ("alarm", "i8"),  # number of queued packets from which the ring should grow
         ("room", "i8"),  # capacity of the queue, packets; with a unit bytes
-        ("faults", "i4"),  # LOSES, REPEATS, FAILS, VARIES
+        ("faults", "i4"),  # LOSES, REPEATS, FAILS, VARIES, HAS_ELEMENTS
         ("kind", "i4"),  # FIFO, EARLY, LANES, INTERFACE
         ("traced", "i4"),  # 1: its packets are kept in `TRACE`
         ("manager", "i4"),  # of its lanes: see `managers`
@@ -231,17 +232,27 @@ FEEDER = np.dtype(
 
 ELEMENT = np.dtype(
     [
-        ("first", "f8"),  # parameters, see `path_elements`
-        ("second", "f8"),
-        ("third", "f8"),
-        ("fourth", "f8"),
+        ("drop", "f8"),
+        ("mark", "f8"),
+        ("state", "f8", (MAX_STATE - 2,)),
+        ("parameters", "f8", (MAX_PARAMETERS,)),  # of a batch: packets, and after which time it is passed on, s
+        ("seen", "f8", (16,)),
+        ("hold", "f8"),  # longest time for which it holds a packet, s
         ("period", "f8"),  # of its trace, s; inf: none
         (
             "last",
             "f8",
-        ),  # when it passed on the last packet, tokens were counted, the period began, a batch has to be passed on, s
-        ("state", "f8"),  # tokens; 1: the bad state
-        ("kind", "i8"),
+        ),  # when it passed on the last packet, the period began, a batch has to be passed on, s
+        ("kind", "i8"),  # BY_ADDRESS, DELAYS, BATCH
+        ("event", "u8"),  # address of its function
+        ("until", "i8"),  # which number of its state is that; -1: none
+        ("copies", "i8"),
+        ("draws", "i8"),  # random numbers for each packet
+        ("causes", "i8", (4,)),  # of its drops
+        ("cause_count", "i8"),
+        ("failed", "i8"),  # what it returned that cannot be, see `path_elements`; 0: nothing
+        ("failed_at", "f8"),  # s
+        ("failed_value", "f8"),
         ("in_order", "i8"),
         ("row", "i8"),  # of `steps`: first one of its trace
         ("rows", "i8"),
@@ -253,7 +264,14 @@ ELEMENT = np.dtype(
     ],
     align=True,
 )
-"""What stands in front of the queue of a port, or its rate over time."""
+"""What stands in front of the queue of a port, or its rate over time.
+
+Its function gets the place of ``drop`` (`dfcmodel.network.callback_events`).
+"""
+
+PASSING = np.dtype([("chain", "i8"), ("priority", "f8"), ("copied", "i8")], align=True)
+"""Elements of a hop: the place in ``chain`` of the first one, the priority of the flow, and the packets that they have
+copied there."""
 
 LAW = np.dtype(
     [
@@ -510,9 +528,9 @@ QUEUE = np.dtype([("state", "f8", (8,)), ("rank", "f8"), ("bytes", "f8")], align
 RANKED = np.dtype([("rank", "f8"), ("after", "i4", (SKIP_LEVELS,))], align=True)
 """A packet in a ranked queue: its rank, and the next packet on each level of the skip list that it is in; -1: none."""
 
-LOSES, REPEATS, FAILS, VARIES = 1, 2, 4, 8
+LOSES, REPEATS, FAILS, VARIES, HAS_ELEMENTS = 1, 2, 4, 8, 16
 """Faults of a port: it loses packets that arrive at random; its link sends frames with errors again, or fails at times;
-its rate changes over time."""
+its rate changes over time; elements stand in front of its queue."""
 OF_LINK = REPEATS | FAILS | VARIES
 """Those that show when a transmission begins."""
 FAULT = np.dtype(
@@ -793,7 +811,7 @@ class Network(NamedTuple):
     element: Any  # ELEMENT; one row where no path has elements
     steps: Any  # (N, 2) times in s and values of the traces of elements
     chain: Any  # rows of `element` that packets pass, -1 behind the last one of each chain
-    chain_of: Any  # (H,) place in `chain` of the first one; one where no path has elements
+    passing: Any  # PASSING (H,); one where no path has elements
     rated: Any  # (P,) rows of `element` of the rates of ports; one where no path has elements
     fault: Any  # FAULT, a row per port; one where none is at random
     early: Any  # EARLY

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dfcmodel.network.drop_causes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from hopflow.kernels.marks import calling_entry, compiled, inlined
 
 from .calendar_queue import (
@@ -23,20 +24,7 @@ from .calendar_queue import (
     retire,
     take,
 )
-from .codes import (
-    AT_RANDOM,
-    BACKPRESSURE,
-    BUFFER_FULL,
-    BY_MANAGER,
-    ENDED,
-    FLUSH,
-    PAUSE,
-    POLL,
-    RENEW,
-    REPORT,
-    SEND_FEEDBACK,
-    STOP,
-)
+from .codes import BACKPRESSURE, ENDED, FLUSH, PAUSE, POLL, RENEW, REPORT, SEND_FEEDBACK, STOP
 from .layout import (
     BY_BACKPRESSURE,
     BY_CLASS,
@@ -47,6 +35,7 @@ from .layout import (
     CLASSES,
     DUE,
     FAILS,
+    HAS_ELEMENTS,
     LOSES,
     OF_LINK,
     Network,
@@ -86,9 +75,10 @@ from .links.laws import (
     waits_by_law,
 )
 from .links.link_retry import repeated_time
-from .links.path_elements import HAS_ELEMENTS, flush, pass_elements
+from .links.path_elements import HELD, PASSED, flush, pass_elements
 from .links.pauses import ENDS, count_class, count_excess, obey, renew, watch
 from .links.ports import INTERFACE, LANES, drop, keep_packet, travel
+from .links.random_loss import is_lost_at_random
 from .links.rated import has_plain_rates, pass_rated
 from .links.routing import MOVED, PASSES, route_packet
 from .links.spraying import way_of_next
@@ -109,7 +99,6 @@ from .queues.managers import (
 )
 from .queues.program_queues import join_queue, leave_queue, longest_queue
 from .queues.programs import ARRIVES, DROPPED, LEAVES, LONGEST, cut_packet, judge, put_in_order, take_last
-from .random_numbers import uniform
 from .rates.answers import receive_rated
 from .rates.sources import (
     CONSTANT,
@@ -392,33 +381,34 @@ def enqueue(world: Any, u: int, e: int) -> bool:
             if verdict != MOVED:
                 drop(world, u, e, time, time, verdict)
             return False
-    if port.plain == HAS_ELEMENTS and not pass_elements(world, u, e):
-        return False
-    is_lost = (
-        port.faults & LOSES != 0 and it.hop < senders.flow[it.flow].turn and uniform(net.stream, u) < net.fault[u].loss
-    )
-    cause = AT_RANDOM if is_lost else BUFFER_FULL
+    cause = PASSED
+    if port.faults & HAS_ELEMENTS != 0:
+        cause = pass_elements(net, senders, u, e)
+        if cause == HELD:
+            return False
+    if cause < 0 and port.faults & LOSES != 0 and is_lost_at_random(net, senders, u, e):
+        cause = AT_RANDOM
     c = int64(net.hop[h].lane)
     counted = int64(net.hop[h].ingress)
-    if not is_lost and port.manager != 0 and port.late == 0 and is_managed(net, port, e):
+    if cause < 0 and port.manager != 0 and port.late == 0 and is_managed(net, port, e):
         markable, scalable = is_markable(net, senders, e), is_scalable(net, senders, e)
-        is_lost = not admit_lane(net, u, e, time, markable, scalable)
-        cause = BY_MANAGER if is_lost else BUFFER_FULL
+        if not admit_lane(net, u, e, time, markable, scalable):
+            cause = BY_MANAGER
     taken = taken_by(net, u, e)
     if port.by_turns >= BY_LAW:
         if port.by_turns == BY_BACKPRESSURE:
-            return enqueue_flow(world, u, e, cause if is_lost else -1)
-        return enqueue_by_law(world, u, e, cause if is_lost else -1)
+            return enqueue_flow(world, u, e, cause)
+        return enqueue_by_law(world, u, e, cause)
     busy, full = waits_or_overflows(net, u, e, time)
-    if port.by_turns == BY_RANK and not is_lost:
+    if port.by_turns == BY_RANK and cause < 0:
         return enqueue_ranked(world, u, e, busy)
-    if is_lost or full:
-        if not is_lost:
+    if cause >= 0 or full:
+        if cause < 0:
             if port.by_turns == BY_CLASS:
                 count_excess(net, counted, taken / net.times[u * CLASSES].taken)
             elif port.feeders > 0:
                 count_excess(net, int64(port.feeder), 1.0)
-        drop(world, u, e, time, time, cause)
+        drop(world, u, e, time, time, max(cause, BUFFER_FULL))
         return False
     if port.waiting == 0 and not busy and port.by_turns != BY_RATE:
         if port.manager == CODEL:  # a packet that does not wait is below the target

@@ -33,6 +33,7 @@ from dfcmodel.packets.kernel.layout import (
     LAW,
     OWN,
     PACKET,
+    PASSING,
     PROGRAM,
     QUEUE,
     RANKED,
@@ -197,7 +198,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
     }
     if plan.has(SwitchProgram):
         arrays.update(lay_out_programs(plan, size, len(hop)))
-    if plan.scenario.elements:
+    if plan.scenario.all_elements:
         arrays.update(lay_out_elements(plan, port_rows, len(hop)))
     if plan.scenario.table.waits.any():
         arrays.update(lay_out_followers(plan))
@@ -276,7 +277,7 @@ def absent_rows() -> dict[str, Any]:
         "element": np.zeros(1, ELEMENT),
         "steps": np.zeros((1, 2)),
         "chain": np.full(1, -1, dtype=np.int64),
-        "chain_of": np.zeros(1, dtype=np.int64),
+        "passing": np.zeros(1, PASSING),
         "rated": np.zeros(1, dtype=np.int64),
         "backflow": np.zeros(1, BACKFLOW),
         "follow": np.zeros(0, FOLLOW),

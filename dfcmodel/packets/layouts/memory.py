@@ -44,7 +44,8 @@ LINE = 64
 """Bytes of a cache line."""
 CONSTANT = (
     "times", "sizes", "hop", "order", "home", "begun", "first_windows", "arrivals", "followers", "feedback", "lawful",
-    "steps", "chain", "chain_of", "rated", "choice", "candidates", "down", "downs", "epochs", "routes", "turns",
+    "steps", "chain", "rated", "choice", "candidates", "down", "downs", "epochs", "routes",
+    "turns",
 )  # fmt: skip
 """Arrays that runs share: the kernel does not change them."""
 WITHOUT_VALUES = ("packet", "sent_at", "ring", "block", "out")
@@ -65,7 +66,9 @@ def aligned(count: int, dtype: Any) -> NDArray[Any]:
 
 def max_elements(plan: PacketPlan) -> int:
     """Return the largest number of packets, ACKs and timer events in the network at a time."""
-    times = plan.delays + plan.path.largest_hold if plan.scenario.elements else plan.delays
+    times, copies = plan.delays, 1.0
+    if plan.scenario.all_elements:
+        times, copies = times + plan.path.largest_hold, plan.path.largest_copies
     acks = times * plan.bits / (8.0 * HEADER)  # full of ACKs, whether they take time or not
     inside = float((np.minimum(plan.max_queued, 1 << 22) + 2.0 + acks).sum())
     messages = _most_messages(plan)
@@ -75,7 +78,7 @@ def max_elements(plan: PacketPlan) -> int:
     has_window = table.of_kind(WindowRule)
     windows = float(np.where(has_window, window, np.minimum(sizes, 1 << 22)).sum())
     clocks = 2 * len(plan.clocks)
-    return int(min(2.0 * inside, 2.0 * windows) + messages) + 8 * len(plan.forward) + 64 + clocks
+    return int(min(2.0 * inside, 2.0 * windows * copies) + messages) + 8 * len(plan.forward) + 64 + clocks
 
 
 def _most_messages(plan: PacketPlan) -> float:
@@ -96,6 +99,8 @@ def outstanding(plan: PacketPlan) -> NDArray[np.int64]:
     table, hops = plan.scenario.table, plan.hops
     windows = 4.0 * table.numbers("max_window")
     windows = np.where(table.of_kind(WindowRule), windows, table.numbers("size"))
+    if plan.scenario.all_elements:
+        windows = windows * plan.path.largest_copies
     packets = np.minimum(windows, 1 << 24).astype(np.int64).astype(np.float64)
     # no flow comes to a port twice: its path has no node twice, and its ACKs go the other way
     bounds = np.bincount(hops.port, packets[hops.flow], minlength=len(plan.ports))

@@ -7,37 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.path_elements import (
-    Aggregation,
-    BurstLoss,
-    DelayTrace,
-    Jitter,
-    PathElement,
-    PeriodicLoss,
-    Policer,
-    RateTrace,
-    Reordering,
-)
-from dfcmodel.packets.kernel.layout import ELEMENT, VARIES
-from dfcmodel.packets.kernel.links.path_elements import (
-    BATCH,
-    CONSTANT,
-    DELAYS,
-    HAS_ELEMENTS,
-    OVERTAKEN,
-    PERIODIC,
-    SLOTS,
-    STATES,
-    TOKENS,
-    UNIFORM,
-)
+from dfcmodel.network.callback_events import Signature, element_events_of, signature_of
+from dfcmodel.network.elements.base import causes_of
+from dfcmodel.network.elements.delays import Aggregation, DelayTrace
+from dfcmodel.network.elements.rates import RateTrace
+from dfcmodel.packets.kernel.layout import ELEMENT, HAS_ELEMENTS, PASSING, VARIES
+from dfcmodel.packets.kernel.links.path_elements import BATCH, DELAYS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.elements.base import PathElement
     from dfcmodel.packets.plan import PacketPlan
 
-__all__ = ["lay_out_elements"]
+__all__ = ["element_signatures", "lay_out_elements"]
+
+
+def element_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
+    """Return the signatures of the elements of a plan whose functions the engine calls, each once."""
+    return tuple(dict.fromkeys(signature_of(element) for element in plan.path.elements if not _is_built_in(element)))
+
+
+def _is_built_in(element: PathElement) -> bool:
+    """Return whether the engine has the element itself: a trace, or batches of a number of packets."""
+    return isinstance(element, (DelayTrace, RateTrace)) or (isinstance(element, Aggregation) and bool(element.count))
 
 
 def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> dict[str, Any]:
@@ -53,53 +46,43 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
     path, steps = plan.path, list[Any]()
     element = np.zeros(len(path.elements), ELEMENT)
     element["period"] = math.inf
+    causes, signatures = list(causes_of(path.elements)), element_signatures(plan)
+    addresses = element_events_of(signatures)
     for row, it in zip(element, path.elements, strict=True):
-        _write(row, it)
+        row["in_order"] = it.in_order
+        row["last"] = 0.0 if isinstance(it, RateTrace) else -math.inf
+        row["until"] = row["copies"] = -1
         if isinstance(it, (DelayTrace, RateTrace)):
+            row["kind"] = DELAYS
             values = np.array(it.delays if isinstance(it, DelayTrace) else it.rates)
             if isinstance(it, RateTrace):
                 n = plan.scenario.link_table.names.index(it.link)
                 values = values / plan.scenario.links[n].rate
             row["row"], row["rows"], row["period"] = len(steps), len(it.times), it.period
             steps += list(zip(it.times, values.tolist(), strict=True))
+        elif isinstance(it, Aggregation) and it.count:
+            row["kind"], row["parameters"][:2] = BATCH, (it.count, it.hold)
+        else:
+            state, names, numbers = it.start(), it.State._fields, list(it.numbers().values())
+            row["event"] = addresses[signatures.index(signature_of(it))]
+            row["drop"], row["mark"] = state[:2]
+            row["state"][: len(state) - 2] = state[2:]
+            row["parameters"][: len(numbers)] = numbers
+            row["until"], row["copies"] = (names.index(n) - 2 if n in names else -1 for n in ("until", "copies"))
+            row["hold"], row["draws"], row["cause_count"] = it.largest_hold, it.draws, len(it.causes)
+            row["causes"][: len(it.causes)] = [causes.index(name) for name in it.causes]
     last = len(path.chains)  # the last place ends a chain: that of hops without elements
-    chain_of = np.full(hops, last, dtype=np.int64)
-    chain_of[plan.hops.row] = np.where(path.first >= 0, path.first, last)
+    passing = np.zeros(hops, PASSING)
+    passing["chain"] = last
+    passing["chain"][plan.hops.row] = np.where(path.first >= 0, path.first, last)
+    passing["priority"][plan.hops.row] = plan.priorities[plan.hops.flow]
     rated = np.flatnonzero(path.rates >= 0)
     port_rows["faults"][rated] |= VARIES
-    port_rows["plain"][:-1][path.at_ports(plan.hops.port)] = HAS_ELEMENTS
+    port_rows["faults"][np.unique(plan.hops.port[path.first >= 0])] |= HAS_ELEMENTS
     return {
         "element": element,
         "steps": np.array(steps if steps else [(0.0, 0.0)]),
         "chain": np.array([*path.chains, -1], dtype=np.int64),
-        "chain_of": chain_of,
+        "passing": passing,
         "rated": np.maximum(path.rates, 0),
     }
-
-
-def _write(row: Any, element: PathElement) -> None:
-    """Write the kind and the parameters of an element."""
-    row["in_order"] = int(getattr(element, "in_order", False))
-    row["last"] = -math.inf
-    if isinstance(element, Jitter):
-        row["kind"] = CONSTANT if element.distribution == "constant" else UNIFORM
-        row["first"] = element.bound
-    elif isinstance(element, DelayTrace):
-        row["kind"] = DELAYS
-    elif isinstance(element, Reordering):
-        row["kind"], row["first"], row["second"] = OVERTAKEN, element.p, element.delay
-    elif isinstance(element, Aggregation):
-        row["kind"], row["second"] = BATCH, element.hold
-        row["first"] = element.count or 0
-        if element.interval is not None:
-            row["kind"], row["first"], row["in_order"] = SLOTS, element.interval, 1
-    elif isinstance(element, Policer):
-        row["kind"], row["first"], row["second"] = TOKENS, element.rate, element.burst
-        row["state"], row["last"] = element.burst, 0.0
-    elif isinstance(element, BurstLoss):
-        row["kind"], row["first"], row["second"] = STATES, element.to_bad, element.to_good
-        row["third"], row["fourth"] = element.loss_bad, element.loss_good
-    elif isinstance(element, PeriodicLoss):
-        row["kind"], row["first"] = PERIODIC, element.every
-    else:
-        row["last"] = 0.0

@@ -240,7 +240,7 @@ def _is_never_idle(run: Records) -> bool:
     repeats = run.emitted is None or run.emitted.sum() > sizes or run.lost_by_flow.any()
     by_rates = any(link.discipline.diffuses for link in run.scenario.link_table.kinds)
     has_delays = run.packet_jitter != 0.0 or run.repeats_frames
-    is_limited = has_pauses or repeats or by_rates or has_delays or run.scenario.elements
+    is_limited = has_pauses or repeats or by_rates or has_delays or run.scenario.all_elements
     return not is_limited and offers_all_at_once(run.scenario)
 
 

@@ -41,6 +41,8 @@ from dfcmodel import (
     to_ns3,
     trace_packets,
 )
+from dfcmodel.network import elements
+from dfcmodel.network.scenario_files import toml_keys
 from responsefn import AIMD, CUBIC, NewReno
 from tests.oracles.engines import plain_simulate
 
@@ -292,6 +294,69 @@ def test_traces_of_mahimahi(tmp_path: Path, first: int, last: int, opportunities
     assert trace.period == last / 1e3
     assert trace.mean == pytest.approx(opportunities / trace.period, rel=1e-12)
     assert trace.mean * 1504 * 8e-6 == pytest.approx(mbit, rel=1e-6)
+
+
+NEW_ELEMENT = '''
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dfcmodel import PathElement
+from hopflow.parameters import extends
+
+
+@dataclass(frozen=True)
+class DuplicateEvery(PathElement):
+    """A copy of each packet of a class whose number is a multiple of a period."""
+
+    @extends(PathElement.State)
+    class State(NamedTuple):
+        copies: float = 0.0
+        passed: float = 0.0
+        duplicated: float = 0.0
+
+    counts = ("duplicated",)
+    every: int = 10
+    priority: int = 0
+
+    @staticmethod
+    def on_packet(s: Any, q: Any, e: Any) -> Any:
+        if e.priority != q.priority:
+            return s
+        copies = 1.0 if (s.passed + 1.0) % q.every == 0.0 else 0.0
+        return s._replace(copies=copies, passed=s.passed + 1.0, duplicated=s.duplicated + copies)
+'''
+"""A module of the folder of elements."""
+
+
+def test_a_new_module_is_an_element_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files, the packet level and results take an element up from a new file alone, as CONTRIBUTING says."""
+    (tmp_path / "duplicates.py").write_text(NEW_ELEMENT)
+    monkeypatch.setattr(elements, "__path__", [*elements.__path__, str(tmp_path)])
+    kinds = toml_keys.classes_in(elements, PathElement)
+    assert kinds.keys() - toml_keys.ELEMENTS.keys() == {"DuplicateEvery"}
+    monkeypatch.setitem(toml_keys.ELEMENTS, "DuplicateEvery", kinds["DuplicateEvery"])
+    scenario = replace(path_of(priority=3, size=200), elements=(kinds["DuplicateEvery"]("b->c", every=8, priority=3),))
+    read = load_scenario(save_scenario(scenario, tmp_path / "copies.toml"))
+    assert read == scenario
+    run = simulate(read, Packets())
+    assert run.element_counts().value.values.tolist() == [25.0]
+    assert run.delivered[0, -1] == 225.0
+    assert run.imbalance.max() == 0.0
+
+
+def test_a_field_of_a_link_stands_for_an_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link whose class returns an element runs as with that element of the scenario, and is refused alike."""
+    listed = path_of(PeriodicLoss("b->c", every=20), Jitter("b->c", 1e-3), duration=2.0)
+    expected = simulate(listed, Packets(seed=1))
+    lossy = property(lambda link: (PeriodicLoss(link.name, every=20),) if link.buffer == 200 else ())
+    monkeypatch.setattr(Link, "elements", lossy)
+    scenario = path_of(Jitter("b->c", 1e-3), duration=2.0)
+    run = simulate(scenario, Packets(seed=1))
+    assert run.lost.sum() == expected.lost.sum() > 40
+    assert np.array_equal(run.delivered, expected.delivered)
+    assert len(scenario.elements) == 1
+    with pytest.raises(ValueError, match="elements: PeriodicLoss at b->c: acts on single packets"):
+        simulate(path_of(), Fluid())
 
 
 LATE = DelayTrace("b->c", (0.0,), (0.01,))

@@ -2,16 +2,80 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
 
 import dfcmodel as dfc
 from dfcmodel.recoveries import NewRenoRecovery, RenoRecovery
+from hopflow.parameters import extends
 from responsefn import BBR, CUBIC, Copa, NewReno
 from tests.oracles.engines import begin_run, equal_records, plan_scenario
+
+
+@dataclass(frozen=True)
+class Duplicates(dfc.PathElement):
+    """A copy, or several, of each packet of a class whose number is a multiple of a period; some go on late."""
+
+    @extends(dfc.PathElement.State)
+    class State(NamedTuple):
+        """Packets that have come, and copies."""
+
+        until: float = 0.0
+        copies: float = 0.0
+        passed: float = 0.0
+        duplicated: float = 0.0
+
+    counts = ("passed", "duplicated")
+    in_order = True
+
+    every: int = 7
+    number: int = 1
+    hold: float = 0.0
+    priority: int = 0
+    largest_hold = 0.1
+
+    @staticmethod
+    def on_packet(s: Any, q: Any, e: Any) -> Any:
+        """Copy the packet."""
+        if e.priority != q.priority:
+            return s
+        passed = s.passed + 1.0
+        copies = q.number if passed % q.every == 0.0 else 0.0
+        return s._replace(
+            copies=copies, passed=passed, duplicated=s.duplicated + copies, until=e.time + q.hold * (passed % 3.0)
+        )
+
+
+@dataclass(frozen=True)
+class Spoiled(dfc.PathElement):
+    """Packets are lost, by a checksum or for their size, or marked, at random."""
+
+    @extends(dfc.PathElement.State)
+    class State(NamedTuple):
+        """Marks."""
+
+        marks: float = 0.0
+
+    causes: ClassVar[Mapping[str, str]] = {"checksum": "with a wrong checksum", "odd": "as odd ones"}
+    counts = ("marks",)
+    draws = 1
+
+    p: float = 0.01
+
+    @staticmethod
+    def on_packet(s: Any, q: Any, e: Any) -> Any:
+        """Drop or mark the packet."""
+        if e.random < q.p:
+            return s._replace(drop=2.0 if e.number % 2.0 == 1.0 else 1.0)
+        if e.random < 5.0 * q.p and e.backlog > 0.0:
+            return s._replace(mark=1.0, marks=s.marks + e.ect)
+        return s
+
 
 RATE = 1000.0
 """Of the bottleneck, packets/s."""
@@ -30,6 +94,10 @@ ELEMENTS: dict[str, tuple[Any, ...]] = {
     "bursts": (dfc.BurstLoss("left->right", 0.003, 0.3, loss_bad=0.9, loss_good=1e-3),),
     "periodic": (dfc.PeriodicLoss("left->right", 90), dfc.PeriodicLoss("left->right", 70, flows=("flow 1",))),
     "rates": (dfc.RateTrace("left->right", (0.0, 0.5, 1.0), (1000.0, 200.0, 0.0), period=1.2),),
+    "copies": (Duplicates("left->right"),),
+    "late copies": (Duplicates("left->right", 5, 3, 0.004), dfc.Policer("left->right", 900.0, 50.0)),
+    "copies of ACKs": (Duplicates("left->right", 3, acks=True), dfc.Jitter("left->right", 1e-3)),
+    "causes": (Spoiled("left->right"), dfc.BurstLoss("left->right", 0.003, 0.3)),
     "all": (
         dfc.RateTrace("left->right", (0.0, 1.0), (1000.0, 500.0)),
         dfc.BurstLoss("left->right", 0.001, 0.5),
@@ -109,13 +177,106 @@ def test_rules_of_deliveries_without_data(rule: Any, process: Any) -> None:
     equal_records(plan_scenario(scenario, dfc.Packets(seed=1), duration=2.0, sample=0.1))
 
 
+LOSSES = (Spoiled("b->c", 0.02), dfc.PeriodicLoss("b->c", 31), dfc.Policer("b->c", 1000.0, 20.0, flows=("f",)))
+FLOW_CONTROL = (
+    dfc.PFC((0,), xoff=20, xon=10), dfc.Pause(high=20, low=10), dfc.DFC(), dfc.Credits(classes=(0,)), dfc.BFC(),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", FLOW_CONTROL, ids=lambda rule: type(rule).__name__)
+def test_elements_that_lose_packets_at_links_with_flow_control(rule: Any) -> None:
+    """What is lost has left its room: senders are not blocked by packets that are not there."""
+    links = [
+        dfc.Link(a, b, rate, 1e-3, 200, rule)
+        for a, b, rate in (("a", "b", 8e3), ("x", "b", 8e3), ("b", "c", 8e3), ("c", "d", 4e3))
+    ]
+    flows = [
+        dfc.Flow(name, (source, "b", "c", "d"), NewReno(), 400, host="direct" if rule.diffuses else "nic", start=start)
+        for name, source, start in (("f", "a", 0.0), ("g", "x", 0.01))
+    ]
+    scenario = dfc.Scenario("lossy", links, flows, duration=1.0, elements=LOSSES)
+    records = equal_records(plan_scenario(scenario, dfc.Packets(seed=2), duration=1.0, sample=0.1))
+    assert (records.causes.sum(axis=0)[[2, 5, 8, 9]] > 0).all()  # random, policer, checksum, odd
+    assert (records.total > 300).all()
+    assert records.imbalance.max() <= 1e-12
+
+
+def test_copies_and_causes_are_in_the_result() -> None:
+    """Of 300 packets of a class every seventh is copied twice; the receiver of a constant rate delivers all."""
+    links = [dfc.Link("a", "b", 5e3, 1e-3, 100)]
+    flows = [dfc.Flow(f"{n}", ("a", "b"), dfc.CBR(300.0), size=300, priority=n) for n in (0, 3)]
+    elements = [Duplicates("a->b", 7, 2, priority=3), Spoiled("a->b", 0.1)]
+    scenario = dfc.Scenario("copies", links, flows, duration=2.0, elements=elements)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1))
+    table = run.element_counts().to_pandas()
+    assert table["quantity"].tolist() == ["passed", "duplicated", "marks"]
+    assert table["element"].tolist() == ["Duplicates", "Duplicates", "Spoiled"]
+    assert table["value"].tolist()[:2] == [300.0, 84.0]
+    assert run.delivered[:, -1].sum() + run.lost.sum() == 684.0
+    drops = run.drops().to_pandas()
+    assert set(drops["cause"]) == {"checksum", "odd"}
+    assert "with a wrong checksum" in run.summary()["lost at"]
+    assert run.imbalance.max() == 0.0
+
+
+def test_a_receiver_discards_copies() -> None:
+    """A transfer delivers its packets once; without losses its sender answers copies with nothing."""
+    scenario = three_flows((Duplicates("left->right", 2),))
+    flows = [replace(flow, size=200) for flow in scenario.flows]
+    records = equal_records(
+        plan_scenario(replace(scenario, flows=flows), dfc.Packets(seed=3), duration=2.0, sample=0.1)
+    )
+    assert (records.total == 200).all()
+
+
+@dataclass(frozen=True)
+class Wrong(dfc.PathElement):
+    """An element that returns a value that cannot be."""
+
+    @extends(dfc.PathElement.State)
+    class State(NamedTuple):
+        """Decision on a packet."""
+
+        until: float = 0.0
+        copies: float = 0.0
+
+    drop: float = 0.0
+    mark: float = 0.0
+    until: float = 0.0
+    copies: float = 0.0
+    largest_hold = 0.5
+
+    @staticmethod
+    def on_packet(s: Any, q: Any, e: Any) -> Any:
+        """Return the parameters."""
+        return s._replace(drop=q.drop, mark=q.mark, until=q.until, copies=q.copies)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "allowed"),
+    [
+        ("drop", 2.0, "must be 0.0, or the number of one of its 1 cause"),
+        ("drop", 0.5, "must be 0.0, or the number of one of its 1 cause"),
+        ("mark", 2.0, "must be 0.0 or 1.0"),
+        ("until", 9.0, "must be a time of at most"),
+        ("copies", 9.0, "must be a whole number from 0 to 8"),
+        ("copies", -1.0, "must be a whole number from 0 to 8"),
+    ],
+)
+def test_values_that_cannot_be_are_named(field: str, value: float, allowed: str) -> None:
+    wrong = replace(Wrong("left->right"), **{field: value})  # type: ignore[arg-type]
+    message = f"link left->right: Wrong.on_packet returned {field} = {value:g}: {allowed}"
+    with pytest.raises(ArithmeticError, match=re.escape(message)):
+        dfc.simulate(three_flows((wrong,)), dfc.Packets())
+
+
 def test_chains_are_shared_by_hops_with_the_same_elements() -> None:
     """Each chain stands once, and hops without elements end at once (`dfcmodel.packets.layouts.path_elements`)."""
     plan = plan_scenario(three_flows(ELEMENTS["all"]), dfc.Packets(), duration=1.0, sample=0.1)
     arrays = begin_run(plan).arrays
     rows, path = arrays["chain"], plan.path
     assert np.count_nonzero(rows == -1) == 1 + len(set(path.first[path.first >= 0].tolist()))
-    assert (rows[arrays["chain_of"][plan.hops.row[path.first < 0]]] == -1).all()
+    assert (rows[arrays["passing"]["chain"][plan.hops.row[path.first < 0]]] == -1).all()
     plain = plan_scenario(three_flows(()), dfc.Packets(), duration=1.0, sample=0.1)
     empty = begin_run(plain).arrays
-    assert {len(empty[name]) for name in ("element", "steps", "chain", "chain_of")} == {1}
+    assert {len(empty[name]) for name in ("element", "steps", "chain", "passing")} == {1}

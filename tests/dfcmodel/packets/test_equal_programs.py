@@ -12,7 +12,7 @@ import pytest
 import dfcmodel as dfc
 from hopflow.parameters import extends
 from responsefn import DCQCN, DCTCP, HPCC, NewReno
-from tests.oracles.engines import plan_scenario, run_engine, run_reference
+from tests.oracles.engines import equal_records, plan_scenario, run_engine, run_reference
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,41 @@ class Queues(dfc.SwitchProgram):
             drop=1.0 if late and e.random < 0.1 else 0.0,
             trim=1.0 if late and e.random > 0.9 else 0.0,
         )
+
+
+@dataclass(frozen=True)
+class MarkedByBoth(dfc.SwitchProgram):
+    """Two queues by priority, of which the first is marked by the packets in both: its state is that of the port."""
+
+    threshold: float = 6.0
+    queues = 2
+
+    @extends(dfc.SwitchProgram.State)
+    class State(NamedTuple):
+        """Packets in each of the queues."""
+
+        first: float = 0.0
+        second: float = 0.0
+
+    @staticmethod
+    def queue_of(s: Any, q: Any, e: Any) -> Any:
+        """Choose the queue by priority."""
+        return min(e.priority, 1.0)
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Mark a packet of the first queue."""
+        first = e.queue_backlog + 1.0 if e.queue == 0.0 else s.first
+        second = e.queue_backlog + 1.0 if e.queue == 1.0 else s.second
+        mark = 1.0 if e.queue == 0.0 and first + second > q.threshold else 0.0
+        return s._replace(first=first, second=second, mark=mark)
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Count what stays."""
+        if e.queue == 0.0:
+            return s._replace(first=e.queue_backlog)
+        return s._replace(second=e.queue_backlog)
 
 
 @dataclass(frozen=True)
@@ -293,6 +328,23 @@ def test_both_engines_refuse_what_is_no_number_or_queue(place: int, message: str
     assert texts[0] == texts[1]
     assert texts[0].startswith("wrong, t = 0.000")
     assert "link s->b: Wrong." in texts[0]
+
+
+def test_a_marking_reads_two_queues() -> None:
+    """A flow at a rate in one queue has packets of another queue marked: more of them the more it sends."""
+    links = [dfc.Link("a", "s", 4e3, 1e-3, 100), dfc.Link("x", "s", 4e3, 1e-3, 100)]
+    links.append(dfc.Link("s", "b", 1e3, 1e-3, 60, MarkedByBoth()))
+    marks = []
+    for rate in (10.0, 700.0):
+        flows = [
+            dfc.Flow("marked", ("a", "s", "b"), DCTCP(), 6),
+            dfc.Flow("other", ("x", "s", "b"), dfc.CBR(rate), priority=1),
+        ]
+        scenario = dfc.Scenario("two queues", links, flows, duration=2.0)
+        records = equal_records(plan_scenario(scenario, dfc.Packets(seed=1), duration=2.0, sample=0.1))
+        marks.append(records.marks[0])
+    assert marks[0] < 0.1 * marks[1]
+    assert marks[1] > 10
 
 
 @pytest.mark.parametrize("program", [dfc.DeficitRoundRobin(queues=3), dfc.WeightedFair()])

@@ -9,6 +9,7 @@ import pytest
 
 import dfcmodel as dfc
 from dfcmodel import simulate
+from dfcmodel.network.drop_causes import CAUSES
 from hopflow import Status, mbps
 from responsefn import CUBIC, NewReno
 from tests.oracles.engines import ENGINES, plain_simulate
@@ -416,6 +417,19 @@ def test_other_losses_are_no_losses_of_a_lossless_class(method) -> None:
     assert set(causes(run)) == {"buffer"}
     assert not run.drops().lossless.any()
     assert run.status is Status.COMPLETED
+
+
+def test_a_summary_names_the_losses_of_a_policer() -> None:
+    flow = dfc.Flow("a", (1, 2), dfc.CBR(500.0))
+    link = dfc.Link(1, 2, 1e3, 1e-3, 20)
+    scenario = dfc.Scenario("policed", [link], [flow], duration=2.0, elements=[dfc.Policer("1->2", 200.0, 10.0)])
+    run = simulate(scenario, dfc.Packets())
+    assert set(causes(run)) == {"policer"}
+    assert run.summary()["lost at"].endswith("(beyond the rate of a policer)")
+
+
+def test_every_cause_of_drops_has_words() -> None:
+    assert all(words and words[0].islower() for words in CAUSES.values())
 
 
 def test_random_losses_are_told_from_those_of_a_full_buffer() -> None:

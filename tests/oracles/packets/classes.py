@@ -6,8 +6,8 @@ from collections import defaultdict, deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.network.drop_causes import BY_WATCHDOG
 from dfcmodel.network.queueing.class_pauses import ALL, CONTROL, ByClass
-from dfcmodel.network.run_tables import BY_WATCHDOG
 from tests.oracles.packets.managers import manager_of_queue
 from tests.oracles.packets.queues import Queue
 

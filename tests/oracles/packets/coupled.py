@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.run_tables import BY_MANAGER
+from dfcmodel.network.drop_causes import BY_MANAGER
 from tests.oracles.packets.managers import Squared
 from tests.oracles.packets.queues import Queue
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dfcmodel import PI2, PIE, RED, CoDel
+from dfcmodel.network.drop_causes import BY_MANAGER
 from dfcmodel.network.queueing.disciplines import Arrivals, Discipline, manager_of
-from dfcmodel.network.run_tables import BY_MANAGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

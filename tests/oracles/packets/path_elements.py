@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import dfcmodel as dfc
-from dfcmodel.network.run_tables import AT_RANDOM, BY_POLICER
+from dfcmodel.network.drop_causes import AT_RANDOM, BY_POLICER, BY_WATCHDOG
+from dfcmodel.network.elements.base import causes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +30,7 @@ class Passing:
     def __init__(self, paths: Paths, p: int, given: Any) -> None:
         self.paths, self.p, self.given = paths, p, given
         self.last = -math.inf
+        self.copies: list[tuple[float, Packet]] = []  # of the packet that came last, and when they go on
 
     def draw(self) -> float:
         """Return the next random number of the port."""
@@ -130,6 +134,42 @@ class Counted(Passing):
         return self.lose(packet, AT_RANDOM)
 
 
+class Called(Passing):
+    """An element whose class has the function of its decision."""
+
+    def __init__(self, paths: Paths, p: int, given: Any) -> None:
+        super().__init__(paths, p, given)
+        self.state, self.numbers = given.start(), SimpleNamespace(**given.numbers())
+
+    def take(self, packet: Packet, go_on: Callable[[float], bool]) -> bool:
+        """Take a packet; in order, its copies wait behind it."""
+        passes = super().take(packet, go_on)
+        if self.given.in_order:
+            self.copies = [(self.last, copy) for _, copy in self.copies]
+        return passes
+
+    def release(self, packet: Packet, now: float) -> float | None:
+        """Return when a packet goes on, with its copies."""
+        simulation, given = self.paths.simulation, self.given
+        size = float(simulation.plan.sizes[packet.size])
+        draws = [self.draw() for _ in range(given.draws)] + [0.0] * (2 - given.draws)
+        seen = dfc.PassingPacket(
+            now, float(packet.flow), float(packet.number), float(simulation.plan.priorities[packet.flow]),
+            float(packet.is_ack), float(packet.listens), float(packet.marked), size,
+            size / float(simulation.plan.sizes[0]), float(simulation.queues[self.p].length()), *draws,
+        )  # fmt: skip
+        optional = {name: 0.0 for name in ("until", "copies") if name in given.State._fields}
+        state = self.state._replace(drop=0.0, mark=0.0, **optional)
+        self.state = given.on_packet(state, self.numbers, seen)
+        if self.state.drop > 0.0:
+            name = list(given.causes)[int(self.state.drop) - 1]
+            return self.lose(packet, list(causes_of(simulation.plan.scenario.all_elements)).index(name))
+        packet.marked |= self.state.mark == 1.0 and packet.listens
+        time = max(now, getattr(self.state, "until", 0.0))
+        self.copies = [(time, replace(packet)) for _ in range(int(getattr(self.state, "copies", 0.0)))]
+        return time
+
+
 class Batches(Passing):
     """What is collected goes on together."""
 
@@ -176,7 +216,7 @@ class Paths:
         self.simulation = simulation
         plan: PacketPlan = simulation.plan
         self.chains: dict[tuple[int, int, bool], int] = {}
-        self.path = plan.path if plan.scenario.elements else None
+        self.path = plan.path if plan.scenario.all_elements else None
         self.elements: dict[int, Passing] = {}
         if self.path is None:
             return
@@ -194,15 +234,22 @@ class Paths:
     def _of(self, given: dfc.PathElement) -> type[Passing]:
         if isinstance(given, dfc.Aggregation):
             return Batches if given.interval is None else Slots
-        return KINDS[type(given)]
+        return KINDS.get(type(given), Called)
 
     def arrive(self, p: int, packet: Packet) -> None:
         """Pass a packet that comes to a port through the elements there, then to the queue."""
-        first = self.chains.get((p, packet.flow, packet.is_ack), -1)
+        queue, first = self.simulation.queues[p], self.chains.get((p, packet.flow, packet.is_ack), -1)
         if first < 0:
-            self.simulation.queues[p].arrive(packet)
+            queue.arrive(packet)
+        elif any(guard.takes(packet) for guard in queue.guards):
+            queue.drop(packet, cause=BY_WATCHDOG)
         else:
             self.go_on(p, packet, first)
+
+    def state_of(self, k: int) -> Any:
+        """Return the state of an element; one that no packet reaches has that at the start."""
+        element = self.elements.get(k)
+        return element.state if isinstance(element, Called) else self.simulation.plan.path.elements[k].start()
 
     def go_on(self, p: int, packet: Packet, place: int) -> None:
         """Pass a packet on from a place of its chain."""
@@ -211,7 +258,12 @@ class Paths:
         while chains[place] >= 0:
             element = self.elements[chains[place]]
             place += 1
-            if not element.take(packet, partial(self.later, p, packet, place)):
+            passes = element.take(packet, partial(self.later, p, packet, place))
+            for time, copy in element.copies:
+                self.simulation.records.inside[copy.flow] += 1
+                self.later(p, copy, place, time)
+            element.copies.clear()
+            if not passes:
                 return
         self.simulation.queues[p].arrive(packet)
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel import QueuedPacket, SwitchProgram
+from dfcmodel.network.drop_causes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.programs import flow_hash
-from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from dfcmodel.packets.kernel.queues.programs import FIELDS, HEADER_SIZE, MAX_SKIPS
 from dfcmodel.packets.refusals import check_program
 from tests.oracles.packets.queues import Queue

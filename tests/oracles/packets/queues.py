@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dfcmodel import Pause, RateTrace
+from dfcmodel.network.drop_causes import AT_RANDOM, BUFFER_FULL, BY_FAILURE, BY_MANAGER, BY_WATCHDOG
 from dfcmodel.network.queueing.class_pauses import ALL
-from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_FAILURE, BY_MANAGER, BY_WATCHDOG
 from tests.oracles.packets.managers import manager_of_queue
 from tests.oracles.packets.path_elements import RateOverTime
 
@@ -31,7 +31,7 @@ ENDS = 1 << 24
 
 def rate_over_time(plan: PacketPlan, p: int) -> RateOverTime | None:
     """Return the rate of a port over time; None: it is constant."""
-    if not plan.scenario.elements or plan.path.rates[p] < 0:
+    if not plan.scenario.all_elements or plan.path.rates[p] < 0:
         return None
     given = plan.path.elements[plan.path.rates[p]]
     assert isinstance(given, RateTrace)

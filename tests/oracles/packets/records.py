@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.drop_causes import TRIMMED
 from dfcmodel.network.queueing.class_pauses import ALL
-from dfcmodel.network.run_tables import TRIMMED
 from dfcmodel.packets.engine import Records
 
 if TYPE_CHECKING:

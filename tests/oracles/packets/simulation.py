@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dfcmodel as dfc
+from dfcmodel.network.drop_causes import EXPIRED
 from dfcmodel.network.queueing.disciplines import Discipline
-from dfcmodel.network.run_tables import EXPIRED, LAST_PART
+from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.engine import has_pauses, waiting_rows
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE, STORM, TRACE
 from dfcmodel.packets.methods import recovery_named
@@ -392,3 +393,5 @@ class Simulation:
         )
         self.records.remaining = waiting_rows(plan, Counter(rows))
         self.records.inside += [receiver.pending is not None for receiver in self.receivers]
+        for k, element in enumerate(self.plan.scenario.all_elements):
+            self.records.counted += element.read_counts(self.paths.state_of(k))

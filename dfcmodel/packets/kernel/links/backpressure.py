@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from dfcmodel.network.drop_causes import BUFFER_FULL
 from hopflow.kernels.marks import compiled
 
 from ..calendar_queue import push, release, take
-from ..codes import BACKPRESSURE, BUFFER_FULL
+from ..codes import BACKPRESSURE
 from ..layout import BY_BACKPRESSURE, int64
 from ..queues.buffers import record_peak, taken_by
 from .lanes import enter_lane

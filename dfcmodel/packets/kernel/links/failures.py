@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dfcmodel.network.drop_causes import BY_FAILURE
 from hopflow.kernels.marks import compiled
 
-from ..codes import BY_FAILURE
 from ..layout import CLASSES, int64
 from .lanes import discard
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from dfcmodel.network.drop_causes import AT_RANDOM
 from hopflow.kernels.marks import inlined
 
 from ..calendar_queue import push, release, take
-from ..codes import AT_RANDOM, BACKPRESSURE, READY, REPORT, STOP, WAKE
+from ..codes import BACKPRESSURE, READY, REPORT, STOP, WAKE
 from ..layout import BY_LAW, CLASSES, LOSES, int64
-from ..random_numbers import uniform
 from ..tcp.timers import wake_at
 from .backpressure import enlist_flow, stop_flow
 from .laws import may_be_sent, receive_report, review
 from .pauses import obey
 from .ports import INTERFACE, drop
+from .random_loss import is_lost_at_random
 
 __all__ = [
     "class_of",
@@ -108,7 +109,7 @@ def enter_interface(world: Any, p: int, e: int) -> bool:
     c = int64(net.hop[it.hop].lane)
     k = class_of(net, e)
     is_control = k == c
-    if port.faults & LOSES != 0 and it.hop < senders.flow[it.flow].turn and uniform(net.stream, p) < net.fault[p].loss:
+    if port.faults & LOSES != 0 and is_lost_at_random(net, senders, p, e):
         drop(world, p, e, it.time, it.time, AT_RANDOM)
         return False
     by_law = port.by_turns == BY_LAW

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dfcmodel.network.drop_causes import BUFFER_FULL, BY_MANAGER
 from hopflow.kernels.marks import compiled, inlined, prefetch
 
-from ..codes import BUFFER_FULL, BY_MANAGER
 from ..layout import BY_CLASS, BY_RANK, BY_RATE, CLASSES, int64
 from ..queues.buffers import is_full, record_bytes, taken_by
 from ..queues.coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict

@@ -1,8 +1,9 @@
-"""What stands in front of the queue of a port: delays, batches, losses in bursts, policers; and rates over time.
+"""What stands in front of the queue of a port, element by element; and rates over time.
 
 A packet passes the elements of its hop in their order, which stands in ``chain``. One that is held enters the calendar
-queue of the same port again, with a key that says where in its chain it goes on. The oracle is
-`tests.oracles.packets.path_elements`.
+queue of the same port again, with a key that says where in its chain it goes on. The decision of an element is a
+function of its class, called by address (`dfcmodel.network.elements.base.PathElement.on_packet`). Elements that need
+more than a packet and their state are here: traces and batches. The oracle is `tests.oracles.packets.path_elements`.
 """
 
 from __future__ import annotations
@@ -10,17 +11,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hopflow.kernels.marks import compiled
+from hopflow.kernels.marks import call_manager, compiled
 
-from ..calendar_queue import push, release, take
-from ..codes import AT_RANDOM, BY_POLICER, FLUSH
+from ..calendar_queue import CROWDED, push, release, take
+from ..codes import FLUSH
 from ..layout import CLASSES, int64
+from ..queues.managers import is_markable
 from ..random_numbers import uniform
 from .pauses import RENEWALS
-from .ports import drop
 
 __all__ = [
-    "HAS_ELEMENTS",
+    "BATCH",
+    "BY_ADDRESS",
+    "DELAYS",
+    "FIELDS",
+    "HELD",
+    "PASSED",
     "RELEASED",
     "flush",
     "pass_elements",
@@ -28,10 +34,12 @@ __all__ = [
 ]
 
 RELEASED = RENEWALS - 2**20  # smallest key of packets that go on in their chain: after arrivals
-HAS_ELEMENTS = 2  # ``plain`` of a port with elements
-UNIFORM, CONSTANT, DELAYS, OVERTAKEN, SLOTS, BATCH, TOKENS, STATES = 0, 1, 2, 3, 4, 5, 6, 7
-PERIODIC = 8
-ROUNDING = 1e-9  # of tokens, packets
+PASSED, HELD = -1, -2  # beside the causes of drops
+BY_ADDRESS, DELAYS, BATCH = 0, 1, 2  # kinds of elements: of a function, of a trace, batches of a number of packets
+MAX_COPIES = 8
+LATEST = 1.0 + 1e-9  # over the longest time for which an element holds a packet, in spite of rounding
+IS_DROP, IS_MARK, IS_UNTIL, IS_COPIES = range(1, 5)  # what is refused
+FIELDS = ("", "drop", "mark", "until", "copies")  # their names
 
 
 @compiled
@@ -51,40 +59,98 @@ def value_at(net: Any, k: int, time: float) -> float:
 
 
 @compiled
-def release_at(net: Any, u: int, e: int, k: int, time: float) -> float:
-    """Return when an element passes on a packet that comes at a time, s; -1 less the cause: it drops it."""
+def see(net: Any, senders: Any, u: int, e: int, w: Any, time: float) -> None:
+    """Write the inputs of the function of an element for a packet."""
+    port = net.port[u]
+    it = net.packet[e]
+    w.drop = 0.0
+    w.mark = 0.0
+    if w.until >= 0:
+        w.state[w.until] = 0.0
+    if w.copies >= 0:
+        w.state[w.copies] = 0.0
+    w.seen[0] = time
+    w.seen[1] = float(it.flow)
+    w.seen[2] = float(it.number)
+    w.seen[3] = net.passing[it.hop].priority
+    w.seen[4] = 1.0 if it.hop > senders.flow[it.flow].turn else 0.0
+    w.seen[5] = 1.0 if is_markable(net, senders, e) else 0.0
+    w.seen[6] = float(it.marked)
+    w.seen[7] = net.sizes[it.size]
+    w.seen[8] = net.sizes[it.size] / net.sizes[0]
+    w.seen[9] = float(port.waiting + port.held)
+    w.seen[10] = uniform(net.stream, u) if w.draws > 0 else 0.0
+    w.seen[11] = uniform(net.stream, u) if w.draws > 1 else 0.0
+
+
+@compiled
+def is_valid(net: Any, w: Any, time: float) -> bool:
+    """Return whether an element returned a decision that can be; record the first one that cannot."""
+    until = w.state[w.until] if w.until >= 0 else 0.0
+    copies = w.state[w.copies] if w.copies >= 0 else 0.0
+    failed = 0
+    if not (0.0 <= w.drop <= w.cause_count and w.drop == math.floor(w.drop)):
+        failed = IS_DROP
+    elif not (w.mark == 0.0 or w.mark == 1.0):
+        failed = IS_MARK
+    elif not until <= (time + w.hold) * LATEST:
+        failed = IS_UNTIL
+    elif not (0.0 <= copies <= MAX_COPIES and copies == math.floor(copies)):
+        failed = IS_COPIES
+    if failed == 0:
+        return True
+    if w.failed == 0:
+        w.failed = failed
+        w.failed_at = time
+        w.failed_value = (w.drop, w.mark, until, copies)[failed - 1]
+    net.counters[CROWDED] = 1
+    return False
+
+
+@compiled
+def copy_packet(net: Any, e: int) -> int:
+    """Return a copy of a packet or an ACK."""
+    m = take(net)
+    packet = net.packet
+    packet[m].number = packet[e].number
+    packet[m].flow = packet[e].flow
+    packet[m].hop = packet[e].hop
+    packet[m].size = packet[e].size
+    packet[m].marked = packet[e].marked
+    packet[m].ecn = packet[e].ecn
+    net.sent_at[m] = net.sent_at[e]
+    if len(net.block) > 1:
+        for n in range(net.block.shape[1]):
+            net.block[m, n] = net.block[e, n]
+    if len(net.trimmed) > 1:
+        net.trimmed[m] = net.trimmed[e]
+    if len(net.telemetry) > 1:
+        for k in range(net.telemetry.shape[1]):
+            for n in range(net.telemetry.shape[2]):
+                net.telemetry[m, k, n] = net.telemetry[e, k, n]
+    net.passing[packet[e].hop].copied += 1
+    return m
+
+
+@compiled
+def release_at(net: Any, senders: Any, u: int, e: int, k: int) -> float:
+    """Return when an element passes on a packet, s; -1 less the cause: it drops it."""
     w = net.element[k]
-    if w.kind == TOKENS:
-        tokens = min(w.second, w.state + (time - w.last) * w.first)
-        w.last = time
-        need = net.sizes[net.packet[e].size] / net.sizes[0]
-        if tokens + ROUNDING < need:
-            w.state = tokens
-            return -1.0 - BY_POLICER
-        w.state = tokens - need
+    it = net.packet[e]
+    time = it.time
+    if w.kind == DELAYS:
+        return time + value_at(net, k, time)
+    see(net, senders, u, e, w, time)
+    call_manager(w.event, w)
+    if not is_valid(net, w, time):
+        if w.copies >= 0:
+            w.state[w.copies] = 0.0
         return time
-    if w.kind == STATES:
-        leaves = w.second if w.state > 0.0 else w.first
-        if uniform(net.stream, u) < leaves:
-            w.state = 1.0 - w.state
-        lost = w.third if w.state > 0.0 else w.fourth
-        return -1.0 - AT_RANDOM if uniform(net.stream, u) < lost else time
-    if w.kind == PERIODIC:
-        w.state += 1.0
-        if w.state < w.first:
-            return time
-        w.state = 0.0
-        return -1.0 - AT_RANDOM
-    if w.kind == OVERTAKEN:
-        return time + w.second if uniform(net.stream, u) < w.first else time
-    if w.kind == SLOTS:
-        return max(time, math.ceil(time / w.first) * w.first)
-    hold = w.first
-    if w.kind == UNIFORM:
-        hold = w.first * uniform(net.stream, u)
-    elif w.kind == DELAYS:
-        hold = value_at(net, k, time)
-    return time + hold
+    if w.drop > 0.0:
+        return -1.0 - w.causes[int64(w.drop) - 1]
+    if w.mark == 1.0 and w.seen[5] == 1.0:
+        it.marked = 1
+    return max(time, w.state[w.until]) if w.until >= 0 else time
 
 
 @compiled
@@ -124,7 +190,7 @@ def collect(net: Any, u: int, e: int, k: int, key: int) -> None:
     it.next = -1
     if w.count == 0:
         w.head = e
-        w.last = time + w.second
+        w.last = time + w.parameters[1]
         if w.waits == 0:
             w.waits = 1
             m = take(net)
@@ -135,28 +201,29 @@ def collect(net: Any, u: int, e: int, k: int, key: int) -> None:
         net.packet[w.tail].next = e
     w.tail = e
     w.count += 1
-    if w.count >= w.first:
+    if w.count >= w.parameters[0]:
         pass_on(net, u, k, time)
 
 
 @compiled
-def pass_elements(world: Any, u: int, e: int) -> bool:
-    """Let a packet that comes to a port pass its elements; return whether it is at the queue, not held or dropped."""
-    net = world.net
+def pass_elements(net: Any, senders: Any, u: int, e: int) -> int:
+    """Let a packet that arrives at a port pass its elements.
+
+    Return PASSED if it is at the queue, HELD, or the cause for which it is dropped.
+    """
     it = net.packet[e]
     time = it.time
-    i = int64(it.key) - RELEASED if it.key >= RELEASED else int64(net.chain_of[it.hop])
+    i = int64(it.key) - RELEASED if it.key >= RELEASED else int64(net.passing[it.hop].chain)
     while net.chain[i] >= 0:
         k = int64(net.chain[i])
         i += 1
         w = net.element[k]
         if w.kind == BATCH:
             collect(net, u, e, k, RELEASED + i)
-            return False
-        at = release_at(net, u, e, k, time)
+            return HELD
+        at = release_at(net, senders, u, e, k)
         if at < 0.0:
-            drop(world, u, e, time, time, int(-1.0 - at))
-            return False
+            return int(-1.0 - at)
         waits = at > time
         if w.in_order == 1:
             waits = waits or w.last >= time  # behind one that is passed on at the same time
@@ -164,8 +231,12 @@ def pass_elements(world: Any, u: int, e: int) -> bool:
             w.last = at
         if waits:
             push(net, e, u, at, RELEASED + i)
-            return False
-    return True
+        if w.copies >= 0:  # behind the packet, through the same elements
+            for _ in range(int64(w.state[w.copies])):
+                push(net, copy_packet(net, e), u, at, RELEASED + i)
+        if waits:
+            return HELD
+    return PASSED
 
 
 @compiled

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dfcmodel.network.drop_causes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from hopflow.kernels.marks import compiled, inlined, prefetch
 
 from ..calendar_queue import CROWDED, FAULT, TRACED, push, release
-from ..codes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from ..layout import CLASSES, LOSES, OF_RATE, SENDER, int64
 from ..queues.buffers import enter_bytes, free_bytes, is_full, record_bytes, record_peak, taken_by
 from ..queues.early import admit_early

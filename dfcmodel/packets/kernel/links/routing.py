@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dfcmodel.network.drop_causes import BY_WATCHDOG, EXPIRED
 from hopflow.kernels.marks import compiled
 
 from ..calendar_queue import push
-from ..codes import BY_WATCHDOG, EXPIRED
 from ..layout import BY_LAW, EXPIRES, int64
 from .laws import count_refused
 from .watchdogs import is_discarded

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dfcmodel.network.drop_causes import BY_WATCHDOG
 from hopflow.kernels.marks import compiled, inlined
 
 from ..calendar_queue import DETECTED, push
-from ..codes import BY_WATCHDOG
 from ..layout import BY_CLASS, int64
 from ..queues.buffers import taken_by
 from .lanes import discard, unlink_lane

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dfcmodel.network.drop_causes import TRIMMED
 from hopflow.kernels.marks import compiled, inlined
 
 from ..calendar_queue import OUT, push, release
-from ..codes import CUT, GAP, GO_BACK_N, PUSHED, REDUCED, SELECTIVE, TRIMMED
+from ..codes import CUT, GAP, GO_BACK_N, PUSHED, REDUCED, SELECTIVE
 from ..layout import ARRIVED, BLIND, CLASSES, DUE, NACK, OF_RATE, SACK, int64
 from .agents import answer_packet
 from .arrivals import GROWING
