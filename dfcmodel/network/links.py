@@ -66,7 +66,7 @@ MIN_BUFFER, MAX_BUFFER = 1.0, 1e9
 """Bounds of the buffer, packets."""
 
 
-def check_rate(name: str, rate: object) -> None:
+def check_rate(name: str, rate: Any) -> None:
     """Raise ValueError unless a rate is above 0 and at most `MAX_RATE`, or `MAX_PACKET_RATE` as a bare number."""
     max_rate = MAX_RATE if isinstance(rate, PacketUnits) else MAX_PACKET_RATE
     one_number(name, rate, above=0.0, at_most=max_rate, hint="in packets/s: mbps(370), or '370Mbps'")

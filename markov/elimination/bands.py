@@ -323,7 +323,8 @@ def short_order(indptr: NDArray[Any], indices: NDArray[Any], reference: int | No
 
 def _kernel(name: str) -> Callable[..., Any]:
     """Return a function of `markov.elimination.gth_kernels` by its name, compiled."""
-    kernel: Callable[..., Any] = make_kernel(getattr(kernels, name), helpers=kernels.HELPERS.get(name, ()))
+    helpers: Any = kernels.HELPERS.get(name, ())
+    kernel: Callable[..., Any] = make_kernel(getattr(kernels, name), helpers=helpers)
     return kernel
 
 

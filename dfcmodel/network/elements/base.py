@@ -177,7 +177,7 @@ class PathElement(Described):
     def __init_subclass__(cls, **options: Any) -> None:
         """Check the form of the element."""
         super().__init_subclass__(**options)
-        kind, names = cls.__name__, cls.State._fields
+        kind, names = cls.__name__, tuple(str(name) for name in cls.State._fields)
         if names[:2] != ("drop", "mark") or len(names) > MAX_STATE:
             msg = f"has the fields {', '.join(names)}, must begin with drop, mark and have at most {MAX_STATE}"
             raise TypeError(f"State of {kind} {msg}")
