@@ -34,6 +34,7 @@ from .network.demands.reductions import CollectiveOptions, all_gather, all_reduc
 from .network.demands.traffic import FlowSizes, TrafficOptions, flow_sizes, random_traffic
 from .network.demands.workloads import WorkloadOptions, load_workload, read_workload
 from .network.endpoints.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
+from .network.endpoints.native_rules import NativeRule, cc_header
 from .network.endpoints.pulls import RCCC
 from .network.endpoints.receivers import Credited, ReceivedPacket, ReceiverAgent
 from .network.endpoints.sources import CBR, OnOff
@@ -133,6 +134,7 @@ __all__ = [
     "LinkEvent",
     "LinkLaw",
     "Links",
+    "NativeRule",
     "OnOff",
     "Packets",
     "PathElement",
@@ -172,6 +174,7 @@ __all__ = [
     "all_to_all",
     "all_to_all_rounds",
     "audit_headroom",
+    "cc_header",
     "chain",
     "check_step",
     "choose_level",

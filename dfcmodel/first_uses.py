@@ -52,6 +52,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
         },
         **{f"losses repaired by {name}": partial(_repaired, name) for name in ("tahoe", "reno")},
         "Linux's stack": _linux,
+        "native rules": _native,
         **{f"{queue!r} at a bottleneck": partial(_alone, CUBIC(), queue) for queue in queues},
         "headroom": _headroom,
         "deadlock": _deadlock,
@@ -68,6 +69,13 @@ def _repaired(tcp: str) -> None:
     from dfcmodel import simulate, takano2006
 
     simulate(takano2006("1", dfc=True, tcp=tcp), level="packets", duration=0.02)
+
+
+def _native() -> None:
+    from dfcmodel import NativeRule
+    from dfcmodel.packets.engine import sender_events
+
+    sender_events(((NativeRule, ("unused",)),))
 
 
 def _linux() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import SYN_WITH_DATA
 from dfcmodel.network.level_options import refuse_discipline, refuse_flow_options
@@ -288,7 +289,7 @@ def check_disciplines(scenario: Scenario) -> None:
     for flow in scenario.flows:
         feature = "pacing" if flow.pacing else ""
         if isinstance(flow.source, DeliveryRule):
-            feature = "a rule of deliveries"
+            feature = "a native rule" if isinstance(flow.source, NativeRule) else "a rule of deliveries"
         elif isinstance(flow.source, (ArrivalProcess, Replay)):
             feature = "an arrival process"
         elif isinstance(flow.source, RateRule):

@@ -99,11 +99,14 @@ class Records:
         Packets not accounted for, relative to those emitted, (F,).
     all_switches
         Whether `switched` has all pauses.
+    observed
+        What native rules report at the ends of the samples, by the names of the flow and of the number, (S,) each.
     """
 
     def __init__(self, plan: PacketPlan, is_lossless: bool = False) -> None:
         F, P, S = len(plan.forward), len(plan.ports), plan.samples
         self.plan = plan
+        self.observed: dict[str, dict[str, NDArray[Any]]] = {}
         self.scale = 1.0 / plan.sample
         H = len(plan.hops.port) + 2 * F
         all_of: Any = constant if is_lossless else _full
