@@ -123,7 +123,7 @@ class _Network:
 
     def scenario(self, name: str) -> Scenario:
         """Return a scenario by its name, or from a TOML file, which excludes the other options."""
-        from dfcmodel.network.endpoints.native_rules import is_library
+        from dfcmodel.network.endpoints.native_rules import NativeRule, is_library
         from dfcmodel.network.scenario_files.toml_reading import load_scenario
         from dfcmodel.network.scenarios import NAMES, TCP, takano2006
 
@@ -135,7 +135,10 @@ class _Network:
                     text = "--no-dfc" if value is False else f"--{option}"
                     text += f" {value}" if isinstance(value, str) else ""
                     raise ValueError(f"{text}: {name} defines it, omit the option")
-            return load_scenario(name, native=self.native)
+            loaded = load_scenario(name, native=self.native)
+            if self.native and not any(isinstance(flow.source, NativeRule) for flow in loaded.flows):
+                raise ValueError(f"--native: {name} names no library, omit the option")
+            return loaded
         if self.native:
             raise ValueError(f"--native: {name} names no library, omit the option")
         names = [f"takano2006/{variant}" for variant in NAMES]
@@ -453,13 +456,18 @@ def compare(
 
 @commands.command(
     "cc-header",
-    epilog=cli.examples('cc -O2 -fPIC -shared -I "$(hopflow cc-header)" mycc.c -o libcc.so', "hopflow cc-header"),
+    epilog=cli.examples("hopflow cc-header", "hopflow cc-header --json"),
 )
-def cc_header() -> None:
-    """Print the folder of hopflow_cc.h, hopflow_cc.rs and hopflow_cc_replay.c."""
+def cc_header(json: cli.AsJson = False) -> None:
+    """Print the folder of hopflow_cc.h, with which a congestion control in C or Rust is compiled.
+
+    cc -O2 -fPIC -shared -I "$(hopflow cc-header)" mycc.c -o libcc.so
+    """
+    from dfcmodel.network.endpoints.native_rules import ABI
     from dfcmodel.network.endpoints.native_rules import cc_header as folder
 
-    typer.echo(folder())
+    files = sorted(path.name for path in folder().iterdir())
+    typer.echo(cli.as_json({"folder": folder(), "abi": ABI, "files": files}) if json else folder())
 
 
 @dataclass(frozen=True)

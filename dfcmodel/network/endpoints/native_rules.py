@@ -187,20 +187,33 @@ class NativeRule(DeliveryRule):
             value = getattr(self.params, name)
             if value is not None:
                 object.__setattr__(self, "params", self.params._replace(**{name: str(file_path(name, value))}))
-        loaded = _load(self.params.library)
         stated = self.params.sha256
-        if stated is not None:
-            if not isinstance(stated, str) or len(stated) < FEWEST_DIGITS:
-                raise ValueError(f"sha256 = {stated!r}: must be at least {FEWEST_DIGITS} digits of a hash, or None")
-            if not loaded.sha256.startswith(stated.lower()):
-                msg = "is not that of the file; was the library compiled again?"
-                raise ValueError(f"sha256 = {stated} of {self.params.library!r}: {msg} Its hash is {loaded.sha256}")
-        object.__setattr__(self, "params", self.params._replace(sha256=loaded.sha256))
+        if stated is not None and (not isinstance(stated, str) or len(stated) < FEWEST_DIGITS):
+            raise ValueError(f"sha256 = {stated!r}: must be at least {FEWEST_DIGITS} digits of a hash, or None")
+        object.__setattr__(self, "params", self.params._replace(sha256=self._load().sha256))
+
+    def _load(self) -> Library:
+        """Return the library of the file, if it has the hash that is stated."""
+        loaded, stated = _load(self.params.library), self.params.sha256
+        if stated is not None and not loaded.sha256.startswith(stated.lower()):
+            msg = "is not that of the file; was the library compiled again?"
+            raise ValueError(f"sha256 = {stated} of {self.params.library!r}: {msg} Its hash is {loaded.sha256}")
+        return loaded
 
     @property
     def loaded(self) -> Library:
-        """The library in this process."""
-        return _libraries[self.params.sha256]
+        """The library in this process, which a copy from another process loads when it is used.
+
+        Raises
+        ------
+        ValueError
+            If the file cannot be loaded there, or has another hash.
+        """
+        return _libraries.get(self.params.sha256) or self._load()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return a copy that loads no library, so that a result can be read where there is none."""
+        return _rebuild, (self.params._asdict(), self._given)
 
     @property
     def claims(self) -> str:
@@ -241,6 +254,14 @@ class NativeRule(DeliveryRule):
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
         """Leave the window as it is: the library sees each ACK."""
         return s
+
+
+def _rebuild(params: dict[str, Any], explicit: set[str]) -> NativeRule:
+    """Return a rule of another process, whose library is loaded when it is used."""
+    rule = NativeRule.__new__(NativeRule)
+    object.__setattr__(rule, "params", NativeRule.Params(**params))
+    object.__setattr__(rule, "_given", explicit)
+    return rule
 
 
 def cc_header() -> Path:

@@ -790,6 +790,7 @@ NATIVE_RULE = np.dtype(
         ("new_lost", "i8"),
         ("flight", "i8"),  # packets in flight
         ("transmissions", "i8"),
+        ("most_mask", "i8"),  # largest ``sent_mask``: the ring of records grows
         ("packet_bytes", "i8"),
         ("unit", "f8"),  # amount of a packet in the units of the rule
         ("nanoseconds", "i8"),  # 1: it answers in ns

@@ -19,6 +19,9 @@ __all__ = ["REORDERING_THRESHOLD", "lay_out_native", "set_native"]
 REORDERING_THRESHOLD = 3
 """Packets sent after a lost one of which the last is acknowledged (RFC 9002, 6.1.1, kPacketThreshold)."""
 
+FIRST_RECORDS = 256
+"""Records of packets in flight for which there is room at first; the ring grows up to the size of the window."""
+
 
 def set_native(row: Any, rule: NativeRule) -> None:
     """Set what the row of a flow with a native rule has beyond that of a rule of deliveries."""
@@ -37,7 +40,10 @@ def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sen
         return {}
     native = np.zeros(len(rows), NATIVE_RULE)
     flow["native"][rows] = np.arange(len(rows))
-    most = int(rule["sent_mask"][flow["rule"][rows]].max()) + 1
+    masks = rule["sent_mask"][flow["rule"][rows]]
+    most = int(masks.max()) + 1
+    native["most_mask"] = masks
+    rule["sent_mask"][flow["rule"][rows]] = np.minimum(masks, FIRST_RECORDS - 1)
     for name, value in (
         ("slot_size", SENT_PACKET.itemsize), ("acked_at", sent), ("lost_at", sent + most),
         ("packet_bytes", round(plan.sizes[0])), ("timer_at", np.inf), ("timer_event", np.inf),
@@ -51,4 +57,4 @@ def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sen
         n["threshold"] = 1 if library.limits_flight else REORDERING_THRESHOLD
         for name in ("on_sent", "on_ack", "on_timeout", "on_timer"):
             n[name] = library.functions[name]
-    return {"native": native, "slot": np.zeros(sent + 2 * most, SENT_PACKET)}
+    return {"native": native, "slot": np.empty(sent + 2 * most, SENT_PACKET)}

@@ -22,7 +22,8 @@ from hopflow.kernels.marks import call_native, compiled, inlined
 from ..calendar_queue import FAULT
 from ..layout import int64
 from .deliveries import is_covered, on_packet_lost, on_packet_sent
-from .native_records import list_packet
+from .native_records import grow_ring, list_packet
+from .selective import is_sacked
 from .timers import ACK_DELAY, JITTER, NOW, wake_at
 
 __all__ = [
@@ -82,7 +83,7 @@ def collect_acked(senders: Any, f: int) -> None:
             list_packet(senders, f, at, False)
 
 
-@compiled
+@inlined
 def collect_in_order(senders: Any, f: int) -> None:
     """List the packets that are acknowledged or lost by now, without a recovery by time: paths keep the order."""
     s = senders.flow[f]
@@ -93,7 +94,8 @@ def collect_in_order(senders: Any, f: int) -> None:
         at = d.history + (k & d.sent_mask)
         if senders.history[at].sent > n.ack_sent:
             break
-        if is_covered(senders, f, senders.history[at].number):
+        number = senders.history[at].number
+        if number < s.snd_una or is_sacked(senders, f, number):
             newest = int64(k)
             if senders.slot[at].bytes != 0:
                 list_packet(senders, f, at, False)
@@ -129,7 +131,7 @@ def fail(net: Any, senders: Any, f: int, function: int, what: int) -> None:
     net.counters[FAULT] = 1
 
 
-@compiled
+@inlined
 def update_rtt(senders: Any, f: int) -> None:
     """Update the round-trip times by an ACK of a new packet (RFC 9002, 5.2 and 5.3)."""
     s = senders.flow[f]
@@ -144,7 +146,7 @@ def update_rtt(senders: Any, f: int) -> None:
         n.smoothed_rtt += SMOOTHING * (s.rtt - n.smoothed_rtt)
 
 
-@compiled
+@inlined
 def begin_event(senders: Any, f: int, before: int, flags: int) -> None:
     """Set what all events report. ``before``: packets in flight before this one."""
     s = senders.flow[f]
@@ -173,8 +175,11 @@ def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
     s = senders.flow[f]
     n = senders.native[s.native]
     now = senders.clock[NOW]
-    window = n.window / n.unit
-    rate = n.pacing_rate / n.unit
+    window, ssthresh, rate = n.window, n.ssthresh, n.pacing_rate
+    if n.unit != 1.0:
+        window /= n.unit
+        ssthresh /= n.unit
+        rate /= n.unit
     departure = n.departure
     timer = n.timer
     if n.nanoseconds == 1:
@@ -187,7 +192,7 @@ def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
         wrong = RATE
     elif not 0.0 < window <= MAX_WINDOW or (window < 1.0 and rate == 0.0):
         wrong = WINDOW
-    elif not n.ssthresh >= 0.0:
+    elif not ssthresh >= 0.0:
         wrong = THRESHOLD
     elif not 0.0 <= departure < math.inf:
         wrong = DEPARTURE
@@ -200,8 +205,8 @@ def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
         return
     s.cwnd = window
     n.last_window = window
-    s.ssthresh = n.ssthresh / n.unit
-    n.last_ssthresh = s.ssthresh
+    s.ssthresh = ssthresh
+    n.last_ssthresh = ssthresh
     senders.rule[s.rule].rule_state[0] = rate if rate > 0.0 else math.inf
     n.departs = departure
     s.paced = 1 if rate > 0.0 or departure > now else 0
@@ -223,9 +228,12 @@ def on_native_sent(net: Any, senders: Any, f: int, number: int) -> None:
     d = senders.rule[s.rule]
     if n.failed > 0:
         return
-    if d.sent_last - d.sent_first > d.sent_mask:
-        fail(net, senders, f, SENT, RING)
-        return
+    # A lost packet leaves one ring for the other: neither is ever full.
+    if d.sent_last - d.sent_first + d.again_last - d.again_first > d.sent_mask:
+        if d.sent_mask == n.most_mask:
+            fail(net, senders, f, SENT, RING)
+            return
+        grow_ring(senders, f)
     at = d.history + (d.sent_last & d.sent_mask)
     on_packet_sent(senders, f, number)
     packet = senders.slot[at]
@@ -234,8 +242,6 @@ def on_native_sent(net: Any, senders: Any, f: int, number: int) -> None:
     packet.bytes = n.packet_bytes
     packet.sent = senders.clock[NOW]
     packet.sent_ns = int64(1e9 * senders.clock[NOW] + 0.5)
-    for k in range(8):
-        packet.slot[k] = 0
     n.transmissions += 1
     n.flight += 1
     if n.on_sent == 0 and n.transmissions > 1:
@@ -245,6 +251,8 @@ def on_native_sent(net: Any, senders: Any, f: int, number: int) -> None:
         flags = APP_LIMITED
     begin_event(senders, f, n.flight - 1, flags)
     if n.on_sent != 0:
+        for k in range(8):
+            packet.slot[k] = 0
         n.packet = n.slots + at * n.slot_size
         call_native(n.on_sent, n.state, n)
     apply_control(net, senders, f, SENT)  # without `on_sent` what `init` has decided

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopflow.kernels.marks import compiled
+from hopflow.kernels.marks import compiled, inlined
 
 from ..layout import int64
 from ..random_numbers import uniform
@@ -16,7 +16,7 @@ from .timers import JITTER, NOW, wake_at
 __all__ = ["send_native"]
 
 
-@compiled
+@inlined
 def has_room(senders: Any, f: int, by_pipe: bool) -> bool:
     """Return whether the window permits a packet, as `send_window` and, by the pipe, `send_by_pipe` determine it."""
     s = senders.flow[f]
@@ -33,7 +33,7 @@ def has_room(senders: Any, f: int, by_pipe: bool) -> bool:
     return bool((float(n.flight) if s.samples == 1 else s.pipe) < limit)
 
 
-@compiled
+@inlined
 def must_wait_native(net: Any, senders: Any, f: int, forced: bool) -> bool:
     """Delay the next packet until it is due, and unless ``forced`` by a random time; return False if it may be sent.
 

@@ -6,7 +6,10 @@ import math
 import pickle
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from dfcmodel import (
     Scenario,
     cc_header,
     coexist,
+    compare,
     load_scenario,
     save_scenario,
     simulate,
@@ -33,6 +37,7 @@ from dfcmodel.network.scenario_files.toml_reading import ScenarioFileError
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.planning import plan_scenario
 from dfcmodel.results import Trajectory
+from hopflow import sweep
 from hopflow.console.commands import app
 from hopflow.errors import RuleError
 from responsefn import CUBIC, NewReno
@@ -77,6 +82,21 @@ def test_each_packet_is_reported_once_with_its_slot(flags, recovery, native) -> 
     in_flight = sent - acked - lost
     assert in_flight.min() >= 0
     assert in_flight.max() <= 70
+
+
+@pytest.mark.parametrize("flags", ["0", "HOPFLOW_CC_FLIGHT"])
+@pytest.mark.parametrize("recovery", ["sack", "rack"])
+def test_records_of_thousands_of_packets_in_flight_are_kept(recovery, flags, native) -> None:
+    """The rings of records begin with 256 and grow while packets are in flight and wait to be sent again."""
+    probe = native("probe.c", "PROBE_WINDOW=3000.0", f"PROBE_FLAGS={flags}")
+    links = Link("sender", "queue", 1e5, 0.05, 10_000), Link("queue", "receiver", 4e4, 0.05, 1000)
+    scenario = Scenario("wide", links, (Flow("flow", ("sender", "queue", "receiver"), probe),))
+    result = packets(scenario, duration=1.5, recovery=recovery, loss={"queue->receiver": 0.01})
+    sent, acked, lost, wrong = (observed(result, name) for name in ("sent", "acked", "lost", "wrong"))
+    assert wrong[-1] == 0
+    assert sent[-1] == result.emitted[0]
+    assert lost[-1] > 100
+    assert (sent - acked - lost).max() > 1024
 
 
 def test_packets_in_flight_are_lost_at_a_timeout(native) -> None:
@@ -173,6 +193,44 @@ def test_a_run_is_repeated_and_two_connections_do_not_share_a_state(native) -> N
     assert together.share.sum() == pytest.approx(1.0)
 
 
+def test_the_recovery_of_a_library_is_that_of_its_flow_in_a_comparison(native) -> None:
+    """Others have that of the path, SACK by default."""
+    by_time, options = native("probe.c", 'PROBE_TABLE=rule.recovery = "rack"'), PathOptions(duration=5.0)
+    result = compare([by_time, CUBIC()], bandwidth=400.0, rtt=0.04, buffer=16, runs=1, options=options)
+    assert f"sack, and of native rules that of their library (rack: {by_time!r})" in result.summary()["recovery"]
+    same = compare([native("probe.c"), CUBIC()], bandwidth=400.0, rtt=0.04, buffer=16, runs=1, options=options)
+    assert "library" not in same.summary()["recovery"]
+    one, other = packets(path(by_time, buffer=10)), packets(path(native("probe.c"), buffer=10))
+    assert one.recoveries == ("rack",)
+    assert other.recoveries == ("sack",)
+    assert not np.array_equal(one.delivered, other.delivered)
+
+
+def test_a_sweep_runs_a_native_rule_over_settings_and_in_other_processes(native) -> None:
+    scenario, port = path(CUBIC(), buffer=20), path(native("cubic.c"), buffer=20)
+    options: dict[str, Any] = {"seed": [1, 2], "levels": "packets", "duration": "1s", "packet_jitter": "1pkt"}
+    swept = sweep(port, **options)
+    assert np.array_equal(swept.goodput, sweep(scenario, **options).goodput)
+    shares = sweep([native("cubic.c"), NewReno()], rtt=0.04, bandwidth=[400.0], buffer=16, runs=1, duration=5.0)
+    assert shares.share.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.slow
+def test_another_process_loads_the_library_by_its_hash(build, tmp_path) -> None:
+    file = tmp_path / "libcc.so"
+    shutil.copy(build("cubic.c"), file)
+    scenario = path(NativeRule(file), buffer=20)
+    options: dict[str, Any] = {"seed": [1, 2], "levels": "packets", "duration": "1s", "packet_jitter": "1pkt"}
+    expected = sweep(scenario, **options)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        assert sweep(scenario, executor=pool, **options).identical(expected)
+        shutil.copy(build("newreno.c"), file)  # the process has loaded the former one
+        assert sweep(scenario, executor=pool, **options).identical(expected)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        with pytest.raises(ValueError, match="is not that of the file; was the library compiled again"):
+            sweep(scenario, executor=pool, **options)
+
+
 # Loading.
 
 TABLES = {
@@ -222,8 +280,20 @@ def test_a_library_that_is_compiled_again_is_another_rule(build, tmp_path) -> No
     assert packets(path(second)).delivered[0, -1] == pytest.approx(2 * before, rel=0.05)
     assert packets(path(first)).delivered[0, -1] == before
     with pytest.raises(ValueError, match="is not that of the file; was the library compiled again"):
-        pickle.loads(pickle.dumps(first))
-    assert pickle.loads(pickle.dumps(second)) == second
+        NativeRule(file, sha256=first.sha256)
+    assert NativeRule(file, sha256=second.sha256[:8]) == second
+    with pytest.raises(ValueError, match="sha256 = 'ab': must be at least 8 digits of a hash, or None"):
+        NativeRule(file, sha256="ab")
+
+
+def test_a_result_can_be_read_where_there_is_no_library(native) -> None:
+    result = packets(path(native("newreno.c")), duration=0.2)
+    code = (
+        "import pickle, sys; run = pickle.load(sys.stdin.buffer); print(run.window.shape, run.scenario.flows[0].source)"
+    )
+    moved = pickle.dumps(result).replace(b"newreno", b"missing")
+    done = subprocess.run([sys.executable, "-c", code], input=moved, capture_output=True, check=False)
+    assert done.stdout.startswith(b"(1, 10) NativeRule('"), done.stderr
 
 
 def test_the_printed_form_names_the_library(native) -> None:
