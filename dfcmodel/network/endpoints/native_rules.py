@@ -156,6 +156,14 @@ class NativeRule(DeliveryRule):
     ValueError
         For a file that cannot be loaded or has another hash; for a missing function, another version of the interface,
         or a table with invalid values.
+
+    Examples
+    --------
+    >>> from dfcmodel import NativeRule
+    >>> NativeRule("missing.so")
+    Traceback (most recent call last):
+    ...
+    ValueError: library = 'missing.so': cannot be loaded: No such file or directory
     """
 
     class Params(NamedTuple):

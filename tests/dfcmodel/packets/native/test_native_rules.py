@@ -226,9 +226,9 @@ def test_another_process_loads_the_library_by_its_hash(build, tmp_path) -> None:
         assert sweep(scenario, executor=pool, **options).identical(expected)
         shutil.copy(build("newreno.c"), file)  # the process has loaded the former one
         assert sweep(scenario, executor=pool, **options).identical(expected)
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        with pytest.raises(ValueError, match="is not that of the file; was the library compiled again"):
-            sweep(scenario, executor=pool, **options)
+    message = "is not that of the file; was the library compiled again"
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool, pytest.raises(ValueError, match=message):
+        sweep(scenario, executor=pool, **options)
 
 
 # Loading.
