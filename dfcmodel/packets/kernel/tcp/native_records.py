@@ -54,7 +54,7 @@ def grow_ring(senders: Any, f: int) -> None:
             history[b].again = history[a].again
 
 
-@inlined
+@compiled
 def list_packet(senders: Any, f: int, at: int, lost: bool) -> None:
     """Add the packet of record ``at`` to the acknowledged or lost packets of the next report; it leaves the flight.
 

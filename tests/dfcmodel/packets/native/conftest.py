@@ -49,6 +49,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
             target = folder / f"{Path(source).stem}-{len(built)}.so"
             if source.endswith(".rs"):
                 options = ("-O", "--edition", "2021", "--crate-type", "cdylib", "-D", "warnings")
+                find("cc")  # which links
                 run(find("rustc"), *options, FOLDER / source, "-o", target)
             else:
                 defines = [f"-D{text}" for text in definitions]
