@@ -147,7 +147,7 @@ class NativeRule(DeliveryRule):
         Path of the shared library.
     record
         Folder in which each run records the calls of the library in a file, for ``hopflow_cc_replay.c``; None: not.
-        Calls then take about a hundred times as long.
+        Calls then pass through Python and take much longer.
     sha256
         Hash that the file must have, or its first digits, at least 8; None: that of the file.
 

@@ -14,7 +14,8 @@
  *
  * Order. `on_sent` is called for each packet as it leaves, before the next packet is decided. `on_ack` is called
  * once for each ACK or loss timer that acknowledges or loses packets, after the loss recovery has processed it and
- * before packets are sent in response. No callback is called from within another one.
+ * before packets are sent in response. With ECT(0) a call without packets comes before it, where a mark is a
+ * congestion event. No callback is called from within another one.
  */
 #ifndef HOPFLOW_CC_H
 #define HOPFLOW_CC_H

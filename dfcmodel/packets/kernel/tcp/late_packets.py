@@ -22,7 +22,7 @@ from .deliveries import (
     outstanding,
     report_sample,
 )
-from .native_rules import begin_ack, collect_acked, report_native
+from .native_rules import begin_ack, collect_acked, report_ack, report_native
 from .recovery import (
     BURST,
     GROW,
@@ -138,6 +138,8 @@ def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]
     number = int64(net.packet[e].number)
     if net.packet[e].marked == 1 and s.accurate == 0 and number > s.recover:
         cut_back(senders, f, ON_MARK)
+        if s.listed == NATIVE:  # before the recovery, which may read the window
+            report_ack(net, senders, f, e, True)
     in_recovery = s.recovering == 1
     before = int64(s.snd_una) + int64(s.sacked)
     acked = max(number + 1 - int64(s.snd_una), int64(0))

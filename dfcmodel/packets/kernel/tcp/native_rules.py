@@ -4,7 +4,8 @@ The record of a flow in ``native`` begins with the structures of the header: wha
 happened. How this differs from a rule in Python:
 
 1. One call reports all that an ACK or a loss timer acknowledges and loses. It comes after the loss recovery has
-   processed the event, and before packets are sent in response: `recover` calls `report_native` before it sends.
+   processed the event, and before packets are sent in response: `recover` calls `report_native` before it sends. A
+   reduction for a mark (RFC 3168) is reported before, by a call without packets.
 2. `on_sent` is called for each packet, as it leaves.
 3. Transmissions have a second record, ``slot``, beside that in ``history``. It has room for what the rule writes.
 
@@ -35,6 +36,7 @@ __all__ = [
     "lose_all",
     "on_native_sent",
     "on_native_timer",
+    "report_ack",
     "report_native",
     "report_timeout",
 ]
@@ -59,7 +61,7 @@ GRANULARITY = 1e-3
 """Granularity of a timer, s (RFC 9002, 6.1.2, kGranularity)."""
 
 
-@inlined
+@compiled
 def begin_ack(net: Any, senders: Any, f: int, e: int, validated: bool) -> None:
     """Keep what the ACK in packet e says, for the report. ``validated``: whether the window was fully used."""
     s = senders.flow[f]
@@ -300,6 +302,13 @@ def report_native(net: Any, senders: Any, f: int) -> None:
     if marks > 0.0 and s.accurate == 1 and s.cwnd < before:
         s.loss_events += 1
         s.reduced = 1
+
+
+@compiled
+def report_ack(net: Any, senders: Any, f: int, e: int, validated: bool) -> None:
+    """Call the rule for the ACK in packet e, see `begin_ack`."""
+    begin_ack(net, senders, f, e, validated)
+    report_native(net, senders, f)
 
 
 @compiled

@@ -18,7 +18,7 @@ from .deliveries import check_limited, discard_sent, is_lost, report_deliveries
 from .emission import output
 from .handshake import open_connection, resend_syn
 from .late_packets import process_report
-from .native_rules import begin_ack, lose_all, report_native, report_timeout
+from .native_rules import begin_ack, lose_all, report_ack, report_timeout
 from .native_sending import send_native
 from .ns2 import open_window, truncate_ssthresh
 from .pacing import send_by_pipe, send_paced
@@ -203,13 +203,14 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         if marked and s.accurate == 1:
             answer_mark(senders, f)
         if s.listed == NATIVE:
-            begin_ack(net, senders, f, e, validated)
-            report_native(net, senders, f)
+            report_ack(net, senders, f, e, validated)
         if burst >= 1.0:
             send(net, senders, f, 0 if burst >= UNLIMITED else int(burst), False)
         return
     if marked and s.accurate == 0 and number > s.recover:  # once per window (RFC 3168, 6.1.2)
         cut_back(senders, f, ON_MARK)
+        if s.listed == NATIVE:  # before the recovery, which may read the window
+            report_ack(net, senders, f, e, validated)
     grows = True
     burst = math.inf
     if s.recovering == 0 and acked > 0:
@@ -234,8 +235,7 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
     if marked and s.accurate == 1:
         answer_mark(senders, f)
     if s.selective == 1 and s.listed == NATIVE:
-        begin_ack(net, senders, f, e, validated)
-        report_native(net, senders, f)
+        report_ack(net, senders, f, e, validated)
     elif s.samples == 1:
         report_deliveries(net, senders, f, net.sent_at[e], float(packet[e].marked))
     if burst >= 1.0:
