@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 ifeq "$(MAKELEVEL)" "0"
 .NOTPARALLEL:
 endif
-.PHONY: help run test test-all test-random test-simulators slow-slice types-and-slice check style types suite generated docs wheel wheels bench bench-quick bench-check bench-peers data data-tools clean
+.PHONY: help run test test-all test-random test-simulators native slow-slice types-and-slice check style types suite generated docs wheel wheels bench bench-quick bench-check bench-peers data data-tools clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 17
@@ -104,6 +104,9 @@ test-simulators: $(VENV)/.dev ## the tests that need ns-2 or ns-3, and 40 new ra
 	@command -v ns >/dev/null || echo "ns-2 is not installed, its tests are skipped: \`make data-tools\` installs it"
 	@echo "40 random networks; to repeat this draw: make test-simulators FIRST_SEED=$(FIRST_SEED)"
 	HOPFLOW_FIRST_SEED=$(FIRST_SEED) $(PY) -m pytest -n auto --dist worksteal -m simulators
+
+native: $(VENV)/.dev ## the quick tests that compile congestion control in C and Rust
+	$(PY) -m pytest -n auto --dist worksteal -m "compilers and not slow"
 
 generated: $(VENV)/.dev ## write what is made from the code: index of rules, stubs, closed forms, records of tests, tables of the documentation
 	$(PY) -m responsefn.rule_index

@@ -68,6 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("PYTHONUSERBASE", site.getuserbase())
     for name in UNSET:
         os.environ.pop(name, None)
+    os.environ.setdefault("HOPFLOW_RUSTUP_HOME", os.environ.get("RUSTUP_HOME") or str(Path.home() / ".rustup"))
     for name, folder in USER_FOLDERS.items():
         (run / folder).mkdir(parents=True)
         os.environ[name] = str(run / folder)

@@ -38,6 +38,7 @@ from .network.elements.delays import Aggregation, DelayTrace, Jitter, Reordering
 from .network.elements.losses import BurstLoss, PeriodicLoss, Policer
 from .network.elements.rates import RateTrace
 from .network.endpoints.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
+from .network.endpoints.native_rules import NativeRule, cc_header
 from .network.endpoints.pulls import RCCC
 from .network.endpoints.receivers import Credited, ReceivedPacket, ReceiverAgent
 from .network.endpoints.sources import CBR, OnOff
@@ -126,6 +127,7 @@ __all__ = [
     "LinkEvent",
     "LinkLaw",
     "Links",
+    "NativeRule",
     "OnOff",
     "Packets",
     "PassingPacket",
@@ -166,6 +168,7 @@ __all__ = [
     "all_to_all",
     "all_to_all_rounds",
     "audit_headroom",
+    "cc_header",
     "chain",
     "check_step",
     "choose_level",

@@ -71,11 +71,12 @@ def _rules(incomplete: str) -> list[str]:
 
 
 def _window_rules(parameter: str, names: list[str]) -> list[WindowRule]:
-    """Return window rules by their names, or from Python files."""
+    """Return window rules by their names, or from Python files or shared libraries."""
+    from dfcmodel.network.endpoints.native_rules import NativeRule, is_library
     from responsefn.rule_catalogue import rule_named
     from responsefn.rules.base import WindowRule
 
-    rules = [rule_named(parameter, name) for name in names]
+    rules = [NativeRule(name) if is_library(name) else rule_named(parameter, name) for name in names]
     windows = [rule for rule in rules if isinstance(rule, WindowRule)]
     if len(windows) < len(rules):
         others = ", ".join(repr(rule) for rule in rules if not isinstance(rule, WindowRule))
@@ -86,7 +87,7 @@ def _window_rules(parameter: str, names: list[str]) -> list[WindowRule]:
 PaperTcp = Annotated[
     str | None,
     typer.Option(
-        help="tahoe, reno, newreno or vegas, another rule of a window, or my_rule.py; default: the paper's.",
+        help="tahoe, reno, newreno or vegas, another rule of a window, my_rule.py or ./libcc.so; default: the paper's.",
         autocompletion=_tcps,
     ),
 ]
@@ -113,19 +114,33 @@ class _Network:
             autocompletion=_hosts,
         ),
     ] = None
+    native: Annotated[
+        bool, typer.Option("--native", help="Load the shared libraries that my_network.toml names: runs their code.")
+    ] = False
+    record: Annotated[
+        Path | None, typer.Option(help="Record the calls of --tcp ./libcc.so in this folder, for hopflow_cc_replay.c.")
+    ] = None
 
     def scenario(self, name: str) -> Scenario:
         """Return a scenario by its name, or from a TOML file, which excludes the other options."""
+        from dfcmodel.network.endpoints.native_rules import NativeRule, is_library
         from dfcmodel.network.scenario_files.toml_reading import load_scenario
         from dfcmodel.network.scenarios import NAMES, TCP, takano2006
 
+        if self.record is not None and not is_library(self.tcp or ""):
+            raise ValueError(f"--record {self.record}: needs --tcp with a shared library, such as ./libcc.so")
         if name.endswith(".toml"):
             for option, value in (("dfc", self.dfc), ("tcp", self.tcp), ("host", self.host)):
                 if value is not None:
                     text = "--no-dfc" if value is False else f"--{option}"
                     text += f" {value}" if isinstance(value, str) else ""
                     raise ValueError(f"{text}: {name} defines it, omit the option")
-            return load_scenario(name)
+            loaded = load_scenario(name, native=self.native)
+            if self.native and not any(isinstance(flow.source, NativeRule) for flow in loaded.flows):
+                raise ValueError(f"--native: {name} names no library, omit the option")
+            return loaded
+        if self.native:
+            raise ValueError(f"--native: {name} names no library, omit the option")
         names = [f"takano2006/{variant}" for variant in NAMES]
         if name not in names:
             close = difflib.get_close_matches(name, names, 1)
@@ -135,6 +150,8 @@ class _Network:
         tcp: Any = self.tcp
         if tcp is not None and tcp not in TCP:
             tcp = _window_rules("tcp", [tcp])[0]
+        if self.record is not None:
+            tcp = tcp.replace(record=str(self.record))
         paper = name.partition("/")[2]
         return takano2006(paper, dfc=self.dfc is not False, tcp=tcp, host=self.host)
 
@@ -396,7 +413,7 @@ class _Path:
 def compare(
     rules: Annotated[
         list[str],
-        typer.Argument(help="newreno, cubic, bbr, ..., or my_rule.py.", autocompletion=_rules),
+        typer.Argument(help="newreno, cubic, bbr, ..., my_rule.py, or ./libcc.so.", autocompletion=_rules),
     ],
     path: _Path,
     times: _Times,
@@ -435,6 +452,22 @@ def compare(
         cli.save_table(frame.to_dict("records"), csv, quiet=json)
     if plot is not None:
         cli.save_figure(comparison.plot(), plot, quiet=json)
+
+
+@commands.command(
+    "cc-header",
+    epilog=cli.examples("hopflow cc-header", "hopflow cc-header --json"),
+)
+def cc_header(json: cli.AsJson = False) -> None:
+    """Print the folder of hopflow_cc.h, with which a congestion control in C or Rust is compiled.
+
+    cc -O2 -fPIC -shared -I "$(hopflow cc-header)" mycc.c -o libcc.so
+    """
+    from dfcmodel.network.endpoints.native_rules import ABI
+    from dfcmodel.network.endpoints.native_rules import cc_header as folder
+
+    files = sorted(path.name for path in folder().iterdir())
+    typer.echo(cli.as_json({"folder": folder(), "abi": ABI, "files": files}) if json else folder())
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
         **{f"losses repaired by {name}": partial(_run_with_losses, name) for name in ("tahoe", "reno")},
         "Linux's stack": _linux,
         "elements of a path": _elements,
+        "native rules": _native,
         **{f"{queue!r} at a bottleneck": partial(_alone, CUBIC(), queue) for queue in queues},
         "headroom": _headroom,
         "deadlock": _deadlock,
@@ -69,6 +70,13 @@ def _run_with_losses(tcp: str) -> None:
     from dfcmodel import simulate, takano2006
 
     simulate(takano2006("1", dfc=True, tcp=tcp), level="packets", duration=0.02)
+
+
+def _native() -> None:
+    from dfcmodel import NativeRule
+    from dfcmodel.packets.engine import sender_events
+
+    sender_events(((NativeRule, ("unused",)),))
 
 
 def _linux() -> None:

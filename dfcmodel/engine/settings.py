@@ -11,6 +11,7 @@ import numpy as np
 from dfcmodel.network.elements.delays import DelayTrace
 from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import SYN_WITH_DATA
 from dfcmodel.network.level_options import options_without, refuse_discipline, refuse_flow_options
@@ -278,7 +279,7 @@ def check_disciplines(scenario: Scenario) -> None:
     for flow in scenario.flows:
         feature = "pacing" if flow.pacing else ""
         if isinstance(flow.source, DeliveryRule):
-            feature = "a rule of deliveries"
+            feature = "a native rule" if isinstance(flow.source, NativeRule) else "a rule of deliveries"
         elif isinstance(flow.source, (ArrivalProcess, Replay)):
             feature = "an arrival process"
         elif isinstance(flow.source, RateRule):

@@ -48,6 +48,7 @@ from dfcmodel.packets.layouts.memory import CONSTANT, Layout, grow
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
 from dfcmodel.packets.methods import recovery_named
+from dfcmodel.packets.native_runs import NativeFlows, begin_native
 from dfcmodel.packets.plan import ENDLESS
 from dfcmodel.packets.recoveries.base import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
@@ -164,6 +165,8 @@ class PacketRun:
         Tables of `dfcmodel.packets.kernel.layout.TRACE`, of the ports that are traced.
     bar
         Of progress, over samples; None shows none.
+    native
+        Flows with native rules; None without any.
     """
 
     plan: PacketPlan
@@ -174,6 +177,7 @@ class PacketRun:
     keeps: bool = True
     traces: list[NDArray[Any]] = field(default_factory=list)
     bar: Any = None
+    native: NativeFlows | None = None
 
     def advance(self, until: int) -> bool:
         """Go on to the end of a sample; False where more came in one window than the arrays had room for.
@@ -185,10 +189,15 @@ class PacketRun:
         """
         plan, arrays, records = self.plan, self.layout.arrays, self.records
         counters, run = arrays["counters"], None
-        for last in parts(self, until, plan.samples_of_part):
+        observed = self.native if self.native is not None and self.native.observes else None
+        for last in parts(self, until, 1 if observed is not None else plan.samples_of_part):
             if run is None:
                 run = engine(KERNEL).bind(*self.groups(), self.layout.ahead, self.done, last)
-            self.done = run(self.done, last)
+            before, self.done = self.done, run(self.done, last)
+            if self.native is not None:
+                self.native.check()
+            if observed is not None and self.done > before:
+                observed.observe()
             self._check_rules()
             if counters[WRONG]:
                 self._refuse_sender(int(counters[WRONG]) - 1)
@@ -334,6 +343,8 @@ class PacketRun:
             row, f = np.argwhere(~(window <= MAX_WINDOW))[0].tolist()
             check_window(plan.scenario, f, float(window[row, f]), (row + 1) * plan.sample)
         self.records.take_in(self.arrays)
+        if self.native is not None:
+            self.records.observed = self.native.observed()
         return self.records
 
     def fork(self, rng: np.random.Generator) -> PacketRun:
@@ -342,6 +353,9 @@ class PacketRun:
         The rest of exponential periods is drawn again. The copy overwrites the records, which are
         meaningless afterwards, unlike its state.
         """
+        if self.native is not None:
+            msg = "a native rule keeps its state in a library, which cannot copy it; use a rule in Python"
+            raise ValueError(f"{self.plan.scenario.name}: {msg}")
         arrays = {name: array if name in CONSTANT else array.copy() for name, array in self.layout.arrays.items()}
         arrays["stream"][:] = rng.integers(1, 2**63, size=len(arrays["stream"]))
         redraw_periods(arrays, self.done * self.plan.sample, rng)
@@ -378,7 +392,7 @@ def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
     layout, records = lay_out(plan, signatures, spare), Records(plan)
     if plan.idle.any():
         records.window[:, plan.idle] = layout.arrays["first_windows"]
-    return PacketRun(plan, layout, records, addresses)
+    return PacketRun(plan, layout, records, addresses, native=begin_native(plan, layout.arrays))
 
 
 def run_engine(plan: PacketPlan) -> Records:
@@ -528,11 +542,14 @@ class Records:
         Counts of the elements of paths (`PathElement.counts`) at the end, element by element.
     all_switches
         Whether `switched` has all pauses.
+    observed
+        What native rules report at the ends of the samples, by the names of the flow and of the number, (S,) each.
     """
 
     def __init__(self, plan: PacketPlan, is_lossless: bool = False) -> None:
         F, P, S = len(plan.forward), len(plan.ports), plan.samples
         self.plan = plan
+        self.observed: dict[str, dict[str, NDArray[Any]]] = {}
         self.scale = 1.0 / plan.sample
         H = len(plan.hops.port) + 2 * F
         all_of: Any = constant if is_lossless else _full

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.endpoints.stacks import STACKS
 from dfcmodel.network.links import among
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
@@ -242,7 +243,8 @@ class Packets(Described):
             if name is not None and default:
                 choice(f"recovery of flow {name!r} with {source!r}", chosen, RECOVERIES)
             chosen = None
-        sets_window = chosen in OWN_BY_DELIVERIES and isinstance(source, DeliveryRule)
+        follows = isinstance(source, DeliveryRule) and not isinstance(source, NativeRule)
+        sets_window = chosen in OWN_BY_DELIVERIES and follows
         return chosen if default and chosen is not None and not sets_window else default
 
     def repair_of(self, scenario: Scenario) -> Sequence[str | SelectiveRepair]:

@@ -13,6 +13,7 @@ from dfcmodel.network.callback_events import law_signature_of
 from dfcmodel.network.elements.base import MAX_COPIES
 from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.endpoints.arrivals import MAX_BATCH, ArrivalProcess
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.endpoints.stacks import COUNTED
 from dfcmodel.network.level_options import refuse_discipline
 from dfcmodel.network.links import Column, encode
@@ -177,6 +178,21 @@ def _check_segments(flow: Flow, chosen: Any) -> None:
         raise ValueError(f"segments of flow {flow.name!r} = {flow.segments}: {rule!r} {msg}")
 
 
+def _check_native(flow: Flow, rule: NativeRule, recovery: Any, method: Packets) -> None:
+    """Raise ValueError for options of a flow that a native rule cannot have; ``recovery``: that of `Packets`."""
+    if method.is_ns2:
+        msg = 'no agent of ns-2 has it; use convention="standard"'
+        raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
+    if not (recovery in SELECTIVE or (isinstance(recovery, LossRecovery) and recovery.selective)):
+        msg = f"must be selective with {rule!r}: {', '.join(map(repr, SELECTIVE[1:]))}, or None for its own"
+        raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
+    for name, hint in (("pacing", "the library sets the pacing rate"), ("segments", "see send_quantum")):
+        if getattr(flow, name):
+            stack = f"; stack {flow.stack!r} has them, use another one" if flow.stack and name == "segments" else ""
+            msg = f"must be False with {rule!r}: {hint}{stack}"
+            raise ValueError(f"{name} of flow {flow.name!r} = {getattr(flow, name)}: {msg}")
+
+
 def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     """Raise ValueError for options of a flow that the packet level does not support."""
     rule = flow.source
@@ -184,7 +200,9 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     chosen = method.recovery
     recovery = chosen.get(flow.name) if isinstance(chosen, Mapping) else chosen
     _check_receiver(flow, recovery)
-    if isinstance(rule, DeliveryRule) and not (recovery in SELECTIVE or type(recovery) is RackRecovery):
+    if isinstance(rule, NativeRule):
+        _check_native(flow, rule, recovery, method)
+    elif isinstance(rule, DeliveryRule) and not (recovery in SELECTIVE or type(recovery) is RackRecovery):
         msg = f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack' or RackRecovery()"
         raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
     if flow.segments and not flow.stack and not method.is_ns2:

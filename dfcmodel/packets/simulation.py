@@ -242,6 +242,7 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         inside=records.inside,
         packet_jitter=plan.jitter,
         repeats_frames=bool((plan.errors > 0.0).any()),
+        observed=view.observed() or None,
         **{name: Deferred(getattr(view, name)) for name in VIEWED},
     )
     if records.counts_bytes.any():
@@ -364,6 +365,10 @@ class _Sampled:
     def _in_bytes(self) -> NDArray[np.int64]:
         """Ports of links whose buffers count bytes."""
         return np.flatnonzero(self.records.counts_bytes & (self._node_of >= 0))
+
+    def observed(self) -> dict[str, dict[str, NDArray[Any]]]:
+        tables = self.records.observed.items()
+        return {flow: {name: values[self.last] for name, values in table.items()} for flow, table in tables}
 
     def queued_bytes(self) -> NDArray[np.float64] | None:
         ports = self._in_bytes

@@ -6,7 +6,7 @@ Values of flows at nodes are columns of the pairs that occur, and an array of al
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -400,6 +400,10 @@ class Records(Recorded):
         Upper end of the random times before packets, s, as `dfcmodel.simulate` has it; None: not recorded.
     repeats_frames
         Whether links had frame errors, which they repair by themselves (``Packets(frame_errors=...)``).
+    observed
+        What native rules that observe report at the ends of the intervals, by the name of the flow: arrays of shape
+        (T,) by the name of the number, and of the names of states as ``state`` (`dfcmodel.NativeRule`). None: no rule
+        reports.
 
     Examples
     --------
@@ -448,6 +452,7 @@ class Records(Recorded):
     cumulative_loss_events: NDArray[np.int64] | None = None
     marks: NDArray[np.int64] | None = None
     counted: tuple[float, ...] | None = None
+    observed: Mapping[str, Mapping[str, NDArray[Any]]] | None = None
 
     @cached_property
     def lost_by_flow(self) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.elements.base import PathElement
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import Flow, random_starts
 from dfcmodel.network.links import Link
@@ -23,7 +24,7 @@ from hopflow.units import PACKET_SIZE, PacketUnits, WithUnit, WithUnits, bandwid
 from responsefn import WindowRule, jain_index
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,6 +34,7 @@ __all__ = [
     "Shared",
     "bottleneck_of",
     "mean_of",
+    "recoveries_among",
     "validate_rules",
     "within_limits",
 ]
@@ -108,7 +110,8 @@ class PathOptions(Options):
         and 240 s if the shares of the two halves of the measured time differ by more than chance, as while a flow still
         gains on another.
     recovery
-        Loss recovery of all senders, as for `Packets`; None: that of each rule.
+        Loss recovery of all senders, as for `Packets`; None: that of each rule. A native rule has the one that its
+        library declares.
     discipline
         Discipline of the queue, such as ``RED()``, ``CoDel()`` or ``PIE()``; None: drop-tail. Rules that answer marks,
         such as DCTCP and Prague, need one that marks: ``StepMarking(20)``, ``PI2()`` or ``DualPI2()``. `coexist` has
@@ -274,7 +277,7 @@ class Bottleneck:
         """
         scenario = self.scenario(sources, rtts, starts, sizes)
         loss = {"in->out": self.loss} if self.loss else None
-        method = Packets(seed=seed, recovery=self.recovery, loss=loss)
+        method = Packets(seed=seed, recovery=recoveries_among(scenario.flows, self.recovery), loss=loss)
         step = self.duration / SAMPLES
         starts_at = random_starts(scenario.table, max(rtts or [self.rtt]), np.random.default_rng(seed))
         plan = plan_scenario(
@@ -294,6 +297,14 @@ class Bottleneck:
             timeouts=run.timeouts,
             finished=run.finished - np.array([flow.start for flow in scenario.flows]),
         )
+
+
+def recoveries_among(flows: Iterable[Flow], recovery: str | None) -> Any:
+    """Return the loss recovery of flows, by their names where native rules have one of their own."""
+    native = {flow.name: flow.source.recovery for flow in flows if isinstance(flow.source, NativeRule)}
+    if recovery is None or not native:
+        return recovery
+    return {flow.name: native.get(flow.name, recovery) for flow in flows}
 
 
 def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:

@@ -21,6 +21,7 @@ from dfcmodel.sharing.bottlenecks import (
     PathOptions,
     bottleneck_of,
     buffer_packets,
+    recoveries_among,
     validate_rules,
 )
 from dfcmodel.sharing.coexistence_results import SAMPLES, Coexistence, RunRecord
@@ -206,7 +207,8 @@ def coexist(
         scenario = path.scenario(flows, (rtts - sending).tolist(), (begins + before).tolist())
         with_windows = tuple(replace(flow, **windows) for flow in scenario.flows)
         scenario = replace(scenario, flows=with_windows, min_rto=sender.min_rto)
-        method = Packets(seed=packet_seed, recovery=path.recovery, loss=_at_senders(path, len(flows)))
+        recovery = recoveries_among(scenario.flows, path.recovery)
+        method = Packets(seed=packet_seed, recovery=recovery, loss=_at_senders(path, len(flows)))
         plan = plan_scenario(scenario, method, duration=before + duration, sample=step, packet_jitter=wait)
         record = _run_plan(plan, rtts, early_samples, before)
         shown = shown or [record]  # the trajectories of the others are large

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.results.flow_recoveries import by_recovery
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, validate_rules, within_limits
 from dfcmodel.sharing.convergence import (
@@ -306,6 +307,10 @@ class Comparison(Result):
             return f"that of each rule: {by_rule}"
         if set(kinds) == {chosen}:
             return f"{chosen}, that of each rule"
+        native = [rule for rule in self.rules if isinstance(rule, NativeRule) and rule.recovery != chosen]
+        if native:
+            own = by_recovery(map(repr, native), [rule.recovery for rule in native])
+            return f"{chosen}, and of native rules that of their library ({own})"
         network = f"in a network that of each rule ({by_rule}) unless Packets(recovery={chosen!r}) sets it"
         return f"{chosen} for all; {network}"
 

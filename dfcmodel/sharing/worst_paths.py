@@ -14,7 +14,7 @@ from dfcmodel.network.flows import random_starts
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from dfcmodel.sharing.bottlenecks import Bottleneck, validate_rules
+from dfcmodel.sharing.bottlenecks import Bottleneck, recoveries_among, validate_rules
 from hopflow.checks import choice, count_of, instance, integer, one_number, seed_number
 from hopflow.fork_safety import cached_property
 from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
@@ -369,8 +369,9 @@ def _run_measure(
     """Simulate flows of a rule with a delay; return the run and its measure."""
     scenario = path.scenario(rule, trace, 2 if measure == SHARE else 1)
     starts = random_starts(scenario.table, path.rtt, np.random.default_rng(seed))
+    recovery = recoveries_among(scenario.flows, "sack")
     plan = plan_scenario(
-        scenario, Packets(seed=seed, recovery="sack"), duration=path.duration,
+        scenario, Packets(seed=seed, recovery=recovery), duration=path.duration,
         sample=path.duration / SAMPLES, starts=starts, packet_jitter=1.0 / path.bandwidth,
     )  # fmt: skip
     run = trajectory(plan, run_engine(plan), 0.0)

@@ -64,6 +64,10 @@ COMMANDS = {
         "dfcmodel._cli",
         "Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other.",
     ),
+    "cc-header": CommandSource(
+        "dfcmodel._cli",
+        "Print the folder of hopflow_cc.h, with which a congestion control in C or Rust is compiled.",
+    ),
     "explain": CommandSource(
         "validation.commands.explained_claims",
         "Explain the difference between packets and fluid by the contribution of each part that they do not share.",

@@ -655,6 +655,18 @@ def decorators() -> dict[str, Any]:
         return _call(address, (link,), "sender")
 
     @intrinsic
+    def call_native(context, address, state, rule):
+        def generate(context, builder, signature, arguments):
+            record = builder.bitcast(arguments[2], BYTES)
+            event, control = (builder.gep(record, [ir.IntType(64)(rule.offset(name))]) for name in ("now", "window"))
+            values = [builder.inttoptr(arguments[1], BYTES), event, control]
+            kind = ir.FunctionType(ir.VoidType(), [BYTES] * 3)
+            builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), values)
+            return context.get_dummy_value()
+
+        return types.void(types.uint64, types.uint64, rule), generate
+
+    @intrinsic
     def call_on_array(context, address, array, a, b, c, d):
         return _call(address, (array, a, b, c, d))
 
@@ -695,6 +707,7 @@ def decorators() -> dict[str, Any]:
         call_manager,
         call_agent,
         call_law,
+        call_native,
         call_on_array,
         call_on_record,
         prefetch,

@@ -19,6 +19,7 @@ __all__ = [
     "call_event",
     "call_law",
     "call_manager",
+    "call_native",
     "call_on_array",
     "call_on_record",
     "calling_entry",
@@ -87,6 +88,14 @@ def call_agent(event: Any, agent: Any) -> None:
 def call_law(event: Any, link: Any) -> None:
     """Let a law of flow control see a packet or a message; see `dfcmodel.network.callback_events`."""
     event(link)
+
+
+def call_native(function: Any, state: int, rule: Any) -> None:
+    """Let a function of a native rule decide on an event; see `dfcmodel.packets.kernel.tcp.native_rules`.
+
+    Compiled, it takes the state, the address of the event in the record, and that of what it decides.
+    """
+    function(state, rule)
 
 
 def call_manager(manager: Any, link: Any) -> None:

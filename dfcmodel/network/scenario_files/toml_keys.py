@@ -14,6 +14,7 @@ import responsefn
 from dfcmodel.network import elements, queueing
 from dfcmodel.network.elements.base import PathElement
 from dfcmodel.network.endpoints.arrivals import HeavyTailed, Poisson, Replay
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.queueing import class_pauses, disciplines, link_laws, schedulers
 from dfcmodel.network.queueing.programs import SwitchProgram
@@ -71,7 +72,7 @@ def _builtin_sources() -> dict[str, type[Any]]:
     """Return the built-in classes that a source may name, by name."""
     exported = (getattr(package, name) for package in (responsefn, linux) for name in package.__all__)
     rules = [rule for rule in exported if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES]
-    return {kind.__name__: kind for kind in (*rules, CBR, OnOff, *ARRIVALS.values())}
+    return {kind.__name__: kind for kind in (*rules, NativeRule, CBR, OnOff, *ARRIVALS.values())}
 
 
 def check_name(rule: type[Any]) -> None:

@@ -33,6 +33,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
@@ -81,7 +82,7 @@ class ScenarioFileError(ValueError):
     """
 
 
-def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> Scenario:
+def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = (), *, native: bool = False) -> Scenario:
     """Read a scenario from a TOML file.
 
     Parameters
@@ -89,7 +90,10 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     path
         The file, of at most 4 MiB: UTF-8 with or without a byte-order mark, or UTF-16 with one.
     rules
-        User-defined window rules that the file may name, in addition to the rules of `responsefn`.
+        User-defined window rules that the file may name, in addition to those of `responsefn`.
+    native
+        Whether shared libraries that the file names (`NativeRule`) are loaded: this runs their code. Their paths are
+        relative to the present folder.
 
     Raises
     ------
@@ -116,17 +120,19 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
         raise ScenarioFileError(f"path = {path}: cannot be read ({error.strerror})") from None
     except ValueError as error:
         raise ScenarioFileError(str(error)) from None
-    return read_scenario(text, rules, file=str(path))
+    return read_scenario(text, rules, file=str(path), native=native)
 
 
-def read_scenario(text: str, rules: Iterable[type[WindowRule]] = (), *, file: str = "<text>") -> Scenario:
+def read_scenario(
+    text: str, rules: Iterable[type[WindowRule]] = (), *, file: str = "<text>", native: bool = False
+) -> Scenario:
     """Read a scenario from TOML; parameters and errors as for `load_scenario`."""
     try:
         document = parse_toml(text)
     except ValueError as error:
         raise ScenarioFileError(f"{file}: {error}") from None
     try:
-        return _Reader(rules).scenario(document)
+        return _Reader(rules, native).scenario(document)
     except _BadKey as bad:
         position = f"{file}, line {_line(text, bad.key)}"
         raise ScenarioFileError(f"{position}, {_key_text(bad.key)}: {bad.why}") from None
@@ -142,8 +148,8 @@ class _BadKey(Exception):
 class _Reader:
     """Conversion of nested dictionaries to objects; every error has the key that caused it."""
 
-    def __init__(self, rules: Iterable[type[WindowRule]]) -> None:
-        self.sources = sources_of(rules)
+    def __init__(self, rules: Iterable[type[WindowRule]], native: bool) -> None:
+        self.sources, self.native = sources_of(rules), native
         self.packet_size = 1500.0
 
     def scenario(self, document: Mapping[str, Any]) -> Scenario:
@@ -252,6 +258,10 @@ class _Reader:
             hint = "; classes of your own: load_scenario(path, rules=[...])"
             listed = format_choices(kind, sorted(kinds)) + (hint if kinds is self.sources else "")
             raise _BadKey((*key, "kind"), f"{format_value(kind)}: must be one of {listed}")
+        if kinds[kind] is NativeRule and not self.native:
+            library = format_value(entries.get("library"))
+            msg = f"runs the code of library = {library}; permit it by hopflow simulate --native, or load_scenario"
+            raise _BadKey((*key, "kind"), f"{kind} {msg}(path, native=True)")
         return self.make(kinds[kind], entries, key)
 
 

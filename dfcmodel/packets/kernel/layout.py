@@ -43,6 +43,8 @@ __all__ = [
     "MAX_STATE",
     "MORE",
     "NACK",
+    "NATIVE",
+    "NATIVE_RULE",
     "OF_LINK",
     "OF_RATE",
     "ON_ACK",
@@ -65,6 +67,7 @@ __all__ = [
     "SAMPLE",
     "SEEN",
     "SENDER",
+    "SENT_PACKET",
     "SKIP_LEVELS",
     "STORM",
     "TIMES",
@@ -598,7 +601,7 @@ FLOW = np.dtype(
         ("samples", "i4"),  # 1: its rule sees deliveries
         ("paced", "i4"),  # 1: packets are spaced in time
         ("sacked", "i4"),  # packets acknowledged selectively
-        ("listed", "i4"),  # 1: its transmissions are in ``history``
+        ("listed", "i4"),  # 1: its transmissions are in ``history``; NATIVE: its rule is a native one, too
         ("onoff", "i4"),
         ("opening", "i4"),  # 1: packet 0 has no data: a SYN, or the first packet of ns-2
         ("emitted", "i4"),  # packets that entered the network
@@ -701,6 +704,7 @@ FLOW = np.dtype(
             "counted",
             "i4",
         ),  # COUNTED, IN_SLOW_START: the window grows by up to two packets of an ACK
+        ("native", "i4"),  # row of `NATIVE_RULE`, with ``listed`` = NATIVE
     ],
     align=True,
 )
@@ -751,6 +755,81 @@ HISTORY = np.dtype(
     align=True,
 )
 """A transmission of a flow whose rule sees deliveries, or whose recovery finds losses by time."""
+
+NATIVE = 2
+"""Of ``listed``: the flow has a native rule."""
+SENT_PACKET = np.dtype(
+    [
+        ("number", "i8"),  # of the transmission
+        ("data", "i8"),  # of the packet
+        ("bytes", "i8"),  # 0: it is reported, or lost
+        ("sent", "f8"),  # s
+        ("sent_ns", "i8"),
+        ("slot", "i8", (8,)),  # what the rule wrote
+    ]
+)
+"""A transmission of a flow with a native rule: `hopflow_cc_packet` of the header."""
+
+NATIVE_RULE = np.dtype(
+    [
+        ("window", "f8"),  # `hopflow_cc_control`, in the units of the rule
+        ("ssthresh", "f8"),
+        ("pacing_rate", "f8"),
+        ("departure", "f8"),  # s
+        ("timer", "f8"),
+        ("departure_ns", "i8"),
+        ("timer_ns", "i8"),
+        ("send_quantum", "f8"),
+        ("now", "f8"),  # `hopflow_cc_event`
+        ("now_ns", "i8"),
+        ("latest_rtt", "f8"),
+        ("smoothed_rtt", "f8"),
+        ("rtt_variance", "f8"),
+        ("min_rtt", "f8"),
+        ("in_flight_before", "i8"),
+        ("in_flight", "i8"),
+        ("marked", "i8"),
+        ("growth", "i8"),
+        ("flags", "i8"),
+        ("acked_count", "i8"),
+        ("lost_count", "i8"),
+        ("acked", "u8"),  # addresses
+        ("lost", "u8"),
+        ("packet", "i8"),
+        ("state", "u8"),  # addresses of the state and of the functions; 0: none
+        ("on_sent", "u8"),
+        ("on_ack", "u8"),
+        ("on_timeout", "u8"),
+        ("on_timer", "u8"),
+        ("slots", "i8"),  # address of ``slot``, and the bytes of a row
+        ("slot_size", "i8"),
+        ("acked_at", "i8"),  # rows of ``slot`` for the packets that an event reports
+        ("lost_at", "i8"),
+        ("new_acked", "i8"),  # packets there that are not reported yet
+        ("new_lost", "i8"),
+        ("flight", "i8"),  # packets in flight
+        ("transmissions", "i8"),
+        ("most_mask", "i8"),  # largest ``sent_mask``: the ring of records grows
+        ("packet_bytes", "i8"),
+        ("unit", "f8"),  # amount of a packet in the units of the rule
+        ("nanoseconds", "i8"),  # 1: it answers in ns
+        ("threshold", "i8"),  # packets sent after a lost one of which one is acknowledged
+        ("ack_sent", "f8"),  # of this ACK: when the packet that it acknowledges was sent, s
+        ("ack_marked", "i8"),  # 1: it has a congestion mark
+        ("limited", "i8"),  # 1: the application limits the sender
+        ("full", "i8"),  # 1: the window had no room
+        ("last_window", "f8"),  # decided last, packets
+        ("last_ssthresh", "f8"),
+        ("departs", "f8"),  # the next packet leaves no earlier, s
+        ("burst", "i8"),  # packets left of the quantum
+        ("timer_at", "f8"),  # when `on_timer` is called, s; inf: not
+        ("timer_event", "f8"),  # the first event that is scheduled for it, s
+        ("failed", "i8"),  # what it returned that cannot be, see `native_rules`; 0: nothing
+        ("failed_in", "i8"),  # which of its functions
+        ("failed_at", "f8"),  # s
+    ]
+)
+"""A native rule of a flow. It begins with the structures of `hopflow_cc.h`."""
 
 TRACE = np.dtype(
     [
@@ -844,6 +923,8 @@ class Senders(NamedTuple):
     begun: Any  # the others, ascending
     rule: Any  # RULE, a row per flow that has a rule
     history: Any  # HISTORY, a ring per flow whose rule sees deliveries
+    native: Any  # NATIVE_RULE, a row per flow with a native rule; one row if none has one
+    slot: Any  # SENT_PACKET, a row per row of `history`, then the packets that an event reports; one row if none
     events: Any  # (rules, 5) addresses of the events of window and rate rules, and of arrival processes
     reported: Any  # (F, K, 5) the last records of telemetry of a rate rule; one if none
     arrivals: Any  # (N, 2) times since the start in s and packets of the traces that are replayed

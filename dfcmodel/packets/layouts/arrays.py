@@ -31,6 +31,7 @@ from dfcmodel.packets.kernel.layout import (
     HISTORY,
     HOP,
     LAW,
+    NATIVE_RULE,
     OWN,
     PACKET,
     PASSING,
@@ -39,6 +40,7 @@ from dfcmodel.packets.kernel.layout import (
     RANKED,
     RECEIVER,
     SENDER,
+    SENT_PACKET,
     STORM,
     TIMES,
     TRACE,
@@ -58,6 +60,7 @@ from dfcmodel.packets.layouts.memory import (
     further_layout,
     max_elements,
 )
+from dfcmodel.packets.layouts.native_rules import lay_out_native
 from dfcmodel.packets.layouts.path_elements import lay_out_elements
 from dfcmodel.packets.layouts.ports import (
     Event,
@@ -119,7 +122,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
     """Return the engine's arrays for a plan without what follows from its seed and the starts of its flows."""
     inline, parts, order, ahead = plan.share("lookahead", lambda: plan_lookahead(plan))
     flow, rule, bits, sent, first_windows = lay_out_flows(plan, signatures)
-    optional = absent_rows()
+    optional = absent_rows() | lay_out_native(plan, flow, rule, sent)
     if plan.scenario.table.given("receiver").any():
         optional |= lay_out_agents(plan, flow)
     port_rows, buckets, ring = lay_out_ports(plan, parts, order, ahead, spare)
@@ -249,7 +252,7 @@ def absent_rows() -> dict[str, Any]:
 
     They are queue managers, ports that pause others, switch programs, receiver agents, laws between the ends of links,
     with the addresses of their functions; elements of paths, backpressure, flows that wait for others, choices and
-    failures of routes, watchdogs.
+    failures of routes, watchdogs, native rules.
     """
     law, feeder = np.zeros(1, LAW), np.zeros(1, FEEDER)
     law["kind"] = feeder["port"] = feeder["lane"] = -1
@@ -280,6 +283,8 @@ def absent_rows() -> dict[str, Any]:
         "passing": np.zeros(1, PASSING),
         "rated": np.zeros(1, dtype=np.int64),
         "backflow": np.zeros(1, BACKFLOW),
+        "native": np.zeros(1, NATIVE_RULE),
+        "slot": np.zeros(1, SENT_PACKET),
         "follow": np.zeros(0, FOLLOW),
         "followers": np.zeros(0, FOLLOWER),
         "choice": np.zeros((1, 2), dtype=np.int32),

@@ -48,7 +48,7 @@ CONSTANT = (
     "turns",
 )  # fmt: skip
 """Arrays that runs share: the kernel does not change them."""
-WITHOUT_VALUES = ("packet", "sent_at", "ring", "block", "out")
+WITHOUT_VALUES = ("packet", "sent_at", "ring", "block", "out", "slot")
 """Arrays without values at first."""
 KEY = ("layout",)
 """Of the layout of the last kind of run in what a scenario keeps."""

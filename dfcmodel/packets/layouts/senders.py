@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.endpoints.sources import OnOff
 from dfcmodel.network.endpoints.stacks import COUNTED as STACK_COUNTS
 from dfcmodel.network.flows import OPTIONS, first_state
@@ -19,6 +20,7 @@ from dfcmodel.packets.kernel.layout import BLIND, CLASSES, COUNTED, FLOW, IN_SLO
 from dfcmodel.packets.kernel.rates.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.tcp.arrivals import CALLED, GROWING, REPLAYED
 from dfcmodel.packets.kernel.tcp.timers import wake_at
+from dfcmodel.packets.layouts.native_rules import set_native
 from dfcmodel.packets.layouts.ports import Calendar, Event
 from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.plan import ENDLESS
@@ -235,6 +237,8 @@ def _set_row(
         row["segments"] = bool(spec.segments and in_segments)
         if row["samples"] or recovery.by_time:
             row["listed"], rows[1]["sent_mask"] = 1, 4 * _map_bits(spec) - 1
+        if isinstance(source, NativeRule):
+            set_native(row, source)
         if spec.handshake:
             _set_handshake(row, spec)
     elif isinstance(source, RateRule):

@@ -95,6 +95,7 @@ MODES: dict[tuple[str, ...], dict[str, str]] = {
     ("data", "regenerate"): {"text": "zheng2002/periodic-loss"},
     ("data", "verify"): {"text": ""},
     ("cache",): {"text": "", "clear": "--clear"},
+    ("cc-header",): {"text": ""},
     ("deadlock",): {"text": "topology.toml", "JSON": "topology.toml --json"},
     ("headroom", "audit"): {
         "table": "lookup.csv",
@@ -155,7 +156,7 @@ OF_COMMAND: dict[tuple[str, ...], dict[str, str]] = {
     ("simulate",): {
         "--dfc": "--no-dfc", "--tcp": "vegas", "--host": "unshaped", "--duration": "20ms", "--level": "fluid", "--seed": "--packet-jitter 5ms | --seed 7",
         "--steps": "8", "--steps-per-delay": "8", "--runs": "3", "--packet-jitter": "100us", "--animation": "out.gif",
-        "--netcdf": "out.nc", "--save": "out.toml", "--max-cpu-time": "1e-9",
+        "--netcdf": "out.nc", "--save": "out.toml", "--max-cpu-time": "1e-9", "--native": "--native", "--record": "calls",
     },
     ("compare",): {
         "--rtt": "80ms", "--buffer": "10", "--loss": "2%", "--duration": "2s", "--runs": "3", "--seed": "7", "--warm-up": "0.5s",
@@ -239,13 +240,13 @@ REFUSED: dict[tuple[str, ...], dict[str, str]] = {
         "without rates": "--cable",
     },
     ("simulate",): {
-        "automatic": "--max-cpu-time",
-        "fluid": "--max-cpu-time",
-        "packets": "--max-cpu-time --steps --steps-per-delay",
-        "JSON": "--max-cpu-time --steps --steps-per-delay",
-        "ensemble": "--animation --max-cpu-time --netcdf",
-        "ensemble, JSON": "--animation --max-cpu-time --netcdf",
-        "file": "--dfc --host --max-cpu-time --tcp",
+        "automatic": "--max-cpu-time --native --record",
+        "fluid": "--max-cpu-time --native --record",
+        "packets": "--max-cpu-time --native --record --steps --steps-per-delay",
+        "JSON": "--max-cpu-time --native --record --steps --steps-per-delay",
+        "ensemble": "--animation --max-cpu-time --native --netcdf --record",
+        "ensemble, JSON": "--animation --max-cpu-time --native --netcdf --record",
+        "file": "--dfc --host --max-cpu-time --native --record --tcp",
     },
     ("explain",): {
         "losses": "--since",

@@ -8,10 +8,11 @@ from typing import Any
 from hopflow.kernels.marks import compiled, inlined
 
 from ..calendar_queue import OUT
-from ..layout import BLIND, ON_ACK, ON_TIMEOUT, RATED, int64
+from ..layout import BLIND, NATIVE, ON_ACK, ON_TIMEOUT, RATED, int64
 from ..random_numbers import uniform
 from ..tcp.arrivals import CALLED, COMPLETE, GROWING, add_data, arrive
 from ..tcp.late_packets import process_alarm
+from ..tcp.native_rules import on_native_timer
 from ..tcp.receivers import start_followers
 from ..tcp.rules import call_rule
 from ..tcp.senders import expire, send
@@ -181,6 +182,8 @@ def on_timer(net: Any, senders: Any, f: int) -> None:
         s.due = -1.0
         if s.onoff != CONSTANT and s.snd_una == s.size:
             s.size = min(s.size + int(s.on), ENDLESS)
+    if s.listed == NATIVE and on_native_timer(net, senders, f):
+        sending = True
     for turn in range(3):
         if turn == 1:
             if s.alarm != now:

@@ -13,8 +13,9 @@ from typing import Any
 from hopflow.kernels.marks import compiled, inlined
 
 from ..calendar_queue import OUT
-from ..layout import ON_DELIVERY, int64
+from ..layout import NATIVE, ON_DELIVERY, int64
 from ..random_numbers import uniform
+from .native_records import list_packet
 from .rules import call_rule
 from .selective import is_sacked
 from .timers import NOW
@@ -145,6 +146,8 @@ def on_packet_lost(senders: Any, f: int, at: int) -> None:
     d.sample[13] = r.limited
     senders.history[d.history + (d.again_last & d.sent_mask)].again = r.number
     d.again_last += 1
+    if senders.flow[f].listed == NATIVE:
+        list_packet(senders, f, at, True)
 
 
 @compiled

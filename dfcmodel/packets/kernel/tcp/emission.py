@@ -9,6 +9,8 @@ from hopflow.kernels.marks import inlined
 
 from ..calendar_queue import OUT
 from ..codes import PUSHED, REDUCED, UNMARKABLE
+from ..layout import NATIVE
+from .native_rules import on_native_sent
 from .ns2 import is_ns2
 from .timers import NOW, set_timer
 
@@ -42,3 +44,5 @@ def output(net: Any, senders: Any, f: int, number: int) -> None:
                 s.timed_at = senders.clock[NOW]
     if idle or s.deadline == math.inf:  # RFC 6298, 5.1
         set_timer(net, senders, f)
+    if s.listed == NATIVE and number >= s.opening:
+        on_native_sent(net, senders, f, number)

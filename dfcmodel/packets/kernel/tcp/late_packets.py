@@ -11,7 +11,7 @@ from typing import Any
 
 from hopflow.kernels.marks import compiled
 
-from ..layout import ON_MARK, int64
+from ..layout import NATIVE, ON_MARK, int64
 from .deliveries import (
     clear_sample,
     count_covered,
@@ -22,6 +22,7 @@ from .deliveries import (
     outstanding,
     report_sample,
 )
+from .native_rules import begin_ack, collect_acked, report_ack, report_native
 from .recovery import (
     BURST,
     GROW,
@@ -137,6 +138,8 @@ def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]
     number = int64(net.packet[e].number)
     if net.packet[e].marked == 1 and s.accurate == 0 and number > s.recover:
         cut_back(senders, f, ON_MARK)
+        if s.listed == NATIVE:  # before the recovery, which may read the window
+            report_ack(net, senders, f, e, True)
     in_recovery = s.recovering == 1
     before = int64(s.snd_una) + int64(s.sacked)
     acked = max(number + 1 - int64(s.snd_una), int64(0))
@@ -162,6 +165,9 @@ def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]
         s.dupacks += 1
     if s.samples == 1:
         clear_sample(senders, f)
+    if s.listed == NATIVE:
+        begin_ack(net, senders, f, e, True)
+        collect_acked(senders, f)
     lost = find_lost(senders, f)
     w[NEWLY_LOST] = lost
     if s.samples == 1:
@@ -198,4 +204,6 @@ def process_alarm(net: Any, senders: Any, f: int) -> bool:
     recover(net, senders, f, ON_ALARM, 0.0, 0.0)
     if s.samples == 1:
         report_late(net, senders, f, int64(-1), 0.0, 0.0, lost)
+    if s.listed == NATIVE:
+        report_native(net, senders, f)
     return w[BURST] >= 1.0

@@ -12,8 +12,9 @@ from typing import Any
 from hopflow.kernels.marks import call_on_record, inlined
 
 from ..calendar_queue import FAULT, WRONG
-from ..layout import ON_LOSS, int64
+from ..layout import NATIVE, ON_LOSS, int64
 from .emission import output
+from .native_rules import report_native
 from .ns2 import is_ns2, truncate_ssthresh
 from .rules import call_rule
 from .selective import skip_sacked
@@ -74,6 +75,8 @@ def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered:
         return
     if w[REDUCE] != 0.0:
         cut_back(senders, f, ON_LOSS)
+    if s.listed == NATIVE and (w[RESEND] >= 0.0 or w[LIMITED] != 0.0 or w[FRESH] != 0.0):
+        report_native(net, senders, f)  # before a packet is sent
     if w[RESTART] != 0.0:
         set_timer(net, senders, f)
     number = int64(w[RESEND])

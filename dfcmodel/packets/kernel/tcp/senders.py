@@ -11,13 +11,15 @@ from typing import Any
 
 from hopflow.kernels.marks import compiled, inlined
 
-from ..layout import COUNTED, IN_SLOW_START, ON_ACK, ON_MARK, ON_TIMEOUT, int64
+from ..layout import COUNTED, IN_SLOW_START, NATIVE, ON_ACK, ON_MARK, ON_TIMEOUT, int64
 from ..random_numbers import uniform
 from .arrivals import may_grow
 from .deliveries import check_limited, discard_sent, is_lost, report_deliveries
 from .emission import output
 from .handshake import open_connection, resend_syn
 from .late_packets import process_report
+from .native_rules import begin_ack, lose_all, report_ack, report_timeout
+from .native_sending import send_native
 from .ns2 import is_ns2, open_window, truncate_ssthresh
 from .pacing import send_by_pipe, send_paced
 from .recovery import (
@@ -83,7 +85,9 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
     s = senders.flow[f]
     if not forced and s.held_until < math.inf:
         return
-    if s.selective == 1 and (s.recovering + s.sacked + s.paced > 0 or s.snd_nxt >= s.size):
+    if s.selective == 1 and s.listed == NATIVE:
+        send_native(net, senders, f, burst, forced)
+    elif s.selective == 1 and (s.recovering + s.sacked + s.paced > 0 or s.snd_nxt >= s.size):
         send_by_pipe(  # draws a random wait before it checks for data
             net, senders, f, burst, forced
         )
@@ -155,6 +159,8 @@ def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, fl
     counts = acked == 0
     delivered = float(max(acked, int64(0)))
     if s.selective == 1:
+        if s.listed == NATIVE:
+            begin_ack(net, senders, f, e, True)
         changed = update_scoreboard(net, senders, f, e)
         if s.recovering == 0 and not changed:
             return -1, 0.0
@@ -196,11 +202,15 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
                 grow(senders, f)
         if marked and s.accurate == 1:
             answer_mark(senders, f)
+        if s.listed == NATIVE:
+            report_ack(net, senders, f, e, validated)
         if burst >= 1.0:
             send(net, senders, f, 0 if burst >= UNLIMITED else int(burst), False)
         return
     if marked and s.accurate == 0 and number > s.recover:  # once per window (RFC 3168, 6.1.2)
         cut_back(senders, f, ON_MARK)
+        if s.listed == NATIVE:  # before the recovery, which may read the window
+            report_ack(net, senders, f, e, validated)
     grows = True
     burst = math.inf
     if s.recovering == 0 and acked > 0:
@@ -224,7 +234,9 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
             grow(senders, f)
     if marked and s.accurate == 1:
         answer_mark(senders, f)
-    if s.samples == 1:
+    if s.selective == 1 and s.listed == NATIVE:
+        report_ack(net, senders, f, e, validated)
+    elif s.samples == 1:
         report_deliveries(net, senders, f, net.sent_at[e], float(packet[e].marked))
     if burst >= 1.0:
         send(net, senders, f, 0 if burst >= UNLIMITED else int(burst), False)
@@ -251,7 +263,9 @@ def expire(net: Any, senders: Any, f: int) -> bool:
     if s.selective == 1:  # the receiver may have discarded reported packets (RFC 2018, 8)
         s.lost_all = 1
         clear(senders, f)
-    if s.listed == 1:
+    if s.listed == NATIVE:
+        lose_all(senders, f)
+    if s.listed > 0:
         if s.samples == 1 and s.supply != 0:
             check_limited(senders, f)
         discard_sent(senders, f)
@@ -268,6 +282,8 @@ def expire(net: Any, senders: Any, f: int) -> bool:
     is_first = is_ns2(senders) or s.timer_resent != s.snd_una
     s.timer_resent = s.snd_una
     call_rule(senders, f, ON_TIMEOUT, s.rtt, 1.0, 0.0)
+    if s.listed == NATIVE:
+        report_timeout(net, senders, f)
     if not is_first:
         s.ssthresh = held
     truncate_ssthresh(senders, f)

@@ -1,0 +1,70 @@
+"""Packets of flows with native rules: what each event reports as acknowledged and lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopflow.kernels.marks import compiled, inlined
+
+__all__ = ["copy_slot", "grow_ring", "list_packet"]
+
+
+@inlined
+def copy_slot(senders: Any, f: int, source: int, target: int) -> None:
+    """Copy the record of a packet to another row, with what the rule wrote: zeros without `on_sent`."""
+    packet, copy = senders.slot[source], senders.slot[target]
+    copy.number = packet.number
+    copy.data = packet.data
+    copy.bytes = packet.bytes
+    copy.sent = packet.sent
+    copy.sent_ns = packet.sent_ns
+    if senders.native[senders.flow[f].native].on_sent != 0:
+        for k in range(8):
+            copy.slot[k] = packet.slot[k]
+    else:
+        for k in range(8):
+            copy.slot[k] = 0
+
+
+@compiled
+def grow_ring(senders: Any, f: int) -> None:
+    """Double the ring of records in flight, and that of packets to be sent again, whose places it shares.
+
+    It begins small, so that it stays in the cache; there is room behind it.
+    """
+    d = senders.rule[senders.flow[f].rule]
+    history = senders.history
+    old = d.sent_mask
+    d.sent_mask = 2 * old + 1
+    for k in range(d.sent_first, d.sent_last):
+        a, b = d.history + (k & old), d.history + (k & d.sent_mask)
+        if a != b:
+            copy_slot(senders, f, a, b)
+            history[b].sent = history[a].sent
+            history[b].delivered_at = history[a].delivered_at
+            history[b].first_sent = history[a].first_sent
+            history[b].delivered = history[a].delivered
+            history[b].lost = history[a].lost
+            history[b].in_flight = history[a].in_flight
+            history[b].limited = history[a].limited
+            history[b].number = history[a].number
+    for k in range(d.again_first, d.again_last):
+        a, b = d.history + (k & old), d.history + (k & d.sent_mask)
+        if a != b:
+            history[b].again = history[a].again
+
+
+@compiled
+def list_packet(senders: Any, f: int, at: int, lost: bool) -> None:
+    """Add the packet of record ``at`` to the acknowledged or lost packets of the next report; it leaves the flight.
+
+    A record whose packet is listed has 0 bytes.
+    """
+    n = senders.native[senders.flow[f].native]
+    copy_slot(senders, f, at, n.lost_at + n.new_lost if lost else n.acked_at + n.new_acked)
+    senders.slot[at].bytes = 0
+    n.flight -= 1
+    if lost:
+        n.new_lost += 1
+    else:
+        n.new_acked += 1

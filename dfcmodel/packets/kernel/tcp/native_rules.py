@@ -1,0 +1,362 @@
+"""Native rules: congestion control in a shared library, called by address (`hopflow_cc.h`).
+
+The record of a flow in ``native`` begins with the structures of the header: what the rule decides, and what has
+happened. How this differs from a rule in Python:
+
+1. One call reports all that an ACK or a loss timer acknowledges and loses. It comes after the loss recovery has
+   processed the event, and before packets are sent in response: `recover` calls `report_native` before it sends. A
+   reduction for a mark (RFC 3168) is reported before, by a call without packets.
+2. `on_sent` is called for each packet, as it leaves.
+3. Transmissions have a second record, ``slot``, beside that in ``history``. It has room for what the rule writes.
+
+Without a recovery by time a packet is lost if it was sent ``threshold`` packets before an acknowledged one: 3, as in
+RFC 9002, 6.1.1, or 1 where the window limits packets in flight, as for rules of deliveries.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hopflow.kernels.marks import call_native, compiled, inlined
+
+from ..calendar_queue import FAULT
+from ..layout import int64
+from .deliveries import is_covered, on_packet_lost, on_packet_sent
+from .native_records import grow_ring, list_packet
+from .selective import is_sacked
+from .timers import ACK_DELAY, JITTER, NOW, wake_at
+
+__all__ = [
+    "FAULTS",
+    "FUNCTIONS",
+    "GROWTH",
+    "begin_ack",
+    "collect_acked",
+    "lose_all",
+    "on_native_sent",
+    "on_native_timer",
+    "report_ack",
+    "report_native",
+    "report_timeout",
+]
+
+GROWTH, LOSSES, MARKS = 1, 2, 3
+"""Places in ``rule_state``, after the pacing rate, of the counts of events of the window rule since the last report."""
+(STARTS_RECOVERY, IN_RECOVERY, PERSISTENT, APP_LIMITED, WINDOW_LIMITED, MARK_EVENT) = (1, 2, 4, 8, 16, 32)
+"""Flags of an event, as in the header."""
+FUNCTIONS = ("on_sent", "on_ack", "on_timeout", "on_timer")
+SENT, ACK, TIMEOUT, TIMER = range(4)
+"""Functions of a rule: indices in `FUNCTIONS`."""
+FAULTS = ("", "window", "ssthresh", "pacing_rate", "departure", "timer", "send_quantum", "packets")
+(WINDOW, THRESHOLD, RATE, DEPARTURE, WAKE, QUANTUM, RING) = range(1, 8)
+"""What a rule answered that cannot be: indices in `FAULTS`."""
+MAX_WINDOW = 1e15
+"""Maximum window in packets, that of rules in Python (`responsefn.rule_events`)."""
+SMOOTHING, DEVIATION = 0.125, 0.25
+"""Weights of a sample in the smoothed round-trip time and in its variance (RFC 9002, 5.3)."""
+PERSISTENT_THRESHOLD = 3.0
+"""Probe timeouts after which congestion is persistent (RFC 9002, 7.6.1, kPersistentCongestionThreshold)."""
+GRANULARITY = 1e-3
+"""Granularity of a timer, s (RFC 9002, 6.1.2, kGranularity)."""
+
+
+@compiled
+def begin_ack(net: Any, senders: Any, f: int, e: int, validated: bool) -> None:
+    """Keep what the ACK in packet e says, for the report. ``validated``: whether the window was fully used."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    n.ack_sent = net.sent_at[e]
+    n.ack_marked = net.packet[e].marked
+    n.limited = 0 if validated else 1
+    n.full = 1 if n.flight + 1 > int64(min(s.cwnd, s.most)) else 0
+
+
+@compiled
+def collect_acked(senders: Any, f: int) -> None:
+    """List the packets that are acknowledged by now, with a recovery by time, before it discards their records."""
+    s = senders.flow[f]
+    d = senders.rule[s.rule]
+    for k in range(d.sent_first, d.sent_last):
+        at = d.history + (k & d.sent_mask)
+        if senders.history[at].sent > s.newest_sent:
+            return
+        if senders.slot[at].bytes != 0 and is_covered(senders, f, senders.history[at].number):
+            list_packet(senders, f, at, False)
+
+
+@inlined
+def collect_in_order(senders: Any, f: int) -> None:
+    """List the packets that are acknowledged or lost by now, without a recovery by time: paths keep the order."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    d = senders.rule[s.rule]
+    newest = int64(-1)
+    for k in range(d.sent_first, d.sent_last):
+        at = d.history + (k & d.sent_mask)
+        if senders.history[at].sent > n.ack_sent:
+            break
+        number = senders.history[at].number
+        if number < s.snd_una or is_sacked(senders, f, number):
+            newest = int64(k)
+            if senders.slot[at].bytes != 0:
+                list_packet(senders, f, at, False)
+    for k in range(d.sent_first, newest - n.threshold + 1):
+        at = d.history + (k & d.sent_mask)
+        if senders.slot[at].bytes == 0:
+            continue
+        if s.samples == 1:
+            on_packet_lost(senders, f, at)
+        else:
+            list_packet(senders, f, at, True)
+    while d.sent_first < d.sent_last and senders.slot[d.history + (d.sent_first & d.sent_mask)].bytes == 0:
+        d.sent_first += 1
+
+
+@compiled
+def lose_all(senders: Any, f: int) -> None:
+    """List all packets in flight as lost, at a timeout."""
+    d = senders.rule[senders.flow[f].rule]
+    for k in range(d.sent_first, d.sent_last):
+        at = d.history + (k & d.sent_mask)
+        if senders.slot[at].bytes != 0:
+            list_packet(senders, f, at, True)
+
+
+@compiled
+def fail(net: Any, senders: Any, f: int, function: int, what: int) -> None:
+    """Record what a rule answered that cannot be; the run ends with this window."""
+    n = senders.native[senders.flow[f].native]
+    n.failed = what
+    n.failed_in = function
+    n.failed_at = senders.clock[NOW]
+    net.counters[FAULT] = 1
+
+
+@inlined
+def update_rtt(senders: Any, f: int) -> None:
+    """Update the round-trip times by an ACK of a new packet (RFC 9002, 5.2 and 5.3)."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    if n.smoothed_rtt == 0.0:
+        n.smoothed_rtt = s.rtt
+        n.rtt_variance = 0.5 * s.rtt
+        n.min_rtt = s.rtt
+    else:
+        n.min_rtt = min(n.min_rtt, s.rtt)
+        n.rtt_variance += DEVIATION * (abs(n.smoothed_rtt - s.rtt) - n.rtt_variance)
+        n.smoothed_rtt += SMOOTHING * (s.rtt - n.smoothed_rtt)
+
+
+@inlined
+def begin_event(senders: Any, f: int, before: int, flags: int) -> None:
+    """Set what all events report. ``before``: packets in flight before this one."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    if s.cwnd != n.last_window:  # the engine or the recovery has changed it
+        n.window = s.cwnd * n.unit
+    if s.ssthresh != n.last_ssthresh:
+        n.ssthresh = s.ssthresh * n.unit
+    n.now = senders.clock[NOW]
+    n.now_ns = int64(1e9 * senders.clock[NOW] + 0.5)
+    n.in_flight_before = before
+    n.in_flight = n.flight
+    n.marked = 0
+    n.growth = 0
+    n.flags = flags
+    if s.recovering == 1:
+        n.flags += IN_RECOVERY
+    n.acked_count = 0
+    n.lost_count = 0
+    n.packet = 0
+
+
+@compiled
+def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
+    """Check what a rule decides, and apply it to its flow."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    now = senders.clock[NOW]
+    window, ssthresh, rate = n.window, n.ssthresh, n.pacing_rate
+    if n.unit != 1.0:
+        window /= n.unit
+        ssthresh /= n.unit
+        rate /= n.unit
+    departure = n.departure
+    timer = n.timer
+    if n.nanoseconds == 1:
+        departure = 1e-9 * float(n.departure_ns)
+        timer = 1e-9 * float(n.timer_ns)
+    if timer == 0.0:
+        timer = math.inf
+    wrong = 0
+    if not 0.0 <= rate < math.inf:
+        wrong = RATE
+    elif not 0.0 < window <= MAX_WINDOW or (window < 1.0 and rate == 0.0):
+        wrong = WINDOW
+    elif not ssthresh >= 0.0:
+        wrong = THRESHOLD
+    elif not 0.0 <= departure < math.inf:
+        wrong = DEPARTURE
+    elif not 0.0 <= n.send_quantum <= MAX_WINDOW:
+        wrong = QUANTUM
+    elif not timer > 0.0 or (timer < math.inf and (n.on_timer == 0 or (function == TIMER and timer <= now))):
+        wrong = WAKE
+    if wrong > 0:
+        fail(net, senders, f, function, wrong)
+        return
+    s.cwnd = window
+    n.last_window = window
+    s.ssthresh = ssthresh
+    n.last_ssthresh = ssthresh
+    senders.rule[s.rule].rule_state[0] = rate if rate > 0.0 else math.inf
+    n.departs = departure
+    s.paced = 1 if rate > 0.0 or departure > now else 0
+    due = max(now, max(s.pace_at, departure)) if s.paced == 1 else now
+    if due < s.held_until < math.inf and senders.clock[JITTER] == 0.0:
+        s.held_until = due
+        wake_at(net, f, due, f)
+    n.timer_at = max(timer, now)
+    if n.timer_at < n.timer_event:
+        n.timer_event = n.timer_at
+        wake_at(net, f, n.timer_at, f)
+
+
+@compiled
+def on_native_sent(net: Any, senders: Any, f: int, number: int) -> None:
+    """Record the transmission of a packet, and call the rule for it."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    d = senders.rule[s.rule]
+    if n.failed > 0:
+        return
+    # A lost packet leaves one ring for the other: neither is ever full.
+    if d.sent_last - d.sent_first + d.again_last - d.again_first > d.sent_mask:
+        if d.sent_mask == n.most_mask:
+            fail(net, senders, f, SENT, RING)
+            return
+        grow_ring(senders, f)
+    at = d.history + (d.sent_last & d.sent_mask)
+    on_packet_sent(senders, f, number)
+    packet = senders.slot[at]
+    packet.number = n.transmissions
+    packet.data = number
+    packet.bytes = n.packet_bytes
+    packet.sent = senders.clock[NOW]
+    packet.sent_ns = int64(1e9 * senders.clock[NOW] + 0.5)
+    n.transmissions += 1
+    n.flight += 1
+    if n.on_sent == 0 and n.transmissions > 1:
+        return
+    flags = 0
+    if s.supply != 0 and number + 1 >= s.size and n.flight < int64(min(s.cwnd, s.most)):
+        flags = APP_LIMITED
+    begin_event(senders, f, n.flight - 1, flags)
+    if n.on_sent != 0:
+        for k in range(8):
+            packet.slot[k] = 0
+        n.packet = n.slots + at * n.slot_size
+        call_native(n.on_sent, n.state, n)
+    apply_control(net, senders, f, SENT)  # without `on_sent` what `init` has decided
+
+
+@compiled
+def report_native(net: Any, senders: Any, f: int) -> None:
+    """Call the rule for an ACK or a loss timer, if there is anything that was not reported yet."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    d = senders.rule[s.rule]
+    if s.by_time == 0:
+        collect_in_order(senders, f)
+    growth = d.rule_state[GROWTH]
+    losses = d.rule_state[LOSSES]
+    marks = d.rule_state[MARKS]
+    if n.failed > 0 or (n.new_acked + n.new_lost == 0 and growth + losses + marks == 0.0):
+        return
+    d.rule_state[GROWTH] = 0.0
+    d.rule_state[LOSSES] = 0.0
+    d.rule_state[MARKS] = 0.0
+    if n.new_acked > 0:
+        update_rtt(senders, f)
+    n.latest_rtt = s.rtt
+    before = s.cwnd
+    flags = STARTS_RECOVERY if losses > 0.0 else 0
+    if n.limited == 1:
+        flags += APP_LIMITED
+    if n.full == 1:
+        flags += WINDOW_LIMITED
+    if marks > 0.0 and s.accurate == 0:
+        flags += MARK_EVENT
+    begin_event(senders, f, n.flight + n.new_acked + n.new_lost, flags)
+    n.marked = int64(marks) if s.accurate == 1 else int64(n.ack_marked)
+    n.growth = int64(growth)
+    n.acked_count = n.new_acked
+    n.lost_count = n.new_lost
+    call_native(n.on_ack, n.state, n)
+    n.new_acked = 0
+    n.new_lost = 0
+    n.ack_marked = 0
+    n.limited = 0
+    n.full = 0
+    apply_control(net, senders, f, ACK)
+    if marks > 0.0 and s.accurate == 1 and s.cwnd < before:
+        s.loss_events += 1
+        s.reduced = 1
+
+
+@compiled
+def report_ack(net: Any, senders: Any, f: int, e: int, validated: bool) -> None:
+    """Call the rule for the ACK in packet e, see `begin_ack`."""
+    begin_ack(net, senders, f, e, validated)
+    report_native(net, senders, f)
+
+
+@compiled
+def report_timeout(net: Any, senders: Any, f: int) -> None:
+    """Call the rule for a retransmission timeout, with the packets of `lose_all`."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    d = senders.rule[s.rule]
+    if n.failed > 0:
+        return
+    for k in range(GROWTH, MARKS + 1):
+        d.rule_state[k] = 0.0
+    flags = 0
+    if n.new_lost > 1:
+        first, last = senders.slot[n.lost_at].sent, senders.slot[n.lost_at + n.new_lost - 1].sent
+        probe = n.smoothed_rtt + max(4.0 * n.rtt_variance, GRANULARITY) + senders.clock[ACK_DELAY]
+        if n.smoothed_rtt > 0.0 and last - first > PERSISTENT_THRESHOLD * probe:
+            flags = PERSISTENT
+    begin_event(senders, f, n.flight + n.new_acked + n.new_lost, flags)
+    n.acked_count = n.new_acked
+    n.lost_count = n.new_lost
+    call_native(n.on_timeout, n.state, n)
+    n.new_acked = 0
+    n.new_lost = 0
+    apply_control(net, senders, f, TIMEOUT)
+
+
+@compiled
+def on_native_timer(net: Any, senders: Any, f: int) -> bool:
+    """Call the rule if its timer has expired; return whether it was called.
+
+    A timer that was set again to a later time keeps its first event, after which the event of the later time is
+    scheduled: a rule may set its timer at each ACK.
+    """
+    n = senders.native[senders.flow[f].native]
+    now = senders.clock[NOW]
+    if now < n.timer_event or n.failed > 0:
+        return False
+    n.timer_event = math.inf
+    if n.timer_at > now:
+        if n.timer_at < math.inf:
+            n.timer_event = n.timer_at
+            wake_at(net, f, n.timer_at, f)
+        return False
+    n.timer_at = math.inf
+    n.timer = 0.0
+    n.timer_ns = 0
+    begin_event(senders, f, n.flight, 0)
+    call_native(n.on_timer, n.state, n)
+    apply_control(net, senders, f, TIMER)
+    return True

@@ -1,0 +1,60 @@
+"""Flows with native rules in the arrays of the compiled engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.endpoints.native_rules import ECT0, ECT1, NativeRule
+from dfcmodel.packets.kernel.layout import NATIVE, NATIVE_RULE, SENT_PACKET
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plan import PacketPlan
+
+__all__ = ["REORDERING_THRESHOLD", "lay_out_native", "set_native"]
+
+REORDERING_THRESHOLD = 3
+"""Packets sent after a lost one of which the last is acknowledged (RFC 9002, 6.1.1, kPacketThreshold)."""
+
+FIRST_RECORDS = 256
+"""Records of packets in flight for which there is room at first; the ring grows up to the size of the window."""
+
+
+def set_native(row: Any, rule: NativeRule) -> None:
+    """Set what the row of a flow with a native rule has beyond that of a rule of deliveries."""
+    library = rule.loaded
+    row["listed"], row["samples"] = NATIVE, library.limits_flight
+    row["accurate"], row["not_ect"] = library.ecn == ECT1, library.ecn not in (ECT1, ECT0)
+
+
+def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sent: int) -> dict[str, Any]:
+    """Return the records of native rules and of the packets that they see; nothing without native rules.
+
+    ``rule`` has the rules of flows, and ``sent`` is the number of records of packets in flight.
+    """
+    rows = np.flatnonzero(flow["listed"] == NATIVE)
+    if not len(rows):
+        return {}
+    native = np.zeros(len(rows), NATIVE_RULE)
+    flow["native"][rows] = np.arange(len(rows))
+    masks = rule["sent_mask"][flow["rule"][rows]]
+    most = int(masks.max()) + 1
+    native["most_mask"] = masks
+    rule["sent_mask"][flow["rule"][rows]] = np.minimum(masks, FIRST_RECORDS - 1)
+    for name, value in (
+        ("slot_size", SENT_PACKET.itemsize), ("acked_at", sent), ("lost_at", sent + most),
+        ("packet_bytes", round(plan.sizes[0])), ("timer_at", np.inf), ("timer_event", np.inf),
+    ):  # fmt: skip
+        native[name] = value
+    for n, f in zip(native, rows.tolist(), strict=True):
+        source: Any = plan.scenario.flows[f].source
+        library = source.loaded
+        n["unit"] = plan.sizes[0] if library.counts_bytes else 1.0
+        n["nanoseconds"] = library.counts_nanoseconds
+        n["threshold"] = 1 if library.limits_flight else REORDERING_THRESHOLD
+        for name in ("on_sent", "on_ack", "on_timeout", "on_timer"):
+            n[name] = library.functions[name]
+    return {"native": native, "slot": np.empty(sent + 2 * most, SENT_PACKET)}

@@ -1,0 +1,253 @@
+"""Native rules of a run: their states, the checks of what they decide, what they report, and records of their calls."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import struct
+import weakref
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.endpoints.native_rules import ABI, Config, Control, Library
+from dfcmodel.packets.kernel.layout import NATIVE, NATIVE_RULE, SENT_PACKET
+from dfcmodel.packets.kernel.tcp.native_rules import FAULTS, FUNCTIONS, RING
+from hopflow.errors import RuleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plan import PacketPlan
+
+__all__ = ["MAGIC", "NativeFlows", "begin_native"]
+
+MAGIC = b"hopflow-cc 1\n"
+"""First line of a record of calls."""
+CONTROL, EVENT = (NATIVE_RULE.fields[name][1] for name in ("window", "now"))  # type: ignore[index]
+EVENT_SIZE = NATIVE_RULE.fields["state"][1] - EVENT  # type: ignore[index]
+CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+ALLOWED = {
+    "window": "at least one packet, or above 0 with a pacing rate, and at most 1e15 packets",
+    "ssthresh": "at least 0",
+    "pacing_rate": "a finite number, at least 0",
+    "departure": "a finite time, at least 0",
+    "timer": "a later time than that of the call, or 0, and needs on_timer",
+    "send_quantum": "a finite number, at least 0",
+}
+"""Allowed values of what a rule decides."""
+
+
+@dataclass
+class NativeFlows:
+    """The flows of a run with native rules.
+
+    Attributes
+    ----------
+    plan
+        Of the run.
+    rows
+        Rows of `NATIVE_RULE`.
+    flows
+        The flow of each row; -1: it does not begin.
+    labels, numbers
+        By flow: the name of the state and the observed numbers at the end of each sample.
+    """
+
+    plan: PacketPlan
+    rows: Any
+    flows: list[int]
+    labels: dict[int, list[str]] = field(default_factory=dict)
+    numbers: dict[int, list[list[float]]] = field(default_factory=dict)
+    _kept: list[Any] = field(default_factory=list)  # what machine code refers to
+
+    @property
+    def observes(self) -> bool:
+        """Whether any rule reports numbers."""
+        return any(self._library(f).functions["observe"] for f in self.flows if f >= 0)
+
+    def _library(self, f: int) -> Library:
+        rule: Any = self.plan.scenario.flows[f].source
+        loaded: Library = rule.loaded
+        return loaded
+
+    def begin(self, flow: Any) -> None:
+        """Begin the connections, and set their first windows in the rows of flows."""
+        for n, f in enumerate(self.flows):
+            if f >= 0:
+                self._begin_flow(self.rows[n : n + 1], f, flow[f : f + 1])
+
+    def _begin_flow(self, row: Any, f: int, flow: Any) -> None:
+        plan, spec, library = self.plan, self.plan.scenario.flows[f], self._library(f)
+        asked = [0.0 if value is None else float(value) for value in (spec.initial_window, spec.ssthresh)]
+        delay = plan.method.ack_delay if plan.delays_acks[f] else 0.0
+        config = Config(f, round(plan.sizes[0]), float(spec.max_window), *asked, float(delay))
+        stream = int(plan.seeds[len(plan.ports) + f])
+        seed = int(np.random.SeedSequence(stream).generate_state(1, np.uint64)[0])
+        state, control = library.begin(config, seed)
+        if not state:
+            raise RuleError(f"{self._where(f)}: init returns null: it has no state for this connection")
+        weakref.finalize(self, library.destroy, state)
+        row["state"] = state
+        first = np.frombuffer(bytes(control), np.uint8)
+        row.view(np.uint8)[CONTROL : CONTROL + len(first)] = first
+        self._apply_first(row, f, flow)
+        rule: Any = spec.source
+        if rule.record is not None:
+            record = _Recorder(rule.record, f"{plan.scenario.name}-{spec.name}", (bytes(config), seed, bytes(control)))
+            weakref.finalize(self, record.file.close)
+            for name in FUNCTIONS:
+                if row[name][0]:
+                    callback = CALLBACK(record.wrap(FUNCTIONS.index(name), int(row[name][0])))
+                    self._kept.append(callback)
+                    row[name] = ctypes.cast(callback, ctypes.c_void_p).value
+
+    def _apply_first(self, row: Any, f: int, flow: Any) -> None:
+        """Check the first decision, and apply it; the kernel does so later."""
+        unit = row["unit"][0]
+        window, ssthresh, rate = (float(row[name][0]) / unit for name in ("window", "ssthresh", "pacing_rate"))
+        wrong = ""
+        if not 0.0 <= rate < np.inf:
+            wrong = "pacing_rate"
+        elif not 0.0 < window <= 1e15 or (window < 1.0 and rate == 0.0):
+            wrong = "window"
+        elif not ssthresh >= 0.0:
+            wrong = "ssthresh"
+        spec = self.plan.scenario.flows[f]
+        for name, answer in (("initial_window", window), ("ssthresh", ssthresh)):
+            value = getattr(spec, name)
+            if value is not None and not wrong and answer != float(value):
+                msg = f"the flow has {name} = {value:g}, and init answers {answer:g} packets; see hopflow_cc_config"
+                raise RuleError(f"{self._where(f)}: {msg}")
+        if wrong:
+            raise RuleError(f"{self._where(f)}: init answers {wrong} = {row[wrong][0]:g}: must be {ALLOWED[wrong]}")
+        flow["cwnd"] = row["last_window"] = window
+        flow["ssthresh"] = row["last_ssthresh"] = ssthresh
+        flow["paced"] = rate > 0.0
+
+    def set_addresses(self, slot: Any) -> None:
+        """Set the addresses of the packets that events report."""
+        first, size = slot.ctypes.data, SENT_PACKET.itemsize
+        self.rows["slots"] = first
+        for name in ("acked", "lost"):
+            self.rows[name] = first + size * self.rows[f"{name}_at"]
+
+    def set_rates(self, flow: Any, rule: Any) -> None:
+        """Set the first pacing rates in the records of the rules of the flows."""
+        for n, f in enumerate(self.flows):
+            rate = float(self.rows["pacing_rate"][n] / self.rows["unit"][n])
+            rule["rule_state"][flow["rule"][f], 0] = rate if rate > 0.0 else np.inf
+
+    def check(self) -> None:
+        """Raise RuleError for the first decision that cannot be, with the event that led to it."""
+        failed = np.flatnonzero(self.rows["failed"])
+        if not len(failed):
+            return
+        n = int(failed[np.argmin(self.rows["failed_at"][failed])])
+        row, f = self.rows[n], self.flows[n]
+        what, function = FAULTS[row["failed"]], FUNCTIONS[row["failed_in"]]
+        where = f"{self._where(f)}, t = {row['failed_at']:g} s"
+        if row["failed"] == RING:
+            raise RuleError(f"{where}: more transmissions are in flight than the simulation keeps; reduce max_window")
+        library = self._library(f)
+        value = row[what]
+        if what in ("departure", "timer") and library.counts_nanoseconds:
+            what, value = f"{what}_ns", row[f"{what}_ns"]
+        unit = ""
+        if what in ("window", "ssthresh", "send_quantum"):
+            unit = " bytes" if library.counts_bytes else " packets"
+        event = (
+            f"{row['acked_count']} packets acknowledged, {row['lost_count']} lost, {row['in_flight']} in flight, "
+            f"latest RTT {row['latest_rtt']:g} s, flags {row['flags']}"
+        )
+        allowed = ALLOWED[what.removesuffix("_ns")]
+        raise RuleError(f"{where}: {function} answers {what} = {value:g}{unit}: must be {allowed}. The event: {event}")
+
+    def _where(self, f: int) -> str:
+        flow = self.plan.scenario.flows[f]
+        return f"{flow.source!r} of flow {flow.name!r} in {self.plan.scenario.name}"
+
+    def observe(self) -> None:
+        """Record what the rules report now."""
+        for n, f in enumerate(self.flows):
+            library = self._library(f)
+            if library.functions["observe"]:
+                label, numbers = library.observe(int(self.rows["state"][n]))
+                self.labels.setdefault(f, []).append(label)
+                self.numbers.setdefault(f, []).append(numbers)
+
+    def observed(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """Return what the rules have reported, by the names of the flow and of the number."""
+        result = {}
+        for f, numbers in self.numbers.items():
+            table = np.array(numbers).reshape(len(numbers), -1)
+            columns = {name: table[:, n] for n, name in enumerate(self._library(f).observed)}
+            result[self.plan.scenario.flows[f].name] = {"state": np.array(self.labels[f]), **columns}
+        return result
+
+
+def begin_native(plan: PacketPlan, arrays: dict[str, Any]) -> NativeFlows | None:
+    """Begin the native rules of a run; None without any."""
+    flow = arrays["flow"]
+    if not (flow["listed"] == NATIVE).any():
+        return None
+    flows = np.flatnonzero(flow["listed"] == NATIVE)
+    result = NativeFlows(plan, arrays["native"], flows[np.argsort(flow["native"][flows])].tolist())
+    result.set_addresses(arrays["slot"])
+    result.begin(flow)
+    result.set_rates(flow, arrays["rule"])
+    return result
+
+
+_counter = itertools.count(1)
+
+
+class _Recorder:
+    """Record of the calls of one connection.
+
+    After `MAGIC` a file has the structures of the header, as they are in memory: ``hopflow_cc_config``, the seed, and
+    the first ``hopflow_cc_control``. Of each call follow the index of its function in `FUNCTIONS` as uint64, the event,
+    the acknowledged and the lost packets, at `on_sent` the packet before the call, and what was decided before and
+    after. Pointers in it have no meaning.
+    """
+
+    def __init__(self, folder: str, name: str, first: tuple[bytes, int, bytes]) -> None:
+        top = Path(folder)
+        top.mkdir(parents=True, exist_ok=True)
+        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
+        while True:
+            path = top / f"{safe}-{next(_counter)}.hcc"
+            try:
+                self.file: Any = path.open("xb")
+                break
+            except FileExistsError:
+                continue
+        config, seed, control = first
+        self.file.write(MAGIC + struct.pack("=Q", ABI) + config + struct.pack("=Q", seed) + control)
+        self.file.flush()
+
+    def wrap(self, function: int, address: int) -> Callable[[int, int, int], None]:
+        """Return a function that calls that of an address, and records the call."""
+        call, size = CALLBACK(address), ctypes.sizeof(Control)
+        fields = {name: NATIVE_RULE.fields[name][1] - EVENT for name in ("acked_count", "packet")}  # type: ignore[index]
+
+        def record(state: int, event: int, control: int) -> None:
+            content = ctypes.string_at(event, EVENT_SIZE)
+            acked, lost, *arrays = struct.unpack_from("=4Q", content, fields["acked_count"])
+            (packet,) = struct.unpack_from("=Q", content, fields["packet"])
+            parts = [struct.pack("=Q", function), content]
+            for count, array in zip((acked, lost), arrays, strict=True):
+                parts.append(ctypes.string_at(array, count * SENT_PACKET.itemsize))
+            if packet:
+                parts.append(ctypes.string_at(packet, SENT_PACKET.itemsize))
+            parts.append(ctypes.string_at(control, size))
+            call(state, event, control)
+            parts.append(ctypes.string_at(control, size))
+            self.file.write(b"".join(parts))
+            self.file.flush()  # also before a call that ends the process
+
+        return record

@@ -1,0 +1,81 @@
+/* CUBIC as `responsefn.CUBIC` computes it, operation by operation. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "hopflow_cc.h"
+
+#define C 0.4
+#define BETA 0.7
+
+typedef struct cubic {
+  double peak, plateau, since, reno;
+} cubic;
+
+static double maximum(double x, double y) { return x > y ? x : y; }
+static double minimum(double x, double y) { return x < y ? x : y; }
+
+static void *init(const hopflow_cc_config *config, uint64_t seed, hopflow_cc_control *control) {
+  (void)seed;
+  cubic *s = calloc(1, sizeof *s);
+  if (!s) return 0;
+  s->reno = 1.0;
+  control->window = config->initial_window > 0.0 ? config->initial_window : 1.0;
+  control->ssthresh = config->initial_ssthresh > 0.0 ? config->initial_ssthresh : INFINITY;
+  return s;
+}
+
+static void on_loss(cubic *s, double now, hopflow_cc_control *control) {
+  double cwnd = control->window, window = maximum(1.0, BETA * cwnd);
+  s->peak = cwnd;
+  s->plateau = pow(maximum(0.0, s->peak - window) / C, 1.0 / 3.0);
+  s->since = now;
+  s->reno = window;
+  control->window = window;
+  control->ssthresh = maximum(2.0, window);
+}
+
+static void grow(cubic *s, double now, double rtt, hopflow_cc_control *control) {
+  double cwnd = control->window, ssthresh = control->ssthresh;
+  int slow = cwnd < ssthresh;
+  double since = slow ? now : s->since;
+  double ahead = now - since + rtt - s->plateau;
+  double curve = C * ahead * ahead * ahead + s->peak;
+  double target = minimum(1.5 * cwnd, maximum(cwnd, curve));
+  double gain = s->reno < ssthresh / BETA ? 3.0 * (1.0 - BETA) / (1.0 + BETA) : 1.0;
+  double reno = slow ? cwnd + 1.0 : s->reno + gain / cwnd;
+  double next = cwnd + (slow ? 1.0 : (target - cwnd) / cwnd);
+  if (slow) {
+    s->peak = cwnd;
+    s->plateau = 0.0;
+  }
+  s->since = since;
+  s->reno = reno;
+  control->window = maximum(next, reno);
+}
+
+static void on_ack(void *state, const hopflow_cc_event *event, hopflow_cc_control *control) {
+  if (event->flags & (HOPFLOW_CC_STARTS_RECOVERY | HOPFLOW_CC_MARK_EVENT)) on_loss(state, event->now, control);
+  for (uint64_t n = 0; n < event->growth; n++) grow(state, event->now, event->latest_rtt, control);
+}
+
+static void on_timeout(void *state, const hopflow_cc_event *event, hopflow_cc_control *control) {
+  cubic *s = state;
+  (void)event;
+  control->ssthresh = maximum(2.0, BETA * control->window);
+  control->window = s->reno = 1.0;
+}
+
+static const hopflow_cc_rule rule = {
+    .abi = HOPFLOW_CC_ABI,
+    .size = sizeof(hopflow_cc_rule),
+    .name = "CUBIC in C",
+    .claims = "cubic-rfc9438",
+    .recovery = "sack",
+    .ecn = HOPFLOW_CC_ECT0,
+    .init = init,
+    .on_ack = on_ack,
+    .on_timeout = on_timeout,
+    .destroy = free,
+};
+
+const hopflow_cc_rule *hopflow_cc(uint64_t abi) { return abi == HOPFLOW_CC_ABI ? &rule : 0; }

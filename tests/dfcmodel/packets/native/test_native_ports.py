@@ -1,0 +1,144 @@
+"""Ports of rules to C and Rust give the same runs as the rules in Python, sample by sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    FIFO,
+    RED,
+    CoDel,
+    Flow,
+    Link,
+    NativeRule,
+    Packets,
+    PathOptions,
+    Poisson,
+    Scenario,
+    cc_header,
+    compare,
+)
+from dfcmodel.packets.simulation import simulate_packets
+from dfcmodel.results import Trajectory
+from hopflow.results import same
+from responsefn import CUBIC, NewReno
+from tests.dfcmodel.packets.native.conftest import find, run
+
+pytestmark = pytest.mark.compilers
+
+PORTS = {"newreno.c": NewReno(), "newreno.rs": NewReno(), "cubic.c": CUBIC()}
+RECORDED = (
+    "window", "delivered", "round_trip", "in_transit", "queued", "lost", "timeouts", "cumulative_loss_events",
+    "carried", "marks", "emitted",
+)  # fmt: skip
+
+
+class Network(NamedTuple):
+    """A drawn network, without its rules."""
+
+    seed: int
+    links: tuple[Link, ...]
+    options: dict[str, Any]
+    method: Packets
+    jitter: float
+
+    def run(self, *rules: Any) -> Trajectory:
+        """Return the run of flows with these rules, one each."""
+        flows = [
+            Flow(f"flow {n}", (f"sender {n}", "queue", "receiver"), rule, start=0.1 * n, **self.options)
+            for n, rule in enumerate(rules)
+        ]
+        scenario = Scenario(f"network {self.seed}", self.links, flows)
+        return simulate_packets(scenario, self.method, duration=4.0, sample=0.02, packet_jitter=self.jitter)
+
+
+def network(seed: int, *, limited: bool) -> Network:
+    """Draw a network of two senders; ``limited``: data may arrive at random, during which rules in Python stop time."""
+    rng = np.random.default_rng(seed)
+    rate, delay = float(rng.uniform(200.0, 3000.0)), float(rng.uniform(0.002, 0.08))
+    discipline: Any = rng.choice([FIFO(), FIFO(), RED(ecn=True), CoDel()])
+    bottleneck = Link("queue", "receiver", rate, delay, int(rng.integers(3, 100)), discipline)
+    access = [Link(f"sender {n}", "queue", 10.0 * rate, 0.001 * (1 + n), 1000) for n in range(2)]
+    options = {
+        "delayed_acks": [False, True, "counted"][rng.integers(3)],
+        "arrivals": [None, Poisson(0.5 * rate)][limited * rng.integers(2)],
+        "max_window": float(rng.integers(10, 400)),
+        "handshake": bool(rng.integers(2)),
+        "initial_window": [None, 10.0][rng.integers(2)],
+    }
+    recovery = str(rng.choice(["sack", "sack", "prr", "rack", "linux-6.12"]))
+    loss = float(rng.choice([0.0, 0.0, 1e-3, 0.02, 0.1]))
+    method = Packets(seed=seed, recovery=recovery, loss={"queue->receiver": loss} if loss else None)
+    return Network(seed, (bottleneck, *access), options, method, float(rng.choice([0.0, 1.0 / rate])))
+
+
+def assert_equal(one: Trajectory, other: Trajectory) -> None:
+    """Assert that all recorded arrays are equal."""
+    for name in RECORDED:
+        values = getattr(one, name), getattr(other, name)
+        assert same(*values), name
+
+
+@pytest.mark.parametrize("source", PORTS)
+@pytest.mark.parametrize("seed", range(10))
+def test_a_port_equals_its_rule_on_drawn_networks(seed, source, native) -> None:
+    drawn = network(seed, limited=source.startswith("newreno"))
+    rule, port = PORTS[source], native(source)
+    assert_equal(drawn.run(rule, rule), drawn.run(port, port))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", PORTS)
+def test_a_port_equals_its_rule_on_a_hundred_drawn_networks(source, native) -> None:
+    rule, port, events = PORTS[source], native(source), 0
+    for seed in range(100, 200):
+        drawn = network(seed, limited=source.startswith("newreno"))
+        one = drawn.run(rule, rule)
+        assert_equal(one, drawn.run(port, port))
+        events += int(one.loss_events.sum() + one.timeouts.sum())
+    assert events > 1000
+
+
+def test_a_port_shares_a_path_with_its_rule_as_two_of_the_rule_do(native) -> None:
+    """One flow with the port and one with the rule: no flow depends on how the other one is computed."""
+    drawn, rule, port = network(3, limited=False), CUBIC(), native("cubic.c")
+    expected = drawn.run(rule, rule)
+    assert_equal(expected, drawn.run(port, rule))
+    assert_equal(expected, drawn.run(rule, port))
+    assert not np.array_equal(expected.window, drawn.run(rule, NewReno()).window)
+
+
+def test_compare_gives_a_port_the_place_of_its_rule(native) -> None:
+    options: dict[str, Any] = {"bandwidth": 400.0, "rtt": 0.04, "buffer": 16, "runs": 2}
+    options["options"] = PathOptions(duration=10.0)
+    by_rule = compare([CUBIC(), NewReno()], **options)
+    by_port = compare([native("cubic.c"), NewReno()], **options)
+    assert isinstance(by_port.rules[0], NativeRule)
+    assert by_port.rules[0].sha256[:12] in str(by_port)
+    # compare runs NewReno with its own recovery
+    assert np.array_equal(by_rule.rate[0], by_port.rate[0])
+    assert np.array_equal(by_rule.share, by_port.share)
+
+
+def test_the_header_is_that_of_the_arrays(tmp_path: Path) -> None:
+    """Sizes and offsets that C computes are those of the records of the engine."""
+    from dfcmodel.packets.kernel.layout import NATIVE_RULE, SENT_PACKET
+
+    names = list(NATIVE_RULE.names or ())
+    control, event = names[: names.index("now")], names[names.index("now") : names.index("state")]
+    first = NATIVE_RULE.fields["now"][1]  # type: ignore[index]
+    checks = [f"sizeof(hopflow_cc_packet) == {SENT_PACKET.itemsize}", f"sizeof(hopflow_cc_control) == {first}"]
+    for kind, fields, begin in (("control", control, 0), ("event", event, first)):
+        for name in fields:
+            offset = NATIVE_RULE.fields[name][1] - begin  # type: ignore[index]
+            checks.append(f"offsetof(hopflow_cc_{kind}, {name}) == {offset}")
+    for name, (_, offset) in (SENT_PACKET.fields or {}).items():
+        checks.append(f"offsetof(hopflow_cc_packet, {name}) == {offset}")
+    lines = [f"typedef char check_{n}[({check}) ? 1 : -1];" for n, check in enumerate(checks)]
+    source = tmp_path / "layout.c"
+    source.write_text("\n".join(["#include <stddef.h>", '#include "hopflow_cc.h"', *lines]) + "\n", encoding="utf-8")
+    run(find("cc"), "-std=c99", "-pedantic", "-I", cc_header(), "-c", source, "-o", tmp_path / "layout.o")
