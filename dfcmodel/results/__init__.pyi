@@ -3,9 +3,9 @@ from ..levels.choices import LevelChoice
 from ..levels.explanations import Explanation
 from ..packet_limits import PacketLimit
 from ..packets.traces import PacketTrace
+from ..sharing.bbr_conformances import Conformance, JudgedCase
 from ..sharing.coexistence_results import Coexistence
 from ..sharing.comparisons import Comparison
-from ..sharing.conformances import Conformance, JudgedCase
 from ..sharing.evaluations import Evaluation
 from ..sharing.qlog_traces import QlogTrace
 from ..sharing.trace_conformances import TraceCheck, TraceConformance

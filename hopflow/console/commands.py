@@ -64,6 +64,10 @@ COMMANDS = {
         "dfcmodel._cli",
         "Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other.",
     ),
+    "conform": CommandSource(
+        "dfcmodel._cli",
+        "Hold a congestion control to suites of cases, such as RFC 9438, and print the first event that differs.",
+    ),
     "explain": CommandSource(
         "validation.commands.explained_claims",
         "Explain the difference between packets and fluid by the contribution of each part that they do not share.",
