@@ -479,9 +479,11 @@ def conform(
         ),
     ] = "all",
     against: Annotated[
-        str,
-        typer.Option(help="Rule whose contradicted sections of rfc9743 are no failures.", autocompletion=_rules),
-    ] = "cubic",
+        str | None,
+        typer.Option(
+            help="Rule whose contradicted sections of rfc9743 are no failures; default: cubic.", autocompletion=_rules
+        ),
+    ] = None,
     known: Annotated[
         Path | None,
         typer.Option(help='TOML file of known deviations: lines "rfc9438/fast-convergence" = "why".'),
@@ -501,7 +503,8 @@ def conform(
     from dfcmodel.sharing.suites.reports import write_junit, write_page
 
     reports.check()
-    (tested,), (other,) = _window_rules("rule", [rule]), _window_rules("against", [against])
+    (tested,) = _window_rules("rule", [rule])
+    other = None if against is None else _window_rules("against", [against])[0]
     result = conformance(tested, suite=suite.split(","), against=other, known=known)
     typer.echo(cli.as_json(result.to_dict()) if json else result)
     for path, write in ((reports.junit, write_junit), (reports.report, write_page)):

@@ -114,7 +114,7 @@ def conformance(
         return _conform(rule, suite, against, known)
     for name, value in (("against", against), ("known", known)):
         if value is not None:
-            raise ValueError(f"{name} = {value!r}: is for suites: give suite, such as 'all'")
+            raise ValueError(f"{name} = {value!r}: must be None without suite")
     if isinstance(rule, QlogTrace):
         if cases is not None:
             raise ValueError(f"cases = {cases!r}: must be None for a trace")
@@ -140,6 +140,8 @@ def _conform(
     for name in names:
         choice("suite", name, (*SUITES, ALL))
     chosen = tuple(SUITES) if ALL in names else tuple(dict.fromkeys(names))
+    if against is not None and "rfc9743" not in chosen:
+        raise ValueError(f"against = {against!r}: must be None without the suite rfc9743")
     other = CUBIC() if against is None else instance("against", against, WindowRule, "a rule of a window, or None")
     reasons = dict(known) if isinstance(known, Mapping) else {} if known is None else read_known(Path(known))
     all_reasons = known_of_own_rules(window) | reasons

@@ -115,6 +115,10 @@ MODES: dict[tuple[str, ...], dict[str, str]] = {
         "text": "newreno --bandwidth 1.2Mbps --rtt 40ms --buffer 20kB --duration 1s --runs 2",
         "JSON": "newreno --bandwidth 1.2Mbps --rtt 40ms --buffer 20kB --duration 1s --runs 2 --json",
     },
+    ("conform",): {
+        "text": "cubic --suite rfc9438",
+        "JSON": "cubic --suite rfc9438 --json",
+    },
     ("explain",): {
         "scenario": "takano2006/1 --duration 60ms --runs 2",
         "JSON": "takano2006/1 --duration 60ms --runs 2 --json",
@@ -161,6 +165,8 @@ OF_COMMAND: dict[tuple[str, ...], dict[str, str]] = {
         "--rtt": "80ms", "--buffer": "10", "--loss": "2%", "--duration": "2s", "--runs": "3", "--seed": "7", "--warm-up": "0.5s",
         "--recovery": "own", "--discipline": "codel", "--pacing": "--pacing",
     },
+    ("conform",): {"--suite": "robustness", "--against": "newreno", "--known": "known.toml", "--strict": "--strict",
+        "--junit": "out.xml", "--report": "out.html"},
     ("explain",): {
         "--measures": "first_loss", "--tcp": "vegas", "--duration": "30ms", "--since": "20ms", "--runs": "3", "--seed": "7",
         "--packet-jitter": "100us", "--shared": "--shared", "--table": "out.csv",
@@ -247,6 +253,7 @@ REFUSED: dict[tuple[str, ...], dict[str, str]] = {
         "ensemble, JSON": "--animation --max-cpu-time --netcdf",
         "file": "--dfc --host --max-cpu-time --tcp",
     },
+    ("conform",): {"text": "--against", "JSON": "--against"},
     ("explain",): {
         "losses": "--since",
         "file": "--tcp",
@@ -300,6 +307,7 @@ def write_files(folder: Path) -> None:
         "queue.sm": QUEUE,
         "queue.props": '"empty": S=? [ n=0 ];\n',
         "mine.py": RULE,
+        "known.toml": '"rfc9438/decrease" = "another beta"\n',
         "path.toml": PATH,
         "topology.toml": TOPOLOGY,
         "lookup.csv": LOOKUP,
