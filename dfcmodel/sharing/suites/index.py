@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dfcmodel.sharing.suites.bbr_draft import BBR_DRAFT
 from dfcmodel.sharing.suites.incidents import INCIDENTS
 from dfcmodel.sharing.suites.rfc9438 import RFC9438
-from dfcmodel.sharing.suites.rfc9743 import rfc9743
+from dfcmodel.sharing.suites.rfc9743 import suite_beside
 from dfcmodel.sharing.suites.robustness import ROBUSTNESS
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ ALL = "all"
 SUITES: dict[str, Callable[[WindowRule], Suite]] = {
     "rfc9438": lambda _: RFC9438,
     "bbr-draft": lambda _: BBR_DRAFT,
-    "rfc9743": rfc9743,
+    "rfc9743": suite_beside,
     "robustness": lambda _: ROBUSTNESS,
     "incidents": lambda _: INCIDENTS,
 }

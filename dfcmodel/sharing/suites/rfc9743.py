@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dfcmodel.sharing.rfc9743_verdicts import SectionVerdict
     from responsefn import WindowRule
 
-__all__ = ["RUNS", "answers_of", "rfc9743"]
+__all__ = ["RUNS", "answers_of", "suite_beside"]
 
 RUNS = 5
 """Seeds of each measure, the fewest with an interval."""
@@ -60,7 +60,7 @@ def _observe(section: str, against: WindowRule) -> Callable[[WindowRule], Iterat
     return observe
 
 
-def rfc9743(against: WindowRule) -> Suite:
+def suite_beside(against: WindowRule) -> Suite:
     """Return the suite beside a rule in use.
 
     Parameters

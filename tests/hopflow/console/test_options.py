@@ -116,8 +116,8 @@ MODES: dict[tuple[str, ...], dict[str, str]] = {
         "JSON": "newreno --bandwidth 1.2Mbps --rtt 40ms --buffer 20kB --duration 1s --runs 2 --json",
     },
     ("conform",): {
-        "text": "cubic --suite rfc9438",
-        "JSON": "cubic --suite rfc9438 --json",
+        "text": "newreno --suite incidents",
+        "JSON": "newreno --suite incidents --json",
     },
     ("explain",): {
         "scenario": "takano2006/1 --duration 60ms --runs 2",
@@ -307,7 +307,7 @@ def write_files(folder: Path) -> None:
         "queue.sm": QUEUE,
         "queue.props": '"empty": S=? [ n=0 ];\n',
         "mine.py": RULE,
-        "known.toml": '"rfc9438/decrease" = "another beta"\n',
+        "known.toml": '"incidents/idle" = "a rule of rates"\n',
         "path.toml": PATH,
         "topology.toml": TOPOLOGY,
         "lookup.csv": LOOKUP,
