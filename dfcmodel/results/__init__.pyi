@@ -8,6 +8,8 @@ from ..sharing.coexistence_results import Coexistence
 from ..sharing.comparisons import Comparison
 from ..sharing.evaluations import Evaluation
 from ..sharing.qlog_traces import QlogTrace
+from ..sharing.suites.judging import SuiteVerdict
+from ..sharing.suites.results import SuiteConformance
 from ..sharing.trace_conformances import TraceCheck, TraceConformance
 from ..sharing.worst_paths import WorstCase
 from ..step_checks import StepCheck
@@ -39,6 +41,8 @@ __all__ = [
     "Slowdowns",
     "Spectrum",
     "StepCheck",
+    "SuiteConformance",
+    "SuiteVerdict",
     "TraceCheck",
     "TraceConformance",
     "Trajectory",
