@@ -12,8 +12,10 @@ from responsefn.dynamics import Event
 if TYPE_CHECKING:
     from responsefn import WindowRule
 
-__all__ = ["Connection", "FedConnection", "connect", "lose_at", "slow_start_to"]
+__all__ = ["DECREASES", "Connection", "FedConnection", "connect", "lose_at", "slow_start_to"]
 
+DECREASES = {"newreno": 0.5, "cubic-rfc9438": 0.7}
+"""Window after a loss over the window before, by claim (RFC 5681, Sect. 3.1; RFC 9438, Sect. 4.6)."""
 MAX_EVENTS = 200_000
 """Largest number of ACKs of a connection: a window that never grows would be fed for ever."""
 

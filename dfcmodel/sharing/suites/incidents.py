@@ -17,7 +17,7 @@ from dfcmodel.packets.engine import with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.planning import plan_scenario
 from dfcmodel.sharing.suites.cases import ANY, NotJudged, Observation, Suite, SuiteCase, Tolerance
-from dfcmodel.sharing.suites.connections import connect, lose_at
+from dfcmodel.sharing.suites.connections import DECREASES, connect, lose_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["INCIDENTS"]
 
 SAMPLES_PER_ROUND_TRIP = 10
-DECREASES = {"newreno": 0.5, "cubic-rfc9438": 0.7}
-"""Window after a loss over the window before, by claim (RFC 5681, Sect. 3.1; RFC 9438, Sect. 4.6)."""
 QUANTUM = 4.0
 """Packets that BBR may send back to back at 2000 packets/s: 2 in the send quantum of 1 ms (draft-ietf-ccwg-bbr, Sect.
 5.6.3), and as many for the ends of the interval."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dfcmodel.sharing.suites.cases import ANY, NotJudged, Observation, Suite, SuiteCase, Tolerance, truth
-from dfcmodel.sharing.suites.connections import Connection, connect, lose_at, slow_start_to
+from dfcmodel.sharing.suites.connections import DECREASES, Connection, connect, lose_at, slow_start_to
 from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn import DeliveryRule
 
@@ -23,8 +23,6 @@ LARGE_PACKET = 65_535
 """Bytes of a packet with which few ACKs reach a window of 2^31 bytes: the largest of UDP."""
 LARGEST_WINDOW = 1000.0
 """Windows up to which round trips are fed, packets."""
-DECREASES = {"newreno": 0.5, "cubic-rfc9438": 0.7}
-"""Window after a loss over the window before, by claim (RFC 5681, Sect. 3.1; RFC 9438, Sect. 4.6)."""
 MIN_DECREASE = 0.2
 """Smallest part of its window that a loss leaves a rule of another claim; own choice, far below those of all rules."""
 VALID = "finite numbers, not negative, and at least a packet without pacing"
