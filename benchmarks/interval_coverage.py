@@ -232,7 +232,7 @@ def conformances() -> Iterator[Coverage]:
     """`JudgedCase.interval`: a check that holds in about 70 % of all seeds, in five runs."""
     from dfcmodel.sharing.bbr_cases import DISTANT, _with_rate_drop
     from dfcmodel.sharing.bbr_checks import probe_down_by_time
-    from dfcmodel.sharing.conformances import JudgedCase
+    from dfcmodel.sharing.bbr_conformances import JudgedCase
     from responsefn import BBR
 
     began, run, rule = time.process_time(), _with_rate_drop(DISTANT, "DOWN", 0.7), BBR()

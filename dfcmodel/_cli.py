@@ -470,6 +470,83 @@ def cc_header(json: cli.AsJson = False) -> None:
     typer.echo(cli.as_json({"folder": folder(), "abi": ABI, "files": files}) if json else folder())
 
 
+def _suites(incomplete: str) -> list[str]:
+    """Complete the name of a suite."""
+    from dfcmodel.sharing.suites.index import ALL, SUITES
+
+    return cli.completions(incomplete, (*SUITES, ALL))
+
+
+@dataclass(frozen=True)
+class _Reports:
+    """Files with the verdicts."""
+
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, which CI systems read, here.")] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a page here: sources, first events outside, figures of failed cases; .html."),
+    ] = None
+
+    def check(self) -> None:
+        """Raise ValueError for unwritable files, before any case is run."""
+        cli.check_output("junit", self.junit, (".xml",))
+        cli.check_output("report", self.report, (".html",))
+
+
+@commands.command(
+    epilog=cli.examples(
+        "hopflow conform cubic --suite rfc9438",
+        "hopflow conform my_rule.py --known known.toml --junit conformance.xml",
+        "hopflow conform bbr --suite bbr-draft --strict --json",
+    )
+)
+@cli.expand_options
+def conform(
+    rule: Annotated[str, typer.Argument(help="cubic, newreno, bbr, ..., or my_rule.py.", autocompletion=_rules)],
+    reports: _Reports,
+    suite: Annotated[
+        str,
+        typer.Option(
+            help="rfc9438, bbr-draft, rfc9743, robustness, incidents, several by commas, or all.",
+            autocompletion=_suites,
+        ),
+    ] = "all",
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="Rule whose contradicted sections of rfc9743 are no failures; default: cubic.", autocompletion=_rules
+        ),
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(help='TOML file of known deviations: lines "rfc9438/fast-convergence" = "why".'),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Status 1 also for undecided or unjudged cases, and known deviations."),
+    ] = False,
+    json: cli.AsJson = False,
+) -> None:
+    """Hold a congestion control to suites of cases, such as RFC 9438, and print the first event that differs.
+
+    The status is 0 if no case failed, 1 if some failed or crashed, and 2 if the rule could not be run or no case was
+    judged.
+    """
+    from dfcmodel.sharing.conformances import conformance
+    from dfcmodel.sharing.suites.reports import write_junit, write_page
+
+    reports.check()
+    (tested,) = _window_rules("rule", [rule])
+    other = None if against is None else _window_rules("against", [against])[0]
+    result = conformance(tested, suite=suite.split(","), against=other, known=known)
+    typer.echo(cli.as_json(result.to_dict()) if json else result)
+    for path, write in ((reports.junit, write_junit), (reports.report, write_page)):
+        if path is not None:
+            write(result, path)
+            typer.echo(f"written: {path}", err=json)
+    raise typer.Exit(result.exit_status(strict=strict))
+
+
 @dataclass(frozen=True)
 class _Explained:
     """Measures and settings of the runs."""

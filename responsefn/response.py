@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = [
+    "CLAIMS",
     "Law",
     "Reference",
     "Response",
@@ -61,6 +62,8 @@ STARTS = 9  # numerical
 """Number of windows from which `WindowRule.attractors` starts."""
 DIGITS, MAX_SHOWN_OPERATIONS = 5, 100
 """Digits of numbers in displayed equations; operations above which an equation is long."""
+CLAIMS = ("newreno", "cubic-rfc9438", "bbr-draft", "other")
+"""Specifications that a rule may claim to implement; "other": none of them."""
 RTT_EVENTS = tuple((name, ("time", "rtt")) for name in ("on_ack", "on_loss", "on_timeout"))
 """Functions whose response to a queue `WindowRule.capacity` derives, with the fields of their events."""
 _FORMULA = '<div style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
@@ -489,6 +492,8 @@ class WindowRule(Response, ABC):
         Whether the rule begins with the window of its own `start` under any stack (``stack`` of `dfcmodel.Flow`).
     single_below
         Loss event rate from which on the closed form is one of several responses; `rate` then warns.
+    claims
+        What the rule claims to be, one of `CLAIMS`: `dfcmodel.conformance` and ``hopflow conform`` hold it to that.
 
     Examples
     --------
@@ -524,6 +529,7 @@ class WindowRule(Response, ABC):
     counts_in_slow_start: ClassVar[bool] = True
     sets_initial_window: ClassVar[bool] = False
     single_below: ClassVar[float] = math.inf
+    claims: ClassVar[str] = "other"
     capacity: ClassVar[str] = cast("str", _DerivedCapacity())
 
     @staticmethod

@@ -3,11 +3,13 @@ from ..levels.choices import LevelChoice
 from ..levels.explanations import Explanation
 from ..packet_limits import PacketLimit
 from ..packets.traces import PacketTrace
+from ..sharing.bbr_conformances import Conformance, JudgedCase
 from ..sharing.coexistence_results import Coexistence
 from ..sharing.comparisons import Comparison
-from ..sharing.conformances import Conformance, JudgedCase
 from ..sharing.evaluations import Evaluation
 from ..sharing.qlog_traces import QlogTrace
+from ..sharing.suites.judging import SuiteVerdict
+from ..sharing.suites.results import SuiteConformance
 from ..sharing.trace_conformances import TraceCheck, TraceConformance
 from ..sharing.worst_paths import WorstCase
 from ..step_checks import StepCheck
@@ -39,6 +41,8 @@ __all__ = [
     "Slowdowns",
     "Spectrum",
     "StepCheck",
+    "SuiteConformance",
+    "SuiteVerdict",
     "TraceCheck",
     "TraceConformance",
     "Trajectory",

@@ -23,7 +23,7 @@ from dfcmodel.sharing.bbr_observations import LINK, Observation, Path, observe
 if TYPE_CHECKING:
     from responsefn import BBR
 
-__all__ = ["CASES", "Case"]
+__all__ = ["CASES", "EMPTY_PATH", "Case"]
 
 NO_UNDO = "the packet level has no DSACK and BBR no undo (SaveStateUponLoss, HandleSpuriousLossDetection)"
 
@@ -163,3 +163,9 @@ CASES = (
          _with_limited_application(DISTANT, "REFILL", 300.0, 2.0), bbr_checks.refill_limited),
 )  # fmt: skip
 """All cases, in the order of the appendix."""
+EMPTY_PATH = Case(
+    "Share of an empty path",
+    _on_path(Path(rate=2000.0, rtt=0.04, buffer=80, duration=30.0)),
+    bbr_path_checks.empty_path,
+)
+"""A case beside the appendix: a filter of the bandwidth that advances in each round forgets the rate of the path."""

@@ -9,6 +9,7 @@ import numpy as np
 from dfcmodel.sharing.bbr_observations import Observation
 
 __all__ = [
+    "BANDWIDTH_TOLERANCE",
     "Check",
     "about",
     "drain_inflight",

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
-from dfcmodel.sharing.bbr_checks import Check, about, goes, holds
+from dfcmodel.sharing.bbr_checks import BANDWIDTH_TOLERANCE, Check, about, goes, holds
 from dfcmodel.sharing.bbr_observations import Observation
 
 __all__ = [
     "cruise_with_aggregation",
+    "empty_path",
     "no_probe_rtt_after_idle",
     "policer",
     "probe_rtt",
@@ -22,6 +23,21 @@ __all__ = [
     "ten_times_less",
     "ten_times_more",
 ]
+
+
+EMPTY_PATH_SHARE = 0.95
+"""Share of an empty path: ngtcp2 1.24.0 gets 0.80 without the draft's line of July 2026, and 0.97 with it."""
+
+
+def empty_path(run: Observation) -> list[Check]:
+    """Check: alone BBR fills the path, and its bandwidth does not fall in CRUISE."""
+    share = run.rate(0, len(run.time) - 1) / run.path.rate
+    falls = [1.0 - run.max_bw[end - 1] / run.max_bw[begin] for begin, end in run.spells("CRUISE") if end - begin > 1]
+    fall = max(falls, default=math.nan)
+    return [
+        holds("delivery rate at least 95 % of the path's", share >= EMPTY_PATH_SHARE, f"{share:.1%}"),
+        holds("BBR.max_bw falls by at most 2 % in CRUISE", fall <= BANDWIDTH_TOLERANCE, f"by {fall:.1%}"),
+    ]
 
 
 def probe_rtt(run: Observation) -> list[Check]:

@@ -1,179 +1,74 @@
-"""Conformance of an implementation of BBR to the example test cases of the IETF draft."""
+"""Conformance of rules and traces: to suites, to the test cases of the IETF draft on BBR, or state by state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
 
-from dfcmodel.sharing.bbr_cases import CASES, Case
-from dfcmodel.sharing.bbr_checks import Check
-from dfcmodel.sharing.bbr_observations import MODES, Observation
+from dfcmodel.sharing.bbr_cases import CASES
+from dfcmodel.sharing.bbr_conformances import Conformance, judge
 from dfcmodel.sharing.qlog_traces import QlogTrace
+from dfcmodel.sharing.suites.index import ALL, SUITES
+from dfcmodel.sharing.suites.judging import judge_suite
+from dfcmodel.sharing.suites.known_deviations import known_of_own_rules, read_known
+from dfcmodel.sharing.suites.results import SuiteConformance
 from dfcmodel.sharing.trace_conformances import TraceConformance, check_trace
-from hopflow.checks import count_of, instance, instances, integer
+from hopflow.checks import choice, instance, instances, integer
 from hopflow.intervals import spawn_seeds
 from hopflow.progress import progress_bar
-from hopflow.results import Result, figure
-from responsefn import BBR
+from responsefn import BBR, CUBIC, WindowRule
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
-    from matplotlib.axes import Axes
 
-__all__ = ["Conformance", "JudgedCase", "conformance"]
-
-LEVEL, REFERENCE_PART = 0.95, 0.5
-"""Confidence of a verdict, and the part of all seeds with which it compares."""
-REFERENCE = "draft-ietf-ccwg-bbr, appendix BBR Example Test Cases, 3 August 2026"
-
-
-class JudgedCase(NamedTuple):
-    """A case of the draft's appendix with its checks and its verdict.
-
-    Attributes
-    ----------
-    number, title
-        Number, from 1 on, and title in the appendix.
-    checks
-        Expectation, result and success of each check, in the first run with a failed check, or in the first run.
-    deviation
-        Reason of a known failure; "" if there is none.
-    trace
-        BBR's variables over time in that run.
-    runs, as_expected
-        Number of runs with independent seeds, and number of runs in which every check holds.
-
-    Examples
-    --------
-    >>> from dfcmodel import conformance
-    >>> from responsefn import BBR
-    >>> case = conformance(BBR(), cases=(1,)).cases[0]
-    >>> case.title, case.verdict
-    ('Exiting STARTUP on bandwidth plateau', 'as expected')
-    >>> case.runs, case.as_expected, round(case.interval[0], 2)
-    (5, 5, 0.55)
-    """
-
-    number: int
-    title: str
-    checks: tuple[Check, ...]
-    deviation: str
-    trace: Observation
-    runs: int = 1
-    as_expected: int = 0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Clopper and Pearson's interval of the part of all seeds in which every check holds, each end at 95 %."""
-        from scipy.special import betaincinv
-
-        right, wrong = self.as_expected, self.runs - self.as_expected
-        low = float(betaincinv(right, wrong + 1, 1.0 - LEVEL)) if right else 0.0
-        return low, float(betaincinv(right + 1, wrong, LEVEL)) if wrong else 1.0
-
-    @property
-    def verdict(self) -> str:
-        """``"as expected"``, ``"known deviation"``, ``"deviates"`` or ``"inconclusive"``.
-
-        As expected: in more than half of all seeds, at 95 % confidence by `interval`; this needs at least five runs.
-        Deviates, or known deviation: in less than half. Inconclusive: neither, for example if few runs differ.
-        """
-        low, high = self.interval
-        if low > REFERENCE_PART:
-            return "as expected"
-        if high >= REFERENCE_PART:
-            return "inconclusive"
-        return "known deviation" if self.deviation else "deviates"
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Conformance(Result):
-    """The cases of the draft's appendix with their checks, as `conformance` returns them.
-
-    Attributes
-    ----------
-    rule
-        The tested rule.
-    cases
-        Cases in the order of the appendix.
-
-    Examples
-    --------
-    >>> from dfcmodel import conformance
-    >>> from responsefn import BBR
-    >>> result = conformance(BBR(), cases=(20,))
-    >>> result.cases[0].verdict
-    'as expected'
-    """
-
-    rule: BBR
-    cases: tuple[JudgedCase, ...]
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """A row per check: number, case, verdict, runs, as_expected, expected, happened, holds, deviation."""
-        import pandas as pd
-
-        rows = [
-            (case.number, case.title, case.verdict, case.runs, case.as_expected, *check, case.deviation)
-            for case in self.cases
-            for check in case.checks
-        ]
-        columns = ["number", "case", "verdict", "runs", "as_expected", "expected", "happened", "holds", "deviation"]
-        return pd.DataFrame(rows, columns=columns)
-
-    def to_xarray(self) -> Any:
-        """Return the table over ``row`` as a Dataset."""
-        return self.table.rename_axis("row").to_xarray()
-
-    def summary(self) -> dict[str, object]:
-        """Return the verdict of each case with its failed checks."""
-        rows: dict[str, object] = {"rule": repr(self.rule), "cases": REFERENCE}
-        for case in self.cases:
-            text = f"{case.verdict}, in {case.as_expected} of {count_of(case.runs, 'run')}"
-            wrong = [check for check in case.checks if not check.holds]
-            text += "".join(f"; {check.expected}: {check.happened}" for check in wrong)
-            rows[f"{case.number} {case.title}"] = text + (f" ({case.deviation})" if wrong and case.deviation else "")
-        return rows
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the states of all cases over time, a row per case; return the Axes."""
-        axes: Axes = figure(8.0, 0.25 * len(self.cases) + 1.2)[1] if ax is None else ax
-        for row, case in enumerate(self.cases):
-            run = case.trace
-            for number, mode in enumerate(MODES):
-                spans = [(run.time[a], run.time[b - 1] - run.time[a]) for a, b in run.spells(mode)]
-                axes.broken_barh(spans, (row - 0.4, 0.8), color=f"C{number}", label=mode if row == 0 else None)
-        axes.set_yticks(range(len(self.cases)), [case.title for case in self.cases], fontsize=6)
-        axes.invert_yaxis()
-        axes.legend(fontsize=6, ncol=len(MODES), loc="lower center", bbox_to_anchor=(0.3, 1.0))
-        axes.set(xlabel="time (s)")
-        return axes
+__all__ = ["conformance"]
 
 
 @overload
 def conformance(
-    rule: BBR, *, cases: Iterable[int] | None = None, runs: int = 5, seed: int | np.random.Generator = 0
-) -> Conformance: ...
-@overload
-def conformance(rule: QlogTrace, *, cases: None = None) -> TraceConformance: ...
-
-
-def conformance(
-    rule: BBR | QlogTrace,
+    rule: BBR,
     *,
     cases: Iterable[int] | None = None,
     runs: int = 5,
     seed: int | np.random.Generator = 0,
-) -> Conformance | TraceConformance:
-    """Run the IETF draft's example test cases of BBR on a rule, or check a trace, and judge what happens.
+    suite: None = None,
+    known: None = None,
+) -> Conformance: ...
+@overload
+def conformance(rule: QlogTrace, *, cases: None = None) -> TraceConformance: ...
+@overload
+def conformance(
+    rule: WindowRule,
+    *,
+    suite: str | Iterable[str],
+    against: WindowRule | None = None,
+    known: str | Path | Mapping[str, str] | None = None,
+) -> SuiteConformance: ...
 
-    Each case is one flow over one bottleneck at packet level, some with a burst beside it or with elements of the path:
-    rates over time, aggregated acknowledgements, a policer, reordering. A case ends in checks of the draft's variables.
-    Known failures of BBR are named as deviations. Each case runs with several independent seeds; its verdict is on the
-    part of all seeds in which every check holds (`JudgedCase.verdict`).
+
+def conformance(
+    rule: WindowRule | QlogTrace,
+    *,
+    cases: Iterable[int] | None = None,
+    runs: int = 5,
+    seed: int | np.random.Generator = 0,
+    suite: str | Iterable[str] | None = None,
+    against: WindowRule | None = None,
+    known: str | Path | Mapping[str, str] | None = None,
+) -> Conformance | TraceConformance | SuiteConformance:
+    """Hold a rule to suites of cases, run the IETF draft's test cases of BBR on it, or check a trace.
+
+    With ``suite`` the rule is held to tables of cases, each with the section of its source: ``"rfc9438"`` (CUBIC),
+    ``"bbr-draft"``, ``"rfc9743"`` (criteria for new congestion control), ``"robustness"`` and ``"incidents"`` (public
+    faults). A suite about another specification than the rule claims (``claims`` of `responsefn.WindowRule`) does not
+    apply. ``hopflow conform`` prints the same, with an exit status.
+
+    Without it the test cases of BBR's draft are run. Each case is one flow over one bottleneck at packet level, some
+    with a burst beside it or with elements of the path: rates over time, aggregated acknowledgements, a policer,
+    reordering. A case ends in checks of the draft's variables. Known failures of BBR are named as deviations. Each case
+    runs with several independent seeds; its verdict is on the part of all seeds in which every check holds
+    (`JudgedCase.verdict`).
 
     Of a trace (`read_qlog_trace`) each state is checked: its successor, its duration, its window and its pacing rate,
     as far as the trace has them. Undoing a spurious loss, which may lead back to STARTUP or UP, shows as a deviation.
@@ -181,14 +76,22 @@ def conformance(
     Parameters
     ----------
     rule
-        `responsefn.BBR` with any parameters, or a subclass with its state. Or a `dfcmodel.results.QlogTrace`.
+        With ``suite``, a rule of a window. Otherwise `responsefn.BBR` with any parameters, or a subclass with its
+        state, or a `dfcmodel.results.QlogTrace`.
     cases
-        Numbers of cases in the appendix, 1 to 22; None: all, and of a trace.
+        Numbers of cases in the appendix, 1 to 22; None: all, and of a trace or suites.
     runs
         Runs of each case. Fewer than five are always inconclusive.
     seed
         Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the runs are spawned. Of a trace neither has
-        an effect: it is checked as it is.
+        an effect: it is checked as it is. Suites have seeds of their own.
+    suite
+        Name of a suite, several names, or ``"all"``; None: the draft's test cases, or a trace.
+    against
+        Rule whose contradicted sections of ``"rfc9743"`` are no failures; None: CUBIC, whose answers are bundled.
+    known
+        Reasons of known deviations by suite and case, or a TOML file with lines ``"rfc9438/fast-convergence" = "why"``.
+        Such cases do not count as failed.
 
     Raises
     ------
@@ -205,23 +108,43 @@ def conformance(
     >>> [case.verdict for case in result.cases]
     ['as expected', 'as expected']
     """
+    if suite is not None:
+        if cases is not None:
+            raise ValueError(f"cases = {cases!r}: must be None with suite = {suite!r}")
+        return _conform(rule, suite, against, known)
+    for name, value in (("against", against), ("known", known)):
+        if value is not None:
+            raise ValueError(f"{name} = {value!r}: must be None without suite")
     if isinstance(rule, QlogTrace):
         if cases is not None:
             raise ValueError(f"cases = {cases!r}: must be None for a trace")
         return check_trace(rule)
-    instance("rule", rule, BBR, "BBR(), a rule of a subclass, or a QlogTrace")
+    bbr = instance("rule", rule, BBR, "BBR(), a rule of a subclass, or a QlogTrace, or give suite")
     chosen = range(1, len(CASES) + 1) if cases is None else instances("cases", cases, int, "a number")
     for n, number in enumerate(chosen):
         integer(f"cases[{n}]", number, 1, len(CASES))
     seeds = spawn_seeds(seed, integer("runs", runs, 1, 10_000)).tolist()
-    judged = [judge(rule, number, CASES[number - 1], seeds) for number in progress_bar(chosen, desc="BBR", unit="case")]
-    return Conformance(rule, tuple(judged))
+    judged = [judge(bbr, number, CASES[number - 1], seeds) for number in progress_bar(chosen, desc="BBR", unit="case")]
+    return Conformance(bbr, tuple(judged))
 
 
-def judge(rule: BBR, number: int, case: Case, seeds: Sequence[int]) -> JudgedCase:
-    """Run a case with each seed and return its checks and its verdict."""
-    runs = [case.run(rule, seed) for seed in seeds]
-    checks = [tuple(case.check(run)) for run in runs]
-    as_expected = [all(check.holds for check in of_run) for of_run in checks]
-    shown = as_expected.index(False) if False in as_expected else 0
-    return JudgedCase(number, case.title, checks[shown], case.deviation, runs[shown], len(runs), sum(as_expected))
+def _conform(
+    rule: WindowRule | QlogTrace,
+    suite: str | Iterable[str],
+    against: WindowRule | None,
+    known: str | Path | Mapping[str, str] | None,
+) -> SuiteConformance:
+    """Return the verdicts on the cases of suites."""
+    window = instance("rule", rule, WindowRule, "a rule of a window, such as CUBIC()")
+    names = (suite,) if isinstance(suite, str) else instances("suite", suite, str, "a name")
+    for name in names:
+        choice("suite", name, (*SUITES, ALL))
+    chosen = tuple(SUITES) if ALL in names else tuple(dict.fromkeys(names))
+    if against is not None and "rfc9743" not in chosen:
+        raise ValueError(f"against = {against!r}: must be None without the suite rfc9743")
+    other = CUBIC() if against is None else instance("against", against, WindowRule, "a rule of a window, or None")
+    reasons = dict(known) if isinstance(known, Mapping) else {} if known is None else read_known(Path(known))
+    all_reasons = known_of_own_rules(window) | reasons
+    suites = [SUITES[name](other) for name in chosen]
+    judged = [judge_suite(each, window, all_reasons) for each in progress_bar(suites, desc="conformance", unit="suite")]
+    return SuiteConformance(window, tuple(judged), reasons)

@@ -68,6 +68,10 @@ COMMANDS = {
         "dfcmodel._cli",
         "Print the folder of hopflow_cc.h, with which a congestion control in C or Rust is compiled.",
     ),
+    "conform": CommandSource(
+        "dfcmodel._cli",
+        "Hold a congestion control to suites of cases, such as RFC 9438, and print the first event that differs.",
+    ),
     "explain": CommandSource(
         "validation.commands.explained_claims",
         "Explain the difference between packets and fluid by the contribution of each part that they do not share.",

@@ -159,6 +159,7 @@ class NewReno(Reno):
     """
 
     recovery: ClassVar[str] = "newreno"
+    claims: ClassVar[str] = "newreno"
     reference = rfc(6582, "T. Henderson et al., The NewReno modification, 2012", "Sect. 3.2")
 
 

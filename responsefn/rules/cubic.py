@@ -149,6 +149,7 @@ class CUBIC(WindowRule):
     capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = ("since", "peak", "plateau")
     recovery: ClassVar[str] = "sack"
+    claims: ClassVar[str] = "cubic-rfc9438"
     catalogue_rows = ({}, {"fast_convergence": 1})
     reference = rfc(
         9438,

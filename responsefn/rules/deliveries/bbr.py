@@ -598,6 +598,7 @@ class BBR(DeliveryRule):
         "(the working group's copy of 3 August 2026), Sect. 4 and 5",
         "primary",
     )
+    claims: ClassVar[str] = "bbr-draft"
     why_no_rate: ClassVar[str] = "it does not respond to loss below its threshold"
     dynamics: ClassVar[str] = (
         r"\text{pacing} = g \max B,\ W \le 2 \max B \min R,\ B = \Delta\text{delivered} / \Delta t"

@@ -14,7 +14,7 @@ from dfcmodel import conformance, read_qlog_trace, write_qlog
 from dfcmodel.results import TraceConformance
 from dfcmodel.sharing import bbr_observations
 from dfcmodel.sharing.bbr_cases import CASES
-from dfcmodel.sharing.conformances import JudgedCase
+from dfcmodel.sharing.bbr_conformances import JudgedCase
 from responsefn import BBR, NewReno, read_qlog
 
 # The IETF draft's example test cases of BBR: each is as expected, or its deviation is named.

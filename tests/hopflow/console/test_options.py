@@ -116,6 +116,10 @@ MODES: dict[tuple[str, ...], dict[str, str]] = {
         "text": "newreno --bandwidth 1.2Mbps --rtt 40ms --buffer 20kB --duration 1s --runs 2",
         "JSON": "newreno --bandwidth 1.2Mbps --rtt 40ms --buffer 20kB --duration 1s --runs 2 --json",
     },
+    ("conform",): {
+        "text": "newreno --suite incidents",
+        "JSON": "newreno --suite incidents --json",
+    },
     ("explain",): {
         "scenario": "takano2006/1 --duration 60ms --runs 2",
         "JSON": "takano2006/1 --duration 60ms --runs 2 --json",
@@ -162,6 +166,8 @@ OF_COMMAND: dict[tuple[str, ...], dict[str, str]] = {
         "--rtt": "80ms", "--buffer": "10", "--loss": "2%", "--duration": "2s", "--runs": "3", "--seed": "7", "--warm-up": "0.5s",
         "--recovery": "own", "--discipline": "codel", "--pacing": "--pacing",
     },
+    ("conform",): {"--suite": "robustness", "--against": "newreno", "--known": "known.toml", "--strict": "--strict",
+        "--junit": "out.xml", "--report": "out.html"},
     ("explain",): {
         "--measures": "first_loss", "--tcp": "vegas", "--duration": "30ms", "--since": "20ms", "--runs": "3", "--seed": "7",
         "--packet-jitter": "100us", "--shared": "--shared", "--table": "out.csv",
@@ -248,6 +254,7 @@ REFUSED: dict[tuple[str, ...], dict[str, str]] = {
         "ensemble, JSON": "--animation --max-cpu-time --native --netcdf --record",
         "file": "--dfc --host --max-cpu-time --native --record --tcp",
     },
+    ("conform",): {"text": "--against", "JSON": "--against"},
     ("explain",): {
         "losses": "--since",
         "file": "--tcp",
@@ -301,6 +308,7 @@ def write_files(folder: Path) -> None:
         "queue.sm": QUEUE,
         "queue.props": '"empty": S=? [ n=0 ];\n',
         "mine.py": RULE,
+        "known.toml": '"incidents/idle" = "a rule of rates"\n',
         "path.toml": PATH,
         "topology.toml": TOPOLOGY,
         "lookup.csv": LOOKUP,

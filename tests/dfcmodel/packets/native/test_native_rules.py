@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dfcmodel.packets.simulation import plan_scenario
 from typer.testing import CliRunner
 
 from dfcmodel import (
@@ -36,6 +35,7 @@ from dfcmodel import (
 )
 from dfcmodel.network.scenario_files.toml_reading import ScenarioFileError
 from dfcmodel.packets.engine import begin_run
+from dfcmodel.packets.simulation import plan_scenario
 from dfcmodel.results import Trajectory
 from hopflow import sweep
 from hopflow.console.commands import app

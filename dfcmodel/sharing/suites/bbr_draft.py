@@ -1,0 +1,53 @@
+"""The test cases of the IETF draft on BBR, and an empty path, as a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from dfcmodel.sharing.bbr_cases import CASES, EMPTY_PATH, Case
+from dfcmodel.sharing.bbr_conformances import judge
+from dfcmodel.sharing.suites.cases import NotJudged, Observation, Suite, SuiteCase, Tolerance, Undecided, truth
+from hopflow.intervals import spawn_seeds
+from responsefn import BBR
+
+if TYPE_CHECKING:
+    from responsefn import WindowRule
+
+__all__ = ["BBR_DRAFT"]
+
+EMPTY_PATH_SOURCE = "draft-ietf-ccwg-bbr, Sect. 5.3.3.6 as of 6 July 2026 (ack_phase, #114 of its repository)"
+RUNS = 5
+"""Smallest number of runs with which a verdict is possible (`JudgedCase.verdict`)."""
+
+
+def _observe(number: int, case: Case) -> Callable[[WindowRule], Iterator[Observation]]:
+    """Return a function that runs a case with several seeds and yields its checks."""
+
+    def observe(rule: WindowRule) -> Iterator[Observation]:
+        missing = [name for name in BBR.State._fields if name not in rule.State._fields]
+        if missing or not isinstance(rule, BBR):
+            raise NotJudged(f"its state lacks variables of the draft: {', '.join(missing[:4]) or 'it is no BBR'}")
+        judged = judge(rule, number, case, spawn_seeds(0, RUNS).tolist())
+        if judged.verdict == "inconclusive":
+            raise Undecided(f"every check holds in {judged.as_expected} of {judged.runs} runs")
+        is_expected = judged.verdict == "as expected"
+        for check in judged.checks:
+            yield truth(check.expected, check.holds or is_expected, "holds", check.happened)
+
+    return observe
+
+
+BBR_DRAFT: Suite = Suite(
+    "bbr-draft", 1, "draft-ietf-ccwg-bbr, appendix BBR Example Test Cases, 3 August 2026", ("bbr-draft",),
+    tuple(
+        SuiteCase(
+            str(number), "checks of the draft's variables", "", case.title, "=", Tolerance(),
+            f"draft-ietf-ccwg-bbr, appendix, case {number}" if case is not EMPTY_PATH else EMPTY_PATH_SOURCE,
+            _observe(number, case), "as the checks state; a case passes in more than half of all seeds at 95 %",
+            case.deviation,
+        )
+        for number, case in enumerate((*CASES, EMPTY_PATH), 1)
+    ),
+)  # fmt: skip
+"""The 22 cases of the appendix, and an empty path as case 23."""

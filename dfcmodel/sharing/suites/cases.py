@@ -1,0 +1,150 @@
+"""Suites as tables: what each case observes of a rule, what its source expects, and within which tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from responsefn import WindowRule
+
+__all__ = ["ANY", "NotJudged", "Observation", "Suite", "SuiteCase", "Tolerance", "Undecided", "truth"]
+
+ANY: tuple[str, ...] = ()
+"""Claims of a suite that applies to every rule."""
+
+
+class NotJudged(Exception):
+    """Raised by a case that does not apply to a rule, or that needs what the rule does not report; has the reason."""
+
+    verdict = "not judged"
+
+
+class Undecided(NotJudged):
+    """Raised by a case whose runs do not suffice for a verdict; has the reason."""
+
+    verdict = "undecided"
+
+
+class Tolerance(NamedTuple):
+    """Accepted difference: an absolute part in the unit of the quantity, and a part relative to what is expected."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+
+    def width(self, expected: float) -> float:
+        """Return the accepted difference from an expected value."""
+        return self.absolute + self.relative * abs(expected)
+
+    def __str__(self) -> str:
+        parts = [f"{self.absolute:g}"] if self.absolute else []
+        parts += [f"{self.relative:.3g} of it"] if self.relative else []
+        return " + ".join(parts) or "0"
+
+
+class Observation(NamedTuple):
+    """A value of the observed quantity after an event, and the value that the source expects there.
+
+    Values without a unit of their own, such as a state, have texts.
+    """
+
+    event: str
+    expected: float
+    found: float
+    expected_text: str = ""
+    found_text: str = ""
+
+
+def truth(event: str, holds: object, expected: str, found: str) -> Observation:
+    """Return an observation of whether something holds, with what is expected and what happened."""
+    return Observation(event, 1.0, 1.0 if holds else 0.0, expected, found)
+
+
+@dataclass(frozen=True)
+class SuiteCase:
+    """A case of a suite.
+
+    Attributes
+    ----------
+    id
+        Name within the suite.
+    quantity, unit
+        Observed quantity and its unit; "" for a ratio.
+    expectation
+        Requirement of the source, as a sentence.
+    relation
+        ``"="``, ``">="`` or ``"<="``: how an observed value compares with the expected one.
+    tolerance
+        Accepted difference.
+    source
+        Document and section.
+    observe
+        Function of a rule that yields observations in the order of events. It raises `NotJudged` if it cannot.
+    about_tolerance
+        Origin of the tolerance.
+    known
+        Why every rule fails, for what the simulation lacks; "": it does not.
+    """
+
+    id: str
+    quantity: str
+    unit: str
+    expectation: str
+    relation: str
+    tolerance: Tolerance
+    source: str
+    observe: Callable[[WindowRule], Iterable[Observation]]
+    about_tolerance: str = ""
+    known: str = ""
+
+    def holds(self, observation: Observation) -> bool:
+        """Return whether an observation is as expected; NaN never is."""
+        return self.excess(observation) <= 0.0
+
+    def excess(self, observation: Observation) -> float:
+        """Return by how much an observation exceeds its bound, in units of the quantity; negative within it."""
+        difference, width = observation.found - observation.expected, self.tolerance.width(observation.expected)
+        return {"=": abs(difference), ">=": -difference, "<=": difference}[self.relation] - width
+
+    def describe(self, observation: Observation) -> tuple[str, str]:
+        """Return the expected value with relation and tolerance, and the found one, as strings."""
+        if observation.expected_text:
+            return observation.expected_text, observation.found_text
+        expected = observation.expected
+        prefix = {"=": "", ">=": "at least ", "<=": "at most "}[self.relation]
+        width = self.tolerance.width(expected)
+        margin = f" +- {width:.3g}" if width else ""
+        return f"{prefix}{expected:.5g}{margin} {self.unit}".rstrip(), f"{observation.found:.5g} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A versioned table of cases.
+
+    Attributes
+    ----------
+    name, version
+        The version changes with the cases, expectations or tolerances.
+    source
+        Document that the suite tests.
+    claims
+        Claims of rules to which it applies; `ANY`: to all.
+    cases
+        The table.
+    """
+
+    name: str
+    version: int
+    source: str
+    claims: tuple[str, ...]
+    cases: tuple[SuiteCase, ...]
+
+    @property
+    def label(self) -> str:
+        """Name and version, such as ``rfc9438@1``."""
+        return f"{self.name}@{self.version}"
+
+    def applies_to(self, rule: WindowRule) -> bool:
+        """Return whether the suite is about what the rule claims to be."""
+        return not self.claims or rule.claims in self.claims

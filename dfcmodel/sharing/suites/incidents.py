@@ -1,0 +1,178 @@
+"""Public faults of released congestion control as cases, each with its source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.endpoints.arrivals import Replay
+from dfcmodel.network.flows import Flow
+from dfcmodel.network.links import Link
+from dfcmodel.network.networks import Scenario
+from dfcmodel.packets.engine import with_room
+from dfcmodel.packets.methods import Packets
+from dfcmodel.packets.planning import plan_scenario
+from dfcmodel.sharing.suites.cases import ANY, NotJudged, Observation, Suite, SuiteCase, Tolerance
+from dfcmodel.sharing.suites.connections import DECREASES, connect, lose_at
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from responsefn import WindowRule
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["INCIDENTS"]
+
+SAMPLES_PER_ROUND_TRIP = 10
+QUANTUM = 4.0
+"""Packets that BBR may send back to back at 2000 packets/s: 2 in the send quantum of 1 ms (draft-ietf-ccwg-bbr, Sect.
+5.6.3), and as many for the ends of the interval."""
+SEEDS = (1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True)
+class _Path:
+    """One flow over one bottleneck: packets/s, s, packets, s; data become available by ``arrivals``."""
+
+    rate: float = 2000.0
+    rtt: float = 0.04
+    buffer: int = 80
+    duration: float = 60.0
+    arrivals: Replay | None = None
+    size: float = math.inf
+    loss: float = 0.0
+    lossy_until: float = math.inf
+
+    def run(self, rule: WindowRule, times: Floats, seed: int = 0) -> _Samples:
+        """Simulate a flow of a rule, and sample it at times, s, whole tenths of a round trip."""
+        access = 1e-4 * self.rtt
+        links = [
+            Link("sender", "left", 20.0 * self.rate, access, 10_000),
+            Link("left", "right", self.rate, 0.5 * self.rtt - access, self.buffer),
+        ]
+        flow = Flow("flow", ("sender", "left", "right"), rule, arrivals=self.arrivals, size=self.size)
+        scenario = Scenario("incident", links, [flow], duration=self.duration)
+        loss = {"left->right": self.loss} if self.loss else None
+        sample = self.rtt / SAMPLES_PER_ROUND_TRIP
+        plan = plan_scenario(scenario, Packets(seed=seed, loss=loss), duration=self.duration, sample=sample)
+        return with_room(plan, lambda run, _: self._record(run, times))
+
+    def _record(self, run: Any, times: Floats) -> _Samples | None:
+        """Return the samples of a run; None if its arrays were too small."""
+        rows = []
+        for time in times:
+            if not run.advance(round(time / run.plan.sample)):
+                return None
+            flow = run.arrays["flow"][0]
+            rows.append((flow["cwnd"], flow["emitted"], flow["snd_una"]))
+            if time >= self.lossy_until:
+                run.arrays["fault"]["loss"] = 0.0
+        window, sent, acknowledged = np.array(rows, dtype=float).T
+        return _Samples(window, sent, acknowledged, float(run.arrays["flow"]["finished"][0]))
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Window, packets sent and packets acknowledged in order at the sampled times; end of the flow, s."""
+
+    window: Floats
+    sent: Floats
+    acknowledged: Floats
+    finished: float
+
+
+def _empty_path(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the share of an empty path of 24 Mb/s and 40 ms over a minute, from the first packet on."""
+    path = _Path()
+    run = path.run(rule, np.array([path.duration]))
+    yield Observation(
+        "60 s of 24 Mb/s, 40 ms, 80 packets", 0.95, float(run.acknowledged[-1]) / (path.rate * path.duration)
+    )
+
+
+def _consecutive_losses(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the factors of two more decreases after the first one."""
+    if rule.claims not in DECREASES:
+        raise NotJudged(f"no source says what a loss leaves of the window of a rule that claims {rule.claims}")
+    connection = connect(rule)
+    lose_at(connection, 400.0)
+    for number in (2, 3):
+        before = connection.window
+        connection.lose()
+        ratio = connection.window / before
+        yield Observation(f"loss {number} at a window of {before:.0f} packets", DECREASES[rule.claims], ratio)
+
+
+def _loss_phase(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the duration of 10 MB over 10 ms of which 30 % of the packets are lost in the first 2 s."""
+    path = _Path(rate=8000.0, rtt=0.01, buffer=80, duration=30.0, size=6667.0, loss=0.3, lossy_until=2.0)
+    for seed in SEEDS:
+        finished = path.run(rule, np.array([path.lossy_until, path.duration]), seed).finished
+        yield Observation(f"10 MB with seed {seed}", 10.0, finished if math.isfinite(finished) else math.inf)
+
+
+def _restart(rule: WindowRule, idle: float, round_trips: int) -> tuple[_Path, _Samples]:
+    """Return a run with an application that is idle from about 10 s on: before, and in tenths of round trips after."""
+    start, path = 10.0, _Path()
+    first = replace(path, duration=start).run(rule, np.array([start]))
+    arrivals = Replay((0.0, start + idle), (int(first.sent[-1]), 100_000))
+    path = replace(path, duration=start + idle + 2.0, arrivals=arrivals)
+    tenths = np.arange(round_trips * SAMPLES_PER_ROUND_TRIP + 1) * path.rtt / SAMPLES_PER_ROUND_TRIP
+    return path, path.run(rule, np.array([start, *(start + idle + tenths)]))
+
+
+def _idle(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the window in the round trips after 30 s without data over the window before."""
+    path, run = _restart(rule, 30.0, 3)
+    for trip in (1, 2, 3):
+        ratio = float(run.window[1 + trip * SAMPLES_PER_ROUND_TRIP] / run.window[0])
+        yield Observation(f"{trip * path.rtt * 1e3:.0f} ms after 30 s without data", 1.5, ratio)
+
+
+def _pacing(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the packets sent in a tenth of a round trip after a second without data."""
+    if "pacing_rate" not in rule.State._fields:
+        raise NotJudged("it does not pace: its state has no pacing_rate")
+    path, run = _restart(rule, 1.0, 1)
+    limit = 1.25 * path.rate * path.rtt / SAMPLES_PER_ROUND_TRIP + QUANTUM
+    for part, sent in enumerate(np.diff(run.sent[1:]), 1):
+        yield Observation(f"{part} tenths of a round trip after 1 s without data", limit, float(sent))
+
+
+def _case(
+    id: str, quantity: str, unit: str, expectation: str, relation: str, tolerance: Tolerance, source: str,
+    observe: Callable[[WindowRule], Iterator[Observation]], about: str,
+) -> SuiteCase:  # fmt: skip
+    """Return a case."""
+    return SuiteCase(id, quantity, unit, expectation, relation, tolerance, source, observe, about)
+
+
+CASES = (
+    _case("empty-path", "share of an empty path", "", "alone a rule fills the path", ">=", Tolerance(),
+          "draft-ietf-ccwg-bbr, #114 of its repository, June 2026 (ack_phase; ngtcp2 1.24.0 gets 0.80)", _empty_path,
+          "own choice: above 0.82, what BBR gets with the fault, and below 0.96, what it gets without"),
+    _case("consecutive-losses", "window after a loss over the window before", "",
+          "a loss below the last peak lowers the window as any other one", "=", Tolerance(0.01),
+          "quinn-rs/quinn#2640, May 2026: 0.595 for 0.7", _consecutive_losses,
+          "own choice: one packet of a window of at least 100"),
+    _case("loss-phase", "time until 10 MB are delivered", "s",
+          "10 MB over 10 ms are delivered in 10 s though 30 % of the packets are lost in the first 2 s", "<=",
+          Tolerance(), "cloudflare/quiche#2370, February 2026, and its report of 12 May 2026: a window at its minimum "
+          "was taken for an idle application", _loss_phase, "the report's limit of 10 s"),
+    _case("idle", "window after an idle time over the window before", "",
+          "time without data is no time of growth", "<=", Tolerance(),
+          "RFC 9438, Sect. 4.2 and 5.8; NTAP/rfc8312bis#14, case 2; mozilla/neqo#2955", _idle,
+          "RFC 9438, Sect. 4.2: a target of at most 1.5 windows"),
+    _case("pacing", "packets sent in a tenth of a round trip", "packets",
+          "after an idle time packets leave at the pacing rate, not in a burst", "<=", Tolerance(),
+          "quinn-rs/quinn#2481, July 2026; draft-ietf-ccwg-bbr, Sect. 5.6.2", _pacing,
+          "the draft's largest gain beyond Startup, 1.25, and its send quantum"),
+)  # fmt: skip
+
+INCIDENTS: Suite = Suite("incidents", 1, "public faults of released congestion control", ANY, CASES)
+"""An empty path, losses in a row, a phase of losses, idle times, and pacing."""

@@ -1,0 +1,29 @@
+"""All suites by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dfcmodel.sharing.suites.bbr_draft import BBR_DRAFT
+from dfcmodel.sharing.suites.incidents import INCIDENTS
+from dfcmodel.sharing.suites.rfc9438 import RFC9438
+from dfcmodel.sharing.suites.rfc9743 import suite_beside
+from dfcmodel.sharing.suites.robustness import ROBUSTNESS
+
+if TYPE_CHECKING:
+    from dfcmodel.sharing.suites.cases import Suite
+    from responsefn import WindowRule
+
+__all__ = ["ALL", "SUITES"]
+
+ALL = "all"
+"""Name of all suites together."""
+SUITES: dict[str, Callable[[WindowRule], Suite]] = {
+    "rfc9438": lambda _: RFC9438,
+    "bbr-draft": lambda _: BBR_DRAFT,
+    "rfc9743": suite_beside,
+    "robustness": lambda _: ROBUSTNESS,
+    "incidents": lambda _: INCIDENTS,
+}
+"""Suites by name, as functions of the rule beside which RFC 9743's sections are judged."""

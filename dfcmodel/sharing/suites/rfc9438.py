@@ -1,0 +1,288 @@
+"""RFC 9438 as cases: CUBIC's windows under fed events, beside the windows of the RFC's text.
+
+The RFC states no tolerances. A window may differ by one packet, since stacks count whole packets or bytes (Sect. 4.1
+allows both), and by 2 %, since they estimate the round-trip time and the time of ACKs in their own units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from dfcmodel.sharing.suites.cases import NotJudged, Observation, Suite, SuiteCase, Tolerance
+from dfcmodel.sharing.suites.connections import Connection, connect, lose_at, slow_start_to
+from dfcmodel.sharing.suites.cubic_reference import BETA, K_of, Reference
+
+if TYPE_CHECKING:
+    from responsefn import WindowRule
+
+__all__ = ["RFC9438"]
+
+PACKET = Tolerance(1.0, 0.02)
+ABOUT_PACKET = "own choice: one packet, as stacks count packets or bytes (Sect. 4.1), and 2 % for clocks and estimates"
+RATIO = Tolerance(0.01)
+ABOUT_RATIO = "own choice: one packet of a window of at least 100"
+LARGE, SMALL = 400.0, 40.0
+"""Windows before a loss, packets: in the cubic and in the Reno-friendly region at the round-trip times used."""
+LOSSES_TO_MINIMUM = 20
+"""Losses in a row after which a window of 40 packets is at its minimum: 40 x 0.7^20 is below 0.1."""
+TABLE_TOLERANCE = Tolerance(0.5, 0.1)
+"""Tables have integers. Their formula is the larger of two responses, without the lag of a round trip: 4 %
+(`responsefn.CUBIC`). The remainder is for one packet of small windows."""
+TABLES = {
+    0.1: ((1e-2, 12.0), (1e-3, 38.0), (1e-4, 187.0), (1e-5, 1054.0)),
+    0.01: ((1e-2, 12.0), (1e-3, 38.0), (1e-4, 120.0), (1e-5, 379.0)),
+}
+"""Round-trip time in s, and loss rate with the average window at C = 0.4 (RFC 9438, Tables 1 and 2)."""
+
+
+def _rounds(connection: Connection, reference: Reference, until: float, label: str) -> Iterator[Observation]:
+    """Feed ACKs to a rule and to the reference until a time, s, and yield both windows once per round trip."""
+    start, due = connection.now, connection.now + connection.rtt
+    while connection.now < until:
+        connection.ack()
+        reference.ack(connection.now)
+        if connection.now >= due:
+            due += connection.rtt
+            yield Observation(f"{connection.now - start:.2f} s after {label}", reference.window, connection.window)
+
+
+def _after_loss(window: float, rtt: float, spans: tuple[float, float]) -> Callable[[WindowRule], Iterator[Observation]]:
+    """Return a case that follows the curve between two multiples of K after the first loss."""
+
+    def observe(rule: WindowRule) -> Iterator[Observation]:
+        connection = connect(rule, rtt)
+        before, after = lose_at(connection, window)
+        reference = Reference(connection.now, after, before, before, rtt)
+        begin, end = (connection.now + span * reference.K for span in spans)
+        for _ in _rounds(connection, reference, begin, "the loss"):
+            pass
+        reference.window = connection.window  # the case begins where the last one ends
+        yield from _rounds(connection, reference, end, f"{spans[0]:g} K")
+
+    return observe
+
+
+def _at_plateau(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the window K after the first loss."""
+    connection = connect(rule, 0.05)
+    before, after = lose_at(connection, LARGE)
+    reference = Reference(connection.now, after, before, before, connection.rtt)
+    rows = list(_rounds(connection, reference, connection.now + reference.K, "the loss"))
+    yield rows[-1]
+
+
+def _growth_per_ack(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the growth per ACK long after a loss, where the curve is far above the window."""
+    connection = connect(rule, 2.0)
+    lose_at(connection, LARGE)
+    end = connection.now + 30.0
+    while connection.now < end:
+        window = connection.window
+        connection.ack()
+        yield Observation(f"ACK at {connection.now:.2f} s", 0.5, connection.window - window)
+
+
+def _never_below(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the change of the window per ACK between two losses, the second below the last peak."""
+    connection = connect(rule, 0.1)
+    lose_at(connection, 200.0)
+    connection.lose()
+    end = connection.now + 5.0
+    while connection.now < end:
+        window = connection.window
+        connection.ack()
+        yield Observation(f"ACK at {connection.now:.2f} s", 0.0, connection.window - window)
+
+
+def _one_per_round(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the growth per round trip where W_est has reached the window before the loss."""
+    connection = connect(rule, 0.01)
+    before, _ = lose_at(connection, SMALL)
+    reference = Reference(connection.now, connection.window, before, before, connection.rtt)
+    while reference.estimate < before + 1.0:
+        connection.ack()
+        reference.ack(connection.now)
+    for round_trip in range(1, 6):
+        end, window = connection.now + connection.rtt, connection.window
+        while connection.now < end:
+            connection.ack()
+        yield Observation(f"round trip {round_trip} after W_est reached cwnd_prior", 1.0, connection.window - window)
+
+
+def _decrease(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the factor of the first decrease."""
+    before, after = lose_at(connect(rule), LARGE)
+    yield Observation(f"loss 1 at a window of {before:.0f} packets", BETA, after / before)
+
+
+def _consecutive(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the factors of three decreases in a row, with windows below the last peak."""
+    connection = connect(rule)
+    lose_at(connection, LARGE)
+    for number in (2, 3):
+        before = connection.window
+        connection.lose()
+        yield Observation(f"loss {number} at a window of {before:.0f} packets", BETA, connection.window / before)
+
+
+def _minimum(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the window after many losses in a row."""
+    connection = connect(rule)
+    slow_start_to(connection, SMALL)
+    for number in range(1, LOSSES_TO_MINIMUM + 1):
+        connection.lose()
+        yield Observation(f"loss {number} in a row", 2.0, connection.window)
+
+
+def _fast_convergence(rule: WindowRule) -> Iterator[Observation]:
+    """Follow the curve after a second loss below the last peak, whose W_max is (1 + beta) / 2 of the window."""
+    connection = connect(rule, 0.1)
+    _, before = lose_at(connection, LARGE)
+    connection.lose()
+    w_max = before * (1.0 + BETA) / 2.0
+    reference = Reference(connection.now, connection.window, w_max, before, connection.rtt)
+    yield from _rounds(connection, reference, connection.now + K_of(w_max, connection.window), "the second loss")
+
+
+def _timeout_window(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the window after a timeout."""
+    connection = connect(rule)
+    slow_start_to(connection, 100.0)
+    connection.time_out()
+    yield Observation("timeout at a window of 100 packets", 2.0, connection.window)
+
+
+def _slow_start_again(rule: WindowRule) -> tuple[Connection, float]:
+    """Return a connection at the end of the slow start after a timeout, and the window at the timeout."""
+    connection = connect(rule)
+    slow_start_to(connection, LARGE)
+    before = connection.window
+    connection.time_out()
+    if connection.window >= BETA * before:
+        raise NotJudged("no slow start follows the timeout, see timeout-window")
+    while True:
+        window = connection.window
+        connection.ack()
+        if connection.window - window < 0.75:  # slow start adds a packet per ACK, Sect. 4.2 half of one at most
+            return connection, before
+        if connection.window > 2.0 * before:
+            raise NotJudged(f"slow start goes on above {connection.window:.0f} packets, see timeout-threshold")
+
+
+def _timeout_threshold(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the window at which slow start ends after a timeout."""
+    try:
+        connection, before = _slow_start_again(rule)
+    except NotJudged as reason:
+        yield Observation(str(reason), BETA, float("nan"))
+        return
+    event = f"end of slow start after a timeout at {before:.0f} packets"
+    yield Observation(event, BETA, connection.window / before)
+
+
+def _after_timeout(rule: WindowRule) -> Iterator[Observation]:
+    """Follow the first stage of congestion avoidance after a timeout: K = 0, W_max the window at its beginning."""
+    connection, before = _slow_start_again(rule)
+    reference = Reference(connection.now, connection.window, connection.window, before, connection.rtt)
+    yield from _rounds(connection, reference, connection.now + 6.0, "the end of slow start")
+
+
+def _spurious(rule: WindowRule) -> Iterator[Observation]:
+    """Refuse: rules are not told of spurious losses."""
+    raise NotJudged("rules are not told that a loss was spurious (DSACK, F-RTO or Eifel)")
+
+
+def _slow_start(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the growth per ACK in slow start, at a constant round-trip time."""
+    connection = connect(rule)
+    first = connection.window
+    while connection.window < 100.0:
+        window = connection.window
+        connection.ack()
+        yield Observation(f"ACK at {connection.now:.2f} s", 1.0, connection.window - window)
+        if connection.window <= first and connection.now > 10.0:
+            return
+
+
+def _average(rtt: float) -> Callable[[WindowRule], Iterator[Observation]]:
+    """Return a case with the average windows of a table, over the 1/p packets from one loss to the next.
+
+    The formula of the tables has cycles that repeat. So the first loss comes at the peak to which a cycle returns; over
+    several cycles fast convergence would lower the average, since a peak a little below the last one counts as lower.
+    """
+
+    def observe(rule: WindowRule) -> Iterator[Observation]:
+        for p, expected in TABLES[rtt]:
+            is_friendly = expected < 1.02 * math.sqrt(1.5 / p)  # Sect. 4.3: the average of Reno
+            connection = connect(rule, rtt)
+            lose_at(connection, expected * (2.0 / (1.0 + BETA) if is_friendly else 4.0 / (3.0 + BETA)))
+            area, start = 0.0, connection.now
+            for _ in range(round(1.0 / p)):
+                before, window = connection.now, connection.window
+                connection.ack()
+                area += window * (connection.now - before)
+            yield Observation(f"loss rate {p:g}, {rtt:g} s", expected, area / (connection.now - start))
+
+    return observe
+
+
+def _window_case(id: str, where: str, expectation: str, observe: Callable[..., Iterator[Observation]]) -> SuiteCase:
+    """Return a case on windows beside those of the reference."""
+    return SuiteCase(id, "window", "packets", expectation, "=", PACKET, where, observe, ABOUT_PACKET)
+
+
+CASES = (
+    _window_case("concave", "RFC 9438, Sect. 4.2 and 4.4",
+                 "until K after a loss, each ACK adds (target - cwnd)/cwnd, with the target W_cubic(t + RTT)",
+                 _after_loss(LARGE, 0.05, (0.0, 1.0))),
+    _window_case("plateau", "RFC 9438, Sect. 4.2, Figures 1 and 2",
+                 "K seconds after a loss the window is at W_max, less the lag of a round trip", _at_plateau),
+    _window_case("convex", "RFC 9438, Sect. 4.5", "from K to 2 K, the same increment above W_max",
+                 _after_loss(LARGE, 0.05, (1.0, 2.0))),
+    SuiteCase("largest-growth", "growth per ACK", "packets", "the target is at most 1.5 cwnd: half a packet per ACK",
+              "<=", Tolerance(0.01), "RFC 9438, Sect. 4.2", _growth_per_ack, "own choice: rounding to bytes"),
+    SuiteCase("no-decrease", "change of the window per ACK", "packets",
+              "the target is at least cwnd: ACKs never lower the window", ">=", Tolerance(1e-9),
+              "RFC 9438, Sect. 4.2", _never_below, "rounding of floating-point numbers"),
+    _window_case("reno-friendly", "RFC 9438, Sect. 4.3, Figure 4",
+                 "where W_cubic(t) is below W_est the window is W_est, which grows by alpha_cubic per window",
+                 _after_loss(SMALL, 0.01, (0.0, 0.5))),
+    SuiteCase("alpha-one", "growth per round trip", "packets",
+              "alpha_cubic is 1 once W_est has reached the window before the loss", "=", Tolerance(0.15),
+              "RFC 9438, Sect. 4.3", _one_per_round,
+              "own choice: a fraction of the step from 0.53 to 1 that ACKs at the ends of a round trip make"),
+    SuiteCase("decrease", "window after a loss over the window before", "", "a loss leaves beta_cubic = 0.7", "=",
+              RATIO, "RFC 9438, Sect. 4.6", _decrease, ABOUT_RATIO),
+    SuiteCase("minimum-window", "window after losses in a row", "packets", "a loss leaves at least two packets", ">=",
+              Tolerance(0.01), "RFC 9438, Sect. 4.6", _minimum, "own choice: rounding to bytes"),
+    SuiteCase("consecutive-losses", "window after a loss over the window before", "",
+              "a loss below the last peak leaves 0.7 of the window too: fast convergence lowers W_max alone", "=",
+              RATIO, "RFC 9438, Sect. 4.6 and 4.7", _consecutive, ABOUT_RATIO),
+    _window_case("fast-convergence", "RFC 9438, Sect. 4.7",
+                 "after a loss below the last peak, W_max is (1 + beta_cubic)/2 of the window (SHOULD)",
+                 _fast_convergence),
+    SuiteCase("timeout-window", "window after a timeout", "packets",
+              "a timeout leaves one packet as in Reno, or the two of QUIC's minimum window", "<=", Tolerance(0.01),
+              "RFC 9438, Sect. 4.8; RFC 5681, Sect. 3.1; RFC 9002, Sect. 7.6.2", _timeout_window,
+              "own choice: rounding to bytes"),
+    SuiteCase("timeout-threshold", "window at the end of slow start over the window at the timeout", "",
+              "ssthresh after a timeout is beta_cubic = 0.7 of the window", "=", RATIO,
+              "RFC 9438, Sect. 4.8", _timeout_threshold, ABOUT_RATIO),
+    _window_case("after-timeout", "RFC 9438, Sect. 4.8",
+                 "the first stage after a timeout begins with K = 0 and W_max = cwnd", _after_timeout),
+    _window_case("spurious", "RFC 9438, Sect. 4.9", "a spurious decrease is undone", _spurious),
+    SuiteCase("slow-start", "growth per ACK below the threshold", "packets", "slow start adds a packet per packet", "=",
+              Tolerance(0.01), "RFC 9438, Sect. 4.10; RFC 5681, Sect. 3.1", _slow_start,
+              "own choice: rounding to bytes"),
+    SuiteCase("table-1", "average window with a loss every 1/p packets, 100 ms", "packets",
+              "the average window is that of the table", "=", TABLE_TOLERANCE, "RFC 9438, Sect. 5.1, Table 1",
+              _average(0.1), "rounding to integers, and 10 %: 4 % of the formula, one packet of small windows"),
+    SuiteCase("table-2", "average window with a loss every 1/p packets, 10 ms", "packets",
+              "the average window is that of the table", "=", TABLE_TOLERANCE, "RFC 9438, Sect. 5.1, Table 2",
+              _average(0.01), "rounding to integers, and 10 %: 4 % of the formula, one packet of small windows"),
+)  # fmt: skip
+
+RFC9438 = Suite("rfc9438", 1, "RFC 9438, CUBIC for Fast and Long-Distance Networks, 2023", ("cubic-rfc9438",), CASES)
+"""Sections 4.2 to 4.10 and the tables of Section 5.1."""

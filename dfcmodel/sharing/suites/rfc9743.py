@@ -1,0 +1,79 @@
+"""The sections of RFC 9743 as a suite: contradicted for a rule, and not for the rule in use beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from dfcmodel.sharing.evaluations import evaluate_rfc9743
+from dfcmodel.sharing.suites.cases import ANY, NotJudged, Observation, Suite, SuiteCase, Tolerance, Undecided, truth
+from responsefn import CUBIC
+
+if TYPE_CHECKING:
+    from dfcmodel.sharing.rfc9743_verdicts import SectionVerdict
+    from responsefn import WindowRule
+
+__all__ = ["RUNS", "answers_of", "suite_beside"]
+
+RUNS = 5
+"""Seeds of each measure, the fewest with an interval."""
+BUNDLED = "rfc9743_cubic.json"
+"""Answers of CUBIC() by section, as `answers_of` returns them; a slow test makes them again."""
+
+
+@lru_cache(maxsize=8)
+def _verdicts(rule: WindowRule) -> dict[str, SectionVerdict]:
+    """Return the verdict of each section, by section."""
+    return {verdict.section: verdict for verdict in evaluate_rfc9743(rule, runs=RUNS, seed=0).verdicts}
+
+
+def answers_of(rule: WindowRule) -> dict[str, str]:
+    """Return the answer of each section for a rule, by section."""
+    return {section: verdict.answer for section, verdict in _verdicts(rule).items()}
+
+
+def _bundled() -> dict[str, str]:
+    """Return CUBIC's answers, by section."""
+    answers: dict[str, str] = json.loads(resources.files(__package__ or "").joinpath(BUNDLED).read_text("utf-8"))
+    return answers
+
+
+def _observe(section: str, against: WindowRule) -> Callable[[WindowRule], Iterator[Observation]]:
+    """Return a function that observes whether a section is contradicted for a rule and not for another one."""
+
+    def observe(rule: WindowRule) -> Iterator[Observation]:
+        verdict = _verdicts(rule)[section]
+        if verdict.answer == "not judged":
+            raise NotJudged(verdict.why)
+        if verdict.answer == "undecided":
+            raise Undecided(verdict.why)
+        other = _bundled() if against == CUBIC() else answers_of(against)
+        holds = verdict.answer == "holds" or other[section] == "contradicted"
+        found = f"{verdict.answer}, {other[section]} for {against!r}: {verdict.why}"
+        yield truth(
+            f"all paths, {RUNS} seeds", holds, f"not contradicted, or contradicted for {against!r} as well", found
+        )
+
+    return observe
+
+
+def suite_beside(against: WindowRule) -> Suite:
+    """Return the suite beside a rule in use.
+
+    Parameters
+    ----------
+    against
+        Rule whose contradicted sections are no failures: those that deployed congestion control contradicts as well.
+    """
+    cases = tuple(
+        SuiteCase(
+            section.partition(" ")[0], "measures beside NewReno's", "", section, "=", Tolerance(),
+            f"RFC 9743, Sect. {section.partition(' ')[0]}", _observe(section, against),
+            "own choice: the RFC has no thresholds; five points, or 5 % of NewReno's value (`evaluate_rfc9743`)",
+        )
+        for section in _bundled()
+    )  # fmt: skip
+    return Suite("rfc9743", 1, "RFC 9743, Specifying New Congestion Control Algorithms, 2025", ANY, cases)

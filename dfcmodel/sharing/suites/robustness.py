@@ -1,0 +1,198 @@
+"""Robustness: mistakes in units, state and arithmetic that any congestion control can make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from dfcmodel.sharing.suites.cases import ANY, NotJudged, Observation, Suite, SuiteCase, Tolerance, truth
+from dfcmodel.sharing.suites.connections import DECREASES, Connection, connect, lose_at, slow_start_to
+from hopflow.tcp_constants import INITIAL_WINDOW
+from responsefn import DeliveryRule
+
+if TYPE_CHECKING:
+    from responsefn import WindowRule
+
+__all__ = ["ROBUSTNESS"]
+
+ROUNDING = Tolerance(0.01)
+EXACT = Tolerance(0.0)
+LARGE_PACKET = 65_535
+"""Bytes of a packet with which few ACKs reach a window of 2^31 bytes: the largest of UDP."""
+LARGEST_WINDOW = 1000.0
+"""Windows up to which round trips are fed, packets."""
+MIN_DECREASE = 0.2
+"""Smallest part of its window that a loss leaves a rule of another claim; own choice, far below those of all rules."""
+VALID = "finite numbers, not negative, and at least a packet without pacing"
+EXTREME_RTTS = (1e-6, 10.0)
+"""Round-trip times, s, from a loopback to beyond a satellite's."""
+
+
+def _initial_window(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the window before the first event."""
+    for size in (1500, 9000):
+        yield Observation(f"start with packets of {size} bytes", INITIAL_WINDOW, connect(rule, 0.1, size).window)
+
+
+def _packet_sizes(rule: WindowRule) -> Iterator[Observation]:
+    """Observe windows with large packets beside those with small ones."""
+    small, large = (_window_trace(connect(rule, 0.1, size)) for size in (1500, 9000))
+    for (event, expected), (_, found) in zip(small, large, strict=True):
+        yield Observation(event, expected, found)
+
+
+def _window_trace(connection: Connection) -> Iterator[tuple[str, float]]:
+    """Yield events and windows, packets: slow start, a loss, 20 round trips, a timeout, 10 round trips."""
+    lose_at(connection, 60.0)
+    yield "loss", connection.window
+    for part, trips in (("the loss", 20), ("the timeout", 10)):
+        for trip in range(1, trips + 1):
+            _round_trip(connection)
+            yield f"round trip {trip} after {part}", connection.window
+        if part == "the loss":
+            connection.time_out()
+
+
+def _round_trip(connection: Connection) -> None:
+    """Acknowledge packets for a round trip, or until the window is large: some rules double it again and again."""
+    end = connection.now + connection.rtt
+    while connection.now < end and connection.window < LARGEST_WINDOW:
+        connection.ack()
+
+
+def _growth(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the window a second after a loss over the window before, at several round-trip times."""
+    if isinstance(rule, DeliveryRule):
+        raise NotJudged("its window follows the rate of deliveries, which fed events do not limit")
+    for rtt in (0.02, 0.1, 0.5):
+        connection = connect(rule, rtt)
+        before, _ = lose_at(connection, 100.0)
+        end = connection.now + 1.0
+        while connection.now < end:
+            connection.ack()
+        yield Observation(f"1 s after a loss, {1000 * rtt:g} ms", 1.5, connection.window / before)
+
+
+def _timeout(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the window after a timeout."""
+    connection = connect(rule)
+    slow_start_to(connection, 100.0)
+    for number in (1, 2, 3):
+        connection.time_out()
+        yield Observation(f"timeout {number} in a row", 2.0, connection.window)
+
+
+def _after_timeouts(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the window 30 round trips after three timeouts in a row."""
+    connection = connect(rule)
+    slow_start_to(connection, 100.0)
+    for _ in range(3):
+        connection.time_out()
+    end = connection.now + 30.0 * connection.rtt
+    while connection.now < end and connection.window < 4.0:
+        connection.ack()
+    yield Observation("30 round trips after three timeouts", 4.0, connection.window)
+
+
+def _beyond(bits: int) -> Callable[[WindowRule], Iterator[Observation]]:
+    """Return a case on windows at which the number of bytes exceeds 2 to a power."""
+    packets = 2.0**bits / LARGE_PACKET
+
+    def observe(rule: WindowRule) -> Iterator[Observation]:
+        connection = connect(rule, 0.1, LARGE_PACKET)
+        slow_start_to(connection, 0.9 * packets)
+        lowest = 1.0
+        while connection.window < 1.1 * packets and lowest == 1.0:
+            before = connection.window
+            connection.ack()
+            lowest = min(1.0, connection.window / before)
+        yield Observation(f"ACK at {before:.0f} packets of {LARGE_PACKET} bytes", 1.0, lowest)
+        before = connection.window
+        connection.lose()
+        ratio = connection.window / before
+        expected = DECREASES.get(rule.claims, min(max(ratio, MIN_DECREASE), 1.0))
+        yield Observation(f"loss at {before:.0f} packets of {LARGE_PACKET} bytes", expected, ratio)
+
+    return observe
+
+
+def _finite(rule: WindowRule) -> Iterator[Observation]:
+    """Observe whether windows and rates are numbers after events in unusual orders."""
+    orders: tuple[tuple[str, str], ...] = (
+        ("a loss before any ACK", "L" + 20 * "A"), ("a timeout before any ACK", "T" + 20 * "A"),
+        ("losses at the smallest window", 30 * "L" + 40 * "A"), ("a loss right after a timeout", "AATL" + 40 * "A"),
+        ("a timeout right after a loss", "AALT" + 40 * "A"), ("a loss at every second ACK", 40 * "AL"),
+    )  # fmt: skip
+    for rtt in EXTREME_RTTS:
+        for name, events in orders:
+            connection = connect(rule, rtt)
+            act = {"A": connection.ack, "L": connection.lose, "T": connection.time_out}
+            for number, event in enumerate(events, 1):
+                act[event]()
+                numbers = connection.window, connection.pacing_rate
+                valid = math.isfinite(numbers[0]) and not math.isnan(numbers[1]) and min(numbers) >= 0.0
+                paced = numbers[1] < math.inf
+                if not valid or (numbers[0] < 1.0 and not paced):
+                    found = f"window {numbers[0]:g}, pacing rate {numbers[1]:g}"
+                    yield truth(f"event {number} of {name}, {rtt:g} s", False, VALID, found)
+                    return
+            yield truth(f"{name}, {rtt:g} s", True, VALID, "yes")
+
+
+def _two_at_once(rule: WindowRule) -> Iterator[Observation]:
+    """Observe two connections whose events alternate beside each of them alone."""
+    alone = [list(_window_trace(connect(rule, rtt))) for rtt in (0.05, 0.1)]
+    both = [_window_trace(connect(rule, rtt)) for rtt in (0.05, 0.1)]
+    for rows in zip(*alone, strict=True):
+        for number, (run, (event, expected)) in enumerate(zip(both, rows, strict=True), 1):
+            yield Observation(f"{event} of connection {number}", expected, next(run)[1])
+
+
+def _monotone(rule: WindowRule) -> Iterator[Observation]:
+    """Observe that slow start grows with ACKs: the window after 10 round trips over the first one."""
+    connection = connect(rule)
+    windows = [connection.window]
+    while len(windows) < 8 and connection.window < LARGEST_WINDOW / 2.0:
+        _round_trip(connection)
+        windows.append(connection.window)
+    for number, (before, after) in enumerate(pairwise(windows), 1):
+        yield Observation(f"round trip {number}", 2.1, after / before)
+
+
+CASES = (
+    SuiteCase("initial-window", "first window", "packets", "a connection begins with at most ten packets", "<=",
+              ROUNDING, "RFC 6928, Sect. 2; RFC 9002, Sect. 7.2", _initial_window, "own choice: rounding to bytes"),
+    SuiteCase("packet-size", "window in packets of 9000 bytes beside packets of 1500 bytes", "packets",
+              "windows in packets do not depend on the size of a packet", "=", Tolerance(1.0, 0.01),
+              "RFC 5681, Sect. 3.1: windows grow and fall in segments", _packet_sizes,
+              "own choice: a packet and 1 %, for bytes that are rounded to packets"),
+    SuiteCase("slow-start", "window over that of a round trip before", "", "a round trip at most doubles the window",
+              "<=", ROUNDING, "RFC 5681, Sect. 3.1: at most a segment per ACK", _monotone,
+              "own choice: the first packets of the next round trip, 5 %, are in the expected 2.1"),
+    SuiteCase("growth", "window 1 s after a loss over the window before", "",
+              "a second after a loss the window is at most half above the last peak", "<=", ROUNDING,
+              "own choice: RFC 5681 allows 0.5 + 50/100 of a window of 100 at 20 ms; RFC 9438 less", _growth,
+              "own choice: rounding to bytes"),
+    SuiteCase("timeout", "window after a timeout", "packets", "a timeout leaves one packet, or two in QUIC", "<=",
+              ROUNDING, "RFC 5681, Sect. 3.1; RFC 9002, Sect. 7.6.2", _timeout, "own choice: rounding to bytes"),
+    SuiteCase("after-timeouts", "window 30 round trips after three timeouts in a row", "packets",
+              "the window grows again", ">=", ROUNDING, "RFC 5681, Sect. 3.1: slow start follows a timeout",
+              _after_timeouts, "own choice: rounding to bytes"),
+    SuiteCase("window-2-31", "window over the window before the event", "",
+              "windows beyond 2^31 bytes grow and fall as smaller ones", "=", ROUNDING,
+              "own choice: overflow of signed 32-bit numbers", _beyond(31), "own choice: rounding to bytes"),
+    SuiteCase("window-2-32", "window over the window before the event", "",
+              "windows beyond 2^32 bytes grow and fall as smaller ones", "=", ROUNDING,
+              "own choice: overflow of unsigned 32-bit numbers", _beyond(32), "own choice: rounding to bytes"),
+    SuiteCase("numbers", "validity of window and pacing rate", "",
+              "windows are finite and at least a packet without pacing, rates are not negative", "=", EXACT,
+              "RFC 5681, Sect. 3.1: a sender has a window of at least a segment", _finite),
+    SuiteCase("two-at-once", "window beside that of the same events alone", "packets",
+              "connections do not share state, and equal events give equal windows", "=", EXACT,
+              "own choice: several connections run in one process", _two_at_once),
+)  # fmt: skip
+
+ROBUSTNESS = Suite("robustness", 1, "units, state and arithmetic", ANY, CASES)
+"""Units, resets, large windows, invalid numbers and shared state."""

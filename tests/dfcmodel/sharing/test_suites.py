@@ -1,0 +1,328 @@
+"""Conformance suites: hopflow's own rules pass, wrong rules turn the case red that is about their mistake."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from dfcmodel import conformance
+from dfcmodel.sharing.bbr_cases import EMPTY_PATH
+from dfcmodel.sharing.bbr_conformances import judge
+from dfcmodel.sharing.suites.cases import Observation, SuiteCase, Tolerance
+from dfcmodel.sharing.suites.connections import connect, lose_at
+from dfcmodel.sharing.suites.index import SUITES
+from dfcmodel.sharing.suites.judging import judge_suite
+from dfcmodel.sharing.suites.known_deviations import known_of_own_rules
+from dfcmodel.sharing.suites.reports import write_junit, write_page
+from dfcmodel.sharing.suites.rfc9743 import answers_of
+from responsefn import BBR, CUBIC, NewReno, Scalable, WindowRule
+from tests.surface import invoke
+
+QUICK = ("rfc9438", "robustness", "incidents")
+
+
+class DoubleReduction(CUBIC):
+    """Apply beta to the lowered W_max of fast convergence, as quinn-proto 0.11.14 did: 0.7 x 0.85 = 0.595."""
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        below = s.cwnd < s.peak
+        s = CUBIC.on_loss(s, q, e)
+        return s._replace(cwnd=0.85 * s.cwnd) if below else s
+
+
+class NoReset(CUBIC):
+    """Leave the window as it is at a timeout."""
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        return s
+
+
+class Milliseconds(CUBIC):
+    """Take times for milliseconds in the cubic: C is per s^3."""
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        return CUBIC.on_ack(s, q._replace(C=q.C * 1e9), e)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        return CUBIC.on_loss(s, q._replace(C=q.C * 1e9), e)
+
+
+class Bytes(NewReno):
+    """Begin with a window in bytes."""
+
+    class State(NewReno.State):
+        """Window in bytes."""
+
+        __slots__ = ()
+
+        def __new__(cls, cwnd: float = 15_000.0, ssthresh: float = float("inf")) -> Any:
+            return super().__new__(cls, cwnd, ssthresh)
+
+
+class NotANumber(NewReno):
+    """Divide zero by zero at a loss of the smallest window."""
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        s = NewReno.on_loss(s, q, e)
+        return s._replace(cwnd=s.cwnd if s.cwnd > 1.0 else float("nan"))
+
+
+class Shared(NewReno):
+    """Count ACKs outside of the state, and grow at every second one."""
+
+    acks: ClassVar[list[int]] = [0]
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        Shared.acks[0] += 1
+        return NewReno.on_ack(s, q, e) if Shared.acks[0] % 2 == 0 else s
+
+
+class Overflow(CUBIC):
+    """Wrap the window at 2^31 bytes of packets of 65,535 bytes."""
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        s = CUBIC.on_ack(s, q, e)
+        return s._replace(cwnd=s.cwnd if s.cwnd * 65_535.0 < 2.0**31 else 1.0)
+
+
+class Crash(NewReno):
+    """Fail at a timeout."""
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        raise ZeroDivisionError("no window")
+
+
+on_delivery_of_the_draft = BBR.on_delivery
+
+
+class Forgetful(BBR):
+    """Advance the filter of the bandwidth in each round: without the line that ends ACKS_PROBE_STOPPING."""
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        before = s.ack_phase
+        s = on_delivery_of_the_draft(s, q, e)
+        if before == 4.0 and s.ack_phase == 0.0:
+            s = s._replace(ack_phase=4.0)
+        return s
+
+
+def failed(rule: WindowRule, *suites: str) -> dict[str, Any]:
+    """Return the failed cases of suites by name."""
+    return {verdict.name: verdict for verdict in conformance(rule, suite=suites).failures}
+
+
+@pytest.mark.parametrize("rule", [CUBIC(), NewReno(), BBR()], ids=repr)
+def test_our_own_rules_pass(rule: WindowRule) -> None:
+    result = conformance(rule, suite=QUICK)
+    assert result.exit_status() == 0, result
+    assert {judged.applies for judged in result.suites[1:]} == {True}
+    assert result.suites[0].applies == (rule.claims == "cubic-rfc9438")
+    for judged in result.suites:
+        assert judged.judged >= len(judged.verdicts) - 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "case", "found"),
+    [
+        (DoubleReduction(), "rfc9438/consecutive-losses", "0.595"),
+        (NoReset(), "rfc9438/timeout-window", "100 packets"),
+        (NoReset(), "robustness/timeout", "100 packets"),
+        (Milliseconds(), "rfc9438/concave", ""),
+        (Milliseconds(), "robustness/growth", ""),
+        (CUBIC(beta=0.5), "rfc9438/decrease", "0.5"),
+        (CUBIC(C=4.0), "rfc9438/concave", ""),
+        (CUBIC(friendly=0), "rfc9438/reno-friendly", ""),
+        (Bytes(), "robustness/initial-window", "15000 packets"),
+        (Shared(), "robustness/two-at-once", ""),
+        (Overflow(), "robustness/window-2-31", ""),
+        (Crash(), "robustness/timeout", "ZeroDivisionError: no window"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_a_wrong_rule_turns_a_case_red(rule: WindowRule, case: str, found: str) -> None:
+    result = conformance(rule, suite=case.partition("/")[0])
+    verdict = result.verdict_on(case)
+    assert (verdict.verdict, result.exit_status()) == ("failed", 1)
+    assert found in verdict.found
+
+
+def test_the_first_event_outside_is_named() -> None:
+    verdict = failed(DoubleReduction(), "rfc9438")["rfc9438/consecutive-losses"]
+    assert verdict.event == "loss 2 at a window of 280 packets"
+    assert (verdict.expected, verdict.found) == ("0.7 +- 0.01", "0.595")
+    assert [row.expected for row in verdict.observations] == [0.7, 0.7]
+
+
+def test_invalid_numbers_are_found() -> None:
+    verdict = failed(NotANumber(), "robustness")["robustness/numbers"]
+    assert verdict.event.startswith("event 1 of a loss before any ACK")
+    assert "window nan" in verdict.found
+
+
+def test_an_empty_path_tells_a_filter_that_forgets() -> None:
+    assert judge(Forgetful(), 23, EMPTY_PATH, [1, 2, 3, 4, 5]).verdict == "deviates"
+    assert judge(BBR(), 23, EMPTY_PATH, [1, 2, 3, 4, 5]).verdict == "as expected"
+    assert "incidents/empty-path" in failed(Forgetful(), "incidents")
+
+
+def test_a_suite_of_another_specification_does_not_apply() -> None:
+    result = conformance(Scalable(), suite=("rfc9438", "bbr-draft"))
+    assert result.exit_status() == 2
+    assert result.suites[0].headline == "does not apply: it is for rules that claim cubic-rfc9438"
+    assert result.verdicts == ()
+
+
+def test_known_deviations_do_not_fail_unless_strict(tmp_path: Path) -> None:
+    rule = NoReset()
+    names = failed(rule, "robustness")
+    known = dict.fromkeys(names, "a gentler rule")
+    file = tmp_path / "known.toml"
+    file.write_text("".join(f'"{name}" = "a gentler rule"\n' for name in known), encoding="utf-8")
+    for given in (known, file, str(file)):
+        result = conformance(rule, suite="robustness", known=given)
+        assert (result.exit_status(), result.exit_status(strict=True)) == (0, 1)
+    assert result.verdict_on("robustness/timeout").reason == "a gentler rule"
+    assert not result.unused_known
+
+
+def test_an_entry_that_passes_or_names_no_case_is_printed_and_fails_if_strict() -> None:
+    known = {"robustness/timeout": "old", "robustness/nothing": "misspelt", "rfc9438/decrease": "not run"}
+    result = conformance(NewReno(), suite="robustness", known=known)
+    assert result.unused_known == {"robustness/timeout": "passed", "robustness/nothing": "no such case"}
+    assert (result.exit_status(), result.exit_status(strict=True)) == (0, 1)
+    assert "known: robustness/timeout" in result.summary()
+    assert conformance(NewReno(), suite="robustness").exit_status(strict=True) == 0
+
+
+def test_known_deviations_of_own_rules_do_not_hold_for_subclasses() -> None:
+    assert set(known_of_own_rules(CUBIC())) >= {"rfc9438/minimum-window"}
+    assert known_of_own_rules(DoubleReduction()) == {} == known_of_own_rules(Scalable())
+
+
+def test_verdicts_are_deterministic() -> None:
+    one, other = (conformance(NewReno(), suite="incidents").table for _ in range(2))
+    assert one.equals(other)
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_each_case_says_what_it_expects_and_where_from(name: str) -> None:
+    suite = SUITES[name](CUBIC())
+    assert suite.label == f"{name}@{suite.version}"
+    assert len({case.id for case in suite.cases}) == len(suite.cases)
+    for case in suite.cases:
+        assert case.source
+        assert case.expectation
+        assert case.relation in ("=", ">=", "<=")
+        if case.tolerance != Tolerance():
+            assert case.about_tolerance
+
+
+@pytest.mark.parametrize(
+    ("relation", "found", "holds"),
+    [("=", 10.4, True), ("=", 10.6, False), ("=", 9.4, False), (">=", 9.6, True), (">=", 9.4, False),
+     (">=", 99.0, True), ("<=", 10.4, True), ("<=", 10.6, False), ("<=", 0.0, True), ("=", float("nan"), False)],
+)  # fmt: skip
+def test_relations_and_tolerances(relation: str, found: float, holds: bool) -> None:
+    case = SuiteCase("id", "q", "s", "text", relation, Tolerance(0.3, 0.02), "source", lambda _: ())
+    assert case.holds(Observation("", 10.0, found)) == holds
+
+
+def test_a_round_trip_has_as_many_acks_as_the_window_had() -> None:
+    """Slow start doubles the window in a round trip."""
+    connection = connect(NewReno(), 0.1)
+    for expected in (2.0, 4.0, 8.0, 16.0):
+        for _ in range(int(expected / 2.0)):
+            connection.ack()
+        assert connection.window == expected
+    assert connection.now == pytest.approx(0.4)
+    assert lose_at(connection, 32.0) == (32.0, 16.0)
+
+
+@pytest.mark.slow
+def test_the_draft_on_bbr_has_23_cases_in_its_suite() -> None:
+    result = conformance(BBR(), suite="bbr-draft")
+    assert result.exit_status() == 0
+    assert result.suites[0].headline == "judged 23 of 23: 21 passed, 2 known deviation"
+
+
+@pytest.mark.slow
+@pytest.mark.longest
+def test_answers_of_cubic_are_those_that_are_bundled() -> None:
+    path = Path(judge_suite.__code__.co_filename).with_name("rfc9743_cubic.json")
+    assert json.loads(path.read_text(encoding="utf-8")) == answers_of(CUBIC())
+
+
+@pytest.mark.slow
+@pytest.mark.longest
+@pytest.mark.parametrize("rule", [NewReno(), BBR()], ids=repr)
+def test_sections_of_rfc9743_fail_where_cubic_is_not_contradicted(rule: WindowRule) -> None:
+    result = conformance(rule, suite="rfc9743")
+    assert result.exit_status() == 0, result
+    assert len(result.verdicts) == 23
+
+
+def test_reports(tmp_path: Path) -> None:
+    result = conformance(DoubleReduction(), suite="rfc9438")
+    xml, page = tmp_path / "junit.xml", tmp_path / "report.html"
+    write_junit(result, xml)
+    suite = ET.parse(xml).getroot()[0]
+    assert suite.get("name") == "rfc9438@1"
+    failures = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert failures == [verdict.case.id for verdict in result.failures]
+    assert suite.get("failures") == str(len(failures))
+    assert suite.get("tests") == str(len(suite)) == "18"
+    write_page(result, page)
+    text = page.read_text(encoding="utf-8")
+    for words in ("RFC 9438, Sect. 4.6 and 4.7", "loss 2 at a window of 280 packets", "0.595", "data:image/png"):
+        assert words in text
+
+
+RULE = """\
+from responsefn import CUBIC
+
+class NoReset(CUBIC):
+    @staticmethod
+    def on_timeout(s, q, e):
+        return s
+
+rule = NoReset()
+"""
+
+
+def test_the_command_has_a_status_for_ci(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(RULE, encoding="utf-8")
+    done = invoke(["conform", str(file), "--suite", "robustness", "--junit", str(tmp_path / "j.xml")])
+    assert done.exit_code == 1
+    assert "robustness/timeout" in done.output
+    assert (tmp_path / "j.xml").exists()
+    assert invoke(["conform", "newreno", "--suite", "robustness"]).exit_code == 0
+    assert invoke(["conform", "newreno", "--suite", "rfc9438"]).exit_code == 2
+    data = json.loads(invoke(["conform", "cubic", "--suite", "rfc9438,robustness", "--json"]).output)
+    assert (data["status"], data["claims"], len(data["cases"])) == (0, "cubic-rfc9438", 28)
+
+
+def test_what_is_refused(refused: Any, tmp_path: Path) -> None:
+    refused(["suite = 'rfc9439'", "rfc9438"], lambda: conformance(CUBIC(), suite="rfc9439"))
+    refused(["cases = (1,)", "None with suite"], lambda: conformance(BBR(), suite="all", cases=(1,)))  # type: ignore[call-overload]
+    refused(["known = {}", "None without suite"], lambda: conformance(BBR(), known={}))  # type: ignore[call-overload]
+    wrong = tmp_path / "known.toml"
+    wrong.write_text("x = 3\n", encoding="utf-8")
+    refused(["x = 3", "rfc9438/fast-convergence"], lambda: conformance(CUBIC(), suite="all", known=wrong))
+    wrong.write_text("x = \n", encoding="utf-8")
+    refused(["must be TOML"], lambda: conformance(CUBIC(), suite="all", known=wrong))
+    with pytest.raises(TypeError, match="rule"):
+        conformance(3, suite="all")  # type: ignore[call-overload]
