@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from dfcmodel.network.frame_sizes import check_rate
 from dfcmodel.network.queueing.buffers import ByteBuffer, buffer_of
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import count_of, flag, format_value, one_number, plain_number
@@ -39,7 +40,6 @@ __all__ = [
     "buffer_in_packets",
     "can_pause",
     "check_count",
-    "check_rate",
     "column_for",
     "column_of",
     "constant",
@@ -58,18 +58,10 @@ __all__ = [
 Node = Hashable
 DROP_TAIL = FIFO()
 
-MAX_RATE, MAX_DELAY = 1e12, 10.0
-"""Upper bounds of the rate, packets/s, and the delay, s."""
-MAX_PACKET_RATE = 5e9
-"""Upper bound of a rate that is a number, packets/s: 3.2 Tb/s in frames of 84 bytes. Larger numbers are bits/s."""
+MAX_DELAY = 10.0
+"""Upper bound of the delay, s."""
 MIN_BUFFER, MAX_BUFFER = 1.0, 1e9
 """Bounds of the buffer, packets."""
-
-
-def check_rate(name: str, rate: Any) -> None:
-    """Raise ValueError unless a rate is above 0 and at most `MAX_RATE`, or `MAX_PACKET_RATE` as a bare number."""
-    max_rate = MAX_RATE if isinstance(rate, PacketUnits) else MAX_PACKET_RATE
-    one_number(name, rate, above=0.0, at_most=max_rate, hint="in packets/s: mbps(370), or '370Mbps'")
 
 
 @quantities(rate="rate", delay="time")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.sharing.bbr_cases import CASES
 from dfcmodel.sharing.bbr_conformances import Conformance, judge
 from dfcmodel.sharing.qlog_traces import QlogTrace
@@ -76,7 +77,7 @@ def conformance(
     Parameters
     ----------
     rule
-        With ``suite``, a rule of a window. Otherwise `responsefn.BBR` with any parameters, or a subclass with its
+        With ``suite``, a rule of a window in Python, no `NativeRule`. Otherwise `responsefn.BBR` with any parameters, or a subclass with its
         state, or a `dfcmodel.results.QlogTrace`.
     cases
         Numbers of cases in the appendix, 1 to 22; None: all, and of a trace or suites.
@@ -136,6 +137,9 @@ def _conform(
 ) -> SuiteConformance:
     """Return the verdicts on the cases of suites."""
     window = instance("rule", rule, WindowRule, "a rule of a window, such as CUBIC()")
+    if isinstance(rule, NativeRule):
+        msg = "suites feed events to rules in Python; a library runs in simulate, compare, coexist and worst_case"
+        raise ValueError(f"rule = {rule!r}: {msg}")
     names = (suite,) if isinstance(suite, str) else instances("suite", suite, str, "a name")
     for name in names:
         choice("suite", name, (*SUITES, ALL))

@@ -16,16 +16,14 @@ from hopflow.checks import file_path
 from hopflow.fork_safety import ForkSafeLock
 from hopflow.parameters import param
 from responsefn import DeliveryRule
-from responsefn.response import Reference
+from responsefn.response import CLAIMS, Reference
 
-__all__ = ["ABI", "CLAIMS", "ECT0", "ECT1", "Config", "Control", "Library", "NativeRule", "cc_header", "is_library"]
+__all__ = ["ABI", "ECT0", "ECT1", "Config", "Control", "Library", "NativeRule", "cc_header", "is_library"]
 
 ABI = 1
 """Version of the interface of `hopflow_cc.h`."""
 SUFFIXES = (".so", ".dylib", ".dll")
 """Ends of the names of shared libraries."""
-CLAIMS = ("newreno", "cubic-rfc9438", "bbr-draft", "other")
-"""What a rule may claim to be."""
 RECOVERIES = ("sack", "prr", "rack", "linux-6.12")
 """Loss recoveries that a table may name: those with selective acknowledgements."""
 FUNCTIONS = ("init", "on_sent", "on_ack", "on_timeout", "on_timer", "observe", "destroy")
@@ -224,7 +222,7 @@ class NativeRule(DeliveryRule):
         return _rebuild, (self.params._asdict(), self._given)
 
     @property
-    def claims(self) -> str:
+    def claims(self) -> str:  # type: ignore[override]  # declared by the library, not by the class
         """What the library claims to be: ``"newreno"``, ``"cubic-rfc9438"``, ``"bbr-draft"`` or ``"other"``."""
         return self.loaded.claims
 

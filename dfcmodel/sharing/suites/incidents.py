@@ -15,7 +15,7 @@ from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.engine import with_room
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.planning import plan_scenario
+from dfcmodel.packets.simulation import plan_scenario
 from dfcmodel.sharing.suites.cases import ANY, NotJudged, Observation, Suite, SuiteCase, Tolerance
 from dfcmodel.sharing.suites.connections import DECREASES, connect, lose_at
 
