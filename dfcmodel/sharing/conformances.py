@@ -77,8 +77,8 @@ def conformance(
     Parameters
     ----------
     rule
-        With ``suite``, a rule of a window in Python, no `NativeRule`. Otherwise `responsefn.BBR` with any parameters, or a subclass with its
-        state, or a `dfcmodel.results.QlogTrace`.
+        With ``suite``, a rule of a window in Python, no `NativeRule`. Otherwise `responsefn.BBR` with any parameters, or
+        a subclass with its state, or a `dfcmodel.results.QlogTrace`.
     cases
         Numbers of cases in the appendix, 1 to 22; None: all, and of a trace or suites.
     runs
@@ -139,7 +139,7 @@ def _conform(
     window = instance("rule", rule, WindowRule, "a rule of a window, such as CUBIC()")
     if isinstance(rule, NativeRule):
         msg = "suites feed events to rules in Python; a library runs in simulate, compare, coexist and worst_case"
-        raise ValueError(f"rule = {rule!r}: {msg}")
+        raise TypeError(f"rule = {rule!r}: {msg}")
     names = (suite,) if isinstance(suite, str) else instances("suite", suite, str, "a name")
     for name in names:
         choice("suite", name, (*SUITES, ALL))
