@@ -77,8 +77,8 @@ def conformance(
     Parameters
     ----------
     rule
-        With ``suite``, a rule of a window in Python, no `NativeRule`. Otherwise `responsefn.BBR` with any parameters, or
-        a subclass with its state, or a `dfcmodel.results.QlogTrace`.
+        With ``suite``, a rule of a window in Python, no `NativeRule`. Otherwise `responsefn.BBR` with any parameters
+        or a subclass with its state, or a `dfcmodel.results.QlogTrace`.
     cases
         Numbers of cases in the appendix, 1 to 22; None: all, and of a trace or suites.
     runs

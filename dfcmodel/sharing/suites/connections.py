@@ -37,7 +37,7 @@ class Connection(Protocol):
     def ack(self) -> None:
         """Acknowledge one packet, the time advancing by its part of a round trip."""
 
-    def lose(self) -> None:
+    def report_loss(self) -> None:
         """Report a loss that starts a recovery, and end the recovery at once."""
 
     def time_out(self) -> None:
@@ -92,7 +92,7 @@ class FedConnection:
         if isinstance(self.rule, DeliveryRule):
             self._deliver(acked=1.0, lost=0.0)
 
-    def lose(self) -> None:
+    def report_loss(self) -> None:
         """Report a loss that starts a recovery, and end the recovery at once."""
         self._acks = 0
         self.state = self.rule.on_loss(self.state, self.rule.params, Event(self.now, self.rtt))
@@ -149,5 +149,5 @@ def lose_at(connection: Connection, window: float) -> tuple[float, float]:
     """Let a connection grow to a window in packets and lose a packet; return its windows before and after."""
     slow_start_to(connection, window)
     before = connection.window
-    connection.lose()
+    connection.report_loss()
     return before, connection.window

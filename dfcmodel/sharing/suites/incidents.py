@@ -103,7 +103,7 @@ def _consecutive_losses(rule: WindowRule) -> Iterator[Observation]:
     lose_at(connection, 400.0)
     for number in (2, 3):
         before = connection.window
-        connection.lose()
+        connection.report_loss()
         ratio = connection.window / before
         yield Observation(f"loss {number} at a window of {before:.0f} packets", DECREASES[rule.claims], ratio)
 

@@ -23,7 +23,7 @@ PACKET = Tolerance(1.0, 0.02)
 ABOUT_PACKET = "own choice: one packet, as stacks count packets or bytes (Sect. 4.1), and 2 % for clocks and estimates"
 RATIO = Tolerance(0.01)
 ABOUT_RATIO = "own choice: one packet of a window of at least 100"
-LARGE, SMALL = 400.0, 40.0
+LARGE_WINDOW, SMALL_WINDOW = 400.0, 40.0
 """Windows before a loss, packets: in the cubic and in the Reno-friendly region at the round-trip times used."""
 LOSSES_TO_MINIMUM = 20
 """Losses in a row after which a window of 40 packets is at its minimum: 40 x 0.7^20 is below 0.1."""
@@ -67,7 +67,7 @@ def _after_loss(window: float, rtt: float, spans: tuple[float, float]) -> Callab
 def _at_plateau(rule: WindowRule) -> Iterator[Observation]:
     """Observe the window K after the first loss."""
     connection = connect(rule, 0.05)
-    before, after = lose_at(connection, LARGE)
+    before, after = lose_at(connection, LARGE_WINDOW)
     reference = Reference(connection.now, after, before, before, connection.rtt)
     rows = list(_rounds(connection, reference, connection.now + reference.K, "the loss"))
     yield rows[-1]
@@ -76,7 +76,7 @@ def _at_plateau(rule: WindowRule) -> Iterator[Observation]:
 def _growth_per_ack(rule: WindowRule) -> Iterator[Observation]:
     """Observe the growth per ACK long after a loss, where the curve is far above the window."""
     connection = connect(rule, 2.0)
-    lose_at(connection, LARGE)
+    lose_at(connection, LARGE_WINDOW)
     end = connection.now + 30.0
     while connection.now < end:
         window = connection.window
@@ -88,7 +88,7 @@ def _never_below(rule: WindowRule) -> Iterator[Observation]:
     """Observe the change of the window per ACK between two losses, the second below the last peak."""
     connection = connect(rule, 0.1)
     lose_at(connection, 200.0)
-    connection.lose()
+    connection.report_loss()
     end = connection.now + 5.0
     while connection.now < end:
         window = connection.window
@@ -99,7 +99,7 @@ def _never_below(rule: WindowRule) -> Iterator[Observation]:
 def _one_per_round(rule: WindowRule) -> Iterator[Observation]:
     """Observe the growth per round trip where W_est has reached the window before the loss."""
     connection = connect(rule, 0.01)
-    before, _ = lose_at(connection, SMALL)
+    before, _ = lose_at(connection, SMALL_WINDOW)
     reference = Reference(connection.now, connection.window, before, before, connection.rtt)
     while reference.estimate < before + 1.0:
         connection.ack()
@@ -113,34 +113,34 @@ def _one_per_round(rule: WindowRule) -> Iterator[Observation]:
 
 def _decrease(rule: WindowRule) -> Iterator[Observation]:
     """Observe the factor of the first decrease."""
-    before, after = lose_at(connect(rule), LARGE)
+    before, after = lose_at(connect(rule), LARGE_WINDOW)
     yield Observation(f"loss 1 at a window of {before:.0f} packets", BETA, after / before)
 
 
 def _consecutive(rule: WindowRule) -> Iterator[Observation]:
     """Observe the factors of three decreases in a row, with windows below the last peak."""
     connection = connect(rule)
-    lose_at(connection, LARGE)
+    lose_at(connection, LARGE_WINDOW)
     for number in (2, 3):
         before = connection.window
-        connection.lose()
+        connection.report_loss()
         yield Observation(f"loss {number} at a window of {before:.0f} packets", BETA, connection.window / before)
 
 
 def _minimum(rule: WindowRule) -> Iterator[Observation]:
     """Observe the window after many losses in a row."""
     connection = connect(rule)
-    slow_start_to(connection, SMALL)
+    slow_start_to(connection, SMALL_WINDOW)
     for number in range(1, LOSSES_TO_MINIMUM + 1):
-        connection.lose()
+        connection.report_loss()
         yield Observation(f"loss {number} in a row", 2.0, connection.window)
 
 
 def _fast_convergence(rule: WindowRule) -> Iterator[Observation]:
     """Follow the curve after a second loss below the last peak, whose W_max is (1 + beta) / 2 of the window."""
     connection = connect(rule, 0.1)
-    _, before = lose_at(connection, LARGE)
-    connection.lose()
+    _, before = lose_at(connection, LARGE_WINDOW)
+    connection.report_loss()
     w_max = before * (1.0 + BETA) / 2.0
     reference = Reference(connection.now, connection.window, w_max, before, connection.rtt)
     yield from _rounds(connection, reference, connection.now + K_of(w_max, connection.window), "the second loss")
@@ -157,7 +157,7 @@ def _timeout_window(rule: WindowRule) -> Iterator[Observation]:
 def _slow_start_again(rule: WindowRule) -> tuple[Connection, float]:
     """Return a connection at the end of the slow start after a timeout, and the window at the timeout."""
     connection = connect(rule)
-    slow_start_to(connection, LARGE)
+    slow_start_to(connection, LARGE_WINDOW)
     before = connection.window
     connection.time_out()
     if connection.window >= BETA * before:
@@ -236,11 +236,11 @@ def _window_case(id: str, where: str, expectation: str, observe: Callable[..., I
 CASES = (
     _window_case("concave", "RFC 9438, Sect. 4.2 and 4.4",
                  "until K after a loss, each ACK adds (target - cwnd)/cwnd, with the target W_cubic(t + RTT)",
-                 _after_loss(LARGE, 0.05, (0.0, 1.0))),
+                 _after_loss(LARGE_WINDOW, 0.05, (0.0, 1.0))),
     _window_case("plateau", "RFC 9438, Sect. 4.2, Figures 1 and 2",
                  "K seconds after a loss the window is at W_max, less the lag of a round trip", _at_plateau),
     _window_case("convex", "RFC 9438, Sect. 4.5", "from K to 2 K, the same increment above W_max",
-                 _after_loss(LARGE, 0.05, (1.0, 2.0))),
+                 _after_loss(LARGE_WINDOW, 0.05, (1.0, 2.0))),
     SuiteCase("largest-growth", "growth per ACK", "packets", "the target is at most 1.5 cwnd: half a packet per ACK",
               "<=", Tolerance(0.01), "RFC 9438, Sect. 4.2", _growth_per_ack, "own choice: rounding to bytes"),
     SuiteCase("no-decrease", "change of the window per ACK", "packets",
@@ -248,7 +248,7 @@ CASES = (
               "RFC 9438, Sect. 4.2", _never_below, "rounding of floating-point numbers"),
     _window_case("reno-friendly", "RFC 9438, Sect. 4.3, Figure 4",
                  "where W_cubic(t) is below W_est the window is W_est, which grows by alpha_cubic per window",
-                 _after_loss(SMALL, 0.01, (0.0, 0.5))),
+                 _after_loss(SMALL_WINDOW, 0.01, (0.0, 0.5))),
     SuiteCase("alpha-one", "growth per round trip", "packets",
               "alpha_cubic is 1 once W_est has reached the window before the loss", "=", Tolerance(0.15),
               "RFC 9438, Sect. 4.3", _one_per_round,

@@ -110,7 +110,7 @@ def _beyond(bits: int) -> Callable[[WindowRule], Iterator[Observation]]:
             lowest = min(1.0, connection.window / before)
         yield Observation(f"ACK at {before:.0f} packets of {LARGE_PACKET} bytes", 1.0, lowest)
         before = connection.window
-        connection.lose()
+        connection.report_loss()
         ratio = connection.window / before
         expected = DECREASES.get(rule.claims, min(max(ratio, MIN_DECREASE), 1.0))
         yield Observation(f"loss at {before:.0f} packets of {LARGE_PACKET} bytes", expected, ratio)
@@ -128,9 +128,9 @@ def _finite(rule: WindowRule) -> Iterator[Observation]:
     for rtt in EXTREME_RTTS:
         for name, events in orders:
             connection = connect(rule, rtt)
-            act = {"A": connection.ack, "L": connection.lose, "T": connection.time_out}
+            callbacks = {"A": connection.ack, "L": connection.report_loss, "T": connection.time_out}
             for number, event in enumerate(events, 1):
-                act[event]()
+                callbacks[event]()
                 numbers = connection.window, connection.pacing_rate
                 valid = math.isfinite(numbers[0]) and not math.isnan(numbers[1]) and min(numbers) >= 0.0
                 paced = numbers[1] < math.inf
