@@ -31,6 +31,7 @@ def test_there_is_a_recipe_for_each_frequent_change() -> None:
         "A reward or a measure",
         "A chain of the gallery, or a row of a summary",
         "A parameter or a feature of the packet level",
+        "What a link does to packets: drops, delays, copies, marks, counts",
         "A number in an error bound",
         "A claim",
     ]

@@ -136,7 +136,7 @@ def load_workload(
     >>> from responsefn import FixedRate
     >>> fabric = Fabric(leaf_spine(2, 2, hosts=2))
     >>> file = Path(tempfile.mkdtemp()) / "step.txt"
-    >>> _ = file.write_text("DATA\n1\nlayer -1 100 NONE 0 50 NONE 0 50 ALLREDUCE 60000 10\n")
+    >>> _ = file.write_text("DATA\n1\nlayer -1 100 NONE 0 0 NONE 0 50 ALLREDUCE 60000 10\n")
     >>> len(load_workload(file, fabric.hosts, source=FixedRate(), links=fabric.links))
     24
     """

@@ -167,8 +167,8 @@ class NativeRule(DeliveryRule):
     class Params(NamedTuple):
         """Path, folder of records, and hash of the library."""
 
-        library: str = param()
-        record: str | None = param(None, source="own choice: records take time")
+        library: Any = param()
+        record: Any = param(None, source="own choice: records take time")
         sha256: str | None = param(None, source="own choice: the file as it is")
 
     class State(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dfcmodel.sharing.bbr_cases import CASES, EMPTY_PATH, Case
@@ -21,21 +22,17 @@ RUNS = 5
 """Smallest number of runs with which a verdict is possible (`JudgedCase.verdict`)."""
 
 
-def _observe(number: int, case: Case) -> Callable[[WindowRule], Iterator[Observation]]:
-    """Return a function that runs a case with several seeds and yields its checks."""
-
-    def observe(rule: WindowRule) -> Iterator[Observation]:
-        missing = [name for name in BBR.State._fields if name not in rule.State._fields]
-        if missing or not isinstance(rule, BBR):
-            raise NotJudged(f"its state lacks variables of the draft: {', '.join(missing[:4]) or 'it is no BBR'}")
-        judged = judge(rule, number, case, spawn_seeds(0, RUNS).tolist())
-        if judged.verdict == "inconclusive":
-            raise Undecided(f"every check holds in {judged.as_expected} of {judged.runs} runs")
-        is_expected = judged.verdict == "as expected"
-        for check in judged.checks:
-            yield truth(check.expected, check.holds or is_expected, "holds", check.happened)
-
-    return observe
+def _observe(number: int, case: Case, rule: WindowRule) -> Iterator[Observation]:
+    """Run a case with several seeds and yield its checks."""
+    missing = [name for name in BBR.State._fields if name not in rule.State._fields]
+    if missing or not isinstance(rule, BBR):
+        raise NotJudged(f"its state lacks variables of the draft: {', '.join(missing[:4]) or 'it is no BBR'}")
+    judged = judge(rule, number, case, spawn_seeds(0, RUNS).tolist())
+    if judged.verdict == "inconclusive":
+        raise Undecided(f"every check holds in {judged.as_expected} of {judged.runs} runs")
+    is_expected = judged.verdict == "as expected"
+    for check in judged.checks:
+        yield truth(check.expected, check.holds or is_expected, "holds", check.happened)
 
 
 BBR_DRAFT: Suite = Suite(
@@ -44,7 +41,8 @@ BBR_DRAFT: Suite = Suite(
         SuiteCase(
             str(number), "checks of the draft's variables", "", case.title, "=", Tolerance(),
             f"draft-ietf-ccwg-bbr, appendix, case {number}" if case is not EMPTY_PATH else EMPTY_PATH_SOURCE,
-            _observe(number, case), "as the checks state; a case passes in more than half of all seeds at 95 %",
+            partial(_observe, number, case),
+            "as the checks state; a case passes in more than half of all seeds at 95 %",
             case.deviation,
         )
         for number, case in enumerate((*CASES, EMPTY_PATH), 1)

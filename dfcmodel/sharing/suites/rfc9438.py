@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dfcmodel.sharing.suites.cases import NotJudged, Observation, Suite, SuiteCase, Tolerance
@@ -48,20 +49,16 @@ def _rounds(connection: Connection, reference: Reference, until: float, label: s
             yield Observation(f"{connection.now - start:.2f} s after {label}", reference.window, connection.window)
 
 
-def _after_loss(window: float, rtt: float, spans: tuple[float, float]) -> Callable[[WindowRule], Iterator[Observation]]:
-    """Return a case that follows the curve between two multiples of K after the first loss."""
-
-    def observe(rule: WindowRule) -> Iterator[Observation]:
-        connection = connect(rule, rtt)
-        before, after = lose_at(connection, window)
-        reference = Reference(connection.now, after, before, before, rtt)
-        begin, end = (connection.now + span * reference.K for span in spans)
-        for _ in _rounds(connection, reference, begin, "the loss"):
-            pass
-        reference.window = connection.window  # the case begins where the last one ends
-        yield from _rounds(connection, reference, end, f"{spans[0]:g} K")
-
-    return observe
+def _after_loss(window: float, rtt: float, spans: tuple[float, float], rule: WindowRule) -> Iterator[Observation]:
+    """Observe the curve between two multiples of K after the first loss."""
+    connection = connect(rule, rtt)
+    before, after = lose_at(connection, window)
+    reference = Reference(connection.now, after, before, before, rtt)
+    begin, end = (connection.now + span * reference.K for span in spans)
+    for _ in _rounds(connection, reference, begin, "the loss"):
+        pass
+    reference.window = connection.window  # the case begins where the last one ends
+    yield from _rounds(connection, reference, end, f"{spans[0]:g} K")
 
 
 def _at_plateau(rule: WindowRule) -> Iterator[Observation]:
@@ -206,26 +203,22 @@ def _slow_start(rule: WindowRule) -> Iterator[Observation]:
             return
 
 
-def _average(rtt: float) -> Callable[[WindowRule], Iterator[Observation]]:
-    """Return a case with the average windows of a table, over the 1/p packets from one loss to the next.
+def _average(rtt: float, rule: WindowRule) -> Iterator[Observation]:
+    """Observe the average windows of a table, over the 1/p packets from one loss to the next.
 
     The formula of the tables has cycles that repeat. So the first loss comes at the peak to which a cycle returns; over
     several cycles fast convergence would lower the average, since a peak a little below the last one counts as lower.
     """
-
-    def observe(rule: WindowRule) -> Iterator[Observation]:
-        for p, expected in TABLES[rtt]:
-            is_friendly = expected < 1.02 * math.sqrt(1.5 / p)  # Sect. 4.3: the average of Reno
-            connection = connect(rule, rtt)
-            lose_at(connection, expected * (2.0 / (1.0 + BETA) if is_friendly else 4.0 / (3.0 + BETA)))
-            area, start = 0.0, connection.now
-            for _ in range(round(1.0 / p)):
-                before, window = connection.now, connection.window
-                connection.ack()
-                area += window * (connection.now - before)
-            yield Observation(f"loss rate {p:g}, {rtt:g} s", expected, area / (connection.now - start))
-
-    return observe
+    for p, expected in TABLES[rtt]:
+        is_friendly = expected < 1.02 * math.sqrt(1.5 / p)  # Sect. 4.3: the average of Reno
+        connection = connect(rule, rtt)
+        lose_at(connection, expected * (2.0 / (1.0 + BETA) if is_friendly else 4.0 / (3.0 + BETA)))
+        area, start = 0.0, connection.now
+        for _ in range(round(1.0 / p)):
+            before, window = connection.now, connection.window
+            connection.ack()
+            area += window * (connection.now - before)
+        yield Observation(f"loss rate {p:g}, {rtt:g} s", expected, area / (connection.now - start))
 
 
 def _window_case(id: str, where: str, expectation: str, observe: Callable[..., Iterator[Observation]]) -> SuiteCase:
@@ -236,11 +229,11 @@ def _window_case(id: str, where: str, expectation: str, observe: Callable[..., I
 CASES = (
     _window_case("concave", "RFC 9438, Sect. 4.2 and 4.4",
                  "until K after a loss, each ACK adds (target - cwnd)/cwnd, with the target W_cubic(t + RTT)",
-                 _after_loss(LARGE_WINDOW, 0.05, (0.0, 1.0))),
+                 partial(_after_loss, LARGE_WINDOW, 0.05, (0.0, 1.0))),
     _window_case("plateau", "RFC 9438, Sect. 4.2, Figures 1 and 2",
                  "K seconds after a loss the window is at W_max, less the lag of a round trip", _at_plateau),
     _window_case("convex", "RFC 9438, Sect. 4.5", "from K to 2 K, the same increment above W_max",
-                 _after_loss(LARGE_WINDOW, 0.05, (1.0, 2.0))),
+                 partial(_after_loss, LARGE_WINDOW, 0.05, (1.0, 2.0))),
     SuiteCase("largest-growth", "growth per ACK", "packets", "the target is at most 1.5 cwnd: half a packet per ACK",
               "<=", Tolerance(0.01), "RFC 9438, Sect. 4.2", _growth_per_ack, "own choice: rounding to bytes"),
     SuiteCase("no-decrease", "change of the window per ACK", "packets",
@@ -248,7 +241,7 @@ CASES = (
               "RFC 9438, Sect. 4.2", _never_below, "rounding of floating-point numbers"),
     _window_case("reno-friendly", "RFC 9438, Sect. 4.3, Figure 4",
                  "where W_cubic(t) is below W_est the window is W_est, which grows by alpha_cubic per window",
-                 _after_loss(SMALL_WINDOW, 0.01, (0.0, 0.5))),
+                 partial(_after_loss, SMALL_WINDOW, 0.01, (0.0, 0.5))),
     SuiteCase("alpha-one", "growth per round trip", "packets",
               "alpha_cubic is 1 once W_est has reached the window before the loss", "=", Tolerance(0.15),
               "RFC 9438, Sect. 4.3", _one_per_round,
@@ -278,10 +271,12 @@ CASES = (
               "own choice: rounding to bytes"),
     SuiteCase("table-1", "average window with a loss every 1/p packets, 100 ms", "packets",
               "the average window is that of the table", "=", TABLE_TOLERANCE, "RFC 9438, Sect. 5.1, Table 1",
-              _average(0.1), "rounding to integers, and 10 %: 4 % of the formula, one packet of small windows"),
+              partial(_average, 0.1),
+              "rounding to integers, and 10 %: 4 % of the formula, one packet of small windows"),
     SuiteCase("table-2", "average window with a loss every 1/p packets, 10 ms", "packets",
               "the average window is that of the table", "=", TABLE_TOLERANCE, "RFC 9438, Sect. 5.1, Table 2",
-              _average(0.01), "rounding to integers, and 10 %: 4 % of the formula, one packet of small windows"),
+              partial(_average, 0.01),
+              "rounding to integers, and 10 %: 4 % of the formula, one packet of small windows"),
 )  # fmt: skip
 
 RFC9438 = Suite("rfc9438", 1, "RFC 9438, CUBIC for Fast and Long-Distance Networks, 2023", ("cubic-rfc9438",), CASES)

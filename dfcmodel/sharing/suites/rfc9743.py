@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import lru_cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -41,23 +41,17 @@ def _bundled() -> dict[str, str]:
     return answers
 
 
-def _observe(section: str, against: WindowRule) -> Callable[[WindowRule], Iterator[Observation]]:
-    """Return a function that observes whether a section is contradicted for a rule and not for another one."""
-
-    def observe(rule: WindowRule) -> Iterator[Observation]:
-        verdict = _verdicts(rule)[section]
-        if verdict.answer == "not judged":
-            raise NotJudged(verdict.why)
-        if verdict.answer == "undecided":
-            raise Undecided(verdict.why)
-        other = _bundled() if against == CUBIC() else answers_of(against)
-        holds = verdict.answer == "holds" or other[section] == "contradicted"
-        found = f"{verdict.answer}, {other[section]} for {against!r}: {verdict.why}"
-        yield truth(
-            f"all paths, {RUNS} seeds", holds, f"not contradicted, or contradicted for {against!r} as well", found
-        )
-
-    return observe
+def _observe(section: str, against: WindowRule, rule: WindowRule) -> Iterator[Observation]:
+    """Observe whether a section is contradicted for a rule and not for another one."""
+    verdict = _verdicts(rule)[section]
+    if verdict.answer == "not judged":
+        raise NotJudged(verdict.why)
+    if verdict.answer == "undecided":
+        raise Undecided(verdict.why)
+    other = _bundled() if against == CUBIC() else answers_of(against)
+    holds = verdict.answer == "holds" or other[section] == "contradicted"
+    found = f"{verdict.answer}, {other[section]} for {against!r}: {verdict.why}"
+    yield truth(f"all paths, {RUNS} seeds", holds, f"not contradicted, or contradicted for {against!r} as well", found)
 
 
 def suite_beside(against: WindowRule) -> Suite:
@@ -71,7 +65,7 @@ def suite_beside(against: WindowRule) -> Suite:
     cases = tuple(
         SuiteCase(
             section.partition(" ")[0], "measures beside NewReno's", "", section, "=", Tolerance(),
-            f"RFC 9743, Sect. {section.partition(' ')[0]}", _observe(section, against),
+            f"RFC 9743, Sect. {section.partition(' ')[0]}", partial(_observe, section, against),
             "own choice: the RFC has no thresholds; five points, or 5 % of NewReno's value (`evaluate_rfc9743`)",
         )
         for section in _bundled()

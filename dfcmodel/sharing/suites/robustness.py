@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -96,26 +97,22 @@ def _after_timeouts(rule: WindowRule) -> Iterator[Observation]:
     yield Observation("30 round trips after three timeouts", 4.0, connection.window)
 
 
-def _beyond(bits: int) -> Callable[[WindowRule], Iterator[Observation]]:
-    """Return a case on windows at which the number of bytes exceeds 2 to a power."""
+def _beyond(bits: int, rule: WindowRule) -> Iterator[Observation]:
+    """Observe windows at which the number of bytes exceeds 2 to a power."""
     packets = 2.0**bits / LARGE_PACKET
-
-    def observe(rule: WindowRule) -> Iterator[Observation]:
-        connection = connect(rule, 0.1, LARGE_PACKET)
-        slow_start_to(connection, 0.9 * packets)
-        lowest = 1.0
-        while connection.window < 1.1 * packets and lowest == 1.0:
-            before = connection.window
-            connection.ack()
-            lowest = min(1.0, connection.window / before)
-        yield Observation(f"ACK at {before:.0f} packets of {LARGE_PACKET} bytes", 1.0, lowest)
+    connection = connect(rule, 0.1, LARGE_PACKET)
+    slow_start_to(connection, 0.9 * packets)
+    lowest = 1.0
+    while connection.window < 1.1 * packets and lowest == 1.0:
         before = connection.window
-        connection.report_loss()
-        ratio = connection.window / before
-        expected = DECREASES.get(rule.claims, min(max(ratio, MIN_DECREASE), 1.0))
-        yield Observation(f"loss at {before:.0f} packets of {LARGE_PACKET} bytes", expected, ratio)
-
-    return observe
+        connection.ack()
+        lowest = min(1.0, connection.window / before)
+    yield Observation(f"ACK at {before:.0f} packets of {LARGE_PACKET} bytes", 1.0, lowest)
+    before = connection.window
+    connection.report_loss()
+    ratio = connection.window / before
+    expected = DECREASES.get(rule.claims, min(max(ratio, MIN_DECREASE), 1.0))
+    yield Observation(f"loss at {before:.0f} packets of {LARGE_PACKET} bytes", expected, ratio)
 
 
 def _finite(rule: WindowRule) -> Iterator[Observation]:
@@ -182,10 +179,10 @@ CASES = (
               _after_timeouts, "own choice: rounding to bytes"),
     SuiteCase("window-2-31", "window over the window before the event", "",
               "windows beyond 2^31 bytes grow and fall as smaller ones", "=", ROUNDING,
-              "own choice: overflow of signed 32-bit numbers", _beyond(31), "own choice: rounding to bytes"),
+              "own choice: overflow of signed 32-bit numbers", partial(_beyond, 31), "own choice: rounding to bytes"),
     SuiteCase("window-2-32", "window over the window before the event", "",
               "windows beyond 2^32 bytes grow and fall as smaller ones", "=", ROUNDING,
-              "own choice: overflow of unsigned 32-bit numbers", _beyond(32), "own choice: rounding to bytes"),
+              "own choice: overflow of unsigned 32-bit numbers", partial(_beyond, 32), "own choice: rounding to bytes"),
     SuiteCase("numbers", "validity of window and pacing rate", "",
               "windows are finite and at least a packet without pacing, rates are not negative", "=", EXACT,
               "RFC 5681, Sect. 3.1: a sender has a window of at least a segment", _finite),

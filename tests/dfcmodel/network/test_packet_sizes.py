@@ -201,7 +201,7 @@ PLAIN = dfc.links_from(
     rate="100Gbps", delay=1e-6, buffer=1e4,
 )  # fmt: skip
 MATRIX = "Nodes 4\nConnections 2\n1->0 start 0 size 2000000\n2->0 id 7 start 5 size 100\n"
-LAYERS = "DATA\n1\nlayer -1 10 NONE 0 10 NONE 0 10 ALLREDUCE 4000000 100\n"
+LAYERS = "DATA\n1\nlayer -1 10 NONE 0 0 NONE 0 10 ALLREDUCE 4000000 100\n"
 ONE = [
     trace(node(0, COLL, comm_type=ALL_REDUCE, comm_size=4_000_000, is_cpu_op=0), *more)
     for more in (

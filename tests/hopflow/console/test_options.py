@@ -482,6 +482,7 @@ NUMBERS_OR_NAMES = {
     "--const", "--proof", "--max-seconds", "--plot", "--csv", "--table", "--tcp", "--host", "--level", "--steps-per-delay", "--steps", "--seed", "--runs",
     "--animation", "--netcdf", "--save", "--discipline", "--measures", "--packets", "--node", "--periods", "--most", "--threshold", "--reading", "--port",
     "--claim", "--report", "--recompute", "--dask", "--folder", "--rows", "--value", "--jobs",
+    "--record", "--suite", "--against", "--known", "--junit",
 }  # fmt: skip
 """Options that take numbers without a unit, names or files. ``--max-seconds`` has its unit in its name."""
 
