@@ -439,35 +439,15 @@ def table(rows: Sequence[Row]) -> str:
         f"| {' | '.join(columns)} |",
         "|---" * len(columns) + "|",
     ]
+    remarks: list[str] = []
     for function, quantities in _groups(rows):
         for quantity, group in quantities:
+            remarks += _remarks(f"`{function}`, {quantity}", group)
             kinds = [kind for kind in FUNCTIONS[function] if any(row.kind == kind for row in group)]
             for kind in [*kinds, "all"] if len(kinds) > 1 else kinds:
                 chosen = [row for row in group if kind in (row.kind, "all")]
                 lines.append(f"| `{function}`, {quantity} | {kind} | {_cells(chosen)} |")
-    # Intervals as wide as what is printed contain nearly constant values always: the others show whether the method covers.
-    for function, quantities in _groups(rows):
-        for quantity, group in quantities:
-            rounded = [row for row in group if math.isclose(row.width, 1.0, rel_tol=1e-6)]
-            others = [row for row in group if row.printed and row not in rounded]
-            if rounded and others:
-                where = f"`{function}`, {quantity}: on {len(rounded)} of {len(group)} paths"
-                cover = (
-                    f"those intervals contain the mean in {_covered(rounded)}, on the other paths in {_covered(others)}"
-                )
-                lines += [
-                    "",
-                    f"{where} single runs differ by less than the smallest half width that is printed; {cover}.",
-                ]
-            for row in group:
-                if row.covered < LEAST_COVERED * row.printed:
-                    chance = float(binom.cdf(row.covered, row.printed, 0.95))
-                    path = f"`{function}`, {quantity}, path {row.number} ({row.kind}; {row.setting})"
-                    runs = f"single runs have a mean of {row.mean:.6g} and a standard deviation of {row.deviation:.3g}"
-                    found = (
-                        f"{row.covered} of {row.printed}, or fewer, have a probability of {chance:.1g} at 95%; {runs}"
-                    )
-                    lines += ["", f"Below {LEAST_COVERED:.0%}: {path}: {found}."]
+    lines += remarks
     for function in FUNCTIONS:
         ratios = {
             row.number: row.cpu_ratio for row in rows if row.function == function and math.isfinite(row.cpu_ratio)
@@ -486,6 +466,30 @@ def _groups(rows: Sequence[Row]) -> Iterator[tuple[str, list[tuple[str, list[Row
         mine = [row for row in rows if row.function == function]
         quantities = dict.fromkeys(row.quantity for row in mine)
         yield function, [(name, [row for row in mine if row.quantity == name]) for name in quantities]
+
+
+def _remarks(what: str, rows: Sequence[Row]) -> list[str]:
+    """Return where the intervals of a quantity are as wide as what is printed, and the paths on which few are right.
+
+    Such intervals contain nearly constant values always: the others show whether the method covers.
+    """
+    lines = []
+    rounded = [row for row in rows if math.isclose(row.width, 1.0, rel_tol=1e-6)]
+    others = [row for row in rows if row.printed and row not in rounded]
+    if rounded and others:
+        where = (
+            f"{what}: on {len(rounded)} of {len(rows)} paths single runs differ by less than the smallest half width"
+        )
+        cover = f"those intervals contain the mean in {_covered(rounded)}, on the other paths in {_covered(others)}"
+        lines += ["", f"{where} that is printed; {cover}."]
+    for row in rows:
+        if row.covered < LEAST_COVERED * row.printed:
+            chance = float(binom.cdf(row.covered, row.printed, 0.95))
+            path = f"{what}, path {row.number} ({row.kind}; {row.setting})"
+            found = f"{row.covered} of {row.printed}, or fewer, have a probability of {chance:.1g} at 95%"
+            runs = f"single runs have a mean of {row.mean:.6g} and a standard deviation of {row.deviation:.3g}"
+            lines += ["", f"Below {LEAST_COVERED:.0%}: {path}: {found}; {runs}."]
+    return lines
 
 
 def _covered(rows: Sequence[Row]) -> str:

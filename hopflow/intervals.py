@@ -1,4 +1,4 @@
-"""Independent runs: their seeds, and Student's t intervals of their mean and of a further run."""
+"""Independent runs: their seeds, Student's t intervals of their mean and of a further run, and intervals of parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hopflow.checks import random_source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["half_width", "prediction_half_width", "spawn_seeds", "t_quantile"]
+__all__ = ["clopper_pearson", "half_width", "prediction_half_width", "spawn_seeds", "t_quantile"]
 
 
 def spawn_seeds(seed: Any, runs: int) -> NDArray[np.int64]:
@@ -101,3 +101,25 @@ def prediction_half_width(values: Any, level: float = 0.95) -> Any:
     """
     values = np.asarray(values, dtype=np.float64)
     return half_width(values, level) * (len(values) + 1) ** 0.5
+
+
+def clopper_pearson(hits: int, misses: int, level: float) -> tuple[float, float]:
+    """Return the limits of Clopper and Pearson for the part of all draws that hit.
+
+    Parameters
+    ----------
+    hits, misses
+        Numbers of draws of each kind.
+    level
+        Probability, at most, with which the part is beyond one limit; for each of the two.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(5, 0, 0.05)
+    >>> round(low, 3), high
+    (0.549, 1.0)
+    """
+    from scipy.special import betaincinv
+
+    low = float(betaincinv(hits, misses + 1, level)) if hits else 0.0
+    return low, float(betaincinv(hits + 1, misses, 1.0 - level)) if misses else 1.0

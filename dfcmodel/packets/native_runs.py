@@ -14,7 +14,7 @@ import numpy as np
 
 from dfcmodel.network.endpoints.native_rules import ABI, Config, Control, Library
 from dfcmodel.packets.kernel.layout import NATIVE, NATIVE_RULE, SENT_PACKET
-from dfcmodel.packets.kernel.tcp.native_rules import FAULTS, FUNCTIONS, RING
+from dfcmodel.packets.kernel.tcp.native_rules import FAULTS, FUNCTIONS, RING, find_fault
 from hopflow.errors import RuleError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class NativeFlows:
     rows
         Rows of `NATIVE_RULE`.
     flows
-        The flow of each row; -1: it does not begin.
+        The flow of each row.
     labels, numbers
         By flow: the name of the state and the observed numbers at the end of each sample.
     """
@@ -68,20 +68,19 @@ class NativeFlows:
     @property
     def observes(self) -> bool:
         """Whether any rule reports numbers."""
-        return any(self._library(f).functions["observe"] for f in self.flows if f >= 0)
+        return any(self._library(f).functions["observe"] for f in self.flows)
 
     def _library(self, f: int) -> Library:
         rule: Any = self.plan.scenario.flows[f].source
         loaded: Library = rule.loaded
         return loaded
 
-    def begin(self, flow: Any) -> None:
-        """Begin the connections, and set their first windows in the rows of flows."""
+    def begin(self, flow: Any, rule: Any) -> None:
+        """Begin the connections, and set their first windows and rates in the rows of flows and of their rules."""
         for n, f in enumerate(self.flows):
-            if f >= 0:
-                self._begin_flow(self.rows[n : n + 1], f, flow[f : f + 1])
+            self._begin_flow(self.rows[n : n + 1], f, flow[f : f + 1], rule[flow["rule"][f]])
 
-    def _begin_flow(self, row: Any, f: int, flow: Any) -> None:
+    def _begin_flow(self, row: Any, f: int, flow: Any, of_rule: Any) -> None:
         plan, spec, library = self.plan, self.plan.scenario.flows[f], self._library(f)
         asked = [0.0 if value is None else float(value) for value in (spec.initial_window, spec.ssthresh)]
         delay = plan.method.ack_delay if plan.delays_acks[f] else 0.0
@@ -95,7 +94,7 @@ class NativeFlows:
         row["state"] = state
         first = np.frombuffer(bytes(control), np.uint8)
         row.view(np.uint8)[CONTROL : CONTROL + len(first)] = first
-        self._apply_first(row, f, flow)
+        self._apply_first(row, f, flow, of_rule)
         rule: Any = spec.source
         if rule.record is not None:
             record = _Recorder(rule.record, f"{plan.scenario.name}-{spec.name}", (bytes(config), seed, bytes(control)))
@@ -106,17 +105,11 @@ class NativeFlows:
                     self._kept.append(callback)
                     row[name] = ctypes.cast(callback, ctypes.c_void_p).value
 
-    def _apply_first(self, row: Any, f: int, flow: Any) -> None:
+    def _apply_first(self, row: Any, f: int, flow: Any, of_rule: Any) -> None:
         """Check the first decision, and apply it; the kernel does so later."""
         unit = row["unit"][0]
         window, ssthresh, rate = (float(row[name][0]) / unit for name in ("window", "ssthresh", "pacing_rate"))
-        wrong = ""
-        if not 0.0 <= rate < np.inf:
-            wrong = "pacing_rate"
-        elif not 0.0 < window <= 1e15 or (window < 1.0 and rate == 0.0):
-            wrong = "window"
-        elif not ssthresh >= 0.0:
-            wrong = "ssthresh"
+        wrong = FAULTS[find_fault(rate, window, ssthresh)]
         spec = self.plan.scenario.flows[f]
         for name, answer in (("initial_window", window), ("ssthresh", ssthresh)):
             value = getattr(spec, name)
@@ -128,6 +121,7 @@ class NativeFlows:
         flow["cwnd"] = row["last_window"] = window
         flow["ssthresh"] = row["last_ssthresh"] = ssthresh
         flow["paced"] = rate > 0.0
+        of_rule["rule_state"][0] = rate if rate > 0.0 else np.inf
 
     def set_addresses(self, slot: Any) -> None:
         """Set the addresses of the packets that events report."""
@@ -135,12 +129,6 @@ class NativeFlows:
         self.rows["slots"] = first
         for name in ("acked", "lost"):
             self.rows[name] = first + size * self.rows[f"{name}_at"]
-
-    def set_rates(self, flow: Any, rule: Any) -> None:
-        """Set the first pacing rates in the records of the rules of the flows."""
-        for n, f in enumerate(self.flows):
-            rate = float(self.rows["pacing_rate"][n] / self.rows["unit"][n])
-            rule["rule_state"][flow["rule"][f], 0] = rate if rate > 0.0 else np.inf
 
     def check(self) -> None:
         """Raise RuleError for the first decision that cannot be, with the event that led to it."""
@@ -198,8 +186,7 @@ def begin_native(plan: PacketPlan, arrays: dict[str, Any]) -> NativeFlows | None
     flows = np.flatnonzero(flow["listed"] == NATIVE)
     result = NativeFlows(plan, arrays["native"], flows[np.argsort(flow["native"][flows])].tolist())
     result.set_addresses(arrays["slot"])
-    result.begin(flow)
-    result.set_rates(flow, arrays["rule"])
+    result.begin(flow, arrays["rule"])
     return result
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dfcmodel.sharing.bbr_checks import Check
 from dfcmodel.sharing.bbr_observations import MODES, Observation
 from hopflow.checks import count_of
+from hopflow.intervals import clopper_pearson
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -63,11 +64,7 @@ class JudgedCase(NamedTuple):
     @property
     def interval(self) -> tuple[float, float]:
         """Clopper and Pearson's interval of the part of all seeds in which every check holds, each end at 95 %."""
-        from scipy.special import betaincinv
-
-        right, wrong = self.as_expected, self.runs - self.as_expected
-        low = float(betaincinv(right, wrong + 1, 1.0 - LEVEL)) if right else 0.0
-        return low, float(betaincinv(right + 1, wrong, LEVEL)) if wrong else 1.0
+        return clopper_pearson(self.as_expected, self.runs - self.as_expected, 1.0 - LEVEL)
 
     @property
     def verdict(self) -> str:

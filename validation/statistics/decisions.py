@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hopflow.intervals import clopper_pearson
 from validation.judgements.verdicts import Verdict
 from validation.statistics.estimates import Estimate, Values
 from validation.statistics.intervals import Swing, bounds
@@ -147,12 +148,8 @@ def covers(inside: Iterable[bool], confidence: float, slack: float, level: float
     >>> print(covers([True] * 8, 0.95, 0.1, 0.01), covers([True] * 60 + [False] * 2, 0.95, 0.1, 0.01), sep=", ")
     inconclusive, holds
     """
-    from scipy import special
-
     flags = [bool(flag) for flag in inside]
-    hits, misses = sum(flags), len(flags) - sum(flags)
-    low = float(special.betaincinv(hits, misses + 1, level)) if hits else 0.0
-    high = float(special.betaincinv(hits + 1, misses, 1.0 - level)) if misses else 1.0
+    low, high = clopper_pearson(sum(flags), len(flags) - sum(flags), level)
     return Verdict.of(low >= confidence - slack, high < confidence)
 
 

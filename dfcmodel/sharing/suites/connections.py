@@ -6,16 +6,30 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dfcmodel.sharing.suites.cases import NotJudged, Observation
+from dfcmodel.sharing.suites.cubic_reference import BETA
 from responsefn import Delivery, DeliveryRule
 from responsefn.dynamics import Event
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from responsefn import WindowRule
 
-__all__ = ["DECREASES", "Connection", "FedConnection", "connect", "lose_at", "slow_start_to"]
+__all__ = [
+    "DECREASES",
+    "Connection",
+    "FedConnection",
+    "connect",
+    "lose_at",
+    "observe_consecutive_losses",
+    "slow_start_to",
+]
 
-DECREASES = {"newreno": 0.5, "cubic-rfc9438": 0.7}
+DECREASES = {"newreno": 0.5, "cubic-rfc9438": BETA}
 """Window after a loss over the window before, by claim (RFC 5681, Sect. 3.1; RFC 9438, Sect. 4.6)."""
+WINDOW_AT_LOSS = 400.0
+"""Window before the first of several losses, packets: those after it are of at least 100."""
 MAX_EVENTS = 200_000
 """Largest number of ACKs of a connection: a window that never grows would be fed for ever."""
 
@@ -151,3 +165,16 @@ def lose_at(connection: Connection, window: float) -> tuple[float, float]:
     before = connection.window
     connection.report_loss()
     return before, connection.window
+
+
+def observe_consecutive_losses(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the factors of two more decreases after a first one, with windows below the last peak."""
+    if rule.claims not in DECREASES:
+        raise NotJudged(f"no source says what a loss leaves of the window of a rule that claims {rule.claims}")
+    connection = connect(rule)
+    lose_at(connection, WINDOW_AT_LOSS)
+    for number in (2, 3):
+        before = connection.window
+        connection.report_loss()
+        ratio = connection.window / before
+        yield Observation(f"loss {number} at a window of {before:.0f} packets", DECREASES[rule.claims], ratio)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from dfcmodel.packets.engine import with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
 from dfcmodel.sharing.suites.cases import ANY, NotJudged, Observation, Suite, SuiteCase, Tolerance
-from dfcmodel.sharing.suites.connections import DECREASES, connect, lose_at
+from dfcmodel.sharing.suites.connections import observe_consecutive_losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,19 +95,6 @@ def _empty_path(rule: WindowRule) -> Iterator[Observation]:
     )
 
 
-def _consecutive_losses(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the factors of two more decreases after the first one."""
-    if rule.claims not in DECREASES:
-        raise NotJudged(f"no source says what a loss leaves of the window of a rule that claims {rule.claims}")
-    connection = connect(rule)
-    lose_at(connection, 400.0)
-    for number in (2, 3):
-        before = connection.window
-        connection.report_loss()
-        ratio = connection.window / before
-        yield Observation(f"loss {number} at a window of {before:.0f} packets", DECREASES[rule.claims], ratio)
-
-
 def _loss_phase(rule: WindowRule) -> Iterator[Observation]:
     """Observe the duration of 10 MB over 10 ms of which 30 % of the packets are lost in the first 2 s."""
     path = _Path(rate=8000.0, rtt=0.01, buffer=80, duration=30.0, size=6667.0, loss=0.3, lossy_until=2.0)
@@ -144,34 +131,28 @@ def _pacing(rule: WindowRule) -> Iterator[Observation]:
         yield Observation(f"{part} tenths of a round trip after 1 s without data", limit, float(sent))
 
 
-def _case(
-    id: str, quantity: str, unit: str, expectation: str, relation: str, tolerance: Tolerance, source: str,
-    observe: Callable[[WindowRule], Iterator[Observation]], about: str,
-) -> SuiteCase:  # fmt: skip
-    """Return a case."""
-    return SuiteCase(id, quantity, unit, expectation, relation, tolerance, source, observe, about)
-
-
 CASES = (
-    _case("empty-path", "share of an empty path", "", "alone a rule fills the path", ">=", Tolerance(),
-          "draft-ietf-ccwg-bbr, #114 of its repository, June 2026 (ack_phase; ngtcp2 1.24.0 gets 0.80)", _empty_path,
-          "own choice: above 0.82, what BBR gets with the fault, and below 0.96, what it gets without"),
-    _case("consecutive-losses", "window after a loss over the window before", "",
-          "a loss below the last peak lowers the window as any other one", "=", Tolerance(0.01),
-          "quinn-rs/quinn#2640, May 2026: 0.595 for 0.7", _consecutive_losses,
-          "own choice: one packet of a window of at least 100"),
-    _case("loss-phase", "time until 10 MB are delivered", "s",
-          "10 MB over 10 ms are delivered in 10 s though 30 % of the packets are lost in the first 2 s", "<=",
-          Tolerance(), "cloudflare/quiche#2370, February 2026, and its report of 12 May 2026: a window at its minimum "
-          "was taken for an idle application", _loss_phase, "the report's limit of 10 s"),
-    _case("idle", "window after an idle time over the window before", "",
-          "time without data is no time of growth", "<=", Tolerance(),
-          "RFC 9438, Sect. 4.2 and 5.8; NTAP/rfc8312bis#14, case 2; mozilla/neqo#2955", _idle,
-          "RFC 9438, Sect. 4.2: a target of at most 1.5 windows"),
-    _case("pacing", "packets sent in a tenth of a round trip", "packets",
-          "after an idle time packets leave at the pacing rate, not in a burst", "<=", Tolerance(),
-          "quinn-rs/quinn#2481, July 2026; draft-ietf-ccwg-bbr, Sect. 5.6.2", _pacing,
-          "the draft's largest gain beyond Startup, 1.25, and its send quantum"),
+    SuiteCase("empty-path", "share of an empty path", "", "alone a rule fills the path", ">=", Tolerance(),
+              "draft-ietf-ccwg-bbr, #114 of its repository, June 2026 (ack_phase; ngtcp2 1.24.0 gets 0.80)",
+              _empty_path,
+              "own choice: above 0.82, what BBR gets with the fault, and below 0.96, what it gets without"),
+    SuiteCase("consecutive-losses", "window after a loss over the window before", "",
+              "a loss below the last peak lowers the window as any other one", "=", Tolerance(0.01),
+              "quinn-rs/quinn#2640, May 2026: 0.595 for 0.7", observe_consecutive_losses,
+              "own choice: one packet of a window of at least 100"),
+    SuiteCase("loss-phase", "time until 10 MB are delivered", "s",
+              "10 MB over 10 ms are delivered in 10 s though 30 % of the packets are lost in the first 2 s", "<=",
+              Tolerance(),
+              "cloudflare/quiche#2370, February 2026, and its report of 12 May 2026: a window at its minimum was taken "
+              "for an idle application", _loss_phase, "the report's limit of 10 s"),
+    SuiteCase("idle", "window after an idle time over the window before", "",
+              "time without data is no time of growth", "<=", Tolerance(),
+              "RFC 9438, Sect. 4.2 and 5.8; NTAP/rfc8312bis#14, case 2; mozilla/neqo#2955", _idle,
+              "RFC 9438, Sect. 4.2: a target of at most 1.5 windows"),
+    SuiteCase("pacing", "packets sent in a tenth of a round trip", "packets",
+              "after an idle time packets leave at the pacing rate, not in a burst", "<=", Tolerance(),
+              "quinn-rs/quinn#2481, July 2026; draft-ietf-ccwg-bbr, Sect. 5.6.2", _pacing,
+              "the draft's largest gain beyond Startup, 1.25, and its send quantum"),
 )  # fmt: skip
 
 INCIDENTS: Suite = Suite("incidents", 1, "public faults of released congestion control", ANY, CASES)

@@ -12,7 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dfcmodel.sharing.suites.cases import NotJudged, Observation, Suite, SuiteCase, Tolerance
-from dfcmodel.sharing.suites.connections import Connection, connect, lose_at, slow_start_to
+from dfcmodel.sharing.suites.connections import (
+    Connection,
+    connect,
+    lose_at,
+    observe_consecutive_losses,
+    slow_start_to,
+)
 from dfcmodel.sharing.suites.cubic_reference import BETA, K_of, Reference
 
 if TYPE_CHECKING:
@@ -112,16 +118,6 @@ def _decrease(rule: WindowRule) -> Iterator[Observation]:
     """Observe the factor of the first decrease."""
     before, after = lose_at(connect(rule), LARGE_WINDOW)
     yield Observation(f"loss 1 at a window of {before:.0f} packets", BETA, after / before)
-
-
-def _consecutive(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the factors of three decreases in a row, with windows below the last peak."""
-    connection = connect(rule)
-    lose_at(connection, LARGE_WINDOW)
-    for number in (2, 3):
-        before = connection.window
-        connection.report_loss()
-        yield Observation(f"loss {number} at a window of {before:.0f} packets", BETA, connection.window / before)
 
 
 def _minimum(rule: WindowRule) -> Iterator[Observation]:
@@ -252,7 +248,7 @@ CASES = (
               Tolerance(0.01), "RFC 9438, Sect. 4.6", _minimum, "own choice: rounding to bytes"),
     SuiteCase("consecutive-losses", "window after a loss over the window before", "",
               "a loss below the last peak leaves 0.7 of the window too: fast convergence lowers W_max alone", "=",
-              RATIO, "RFC 9438, Sect. 4.6 and 4.7", _consecutive, ABOUT_RATIO),
+              RATIO, "RFC 9438, Sect. 4.6 and 4.7", observe_consecutive_losses, ABOUT_RATIO),
     _window_case("fast-convergence", "RFC 9438, Sect. 4.7",
                  "after a loss below the last peak, W_max is (1 + beta_cubic)/2 of the window (SHOULD)",
                  _fast_convergence),

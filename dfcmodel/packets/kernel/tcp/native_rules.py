@@ -33,6 +33,7 @@ __all__ = [
     "GROWTH",
     "begin_ack",
     "collect_acked",
+    "find_fault",
     "lose_all",
     "on_native_sent",
     "on_native_timer",
@@ -171,6 +172,18 @@ def begin_event(senders: Any, f: int, before: int, flags: int) -> None:
     n.packet = 0
 
 
+@inlined
+def find_fault(rate: float, window: float, ssthresh: float) -> int:
+    """Return what of a decision in packets cannot be, as an index in `FAULTS`; 0: nothing."""
+    if not 0.0 <= rate < math.inf:
+        return RATE
+    if not 0.0 < window <= MAX_WINDOW or (window < 1.0 and rate == 0.0):
+        return WINDOW
+    if not ssthresh >= 0.0:
+        return THRESHOLD
+    return 0
+
+
 @compiled
 def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
     """Check what a rule decides, and apply it to its flow."""
@@ -189,19 +202,14 @@ def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
         timer = 1e-9 * float(n.timer_ns)
     if timer == 0.0:
         timer = math.inf
-    wrong = 0
-    if not 0.0 <= rate < math.inf:
-        wrong = RATE
-    elif not 0.0 < window <= MAX_WINDOW or (window < 1.0 and rate == 0.0):
-        wrong = WINDOW
-    elif not ssthresh >= 0.0:
-        wrong = THRESHOLD
-    elif not 0.0 <= departure < math.inf:
-        wrong = DEPARTURE
-    elif not 0.0 <= n.send_quantum <= MAX_WINDOW:
-        wrong = QUANTUM
-    elif not timer > 0.0 or (timer < math.inf and (n.on_timer == 0 or (function == TIMER and timer <= now))):
-        wrong = WAKE
+    wrong = find_fault(rate, window, ssthresh)
+    if wrong == 0:
+        if not 0.0 <= departure < math.inf:
+            wrong = DEPARTURE
+        elif not 0.0 <= n.send_quantum <= MAX_WINDOW:
+            wrong = QUANTUM
+        elif not timer > 0.0 or (timer < math.inf and (n.on_timer == 0 or (function == TIMER and timer <= now))):
+            wrong = WAKE
     if wrong > 0:
         fail(net, senders, f, function, wrong)
         return
