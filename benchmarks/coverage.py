@@ -355,6 +355,11 @@ import time
 from dfcmodel import *
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import *
+if "PathOptions" not in globals():  # the earlier commit takes the options as keywords
+    PathOptions = RunSettings = dict
+    def with_keywords(function):
+        return lambda *arguments, options, **others: function(*arguments, **others, **options)
+    coexist, compare, ensemble = with_keywords(coexist), with_keywords(compare), with_keywords(ensemble)
 def call(seed):
     return {statement}
 call(0)
