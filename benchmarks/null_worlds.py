@@ -179,6 +179,7 @@ def _pool(cases: tuple[str, ...], stem: str) -> Pool | None:
     return Pool(table, ranges, {key: np.array(rows) for key, rows in groups.items()}, columns)
 
 
+@functools.cache
 def _index(case: str, stem: str) -> tuple[str, ...]:
     files = evidence.provenance(case)["files"]
     return next((tuple(about["index"]) for file, about in files.items() if file.split(".")[0] == stem), ())
@@ -289,7 +290,7 @@ def edges(subject: Subject[Any], measured: object, bounds: Mapping[str, str]) ->
 
 
 def draw(claim: str, draws: int, seed: int = 0, powers: bool = True) -> list[Row]:
-    """Return the rows of a claim; ``powers``: with the seeds that statements need."""
+    """Return the rows of a claim; ``powers``: with those of the world as run, and the seeds that statements need."""
     find(claim)
     subject = subjects()[claim]
     sets = {row["statement"]: row for row in records.rows("allowed_sets.csv") if row["claim"] == claim}
@@ -301,7 +302,8 @@ def draw(claim: str, draws: int, seed: int = 0, powers: bool = True) -> list[Row
     bounds = edges(subject, measured, {key: row["bound"] for key, row in sets.items()})
     worlds = {key: _world(sets[key[0]], key in bounds) for key in data}
     counts: dict[tuple[str, Key], Counter[str]] = {(world, key): Counter() for key, world in worlds.items()}
-    counts |= {("as run", key): Counter() for key in data}
+    if powers:
+        counts |= {("as run", key): Counter() for key in data}
 
     def judged(change: Change, thresholds: Sequence[Mapping[str, float]] = ({},)) -> list[dict[Key, Verdict]]:
         try:
@@ -320,9 +322,12 @@ def draw(claim: str, draws: int, seed: int = 0, powers: bool = True) -> list[Row
         most = max((tally["holds"] for (world, _), tally in counts.items() if world != "as run"), default=0)
         if most <= ENOUGH.get(number, -1):
             break
-        as_run, *at_edges = judged(resampled(random), [{}, *({name: value} for name, value in moved)])
+        thresholds = [*([{}] if powers else []), *({name: value} for name, value in moved)]
+        results = judged(resampled(random), thresholds) if thresholds else []
+        at_edges = results[powers:]
         for key in data:
-            counts["as run", key][str(as_run.get(key, "failed"))] += 1
+            if powers:
+                counts["as run", key][str(results[0].get(key, "failed"))] += 1
             if worlds[key] == "edge":
                 counts["edge", key][str(at_edges[moved.index(bounds[key])].get(key, "failed"))] += 1
         for world, change in (("shuffled", shuffled), ("event", lambda stream, _: with_events(stream))):
@@ -331,15 +336,19 @@ def draw(claim: str, draws: int, seed: int = 0, powers: bool = True) -> list[Row
                 for key in data:
                     if worlds[key] == world:
                         counts[world, key][str(result.get(key, "failed"))] += 1
-    sought = {
-        key: {Verdict.HOLDS, Verdict.CONTRADICTED} for key, verdict in data.items() if verdict is Verdict.INCONCLUSIVE
-    }
-    sought |= {
-        key: {verdict}
-        for key, verdict in data.items()
-        if key not in sought and counts["as run", key][str(verdict)] < POWER * counts["as run", key].total()
-    }
-    factors = _deciding_factors(sought, judged, seed) if powers and sought else {}
+    factors = {}
+    if powers:
+        sought = {
+            key: {Verdict.HOLDS, Verdict.CONTRADICTED}
+            for key, verdict in data.items()
+            if verdict is Verdict.INCONCLUSIVE
+        }
+        sought |= {
+            key: {verdict}
+            for key, verdict in data.items()
+            if key not in sought and counts["as run", key][str(verdict)] < POWER * counts["as run", key].total()
+        }
+        factors = _deciding_factors(sought, judged, seed)
     rows = []
     for (world, key), tally in counts.items():
         if world == "none":

@@ -624,6 +624,7 @@ FLOW = np.dtype(
         ("bits", "i4"),  # offset of its bit maps; -1: none
         ("bit_mask", "i4"),
         ("timeouts", "i4"),
+        ("timer_resent", "i4"),  # the packet that the retransmission timer sent again last; -1: none
         ("hole", "i4"),
         ("least", "i4"),
         ("top", "i4"),  # highest selectively acknowledged packet

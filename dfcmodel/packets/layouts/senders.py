@@ -185,7 +185,7 @@ def _first_row(ns2: bool) -> NDArray[Any]:
                         ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", OLD_INITIAL_RTO if ns2 else INITIAL_RTO), ("variance", 4800.0 if ns2 else 0.0),
-                        ("recovery", BLIND), ("rule", -1), ("fin", -1)):  # fmt: skip
+                        ("recovery", BLIND), ("rule", -1), ("fin", -1), ("timer_resent", -1)):  # fmt: skip
         row[name] = value
     row.flags.writeable = False
     return row

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import Fluid, Packets, simulate
+from dfcmodel import Flow, Fluid, Link, Packets, RateTrace, Scenario, simulate
+from responsefn import NewReno, WindowRule
+from responsefn.linux import LinuxCUBIC
 from tests.dfcmodel.packets.conftest import random_scenario
 from tests.oracles.engines import ENGINES, NAMES
 
@@ -77,3 +79,23 @@ def test_samples_that_do_not_divide_a_run_are_a_little_shorter() -> None:
     run = simulate(random_scenario("fifo", 1), Packets(seed=1), duration=0.1 * np.pi, sample=0.02)
     assert run.time[-1] == 0.1 * np.pi
     np.testing.assert_allclose(np.diff(run.time, prepend=0.0), 0.1 * np.pi / 16)
+
+
+@pytest.mark.parametrize("rule", [NewReno(), LinuxCUBIC()], ids=repr)
+def test_ssthresh_is_held_constant_from_the_second_timeout_of_a_packet_on(rule: WindowRule) -> None:
+    """RFC 5681, 3.1: the outage that lasts for two timeouts ends with the same slow start as that of one.
+
+    The link stops at 1.2 s, with 62 packets in flight; when it works again, the ACKs of these end slow start at the
+    window that the first timeout set.
+    """
+    windows = {}
+    for end in (1.8, 3.2):
+        outage = RateTrace("a->b", [0.0, 1.2, end], ["100Mbps", 0, "100Mbps"])
+        flow = Flow("f", ("a", "b"), rule)
+        scenario = Scenario(
+            "outage", [Link("a", "b", "100Mbps", "132ms", 4000)], [flow], duration=4.0, elements=[outage]
+        )
+        run = simulate(scenario, Packets(), sample=0.132)
+        windows[run.timeouts[0]] = float(run.window[0, run.time > end + 0.4][0])
+    assert list(windows) == [1, 2]
+    assert windows[2] == pytest.approx(windows[1], rel=0.1)

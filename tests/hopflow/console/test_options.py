@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -376,6 +376,7 @@ def outcome(command: tuple[str, ...], words: list[str], folder: Path) -> Outcome
     result = invoke([*command, *words], env=environment)
     has_error = result.exception is not None and not isinstance(result.exception, SystemExit)
     text = re.sub(TIMES, "", result.output) + (str(result.exception) if has_error else "")
+    text = text.replace(str(folder), "")  # the call to compare with may have run in another folder
     files = frozenset(
         (str(path.relative_to(folder)), path.read_bytes() if path.suffix in COMPARED else b"")
         for path in folder.rglob("*")
@@ -399,20 +400,46 @@ def calls(command: tuple[str, ...], mode: str, option: str) -> Iterator[tuple[li
     yield words, [*words, *others, *added]
 
 
+_outcomes: dict[tuple[tuple[str, ...], tuple[str, ...]], Outcome] = {}
+"""Outcomes of calls to compare with, which many options of a mode have in common."""
+
+
+def outcome_without(command: tuple[str, ...], words: list[str], make_folder: Callable[[], Path]) -> Outcome:
+    """Return the outcome of a call in a folder of its own, run once for all options with the same words."""
+    key = command, tuple(words)
+    if key not in _outcomes:
+        _outcomes[key] = outcome(command, words, make_folder())
+    return _outcomes[key]
+
+
+@pytest.fixture
+def make_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Path]:
+    """Return a function that enters a new folder with the files that modes name."""
+    replace_effects(monkeypatch)
+
+    def make() -> Path:
+        folder = tmp_path_factory.mktemp("options")
+        write_files(folder)
+        monkeypatch.chdir(folder)
+        return folder
+
+    return make
+
+
 @pytest.mark.parametrize(("command", "mode", "option"), runs())
 def test_an_option_changes_something_or_is_refused(
-    command: tuple[str, ...], mode: str, option: str, folder: Path
+    command: tuple[str, ...], mode: str, option: str, make_folder: Callable[[], Path]
 ) -> None:
     if command == ("explore",):
         pytest.importorskip("bokeh", reason="needs hopflow[explore]")
     attempts = calls(command, mode, option)
     without, with_option = next(attempts)
-    before = outcome(command, without, folder)
+    before = outcome_without(command, without, make_folder)
     if before.is_refusal:  # options that are not accepted without this one
         without, with_option = next(attempts, (without, with_option))
-        before = outcome(command, without, folder)
+        before = outcome_without(command, without, make_folder)
     assert not before.is_refusal, before.text
-    after = outcome(command, with_option, folder)
+    after = outcome(command, with_option, make_folder())
     assert after.is_refusal == (option in REFUSED.get(command, {}).get(mode, "").split()), after.text
     if after.is_refusal:
         names = [word for word in with_option if word not in without and not word.isdigit()]
@@ -451,7 +478,7 @@ IN_UNITS: dict[str, dict[str, tuple[str, ...]]] = {
         "--rate": ("100Gbps", "100000Mbps", "97656250Kibit/s"), "--cable": ("250m", "0.25km"), "--mtu": ("9216", "9216B", "9KiB", "9.216kB"),
         "--lossless-mtu": SIZES, "--cell": ("256", "256B", "0.25KiB"), "--smallest": ("128", "128B", "0.125KiB"),
         "--response": ("3us", "3000ns", "300000bits"), "--interface": TIMES_OF_PORTS, "--gearbox": TIMES_OF_PORTS, "--pipeline": TIMES_OF_PORTS,
-        "--small-packets": ("30%", "0.3"), "--exceeded": ("1% --small-packets 0.3", "0.01 --small-packets 0.3"),
+        "--small-packets": ("30%", "0.3"), "--exceeded": ("1% --small-packets 0.3 --cell 256", "0.01 --small-packets 0.3 --cell 256"),
     },
     AUDIT: {
         "--cell": ("256", "256B", "0.25KiB"), "--mtu": ("9216", "9KiB"), "--lossless-mtu": SIZES, "--response": ("3us", "3000ns"),

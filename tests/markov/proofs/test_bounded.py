@@ -7,10 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from markov import MM1K, passage
 from markov.proofs.bounded import ExactBounded
-
-Bounded = type(passage(MM1K(capacity=2), to=(2,), start=(0,)).quantile(0.5))
 
 
 def test_an_exact_interval_prints_what_it_holds() -> None:

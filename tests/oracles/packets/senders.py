@@ -113,6 +113,7 @@ class Sender:
         self.held_until = self.alarm = math.inf
         self.rtt = 0.0
         self.timeouts = self.loss_events = 0
+        self.timer_resent = -1
         self.accurate = answers_marks(type(self.rule))
         self.capable = self.accurate or not isinstance(self.rule, DeliveryRule)
         self.reduced = False
@@ -421,7 +422,11 @@ class Sender:
         if self.acked == -1:
             self.first_window = 1.0
         self.timeouts += 1
+        held = getattr(self.state, "ssthresh", None)
         self.apply("on_timeout", cwnd=min(self.state.cwnd, self.most))
+        if held is not None and self.timer_resent == self.acked + 1 and not self.ns2:
+            self.state = self.state._replace(ssthresh=held)
+        self.timer_resent = self.acked + 1
         self.clock.back_off()
         self.set_timer()
         self.next = self.acked + 1

@@ -50,7 +50,7 @@ def test_bounds_of_ours_are_thresholds_of_the_claim(row: dict[str, str]) -> None
 @pytest.mark.parametrize(("claim", "statement", "source"), DRAWN)
 def test_a_drawn_statement_rarely_holds_where_it_is_not_so(claim: str, statement: str, source: str) -> None:
     rows = null_worlds.draw(claim, 20, seed=1, powers=False)
-    (row,) = (row for row in rows if (row.statement, row.source) == (statement, source) and row.world != "as run")
+    (row,) = (row for row in rows if (row.statement, row.source) == (statement, source))
     assert row.draws - row.failed > 0
     assert row.holds <= null_worlds.largest_allowed(row.draws)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 
 import pandas as pd
@@ -109,9 +110,23 @@ def _mean_times(
     """Return the mean time of some classes over some environments, s: a column for each discipline."""
     columns = {}
     for discipline in tables.DISCIPLINES:
-        means = [tables.under(times(e, discipline), mechanism)[list(kinds)] for e in environments]
-        columns[discipline] = sum(t.mean(axis=1) for t in means) / len(means)
+        means = [_mean_over_classes(times, e, discipline, mechanism, kinds) for e in environments]
+        columns[discipline] = sum(means) / len(means)
     return pd.DataFrame(columns)
+
+
+@functools.cache
+def _times_under(times: tables.Times, environment: str, discipline: str, mechanism: str) -> pd.DataFrame:
+    """Return the times of the classes of one mechanism, s: a row for each run, a column for each class."""
+    return tables.under(times(environment, discipline), mechanism)
+
+
+@functools.cache
+def _mean_over_classes(
+    times: tables.Times, environment: str, discipline: str, mechanism: str, kinds: tuple[str, ...]
+) -> pd.Series:
+    """Return the mean time of some classes of one mechanism by run, s."""
+    return _times_under(times, environment, discipline, mechanism)[list(kinds)].mean(axis=1)
 
 
 def _groups_of_flows(times: tables.Times) -> dict[str, pd.DataFrame]:
@@ -134,7 +149,7 @@ def _faster_under_drr(
     of_classes: Callable[[pd.DataFrame], pd.Series] = lambda frame: frame[list(tables.CLASSES)].mean(axis=1),
 ) -> Estimate:
     """Return by how much the time of the classes of cc, their mean or another one, exceeds that of ts under DRR."""
-    cc, ts = tables.under(times(slower, "DRR"), "cc"), tables.under(times(faster, "DRR"), "ts")
+    cc, ts = _times_under(times, slower, "DRR", "cc"), _times_under(times, faster, "DRR", "ts")
     return tables.over_seeds(tables.relative(of_classes(cc), of_classes(ts)))
 
 
@@ -150,7 +165,7 @@ def _favoured_by_drr(slower: str, faster: str, times: tables.Times) -> Estimate:
     over_cc = {}
     for discipline in tables.DISCIPLINES:
         cc, ts = (
-            tables.under(times(environment, discipline), mechanism)[list(tables.CLASSES)].mean(axis=1)
+            _mean_over_classes(times, environment, discipline, mechanism, tables.CLASSES)
             for environment, mechanism in ((slower, "cc"), (faster, "ts"))
         )
         over_cc[discipline] = ts / cc
@@ -160,8 +175,10 @@ def _favoured_by_drr(slower: str, faster: str, times: tables.Times) -> Estimate:
 
 def _mean_times_of_both(slower: str, faster: str, times: tables.Times) -> tuple[float, float]:
     """Return the mean times under DRR of the classes of cc and of ts, s."""
-    cc, ts = tables.under(times(slower, "DRR"), "cc"), tables.under(times(faster, "DRR"), "ts")
-    return tuple(float(each[list(tables.CLASSES)].mean(axis=1).mean()) for each in (cc, ts))  # type: ignore[return-value]
+    return tuple(  # type: ignore[return-value]
+        float(_mean_over_classes(times, environment, "DRR", mechanism, tables.CLASSES).mean())
+        for environment, mechanism in ((slower, "cc"), (faster, "ts"))
+    )
 
 
 def _ranked(*comparisons: tuple[pd.DataFrame, str, float]) -> Decided:

@@ -87,6 +87,7 @@ SMALL_WINDOWS = "yang2001/short-queues-small-windows"
 """The rows of ts/ts with queues as short, and windows that do not fill them."""
 
 
+@functools.cache
 def _in_case(case: str, environment: str, discipline: str) -> pd.DataFrame:
     frame = classes(case)
     found: Any = frame.xs((environment, discipline), level=("environment", "discipline")).groupby("seed").mean()
@@ -139,6 +140,7 @@ def in_readings(
     }
 
 
+@functools.cache
 def by_seed(case: str, statistic: str = "mean") -> pd.DataFrame:
     """Return the classes of a row of Table 4 by seed: the mean over the ratios of TCP."""
     return classes(case, statistic).groupby("seed").mean()
@@ -153,6 +155,7 @@ def printed_times() -> dict[tuple[str, str, int, str], float]:
     }  # fmt: skip
 
 
+@functools.cache
 def printed(environment: str, discipline: str) -> pd.DataFrame:
     """Return the paper's Table 4 as `seen` has the runs: one row, both sources of a mechanism together."""
     cells: dict[tuple[str, str], list[float]] = {}

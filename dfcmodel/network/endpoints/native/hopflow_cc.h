@@ -92,7 +92,8 @@ typedef struct hopflow_cc_event {
 } hopflow_cc_event;
 
 /* What the rule decides; it keeps its values between calls. The simulation changes `window` and `ssthresh` only when
- * it reduces a window above `max_window`, or when the loss recovery sets them (PRR, Linux). */
+ * it reduces a window above `max_window`, or when the loss recovery sets them (PRR, Linux). At a timeout of a packet
+ * that the timer has sent again before, `ssthresh` keeps the value from before the call (RFC 5681, 3.1). */
 typedef struct hopflow_cc_control {
   double window;         /* at least one packet, unless packets are paced */
   double ssthresh;       /* slow-start threshold, which recoveries such as PRR read */

@@ -20,7 +20,7 @@ from .handshake import open_connection, resend_syn
 from .late_packets import process_report
 from .native_rules import begin_ack, lose_all, report_ack, report_timeout
 from .native_sending import send_native
-from .ns2 import open_window, truncate_ssthresh
+from .ns2 import is_ns2, open_window, truncate_ssthresh
 from .pacing import send_by_pipe, send_paced
 from .recovery import (
     BURST,
@@ -276,10 +276,16 @@ def expire(net: Any, senders: Any, f: int) -> bool:
         s.first_window = 1.0
     s.timeouts += 1
     s.cwnd = min(max(1.0, s.cwnd), s.most)
-    # RFC 5681, 3.1: ssthresh by its equation (4), and a window of one packet
+    # RFC 5681, 3.1: a window of one packet, and ssthresh by its equation (4), held constant from the second timeout of
+    # a packet on; ns-2 sets it at each
+    held = s.ssthresh
+    is_first = is_ns2(senders) or s.timer_resent != s.snd_una
+    s.timer_resent = s.snd_una
     call_rule(senders, f, ON_TIMEOUT, s.rtt, 1.0, 0.0)
     if s.listed == NATIVE:
         report_timeout(net, senders, f)
+    if not is_first:
+        s.ssthresh = held
     truncate_ssthresh(senders, f)
     s.loss_events += 1
     s.reduced = 1
