@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +95,7 @@ class Observation(ByValue):
     in_flight, delivered, lost, emitted
         Packets, (S,): in flight; cumulative delivered and lost; sent, with retransmissions.
     timeouts
-        Number of timeouts of the flow.
+        Number of timeouts of the flow until then, (S,).
     """
 
     path: Path
@@ -105,7 +105,7 @@ class Observation(ByValue):
     delivered: Floats = field(repr=False)
     lost: Floats = field(repr=False)
     emitted: Floats = field(repr=False)
-    timeouts: int = 0
+    timeouts: Floats = field(repr=False)
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of BBR's state."""
@@ -118,6 +118,15 @@ class Observation(ByValue):
     def max_bw(self) -> Floats:
         """BBR.max_bw, packets/s, (S,)."""
         return np.maximum(self.state["bw_now"], self.state["bw_before"])
+
+    def until(self, duration: float) -> Observation:
+        """Return the beginning of the run, of a duration in s."""
+        n = round(duration / self.path.rtt * SAMPLES_PER_ROUND_TRIP)
+        arrays = (self.in_flight, self.delivered, self.lost, self.emitted, self.timeouts)
+        state = {name: values[:n] for name, values in self.state.items()}
+        return Observation(
+            replace(self.path, duration=duration), self.time[:n], state, *(values[:n] for values in arrays)
+        )
 
     def spells(self, mode: str) -> list[tuple[int, int]]:
         """Return the first sample of each spell in a state, and the first sample after it."""
@@ -160,7 +169,7 @@ def observe(rule: BBR, path: Path, seed: int) -> Observation:
 def _record(rule: BBR, path: Path, run: Any) -> Observation | None:
     """Return the variables of a run; None if its arrays were too small."""
     names, samples = rule.State._fields, run.plan.samples
-    values, others = np.empty((samples, len(names))), np.empty((samples, 4))
+    values, others = np.empty((samples, len(names))), np.empty((samples, 5))
     for n in range(samples):
         if not run.advance(n + 1):
             return None
@@ -169,9 +178,13 @@ def _record(rule: BBR, path: Path, run: Any) -> Observation | None:
         values[n] = np.frombuffer(numbers)
         values[n, :2] = flow_row["cwnd"], flow_row["ssthresh"]
         in_flight = rule_row["sent_last"] - rule_row["sent_first"]
-        others[n] = in_flight, rule_row["delivered"], rule_row["lost_total"], flow_row["emitted"]
+        others[n] = (
+            in_flight,
+            rule_row["delivered"],
+            rule_row["lost_total"],
+            flow_row["emitted"],
+            flow_row["timeouts"],
+        )
     time = (np.arange(samples) + 1) * run.plan.sample
-    timeouts = int(run.arrays["flow"]["timeouts"][0])
     state = dict(zip(names, values.T, strict=True))
-    in_flight, delivered, lost, emitted = others.T
-    return Observation(path, time, state, in_flight, delivered, lost, emitted, timeouts)
+    return Observation(path, time, state, *others.T)
