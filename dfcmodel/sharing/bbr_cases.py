@@ -64,7 +64,9 @@ def _observe(rule: BBR, path: Path, seed: int) -> Observation:
     """Return a run on a path; one on `PLAIN` or `LIMITED`, or the beginning of one, is made once for all cases."""
     for shared in (PLAIN, LIMITED):
         if path.duration <= shared.duration and replace(path, duration=shared.duration) == shared:
-            return _shared_run(rule, shared, seed).until(path.duration)
+            run = _shared_run(rule, shared, seed)
+            if run.timeouts == 0 or path == shared:
+                return run.until(path.duration)
     return observe(rule, path, seed)
 
 

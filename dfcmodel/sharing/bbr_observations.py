@@ -95,7 +95,7 @@ class Observation(ByValue):
     in_flight, delivered, lost, emitted
         Packets, (S,): in flight; cumulative delivered and lost; sent, with retransmissions.
     timeouts
-        Number of timeouts of the flow until then, (S,).
+        Number of timeouts of the flow.
     """
 
     path: Path
@@ -105,7 +105,7 @@ class Observation(ByValue):
     delivered: Floats = field(repr=False)
     lost: Floats = field(repr=False)
     emitted: Floats = field(repr=False)
-    timeouts: Floats = field(repr=False)
+    timeouts: int = 0
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of BBR's state."""
@@ -118,15 +118,6 @@ class Observation(ByValue):
     def max_bw(self) -> Floats:
         """BBR.max_bw, packets/s, (S,)."""
         return np.maximum(self.state["bw_now"], self.state["bw_before"])
-
-    def until(self, duration: float) -> Observation:
-        """Return the beginning of the run, of a duration in s."""
-        n = round(duration / self.path.rtt * SAMPLES_PER_ROUND_TRIP)
-        arrays = (self.in_flight, self.delivered, self.lost, self.emitted, self.timeouts)
-        state = {name: values[:n] for name, values in self.state.items()}
-        return Observation(
-            replace(self.path, duration=duration), self.time[:n], state, *(values[:n] for values in arrays)
-        )
 
     def spells(self, mode: str) -> list[tuple[int, int]]:
         """Return the first sample of each spell in a state, and the first sample after it."""
@@ -150,6 +141,13 @@ class Observation(ByValue):
         span = self.time[end] - self.time[begin]
         return float((self.delivered[end] - self.delivered[begin]) / span) if span > 0 else math.nan
 
+    def until(self, duration: float) -> Observation:
+        """Return the beginning of a run without timeouts, of a duration in s."""
+        n = round(duration / self.path.rtt * SAMPLES_PER_ROUND_TRIP)
+        arrays = {name: getattr(self, name)[:n] for name in ("time", "in_flight", "delivered", "lost", "emitted")}
+        state = {name: values[:n] for name, values in self.state.items()}
+        return replace(self, path=replace(self.path, duration=duration), state=state, **arrays)
+
 
 def observe(rule: BBR, path: Path, seed: int) -> Observation:
     """Run a rule on a path and return its variables over time.
@@ -169,7 +167,7 @@ def observe(rule: BBR, path: Path, seed: int) -> Observation:
 def _record(rule: BBR, path: Path, run: Any) -> Observation | None:
     """Return the variables of a run; None if its arrays were too small."""
     names, samples = rule.State._fields, run.plan.samples
-    values, others = np.empty((samples, len(names))), np.empty((samples, 5))
+    values, others = np.empty((samples, len(names))), np.empty((samples, 4))
     for n in range(samples):
         if not run.advance(n + 1):
             return None
@@ -178,13 +176,9 @@ def _record(rule: BBR, path: Path, run: Any) -> Observation | None:
         values[n] = np.frombuffer(numbers)
         values[n, :2] = flow_row["cwnd"], flow_row["ssthresh"]
         in_flight = rule_row["sent_last"] - rule_row["sent_first"]
-        others[n] = (
-            in_flight,
-            rule_row["delivered"],
-            rule_row["lost_total"],
-            flow_row["emitted"],
-            flow_row["timeouts"],
-        )
+        others[n] = in_flight, rule_row["delivered"], rule_row["lost_total"], flow_row["emitted"]
     time = (np.arange(samples) + 1) * run.plan.sample
+    timeouts = int(run.arrays["flow"]["timeouts"][0])
     state = dict(zip(names, values.T, strict=True))
-    return Observation(path, time, state, *others.T)
+    in_flight, delivered, lost, emitted = others.T
+    return Observation(path, time, state, in_flight, delivered, lost, emitted, timeouts)
