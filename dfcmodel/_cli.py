@@ -507,7 +507,7 @@ def conform(
     suite: Annotated[
         str,
         typer.Option(
-            help="rfc9438, bbr-draft, rfc9743, robustness, incidents, several by commas, or all.",
+            help="rfc5681, rfc9438, bbr-draft, rfc9743, robustness, incidents, several by commas, or all.",
             autocompletion=_suites,
         ),
     ] = "all",

@@ -17,16 +17,20 @@ __all__ = ["Cycle", "Dynamics", "Event"]
 
 
 class Event(NamedTuple):
-    """Event passed to the functions of a rule: time and round-trip time in s.
+    """Event passed to the functions of a rule: time and round-trip time in s, and congestion marks.
+
+    ``marks`` is positive where `WindowRule.on_loss` answers a congestion mark, and 0 at a loss. Responses, which have
+    one signal, pass 0.
 
     Examples
     --------
-    >>> Event(time=1.5, rtt=0.1).rtt
-    0.1
+    >>> Event(time=1.5, rtt=0.1)
+    Event(time=1.5, rtt=0.1, marks=0.0)
     """
 
     time: float
     rtt: float
+    marks: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

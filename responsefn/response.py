@@ -19,6 +19,7 @@ from hopflow.results import grid_html
 from hopflow.units import WithUnit, quantities
 from responsefn.closed_forms.printed import Code, evaluate, formula_of
 from responsefn.diagnostics import OutsideDomainWarning, is_called_by_user, quiet, warn, warns
+from responsefn.dynamics import Event
 from responsefn.inputs import (
     LossRates,
     capacity,
@@ -64,7 +65,7 @@ DIGITS, MAX_SHOWN_OPERATIONS = 5, 100
 """Digits of numbers in displayed equations; operations above which an equation is long."""
 CLAIMS = ("newreno", "cubic-rfc9438", "bbr-draft", "other")
 """Specifications that a rule may claim to implement; "other": none of them."""
-RTT_EVENTS = tuple((name, ("time", "rtt")) for name in ("on_ack", "on_loss", "on_timeout"))
+RTT_EVENTS = tuple((name, Event._fields) for name in ("on_ack", "on_loss", "on_timeout"))
 """Functions whose response to a queue `WindowRule.capacity` derives, with the fields of their events."""
 _FORMULA = '<div style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
 """Formula in HTML; a long formula scrolls."""
@@ -540,7 +541,10 @@ class WindowRule(Response, ABC):
     @staticmethod
     @abstractmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after a loss that duplicate ACKs signal, once per window."""
+        """Return the state after a loss that duplicate ACKs signal, once per window.
+
+        A mark of a rule without `on_mark` calls it as well, with a positive ``e.marks``.
+        """
 
     @staticmethod
     def on_mark(s: Any, q: Any, e: Any) -> Any:

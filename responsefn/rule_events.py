@@ -304,7 +304,7 @@ def events_of(signatures: tuple[RuleSignature, ...], *, several: bool = True, co
             {
                 "State": rule.State._fields,
                 "Params": names,
-                "Event": ("time", "rtt"),
+                "Event": Event._fields,
             },
             {name: _adapter((rule, names), name) for name in (*EVENTS, SEVERAL_ACKS)},
             SIGNATURE,
@@ -372,7 +372,7 @@ def _adapter(signature: RuleSignature, name: str) -> str:
     event = "on_ack" if name == SEVERAL_ACKS else name
     lines = [
         f"def {name}(w, {', '.join(NUMBERS)}):",
-        *_call_lines(rule, event, f"Params({params}), Event(time, rtt)", f"rule_{event}"),
+        *_call_lines(rule, event, f"Params({params}), Event(time, rtt, marks)", f"rule_{event}"),
     ]
     for n, field in enumerate(rule.State._fields):
         value = f"new.{field}"

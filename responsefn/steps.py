@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.kernels import make_kernel
+from responsefn.dynamics import Event
 from responsefn.kernel.flow import (
     INVALID_WINDOW,
     LOSS_TIME,
@@ -52,7 +53,7 @@ def ack(s, q, now, rtt, service, remaining):
     cwnd = s.cwnd
     r = max(rtt, cwnd * service)
     lag = r if cwnd >= s.ssthresh else doubling(cwnd, r)
-    return on_ack(s, q, Event(now + lag / cwnd, r)), 1.0, cwnd, lag
+    return on_ack(s, q, Event(now + lag / cwnd, r, 0.0)), 1.0, cwnd, lag
 
 
 def block(s, q, now, rtt, service, remaining):
@@ -67,10 +68,10 @@ def block(s, q, now, rtt, service, remaining):
     r = max(rtt, s.cwnd * service)
     if s.cwnd < s.ssthresh:
         lag = doubling(s.cwnd, r)
-        s = on_ack(s, q, Event(now + lag / s.cwnd, r))
+        s = on_ack(s, q, Event(now + lag / s.cwnd, r, 0.0))
         return s, 1.0, start.cwnd, lag
     size = min(max(1.0, s.cwnd / 8.0), remaining)
-    event = Event(now + r / s.cwnd, r)
+    event = Event(now + r / s.cwnd, r, 0.0)
     first = on_ack(s, q, event)
     if size <= 1.0:
         k = size
@@ -81,17 +82,17 @@ def block(s, q, now, rtt, service, remaining):
     new = first
     s = first
     later = max(rtt, s.cwnd * service)
-    later = Event(event.time + later / s.cwnd, later)
+    later = Event(event.time + later / s.cwnd, later, 0.0)
     new = on_ack(s, q, later)
     more = change(s, q, later)
     k = max(0.0, 0.5 * size - 1.0)
     advance()
     r = max(rtt, s.cwnd * service)
-    later = Event(now + (2.0 + k) * r / s.cwnd, r)
+    later = Event(now + (2.0 + k) * r / s.cwnd, r, 0.0)
     new = on_ack(s, q, later)
     if new == s:
         k += 1.0
-        if s == start and on_ack(s, q, Event(now + remaining * r / s.cwnd, r)) == s:
+        if s == start and on_ack(s, q, Event(now + remaining * r / s.cwnd, r, 0.0)) == s:
             k = remaining
         return s, k, start.cwnd, event.rtt
     more = change(s, q, later)
@@ -113,7 +114,7 @@ def doubling(cwnd, r):
 def loss(run, now, rtt, unused, also_unused):
     """Template: the loss event of a run."""
     load()
-    s = on_loss(s, q, Event(now, rtt))
+    s = on_loss(s, q, Event(now, rtt, 0.0))
     store()
 
 
@@ -204,7 +205,7 @@ def compile_step(
         signature=SIGNATURE,
         compiled=compiled,
         snippets=snippets,
-        tuples={"State": fields, "Params": names, "Event": ("time", "rtt")},
+        tuples={"State": fields, "Params": names, "Event": Event._fields},
         **parts,
     )
     if compiled:

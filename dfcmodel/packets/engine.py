@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from operator import itemgetter
+from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -178,6 +178,7 @@ class PacketRun:
     traces: list[NDArray[Any]] = field(default_factory=list)
     bar: Any = None
     native: NativeFlows | None = None
+    _bound: tuple[tuple[tuple[Any, ...], ...], Any] | None = field(default=None, init=False, repr=False)
 
     def advance(self, until: int) -> bool:
         """Go on to the end of a sample; False where more came in one window than the arrays had room for.
@@ -192,7 +193,7 @@ class PacketRun:
         observed = self.native if self.native is not None and self.native.observes else None
         for last in parts(self, until, 1 if observed is not None else plan.samples_of_part):
             if run is None:
-                run = engine(KERNEL).bind(*self.groups(), self.layout.ahead, self.done, last)
+                run = self._bind(last)
             before, self.done = self.done, run(self.done, last)
             if self.native is not None:
                 self.native.check()
@@ -222,6 +223,15 @@ class PacketRun:
                 grow(arrays, self.layout.max_elements)
                 run = None
         return True
+
+    def _bind(self, last: int) -> Any:
+        """Return the kernel bound to the arrays, once for all calls between which no array is replaced."""
+        groups = self.groups()
+        if self._bound is not None and all(map(_same_items, groups, self._bound[0])):
+            return self._bound[1]
+        run = engine(KERNEL).bind(*groups, self.layout.ahead, self.done, last)
+        self._bound = groups, run
+        return run
 
     @cached_property
     def _asks_arrivals(self) -> bool:
@@ -296,10 +306,11 @@ class PacketRun:
         """Raise ArithmeticError where a rule has set its rate, that of its packets, or its window, to no number."""
         if not self._sets_rates:
             return
-        flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
+        flow, rule, now = self.layout.arrays["flow"], self.layout.arrays["rule"], self.done * self.plan.sample
+        if not any(np.isnan(numbers).any() for numbers in (flow["cwnd"], flow["ssthresh"], rule["rule_state"])):
+            return
         sets_pace = (flow["paced"] == 1) & (flow["pace_start"] == 0.0)
         rates = np.where(flow["recovery"] == RATED, flow["cwnd"], 0.0)
-        rule = self.layout.arrays["rule"]
         rates = np.where(sets_pace, rule["rule_state"][flow["rule"], 0], rates)
         windows = np.where(flow["bound"] == 1, flow["ssthresh"], np.inf)
         inner = flow["bound"] > 1
@@ -365,9 +376,9 @@ class PacketRun:
 
 def _first_failed(rows: NDArray[Any]) -> list[tuple[int, Any]]:
     """Return the first program or law that returned an invalid value, with its number; [] if all are valid."""
-    failed = np.flatnonzero(rows["failed"])
-    if not len(failed):
+    if not len(rows) or not rows["failed"].any():
         return []
+    failed = np.flatnonzero(rows["failed"])
     order = np.argsort(rows["failed_at"][failed], kind="stable")
     return [(n, rows[n]) for n in failed[order][:1].tolist()]
 
@@ -425,6 +436,11 @@ def trace_engine(plan: PacketPlan, ports: Sequence[int]) -> tuple[Records, NDArr
     """Run a plan as `run_engine` does; return its records, and the packets that left the queues of these ports."""
     run = _whole_run(plan, ports)
     return run.records, np.concatenate([run.layout.arrays["trace"][:0], *run.traces])
+
+
+def _same_items(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
+    """Return whether two groups have the same objects."""
+    return all(map(is_, first, second))
 
 
 def watch_engine(plan: PacketPlan) -> tuple[Records, NDArray[Any]]:

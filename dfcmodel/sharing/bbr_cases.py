@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["CASES", "EMPTY_PATH", "Case"]
 
 NO_UNDO = "the packet level has no DSACK and BBR no undo (SaveStateUponLoss, HandleSpuriousLossDetection)"
+
+SHARED_RUNS = 16
+"""Runs that cases share, of the last seeds."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,27 @@ class Case:
     deviation: str = ""
 
 
+@lru_cache(maxsize=SHARED_RUNS)
+def _shared_run(rule: BBR, path: Path, seed: int) -> Observation:
+    """Return a run that several cases observe."""
+    return observe(rule, path, seed)
+
+
+def _observe(rule: BBR, path: Path, seed: int) -> Observation:
+    """Return a run on a path; one on `PLAIN` or `LIMITED`, or the beginning of one, is made once for all cases."""
+    for shared in (PLAIN, LIMITED):
+        if path.duration <= shared.duration and replace(path, duration=shared.duration) == shared:
+            run = _shared_run(rule, shared, seed)
+            if run.timeouts == 0 or path == shared:
+                return run.until(path.duration)
+    return observe(rule, path, seed)
+
+
 def _find_spell(path: Path, mode: str, index: int = 0) -> Callable[[BBR, int], tuple[float, Observation]]:
     """Return a function that runs a rule and returns the begin of a spell in a state, s, and the run."""
 
     def find(rule: BBR, seed: int) -> tuple[float, Observation]:
-        run = observe(rule, path, seed)
+        run = _observe(rule, path, seed)
         spells = run.spells(mode)
         if len(spells) <= index:
             raise ArithmeticError(f"{rule!r}: it was not in {mode} on {path!r}")
@@ -65,7 +85,7 @@ def _find_spell(path: Path, mode: str, index: int = 0) -> Callable[[BBR, int], t
 
 def _on_path(path: Path) -> Callable[[BBR, int], Observation]:
     """Return a function that runs a rule on a path."""
-    return lambda rule, seed: observe(rule, path, seed)
+    return lambda rule, seed: _observe(rule, path, seed)
 
 
 def _with_rate_drop(path: Path, mode: str, part: float) -> Callable[[BBR, int], Observation]:
@@ -113,7 +133,7 @@ def _with_rate_step(path: Path, rates: tuple[float, float]) -> Callable[[BBR, in
 
 def _run_idle(rule: BBR, seed: int) -> Observation:
     """Run a rule whose application is idle for 6 s."""
-    at, first = 3.0, observe(rule, replace(PLAIN, duration=3.0), seed)
+    at, first = 3.0, _observe(rule, replace(PLAIN, duration=3.0), seed)
     arrivals = Replay((0.0, 6.0 + at), (int(first.emitted[-1]), 20_000))
     return observe(rule, replace(PLAIN, arrivals=arrivals, duration=10.0), seed)
 

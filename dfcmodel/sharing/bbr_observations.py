@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,6 +140,13 @@ class Observation(ByValue):
         """Return the delivery rate between two samples, packets/s."""
         span = self.time[end] - self.time[begin]
         return float((self.delivered[end] - self.delivered[begin]) / span) if span > 0 else math.nan
+
+    def until(self, duration: float) -> Observation:
+        """Return the beginning of a run without timeouts, of a duration in s."""
+        n = round(duration / self.path.rtt * SAMPLES_PER_ROUND_TRIP)
+        arrays = {name: getattr(self, name)[:n] for name in ("time", "in_flight", "delivered", "lost", "emitted")}
+        state = {name: values[:n] for name, values in self.state.items()}
+        return replace(self, path=replace(self.path, duration=duration), state=state, **arrays)
 
 
 def observe(rule: BBR, path: Path, seed: int) -> Observation:

@@ -60,10 +60,10 @@ def conformance(
 ) -> Conformance | TraceConformance | SuiteConformance:
     """Hold a rule to suites of cases, run the IETF draft's test cases of BBR on it, or check a trace.
 
-    With ``suite`` the rule is held to tables of cases, each with the section of its source: ``"rfc9438"`` (CUBIC),
-    ``"bbr-draft"``, ``"rfc9743"`` (criteria for new congestion control), ``"robustness"`` and ``"incidents"`` (public
-    faults). A suite about another specification than the rule claims (``claims`` of `responsefn.WindowRule`) does not
-    apply. ``hopflow conform`` prints the same, with an exit status.
+    With ``suite`` the rule is held to tables of cases, each with the section of its source: ``"rfc5681"`` (NewReno),
+    ``"rfc9438"`` (CUBIC), ``"bbr-draft"``, ``"rfc9743"`` (criteria for new congestion control), ``"robustness"`` and
+    ``"incidents"`` (public faults). A suite about another specification than the rule claims (``claims`` of
+    `responsefn.WindowRule`) does not apply. ``hopflow conform`` prints the same, with an exit status.
 
     Without it the test cases of BBR's draft are run. Each case is one flow over one bottleneck at packet level, some
     with a burst beside it or with elements of the path: rates over time, aggregated acknowledgements, a policer,

@@ -79,6 +79,8 @@ class CUBIC(WindowRule):
     alone needs neither. ``form="published"`` holds within 4 %: from K of 11 round trips on. Elsewhere `rate` is the
     numerical cycle.
 
+    A loss leaves at least two packets, a congestion mark at least one (Sect. 4.6, Figure 5).
+
     The recovery is SACK: RFC 9438 keeps the recovery of RFC 6582 and RFC 6675 (Sect. 4.2) and describes the
     implementations of Linux, Windows and Apple (Sect. 1); Linux and Windows enable SACK.
 
@@ -187,7 +189,8 @@ class CUBIC(WindowRule):
         """Multiply the window by beta, and compute K with its cube root once."""
         lower = where(s.cwnd < s.peak, q.fast_convergence, 0.0)
         peak = s.cwnd * (1.0 - 0.5 * (1.0 - q.beta) * lower)
-        return begin_curve(s, q.C, maximum(1.0, q.beta * s.cwnd), peak, e.time)
+        lowest = where(e.marks > 0.0, 1.0, 2.0)  # RFC 9438, Sect. 4.6: two packets after a loss, one after a mark
+        return begin_curve(s, q.C, maximum(lowest, q.beta * s.cwnd), peak, e.time)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

@@ -33,7 +33,7 @@ def with_keywords(s, e):
 
 
 def by_index(s, e):
-    return e[-1]
+    return e[1]
 
 
 def by_unpacking(s, e):

@@ -74,6 +74,7 @@ def test_twin_of_parameters():
 class Event(NamedTuple):
     time: float
     rtt: float
+    marks: float = 0.0
 
 
 QUICK_STEPS = (Reno(), CUBIC(), Fusion())

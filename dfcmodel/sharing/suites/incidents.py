@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.elements.base import PathElement
 from dfcmodel.network.endpoints.arrivals import Replay
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
@@ -29,10 +30,26 @@ if TYPE_CHECKING:
 __all__ = ["INCIDENTS"]
 
 SAMPLES_PER_ROUND_TRIP = 10
+BOTTLENECK = "left->right"
 QUANTUM = 4.0
 """Packets that BBR may send back to back at 2000 packets/s: 2 in the send quantum of 1 ms (draft-ietf-ccwg-bbr, Sect.
 5.6.3), and as many for the ends of the interval."""
 SEEDS = (1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True)
+class _EarlyLoss(PathElement):
+    """Independent losses with a probability, until a time, s."""
+
+    draws = 1
+
+    probability: float
+    end: float
+
+    @staticmethod
+    def on_packet(s: Any, q: Any, e: Any) -> Any:
+        """Drop a packet with the probability before the end."""
+        return s._replace(drop=1.0 if e.time < q.end and e.random < q.probability else 0.0)
 
 
 @dataclass(frozen=True)
@@ -45,8 +62,7 @@ class _Path:
     duration: float = 60.0
     arrivals: Replay | None = None
     size: float = math.inf
-    loss: float = 0.0
-    lossy_until: float = math.inf
+    elements: tuple[PathElement, ...] = ()
 
     def run(self, rule: WindowRule, times: Floats, seed: int = 0) -> _Samples:
         """Simulate a flow of a rule, and sample it at times, s, whole tenths of a round trip."""
@@ -56,10 +72,9 @@ class _Path:
             Link("left", "right", self.rate, 0.5 * self.rtt - access, self.buffer),
         ]
         flow = Flow("flow", ("sender", "left", "right"), rule, arrivals=self.arrivals, size=self.size)
-        scenario = Scenario("incident", links, [flow], duration=self.duration)
-        loss = {"left->right": self.loss} if self.loss else None
+        scenario = Scenario("incident", links, [flow], duration=self.duration, elements=self.elements)
         sample = self.rtt / SAMPLES_PER_ROUND_TRIP
-        plan = plan_scenario(scenario, Packets(seed=seed, loss=loss), duration=self.duration, sample=sample)
+        plan = plan_scenario(scenario, Packets(seed=seed), duration=self.duration, sample=sample)
         return with_room(plan, lambda run, _: self._record(run, times))
 
     def _record(self, run: Any, times: Floats) -> _Samples | None:
@@ -70,8 +85,6 @@ class _Path:
                 return None
             flow = run.arrays["flow"][0]
             rows.append((flow["cwnd"], flow["emitted"], flow["snd_una"]))
-            if time >= self.lossy_until:
-                run.arrays["fault"]["loss"] = 0.0
         window, sent, acknowledged = np.array(rows, dtype=float).T
         return _Samples(window, sent, acknowledged, float(run.arrays["flow"]["finished"][0]))
 
@@ -97,9 +110,10 @@ def _empty_path(rule: WindowRule) -> Iterator[Observation]:
 
 def _loss_phase(rule: WindowRule) -> Iterator[Observation]:
     """Observe the duration of 10 MB over 10 ms of which 30 % of the packets are lost in the first 2 s."""
-    path = _Path(rate=8000.0, rtt=0.01, buffer=80, duration=30.0, size=6667.0, loss=0.3, lossy_until=2.0)
+    loss = _EarlyLoss(BOTTLENECK, probability=0.3, end=2.0)
+    path = _Path(rate=8000.0, rtt=0.01, buffer=80, duration=30.0, size=6667.0, elements=(loss,))
     for seed in SEEDS:
-        finished = path.run(rule, np.array([path.lossy_until, path.duration]), seed).finished
+        finished = path.run(rule, np.array([path.duration]), seed).finished
         yield Observation(f"10 MB with seed {seed}", 10.0, finished if math.isfinite(finished) else math.inf)
 
 

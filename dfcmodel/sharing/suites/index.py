@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.sharing.suites.bbr_draft import BBR_DRAFT
 from dfcmodel.sharing.suites.incidents import INCIDENTS
+from dfcmodel.sharing.suites.rfc5681 import RFC5681
 from dfcmodel.sharing.suites.rfc9438 import RFC9438
 from dfcmodel.sharing.suites.rfc9743 import suite_beside
 from dfcmodel.sharing.suites.robustness import ROBUSTNESS
@@ -20,6 +21,7 @@ __all__ = ["ALL", "SUITES"]
 ALL = "all"
 """Name of all suites together."""
 SUITES: dict[str, Callable[[WindowRule], Suite]] = {
+    "rfc5681": lambda _: RFC5681,
     "rfc9438": lambda _: RFC9438,
     "bbr-draft": lambda _: BBR_DRAFT,
     "rfc9743": suite_beside,

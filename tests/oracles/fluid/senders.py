@@ -136,7 +136,7 @@ class Sender:
     def reduce(self, now: float, *, marked: bool = False) -> None:
         """Let the rule answer a loss, or marks of a window of data (RFC 3168, 6.1.2)."""
         drops = self.window.rule.signal == "mark" and not marked
-        self.window.reduce("on_drop" if drops else "on_loss", now, self.rtt)
+        self.window.reduce("on_drop" if drops else "on_loss", now, self.rtt, float(marked))
         self.loss_events += 1
         self.recover = self.max
 

@@ -62,10 +62,10 @@ class Window:
             )  # fmt: skip
             left -= amount
 
-    def reduce(self, event: str, now: float, rtt: float) -> None:
+    def reduce(self, event: str, now: float, rtt: float, marks: float = 0.0) -> None:
         """Let the rule answer ``on_loss``, ``on_drop`` or ``on_timeout``."""
         state = self.state._replace(cwnd=min(self.cwnd, self.most))
-        self.state = getattr(self.rule, event)(state, self.rule.params, Event(now, rtt))
+        self.state = getattr(self.rule, event)(state, self.rule.params, Event(now, rtt, marks))
 
     def hear_marks(self, now: float, rtt: float, acks: float, marks: float) -> bool:
         """Let a rule that answers marks itself do so; return whether its window became smaller."""

@@ -148,12 +148,12 @@ class Sender:
         """Return the window in whole packets."""
         return int(min(self.state.cwnd, self.most))
 
-    def apply(self, event: str, **changed: float) -> None:
-        """Apply an event to the window rule."""
+    def apply(self, event: str, marks: float = 0.0, **changed: float) -> None:
+        """Apply an event to the window rule; ``marks`` is 1 where a mark calls for a reduction."""
         if event == "on_ack" and self.limited:
             return
         now = self.simulation.now - self.limited_time
-        at: Any = Event(now, self.rtt)
+        at: Any = Event(now, self.rtt, marks)
         if event == "on_drop":
             at = Feedback(now, self.rtt, 1.0, 0.0)
         self.state = getattr(self.rule, event)(self.state._replace(**changed), self.rule.params, at)
@@ -338,7 +338,7 @@ class Sender:
         self.twice = self.counted and counts and outside and ack.number - self.acked > 1
         if ack.marked and not self.accurate and ack.number > self.recover:
             self.recover = self.highest
-            self.apply("on_loss", cwnd=min(self.state.cwnd, self.most))
+            self.apply("on_loss", marks=1.0, cwnd=min(self.state.cwnd, self.most))
 
     def answer_mark(self, ack: Packet) -> None:
         """Apply a congestion mark to a rule that answers each of them (RFC 8257)."""

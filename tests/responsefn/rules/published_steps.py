@@ -101,16 +101,16 @@ def cubic(s: Any, time: float, rtt: float) -> dict[str, float]:
 
 
 def cubic_loss(s: Any, time: float, rtt: float) -> dict[str, float]:
-    """RFC 9438, Sect. 4.6 and eq. 2: K = cbrt((W_max - cwnd_epoch) / C)."""
-    kept = max(0.7 * s.cwnd, 1.0)
+    """RFC 9438, Sect. 4.6 with Figure 5, and eq. 2: K = cbrt((W_max - cwnd_epoch) / C)."""
+    kept = max(0.7 * s.cwnd, 2.0)
     plateau = (max(s.cwnd - kept, 0.0) / 0.4) ** (1.0 / 3.0)
-    return {**after(0.7 * s.cwnd), "peak": s.cwnd, "plateau": plateau, "since": time, "reno": kept}
+    return {**after(kept), "peak": s.cwnd, "plateau": plateau, "since": time, "reno": kept}
 
 
 def cubic_fast_loss(s: Any, time: float, rtt: float) -> dict[str, float]:
     """RFC 9438, Sect. 4.7: W_max = cwnd (1 + beta) / 2 where the window did not come back to W_max."""
     peak = s.cwnd * (1.0 + 0.7) / 2.0 if s.cwnd < s.peak else s.cwnd
-    plateau = (max(peak - max(0.7 * s.cwnd, 1.0), 0.0) / 0.4) ** (1.0 / 3.0)
+    plateau = (max(peak - max(0.7 * s.cwnd, 2.0), 0.0) / 0.4) ** (1.0 / 3.0)
     return {**cubic_loss(s, time, rtt), "peak": peak, "plateau": plateau}
 
 

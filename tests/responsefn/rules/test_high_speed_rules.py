@@ -266,6 +266,17 @@ def test_rfc9438_required_loss_rates(row):
     assert rounds_to(max(reno, cubic), row["cubic_p"])
 
 
+@pytest.mark.parametrize(("marks", "lowest"), [(0.0, 2.0), (1.0, 1.0)])
+def test_cubic_keeps_two_packets_after_losses_and_one_after_marks(marks, lowest):
+    """RFC 9438, Sect. 4.6, Figure 5; ssthresh is at least two packets after both."""
+    rule = CUBIC()
+    state = rule.State(cwnd=10.0, ssthresh=2.0)
+    for n in range(12):
+        state = rule.on_loss(state, rule.params, Event(float(n), 0.1, marks))
+        assert state.cwnd == pytest.approx(max(lowest, 10.0 * 0.7 ** (n + 1)))
+        assert state.ssthresh == max(2.0, state.cwnd)
+
+
 @pytest.mark.parametrize("p", [3e-4, 1e-3, 3e-3])
 def test_cubic_with_fast_convergence_has_the_cycle_of_its_simulation(p):
     rule = CUBIC(fast_convergence=1)

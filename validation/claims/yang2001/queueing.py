@@ -115,13 +115,13 @@ def _mean_times(
     return pd.DataFrame(columns)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _times_under(times: tables.Times, environment: str, discipline: str, mechanism: str) -> pd.DataFrame:
     """Return the times of the classes of one mechanism, s: a row for each run, a column for each class."""
     return tables.under(times(environment, discipline), mechanism)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _mean_over_classes(
     times: tables.Times, environment: str, discipline: str, mechanism: str, kinds: tuple[str, ...]
 ) -> pd.Series:

@@ -12,7 +12,7 @@ from typing import Any
 from hopflow.kernels.marks import call_on_record, inlined
 
 from ..calendar_queue import FAULT, WRONG
-from ..layout import NATIVE, ON_LOSS, int64
+from ..layout import NATIVE, ON_LOSS, ON_MARK, int64
 from .emission import output
 from .native_rules import report_native
 from .ns2 import is_ns2, truncate_ssthresh
@@ -53,7 +53,7 @@ def cut_back(senders: Any, f: int, event: int) -> None:
     s.recover = s.snd_max - 1  # RFC 6582, 3.2, step 2: packets up to here belong to this reduction (RFC 3168, 6.1.2)
     s.reduced = 1  # CWR (RFC 3168, 6.1.2)
     s.cwnd = min(s.cwnd, s.most)
-    call_rule(senders, f, event, s.rtt, 1.0, 0.0)
+    call_rule(senders, f, event, s.rtt, 1.0, 1.0 if event == ON_MARK else 0.0)
     truncate_ssthresh(senders, f)
     s.loss_events += 1
 

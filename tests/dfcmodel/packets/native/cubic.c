@@ -24,8 +24,8 @@ static void *init(const hopflow_cc_config *config, uint64_t seed, hopflow_cc_con
   return s;
 }
 
-static void on_loss(cubic *s, double now, hopflow_cc_control *control) {
-  double cwnd = control->window, window = maximum(1.0, BETA * cwnd);
+static void reduce(cubic *s, double now, double lowest, hopflow_cc_control *control) {
+  double cwnd = control->window, window = maximum(lowest, BETA * cwnd);
   s->peak = cwnd;
   s->plateau = pow(maximum(0.0, s->peak - window) / C, 1.0 / 3.0);
   s->since = now;
@@ -54,7 +54,10 @@ static void grow(cubic *s, double now, double rtt, hopflow_cc_control *control) 
 }
 
 static void on_ack(void *state, const hopflow_cc_event *event, hopflow_cc_control *control) {
-  if (event->flags & (HOPFLOW_CC_STARTS_RECOVERY | HOPFLOW_CC_MARK_EVENT)) on_loss(state, event->now, control);
+  if (event->flags & HOPFLOW_CC_STARTS_RECOVERY)
+    reduce(state, event->now, 2.0, control); /* RFC 9438, Figure 5: at least two packets after a loss, */
+  else if (event->flags & HOPFLOW_CC_MARK_EVENT)
+    reduce(state, event->now, 1.0, control); /* one after a mark */
   for (uint64_t n = 0; n < event->growth; n++) grow(state, event->now, event->latest_rtt, control);
 }
 

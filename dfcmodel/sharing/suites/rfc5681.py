@@ -1,0 +1,103 @@
+"""RFC 5681 as cases: windows of NewReno under fed events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dfcmodel.sharing.suites.cases import Observation, Suite, SuiteCase, Tolerance
+from dfcmodel.sharing.suites.connections import (
+    DECREASES,
+    connect,
+    lose_at,
+    observe_consecutive_losses,
+    slow_start_to,
+)
+
+if TYPE_CHECKING:
+    from responsefn import WindowRule
+
+__all__ = ["RFC5681"]
+
+WINDOW = 200.0
+"""Window before a loss or a timeout, packets."""
+DECREASE = DECREASES["newreno"]
+ROUND_TRIPS = 10
+HALF_A_PACKET = 0.5
+"""Growth per ACK, packets, that is slow start's of one packet above, and congestion avoidance's below."""
+RATIO = Tolerance(0.01)
+ABOUT_RATIO = "own choice: one packet of a window of at least 100"
+
+
+def _slow_start(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the growth per ACK up to a window of 100 packets."""
+    connection = connect(rule)
+    limit = connection.now + 10.0
+    while connection.window < 100.0 and connection.now < limit:
+        window = connection.window
+        connection.ack()
+        yield Observation(f"ACK at {connection.now:.2f} s", 1.0, connection.window - window)
+
+
+def _congestion_avoidance(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the growth per round trip after a loss, at two round-trip times."""
+    for rtt in (0.01, 0.2):
+        connection = connect(rule, rtt)
+        lose_at(connection, WINDOW)
+        for number in range(1, ROUND_TRIPS + 1):
+            window = connection.window
+            for _ in range(int(window)):
+                connection.ack()
+            yield Observation(f"round trip {number} after a loss, {1000 * rtt:g} ms", 1.0, connection.window - window)
+
+
+def _decrease(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the factor of the first decrease."""
+    before, after = lose_at(connect(rule), WINDOW)
+    yield Observation(f"loss at a window of {before:.0f} packets", DECREASE, after / before)
+
+
+def _timeout_window(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the window after a timeout."""
+    connection = connect(rule)
+    slow_start_to(connection, WINDOW)
+    connection.time_out()
+    yield Observation(f"timeout at a window of {WINDOW:.0f} packets", 2.0, connection.window)
+
+
+def _timeout_threshold(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the window at which slow start ends after a timeout."""
+    connection = connect(rule)
+    slow_start_to(connection, WINDOW)
+    before = connection.window
+    connection.time_out()
+    growth = 1.0
+    while growth > HALF_A_PACKET and connection.window < 2.0 * before:
+        window = connection.window
+        connection.ack()
+        growth = connection.window - window
+    event = f"end of slow start after a timeout at {before:.0f} packets"
+    yield Observation(event, DECREASE, connection.window / before)
+
+
+CASES = (
+    SuiteCase("slow-start", "growth per ACK below the threshold", "packets", "slow start adds a packet per ACK", "=",
+              Tolerance(0.01), "RFC 5681, Sect. 3.1", _slow_start, "own choice: rounding to bytes"),
+    SuiteCase("congestion-avoidance", "growth per window of ACKs", "packets",
+              "congestion avoidance adds a packet per round trip", "=", Tolerance(0.15), "RFC 5681, Sect. 3.1",
+              _congestion_avoidance, "own choice: the RFC has roughly one; stacks round to packets or bytes"),
+    SuiteCase("decrease", "window after a loss over the window before", "", "a loss leaves half of the window", "=",
+              RATIO, "RFC 5681, Sect. 3.1, eq. 4, and 3.2", _decrease, ABOUT_RATIO),
+    SuiteCase("consecutive-losses", "window after a loss over the window before", "",
+              "each recovery begins by halving the window", "=", RATIO, "RFC 6582, Sect. 3.2",
+              observe_consecutive_losses, ABOUT_RATIO),
+    SuiteCase("timeout-window", "window after a timeout", "packets",
+              "a timeout leaves one packet, or the two of QUIC's minimum window", "<=", Tolerance(0.01),
+              "RFC 5681, Sect. 3.1; RFC 9002, Sect. 7.6.2", _timeout_window, "own choice: rounding to bytes"),
+    SuiteCase("timeout-threshold", "window at the end of slow start over the window at the timeout", "",
+              "ssthresh after a timeout is half of the window", "=", RATIO, "RFC 5681, Sect. 3.1, eq. 4",
+              _timeout_threshold, ABOUT_RATIO),
+)  # fmt: skip
+
+RFC5681 = Suite("rfc5681", 1, "RFC 5681, TCP Congestion Control, 2009, and RFC 6582", ("newreno",), CASES)
+"""Slow start, congestion avoidance, losses and timeouts of NewReno."""
