@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plan import PacketPlan
 
-__all__ = ["MAGIC", "NativeFlows", "begin_native"]
+__all__ = ["ALLOWED", "CALLBACK", "MAGIC", "NativeFlows", "Recorder", "begin_native", "refusal"]
 
 MAGIC = b"hopflow-cc 1\n"
 """First line of a record of calls."""
@@ -40,6 +40,31 @@ ALLOWED = {
     "send_quantum": "a finite number, at least 0",
 }
 """Allowed values of what a rule decides."""
+
+
+def refusal(where: str, function: str, what: str, library: Library, row: Any) -> str:
+    """Return the message on a decision that cannot be, with the event that led to it.
+
+    Parameters
+    ----------
+    where, function
+        The rule and the time; the function that decided.
+    what
+        One of `ALLOWED`.
+    library, row
+        The library, and the row of `NATIVE_RULE` after the decision.
+    """
+    value, allowed = row[what], ALLOWED[what]
+    if what in ("departure", "timer") and library.counts_nanoseconds:
+        what, value = f"{what}_ns", row[f"{what}_ns"]
+    unit = ""
+    if what in ("window", "ssthresh", "send_quantum"):
+        unit = " bytes" if library.counts_bytes else " packets"
+    event = (
+        f"{row['acked_count']} packets acknowledged, {row['lost_count']} lost, {row['in_flight']} in flight, "
+        f"latest RTT {row['latest_rtt']:g} s, flags {row['flags']}"
+    )
+    return f"{where}: {function} answers {what} = {value:g}{unit}: must be {allowed}. The event: {event}"
 
 
 @dataclass
@@ -97,7 +122,7 @@ class NativeFlows:
         self._apply_first(row, f, flow, of_rule)
         rule: Any = spec.source
         if rule.record is not None:
-            record = _Recorder(rule.record, f"{plan.scenario.name}-{spec.name}", (bytes(config), seed, bytes(control)))
+            record = Recorder(rule.record, f"{plan.scenario.name}-{spec.name}", (bytes(config), seed, bytes(control)))
             weakref.finalize(self, record.file.close)
             for name in FUNCTIONS:
                 if row[name][0]:
@@ -141,19 +166,7 @@ class NativeFlows:
         where = f"{self._where(f)}, t = {row['failed_at']:g} s"
         if row["failed"] == RING:
             raise RuleError(f"{where}: more transmissions are in flight than the simulation keeps; reduce max_window")
-        library = self._library(f)
-        value = row[what]
-        if what in ("departure", "timer") and library.counts_nanoseconds:
-            what, value = f"{what}_ns", row[f"{what}_ns"]
-        unit = ""
-        if what in ("window", "ssthresh", "send_quantum"):
-            unit = " bytes" if library.counts_bytes else " packets"
-        event = (
-            f"{row['acked_count']} packets acknowledged, {row['lost_count']} lost, {row['in_flight']} in flight, "
-            f"latest RTT {row['latest_rtt']:g} s, flags {row['flags']}"
-        )
-        allowed = ALLOWED[what.removesuffix("_ns")]
-        raise RuleError(f"{where}: {function} answers {what} = {value:g}{unit}: must be {allowed}. The event: {event}")
+        raise RuleError(refusal(where, function, what, self._library(f), row))
 
     def _where(self, f: int) -> str:
         flow = self.plan.scenario.flows[f]
@@ -193,7 +206,7 @@ def begin_native(plan: PacketPlan, arrays: dict[str, Any]) -> NativeFlows | None
 _counter = itertools.count(1)
 
 
-class _Recorder:
+class Recorder:
     """Record of the calls of one connection.
 
     After `MAGIC` a file has the structures of the header, as they are in memory: ``hopflow_cc_config``, the seed, and

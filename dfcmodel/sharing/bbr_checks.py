@@ -72,7 +72,7 @@ def _paces(run: Observation, begin: int, end: int, gain: float) -> Check:
 
 def startup_plateau(run: Observation) -> list[Check]:
     """Check: STARTUP ends three rounds after the rate has stopped growing, at the rate of the path."""
-    n = run.spells("STARTUP")[0][1]
+    n = run.spell("STARTUP")[1]
     return [
         about("BBR.max_bw at the exit, packets/s,", float(run.max_bw[n]), run.path.rate, BANDWIDTH_TOLERANCE),
         holds("full_bw_count 3", run.full_bw_count[n] == 3.0, f"{run.full_bw_count[n]:.0f}"),
@@ -84,7 +84,7 @@ def startup_plateau(run: Observation) -> list[Check]:
 
 def startup_loss(run: Observation) -> list[Check]:
     """Check: STARTUP ends by losses though the application limits the rate."""
-    n = run.spells("STARTUP")[0][1]
+    n = run.spell("STARTUP", ends=False)[1]
     if n >= len(run.time):
         return [holds("STARTUP ends", False)]
     part = run.lost[n] / (run.lost[n] + run.delivered[n])
@@ -100,7 +100,7 @@ def startup_loss(run: Observation) -> list[Check]:
 
 def drain_inflight(run: Observation) -> list[Check]:
     """Check: DRAIN ends when the queue is gone."""
-    begin, end = run.spells("DRAIN")[0]
+    begin, end = run.spell("DRAIN")
     rounds = run.round_count[end] - run.drain_start_round[end]
     target = float(max(run.max_bw[end] * run.min_rtt[end], 4.0))
     return [
@@ -117,7 +117,7 @@ def drain_inflight(run: Observation) -> list[Check]:
 
 def drain_time(run: Observation) -> list[Check]:
     """Check: DRAIN ends after three rounds with the queue still there."""
-    begin, end = run.spells("DRAIN")[0]
+    begin, end = run.spell("DRAIN")
     target = float(max(run.max_bw[end] * run.min_rtt[end], 4.0))
     rounds = run.round_count[end] - run.drain_start_round[begin]
     return [
@@ -129,7 +129,7 @@ def drain_time(run: Observation) -> list[Check]:
 
 def up_plateau(run: Observation) -> list[Check]:
     """Check: UP ends when the rate grows no more."""
-    begin, end = run.spells("UP")[0]
+    begin, end = run.spell("UP")
     return [
         holds("without loss", run.lost[end] == run.lost[begin]),
         holds("full_bw_now", run.full_bw_now[end] == 1.0),
@@ -140,7 +140,7 @@ def up_plateau(run: Observation) -> list[Check]:
 
 def up_loss_limited(run: Observation) -> list[Check]:
     """Check: UP ends by losses though the application limits the rate."""
-    begin, end = run.spells("UP")[0]
+    begin, end = run.spell("UP", ends=False)
     if end >= len(run.time):
         return [holds("UP ends", False)]
     rounds = run.round_count[end] - run.round_count[begin]
@@ -168,7 +168,7 @@ def never_limited(run: Observation) -> list[Check]:
 
 def probe_down_by_inflight(run: Observation) -> list[Check]:
     """Check: DOWN ends in CRUISE when the queue is gone."""
-    begin, end = run.spells("DOWN")[0]
+    begin, end = run.spell("DOWN")
     limit = float(run.max_bw[end] * run.min_rtt[end])
     return [
         _paces(run, begin, end, 0.9),
@@ -182,7 +182,7 @@ def probe_down_by_inflight(run: Observation) -> list[Check]:
 
 def probe_down_by_time(run: Observation) -> list[Check]:
     """Check: DOWN ends in REFILL when it is time to probe."""
-    begin, end = run.spells("DOWN")[0]
+    begin, end = run.spell("DOWN")
     lasted, wait = run.time[end] - run.time[begin], run.bw_probe_wait[begin]
     return [
         about("time in DOWN, s, bw_probe_wait", float(lasted), float(wait), 0.1),
@@ -208,7 +208,7 @@ def up_loss(run: Observation) -> list[Check]:
 
 def refill_limited(run: Observation) -> list[Check]:
     """Check: samples that the application limits in REFILL do not change the bandwidth."""
-    begin, end = run.spells("REFILL")[0]
+    begin, end = run.spell("REFILL")
     rate = (run.emitted[end] - run.emitted[begin]) / (run.time[end] - run.time[begin])
     return [
         holds("the application limits the round", rate < 0.5 * run.path.rate, f"{rate:.4g} packets/s"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
@@ -26,13 +27,23 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["LINK", "MODES", "Observation", "Path", "observe"]
+__all__ = ["LINK", "MODES", "Observation", "Path", "UnreportedError", "observe"]
 
 MODES = ("STARTUP", "DRAIN", "DOWN", "CRUISE", "REFILL", "UP", "PROBE_RTT")
 """States of the draft, in the order of their numbers in `BBR.State`."""
+DRAFT_STATES = (
+    "Startup", "Drain", "ProbeBW_DOWN", "ProbeBW_CRUISE", "ProbeBW_REFILL", "ProbeBW_UP", "ProbeRTT",
+)  # fmt: skip
+"""The states by their names in the draft (Sect. 5.1)."""
+AMOUNTS = ("max_bw", "bw_shortterm", "inflight_shortterm", "inflight_longterm", "extra_acked", "full_bw")
+"""Variables of the draft that are amounts of data or rates, in the units of the rule; others are counts or s."""
 LINK = "left->right"
 SAMPLES_PER_ROUND_TRIP = 10
 """Samples per round trip."""
+
+
+class UnreportedError(AttributeError):
+    """Raised for a variable of the draft that a native rule does not report; has the reason."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,8 @@ class Observation(ByValue):
     time
         s, (S,).
     state
-        Each field of `BBR.State`, (S,).
+        Variables of the draft by name, (S,): those of `BBR.State` that the draft has, of a native rule those that it
+        reports.
     in_flight, delivered, lost, emitted
         Packets, (S,): in flight; cumulative delivered and lost; sent, with retransmissions.
     timeouts
@@ -108,31 +120,36 @@ class Observation(ByValue):
     timeouts: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field of BBR's state."""
+        """Return a variable of the draft."""
         state = self.__dict__.get("state", {})
         if name in state:
             return state[name]
-        raise AttributeError(name)
-
-    @property
-    def max_bw(self) -> Floats:
-        """BBR.max_bw, packets/s, (S,)."""
-        return np.maximum(self.state["bw_now"], self.state["bw_before"])
+        if name.startswith("_") or not state:
+            raise AttributeError(name)
+        raise UnreportedError(f"observe does not report {name}")
 
     def spells(self, mode: str) -> list[tuple[int, int]]:
         """Return the first sample of each spell in a state, and the first sample after it."""
-        inside = np.concatenate([[False], self.state["mode"] == MODES.index(mode), [False]])
+        inside = np.concatenate([[False], self.mode == MODES.index(mode), [False]])
         edges = np.flatnonzero(np.diff(inside.astype(np.int8)))
         return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
+    def spell(self, mode: str, *, ends: bool = True) -> tuple[int, int]:
+        """Return the first spell in a state; ``ends``: one that ends before the run does."""
+        for begin, end in self.spells(mode)[:1]:
+            if end < len(self.time) or not ends:
+                return begin, end
+            raise ArithmeticError(f"it does not leave {mode} within {self.path.duration:g} s")
+        raise ArithmeticError(f"it is not in {mode} within {self.path.duration:g} s")
+
     def mode_at(self, n: int) -> str:
         """Return the state at sample n; "the end" after the last sample."""
-        modes = self.state["mode"]
+        modes = self.mode
         return MODES[int(modes[n])] if n < len(modes) else "the end"
 
     def sequence(self) -> tuple[str, ...]:
         """Return the states in their order."""
-        modes = self.state["mode"].astype(int)
+        modes = self.mode.astype(int)
         first = np.flatnonzero(np.diff(modes, prepend=-1))
         return tuple(MODES[mode] for mode in modes[first].tolist())
 
@@ -164,10 +181,11 @@ def observe(rule: BBR, path: Path, seed: int) -> Observation:
     return with_room(plan, lambda run, _: _record(rule, path, run))
 
 
-def _record(rule: BBR, path: Path, run: Any) -> Observation | None:
+def _record(rule: Any, path: Path, run: Any) -> Observation | None:
     """Return the variables of a run; None if its arrays were too small."""
-    names, samples = rule.State._fields, run.plan.samples
-    values, others = np.empty((samples, len(names))), np.empty((samples, 4))
+    samples, is_native = run.plan.samples, isinstance(rule, NativeRule)
+    names = rule.State._fields
+    values, others = np.empty((samples, len(names))), np.empty((samples, 5))
     for n in range(samples):
         if not run.advance(n + 1):
             return None
@@ -176,9 +194,35 @@ def _record(rule: BBR, path: Path, run: Any) -> Observation | None:
         values[n] = np.frombuffer(numbers)
         values[n, :2] = flow_row["cwnd"], flow_row["ssthresh"]
         in_flight = rule_row["sent_last"] - rule_row["sent_first"]
-        others[n] = in_flight, rule_row["delivered"], rule_row["lost_total"], flow_row["emitted"]
+        delivered = rule_row["delivered"]
+        if is_native:
+            native = run.arrays["native"][0]
+            in_flight, delivered = native["flight"], native["transmissions"] - native["flight"] - rule_row["lost_total"]
+        others[n] = in_flight, delivered, rule_row["lost_total"], flow_row["emitted"], flow_row["recovering"]
     time = (np.arange(samples) + 1) * run.plan.sample
     timeouts = int(run.arrays["flow"]["timeouts"][0])
     state = dict(zip(names, values.T, strict=True))
-    in_flight, delivered, lost, emitted = others.T
+    in_flight, delivered, lost, emitted, recovering = others.T
+    if is_native:
+        reported = run.native.observed().get("flow", {"state": []})
+        state = {name: state[name] for name in ("cwnd", "ssthresh", "pacing_rate")}
+        state |= {"recovering": recovering, **_reported_variables(rule, run.plan.sizes[0], reported)}
+    else:
+        state["max_bw"] = np.maximum(state["bw_now"], state["bw_before"])
+        state["extra_acked"] = np.maximum(state["extra_acked_now"], state["extra_acked_before"])
     return Observation(path, time, state, in_flight, delivered, lost, emitted, timeouts)
+
+
+def _reported_variables(rule: NativeRule, packet_bytes: float, reported: dict[str, Any]) -> dict[str, Floats]:
+    """Return the variables that a native rule reports, in packets, and the number of its state."""
+    unit = packet_bytes if rule.loaded.counts_bytes else 1.0
+    variables = {
+        name: values / unit if name in AMOUNTS else values for name, values in reported.items() if name != "state"
+    }
+    numbers = {name.lower(): n for names in (MODES, DRAFT_STATES) for n, name in enumerate(names)}
+    labels = [str(label) for label in reported["state"]]
+    unknown = next((label for label in labels if label.lower() not in numbers), None)
+    if unknown is not None or not labels:
+        reason = f"observe returns the state {unknown!r}" if labels else "it has no function observe"
+        raise UnreportedError(f"{reason}; states are {', '.join(DRAFT_STATES)}")
+    return {**variables, "mode": np.array([numbers[label.lower()] for label in labels], dtype=float)}

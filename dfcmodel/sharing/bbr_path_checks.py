@@ -42,7 +42,7 @@ def empty_path(run: Observation) -> list[Check]:
 
 def probe_rtt(run: Observation) -> list[Check]:
     """Check: PROBE_RTT begins after its interval with half of the product, lasts 200 ms and ends in PROBE_BW."""
-    begin, end = run.spells("PROBE_RTT")[0]
+    begin, end = run.spell("PROBE_RTT")
     stamp = run.probe_rtt_min_stamp[begin - 1]
     lasted, window = run.time[end] - run.time[begin], run.cwnd[begin:end].min()
     limit = max(4.0, 0.5 * run.max_bw[begin] * run.min_rtt[begin])
@@ -86,8 +86,8 @@ def probe_rtt_startup(run: Observation) -> list[Check]:
 
 def startup_with_aggregation(run: Observation) -> list[Check]:
     """Check: with aggregated ACKs STARTUP finds the bandwidth, with a window above two products."""
-    n = run.spells("STARTUP")[0][1]
-    extra = np.maximum(run.extra_acked_now, run.extra_acked_before)
+    n = run.spell("STARTUP")[1]
+    extra = run.extra_acked
     later = slice(n, n + 30)
     widest = float(run.cwnd[later].max())
     return [
@@ -102,8 +102,9 @@ def startup_with_aggregation(run: Observation) -> list[Check]:
 
 def cruise_with_aggregation(run: Observation) -> list[Check]:
     """Check: with aggregated ACKs CRUISE keeps the link busy."""
+    run.spell("CRUISE", ends=False)
     begin, end = max(run.spells("CRUISE"), key=lambda spell: spell[1] - spell[0])
-    extra = np.maximum(run.extra_acked_now, run.extra_acked_before)[begin:end]
+    extra = run.extra_acked[begin:end]
     window = float(np.median(run.cwnd[begin:end]))
     return [
         holds("extra_acked above 0", extra.min() > 1.0, f"{extra.min():.0f} to {extra.max():.0f}"),

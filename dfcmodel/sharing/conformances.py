@@ -11,6 +11,7 @@ from dfcmodel.sharing.bbr_cases import CASES
 from dfcmodel.sharing.bbr_conformances import Conformance, judge
 from dfcmodel.sharing.qlog_traces import QlogTrace
 from dfcmodel.sharing.suites.index import ALL, SUITES
+from dfcmodel.sharing.suites.isolation import judge_isolated
 from dfcmodel.sharing.suites.judging import judge_suite
 from dfcmodel.sharing.suites.known_deviations import known_of_own_rules, read_known
 from dfcmodel.sharing.suites.results import SuiteConformance
@@ -63,7 +64,8 @@ def conformance(
     With ``suite`` the rule is held to tables of cases, each with the section of its source: ``"rfc5681"`` (NewReno),
     ``"rfc9438"`` (CUBIC), ``"bbr-draft"``, ``"rfc9743"`` (criteria for new congestion control), ``"robustness"`` and
     ``"incidents"`` (public faults). A suite about another specification than the rule claims (``claims`` of
-    `responsefn.WindowRule`) does not apply. ``hopflow conform`` prints the same, with an exit status.
+    `responsefn.WindowRule`) does not apply. ``hopflow conform`` prints the same, with an exit status. A `NativeRule`
+    runs in a process per suite, so that a library that crashes, or that does not return within a minute, fails the case.
 
     Without it the test cases of BBR's draft are run. Each case is one flow over one bottleneck at packet level, some
     with a burst beside it or with elements of the path: rates over time, aggregated acknowledgements, a policer,
@@ -77,7 +79,7 @@ def conformance(
     Parameters
     ----------
     rule
-        With ``suite``, a rule of a window in Python, no `NativeRule`. Otherwise `responsefn.BBR` with any parameters
+        With ``suite``, a rule of a window, in Python or a `NativeRule`. Otherwise `responsefn.BBR` with any parameters
         or a subclass with its state, or a `dfcmodel.results.QlogTrace`.
     cases
         Numbers of cases in the appendix, 1 to 22; None: all, and of a trace or suites.
@@ -137,9 +139,6 @@ def _conform(
 ) -> SuiteConformance:
     """Return the verdicts on the cases of suites."""
     window = instance("rule", rule, WindowRule, "a rule of a window, such as CUBIC()")
-    if isinstance(rule, NativeRule):
-        msg = "suites feed events to rules in Python; a library runs in simulate, compare, coexist and worst_case"
-        raise TypeError(f"rule = {rule!r}: {msg}")
     names = (suite,) if isinstance(suite, str) else instances("suite", suite, str, "a name")
     for name in names:
         choice("suite", name, (*SUITES, ALL))
@@ -149,6 +148,10 @@ def _conform(
     other = CUBIC() if against is None else instance("against", against, WindowRule, "a rule of a window, or None")
     reasons = dict(known) if isinstance(known, Mapping) else {} if known is None else read_known(Path(known))
     all_reasons = known_of_own_rules(window) | reasons
-    suites = [SUITES[name](other) for name in chosen]
-    judged = [judge_suite(each, window, all_reasons) for each in progress_bar(suites, desc="conformance", unit="suite")]
+    judged = []
+    for name in progress_bar(chosen, desc="conformance", unit="suite"):
+        if isinstance(window, NativeRule):
+            judged.append(judge_isolated(name, other, window, all_reasons))
+        else:
+            judged.append(judge_suite(SUITES[name](other), window, all_reasons))
     return SuiteConformance(window, tuple(judged), reasons)

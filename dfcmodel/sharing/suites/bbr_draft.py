@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.sharing.bbr_cases import CASES, EMPTY_PATH, Case
 from dfcmodel.sharing.bbr_conformances import judge
+from dfcmodel.sharing.bbr_observations import UnreportedError
 from dfcmodel.sharing.suites.cases import NotJudged, Observation, Suite, SuiteCase, Tolerance, Undecided, truth
 from hopflow.intervals import spawn_seeds
 from responsefn import BBR
-
-if TYPE_CHECKING:
-    from responsefn import WindowRule
 
 __all__ = ["BBR_DRAFT"]
 
@@ -22,12 +21,19 @@ RUNS = 5
 """Smallest number of runs with which a verdict is possible (`JudgedCase.verdict`)."""
 
 
-def _observe(number: int, case: Case, rule: WindowRule) -> Iterator[Observation]:
+def _observe(number: int, case: Case, rule: Any) -> Iterator[Observation]:
     """Run a case with several seeds and yield its checks."""
-    missing = [name for name in BBR.State._fields if name not in rule.State._fields]
-    if missing or not isinstance(rule, BBR):
-        raise NotJudged(f"its state lacks variables of the draft: {', '.join(missing[:4]) or 'it is no BBR'}")
-    judged = judge(rule, number, case, spawn_seeds(0, RUNS).tolist())
+    if isinstance(rule, NativeRule):
+        if not rule.loaded.limits_flight:
+            raise NotJudged("its window limits sequence numbers, not packets in flight (HOPFLOW_CC_FLIGHT)")
+    else:
+        missing = [name for name in BBR.State._fields if name not in rule.State._fields]
+        if missing or not isinstance(rule, BBR):
+            raise NotJudged(f"its state lacks variables of the draft: {', '.join(missing[:4]) or 'it is no BBR'}")
+    try:
+        judged = judge(rule, number, case, spawn_seeds(0, RUNS).tolist())
+    except UnreportedError as error:
+        raise NotJudged(str(error)) from None
     if judged.verdict == "inconclusive":
         raise Undecided(f"every check holds in {judged.as_expected} of {judged.runs} runs")
     is_expected = judged.verdict == "as expected"

@@ -132,6 +132,8 @@ class Suite:
         Claims of rules to which it applies; `ANY`: to all.
     cases
         The table.
+    shares_runs
+        Whether the first case makes the runs of all: what ends one ends all.
     """
 
     name: str
@@ -139,6 +141,7 @@ class Suite:
     source: str
     claims: tuple[str, ...]
     cases: tuple[SuiteCase, ...]
+    shares_runs: bool = False
 
     @property
     def label(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dfcmodel.network.elements.base import PathElement
 from dfcmodel.network.endpoints.arrivals import Replay
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["INCIDENTS"]
+__all__ = ["INCIDENTS", "BottleneckPath"]
 
 SAMPLES_PER_ROUND_TRIP = 10
 BOTTLENECK = "left->right"
@@ -53,7 +54,7 @@ class _EarlyLoss(PathElement):
 
 
 @dataclass(frozen=True)
-class _Path:
+class BottleneckPath:
     """One flow over one bottleneck: packets/s, s, packets, s; data become available by ``arrivals``."""
 
     rate: float = 2000.0
@@ -84,24 +85,25 @@ class _Path:
             if not run.advance(round(time / run.plan.sample)):
                 return None
             flow = run.arrays["flow"][0]
-            rows.append((flow["cwnd"], flow["emitted"], flow["snd_una"]))
-        window, sent, acknowledged = np.array(rows, dtype=float).T
-        return _Samples(window, sent, acknowledged, float(run.arrays["flow"]["finished"][0]))
+            rows.append((flow["cwnd"], flow["emitted"], flow["snd_una"], flow["paced"]))
+        window, sent, acknowledged, paced = np.array(rows, dtype=float).T
+        return _Samples(window, sent, acknowledged, float(run.arrays["flow"]["finished"][0]), bool(paced.any()))
 
 
 @dataclass(frozen=True)
 class _Samples:
-    """Window, packets sent and packets acknowledged in order at the sampled times; end of the flow, s."""
+    """Window, packets sent and packets acknowledged in order at the samples; end of the flow, s; whether paced."""
 
     window: Floats
     sent: Floats
     acknowledged: Floats
     finished: float
+    is_paced: bool
 
 
 def _empty_path(rule: WindowRule) -> Iterator[Observation]:
     """Observe the share of an empty path of 24 Mb/s and 40 ms over a minute, from the first packet on."""
-    path = _Path()
+    path = BottleneckPath()
     run = path.run(rule, np.array([path.duration]))
     yield Observation(
         "60 s of 24 Mb/s, 40 ms, 80 packets", 0.95, float(run.acknowledged[-1]) / (path.rate * path.duration)
@@ -111,15 +113,15 @@ def _empty_path(rule: WindowRule) -> Iterator[Observation]:
 def _loss_phase(rule: WindowRule) -> Iterator[Observation]:
     """Observe the duration of 10 MB over 10 ms of which 30 % of the packets are lost in the first 2 s."""
     loss = _EarlyLoss(BOTTLENECK, probability=0.3, end=2.0)
-    path = _Path(rate=8000.0, rtt=0.01, buffer=80, duration=30.0, size=6667.0, elements=(loss,))
+    path = BottleneckPath(rate=8000.0, rtt=0.01, buffer=80, duration=30.0, size=6667.0, elements=(loss,))
     for seed in SEEDS:
         finished = path.run(rule, np.array([path.duration]), seed).finished
         yield Observation(f"10 MB with seed {seed}", 10.0, finished if math.isfinite(finished) else math.inf)
 
 
-def _restart(rule: WindowRule, idle: float, round_trips: int) -> tuple[_Path, _Samples]:
+def _restart(rule: WindowRule, idle: float, round_trips: int) -> tuple[BottleneckPath, _Samples]:
     """Return a run with an application that is idle from about 10 s on: before, and in tenths of round trips after."""
-    start, path = 10.0, _Path()
+    start, path = 10.0, BottleneckPath()
     first = replace(path, duration=start).run(rule, np.array([start]))
     arrivals = Replay((0.0, start + idle), (int(first.sent[-1]), 100_000))
     path = replace(path, duration=start + idle + 2.0, arrivals=arrivals)
@@ -140,6 +142,8 @@ def _pacing(rule: WindowRule) -> Iterator[Observation]:
     if "pacing_rate" not in rule.State._fields:
         raise NotJudged("it does not pace: its state has no pacing_rate")
     path, run = _restart(rule, 1.0, 1)
+    if isinstance(rule, NativeRule) and rule.claims != "bbr-draft" and not run.is_paced:  # the draft needs pacing
+        raise NotJudged("it does not pace: it sets neither pacing_rate nor departure")
     limit = 1.25 * path.rate * path.rtt / SAMPLES_PER_ROUND_TRIP + QUANTUM
     for part, sent in enumerate(np.diff(run.sent[1:]), 1):
         yield Observation(f"{part} tenths of a round trip after 1 s without data", limit, float(sent))

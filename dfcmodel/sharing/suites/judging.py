@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING, NamedTuple
 from dfcmodel.sharing.suites.cases import NotJudged, Observation, SuiteCase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dfcmodel.sharing.suites.cases import Suite
     from responsefn import WindowRule
 
-__all__ = ["FAILED", "KNOWN", "NOT_JUDGED", "PASSED", "UNDECIDED", "JudgedSuite", "SuiteVerdict", "judge_suite"]
+__all__ = [
+    "FAILED",
+    "KNOWN",
+    "NOT_JUDGED",
+    "PASSED",
+    "UNDECIDED",
+    "JudgedSuite",
+    "SuiteVerdict",
+    "interrupted",
+    "judge_case",
+    "judge_suite",
+]
 
 PASSED, FAILED, KNOWN, UNDECIDED, NOT_JUDGED = "passed", "failed", "known deviation", "undecided", "not judged"
 """Verdicts on a case."""
@@ -104,34 +115,63 @@ def judge_suite(suite: Suite, rule: WindowRule, known: Mapping[str, str]) -> Jud
     """
     if not suite.applies_to(rule):
         return JudgedSuite(suite, (), applies=False)
-    return JudgedSuite(suite, tuple(_judge(suite.name, case, rule, known) for case in suite.cases))
+    return JudgedSuite(suite, tuple(judge_case(suite.name, case, rule, known) for case in suite.cases))
 
 
-def _judge(suite: str, case: SuiteCase, rule: WindowRule, known: Mapping[str, str]) -> SuiteVerdict:
-    """Run a case and return its verdict; an exception of the rule is a failure."""
+def judge_case(
+    suite: str,
+    case: SuiteCase,
+    rule: WindowRule,
+    known: Mapping[str, str],
+    on_event: Callable[[str], object] = str,
+) -> SuiteVerdict:
+    """Run a case and return its verdict; an exception of the rule is a failure.
+
+    Parameters
+    ----------
+    suite, case, rule, known
+        Name of the suite, the case, the rule, and reasons of known deviations by suite and case.
+    on_event
+        Called with the event of each observation, as it is made.
+    """
     observations: list[Observation] = []
-    failure = reason = ""
     try:
-        observations.extend(case.observe(rule))
+        for observation in case.observe(rule):
+            observations.append(observation)
+            on_event(observation.event)
     except NotJudged as why:
         return SuiteVerdict(suite, case, why.verdict, reason=str(why), observations=tuple(observations))
     except Exception as error:  # noqa: BLE001 - whatever a rule raises is a finding
         where = traceback.extract_tb(error.__traceback__)[-1]
         lines = str(error).splitlines() or [""]
         failure = f"crashed: {type(error).__name__}: {lines[0]} ({where.name}, line {where.lineno})"
+        event = observations[-1].event if observations else ""
+        return interrupted(suite, case, known, event, failure)._replace(observations=tuple(observations))
     wrong = [observation for observation in observations if not case.holds(observation)]
-    if not failure and not observations:
+    if not observations:
         return SuiteVerdict(suite, case, NOT_JUDGED, reason="the rule reached no event of this case")
-    if failure or wrong:
-        reason = known.get(f"{suite}/{case.id}", case.known)
-        verdict = KNOWN if reason else FAILED
-    else:
-        verdict = PASSED
-    if failure:
-        event = observations[-1].event if observations else "before the first event"
-        return SuiteVerdict(
-            suite, case, verdict, f"after {event}", case.expectation, failure, reason, tuple(observations)
-        )
+    verdict, reason = _deviation(suite, case, known) if wrong else (PASSED, "")
     shown = wrong[0] if wrong else max(observations, key=case.excess)
     expected, found = case.describe(shown)
     return SuiteVerdict(suite, case, verdict, shown.event, expected, found, reason, tuple(observations))
+
+
+def interrupted(suite: str, case: SuiteCase, known: Mapping[str, str], event: str, failure: str) -> SuiteVerdict:
+    """Return the verdict on a case that the rule did not complete.
+
+    Parameters
+    ----------
+    suite, case, known
+        Name of the suite, the case, and reasons of known deviations by suite and case.
+    event, failure
+        Event of the last observation, "" if there was none; what happened after it.
+    """
+    verdict, reason = _deviation(suite, case, known)
+    after = f"after {event}" if event else "before the first event"
+    return SuiteVerdict(suite, case, verdict, after, case.expectation, failure, reason)
+
+
+def _deviation(suite: str, case: SuiteCase, known: Mapping[str, str]) -> tuple[str, str]:
+    """Return the verdict on a case that deviates, with the reason if that is known."""
+    reason = known.get(f"{suite}/{case.id}", case.known)
+    return (KNOWN if reason else FAILED), reason

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.sharing.suites.cases import NotJudged, Observation, Suite, SuiteCase, Tolerance
 from dfcmodel.sharing.suites.connections import (
-    Connection,
     connect,
     lose_at,
     observe_consecutive_losses,
@@ -22,6 +21,7 @@ from dfcmodel.sharing.suites.connections import (
 from dfcmodel.sharing.suites.cubic_reference import BETA, K_of, Reference
 
 if TYPE_CHECKING:
+    from dfcmodel.sharing.suites.fed_connections import Connection
     from responsefn import WindowRule
 
 __all__ = ["RFC9438"]

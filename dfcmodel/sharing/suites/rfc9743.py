@@ -70,4 +70,6 @@ def suite_beside(against: WindowRule) -> Suite:
         )
         for section in _bundled()
     )  # fmt: skip
-    return Suite("rfc9743", 1, "RFC 9743, Specifying New Congestion Control Algorithms, 2025", ANY, cases)
+    return Suite(
+        "rfc9743", 1, "RFC 9743, Specifying New Congestion Control Algorithms, 2025", ANY, cases, shares_runs=True
+    )

@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dfcmodel.sharing.suites.cases import ANY, NotJudged, Observation, Suite, SuiteCase, Tolerance, truth
-from dfcmodel.sharing.suites.connections import DECREASES, Connection, connect, lose_at, slow_start_to
+from dfcmodel.sharing.suites.connections import DECREASES, connect, lose_at, slow_start_to
+from dfcmodel.sharing.suites.fed_connections import Connection
 from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn import DeliveryRule
 
@@ -65,7 +66,7 @@ def _round_trip(connection: Connection) -> None:
 
 def _growth(rule: WindowRule) -> Iterator[Observation]:
     """Observe the window a second after a loss over the window before, at several round-trip times."""
-    if isinstance(rule, DeliveryRule):
+    if isinstance(rule, DeliveryRule) and rule.claims not in DECREASES:
         raise NotJudged("its window follows the rate of deliveries, which fed events do not limit")
     for rtt in (0.02, 0.1, 0.5):
         connection = connect(rule, rtt)

@@ -1,0 +1,138 @@
+"""Connections that feed events to a rule in Python, and what all connections of suites have in common."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from responsefn import Delivery, DeliveryRule
+from responsefn.dynamics import Event
+
+if TYPE_CHECKING:
+    from responsefn import WindowRule
+
+__all__ = ["Connection", "PythonConnection"]
+
+MAX_EVENTS = 200_000
+"""Largest number of ACKs of a connection: a window that never grows would be fed for ever."""
+
+
+class Connection(ABC):
+    """A connection whose window is always full, and that is fed events; windows are packets.
+
+    A round trip has as many ACKs, evenly spaced, as the window had packets when it began; a loss or a timeout begins
+    another one. Each ACK acknowledges one packet.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    rtt
+        Round-trip time, s, constant.
+    start
+        Time of the first packet, s.
+    """
+
+    def __init__(self, rule: WindowRule, rtt: float, start: float) -> None:
+        self.rule: Any = rule
+        self.rtt, self.now = rtt, start
+        self._events = 0
+        self._acks, self._spacing = 0, 0.0  # that remain of the round trip, and the time between them
+
+    @property
+    @abstractmethod
+    def window(self) -> float:
+        """Congestion window, packets."""
+
+    @property
+    @abstractmethod
+    def pacing_rate(self) -> float:
+        """Packets/s; infinity for a rule that does not pace."""
+
+    def ack(self) -> None:
+        """Acknowledge one packet, the time advancing by its part of a round trip."""
+        self._events += 1
+        if self._events > MAX_EVENTS:
+            raise ArithmeticError(f"{self.rule!r}: the window is {self.window:g} packets after {MAX_EVENTS:,} ACKs")
+        if self._acks == 0:
+            self._acks = max(1, int(self.window))
+            self._spacing = self.rtt / self._acks
+        self._acks -= 1
+        self.now += self._spacing
+        self._on_ack()
+
+    def report_loss(self) -> None:
+        """Report a loss that starts a recovery, and end the recovery at once."""
+        self._acks = 0
+        self._on_loss()
+
+    def time_out(self) -> None:
+        """Let the retransmission timer expire."""
+        self._acks = 0
+        self._on_timeout()
+
+    @abstractmethod
+    def _on_ack(self) -> None:
+        """Report an ACK to the rule."""
+
+    @abstractmethod
+    def _on_loss(self) -> None:
+        """Report a loss to the rule."""
+
+    @abstractmethod
+    def _on_timeout(self) -> None:
+        """Report a timeout to the rule."""
+
+
+class PythonConnection(Connection):
+    """A connection of a rule in Python. Such rules count packets, whatever their size in bytes."""
+
+    def __init__(self, rule: WindowRule, rtt: float = 0.1, start: float = 0.0) -> None:
+        super().__init__(rule, rtt, start)
+        self.state: Any = rule.start(rtt)
+        self._delivered, self._lost = 0.0, 0.0
+        self._sent: deque[tuple[float, float]] = deque()  # time and delivered packets, for samples of the rate
+
+    @property
+    def window(self) -> float:
+        """Congestion window, packets."""
+        return float(self.state.cwnd)
+
+    @property
+    def pacing_rate(self) -> float:
+        """Packets/s; infinity for a rule that does not pace."""
+        return float(getattr(self.state, "pacing_rate", math.inf))
+
+    def _on_ack(self) -> None:
+        """Report an ACK to the rule."""
+        self.state = self.rule.on_ack(self.state, self.rule.params, Event(self.now, self.rtt))
+        if isinstance(self.rule, DeliveryRule):
+            self._deliver(acked=1.0, lost=0.0)
+
+    def _on_loss(self) -> None:
+        """Report a loss to the rule."""
+        self.state = self.rule.on_loss(self.state, self.rule.params, Event(self.now, self.rtt))
+        if isinstance(self.rule, DeliveryRule):
+            self._lost += 1.0
+            self._deliver(acked=0.0, lost=1.0)
+
+    def _on_timeout(self) -> None:
+        """Report a timeout to the rule."""
+        self.state = self.rule.on_timeout(self.state, self.rule.params, Event(self.now, self.rtt))
+
+    def _deliver(self, acked: float, lost: float) -> None:
+        """Report a sample of the delivery rate: the newest packet was sent a round trip ago."""
+        self._delivered += acked
+        self._sent.append((self.now, self._delivered))
+        while len(self._sent) > 1 and self._sent[1][0] <= self.now - self.rtt:
+            self._sent.popleft()
+        prior = self._sent[0][1] if self._sent[0][0] <= self.now - self.rtt else 0.0
+        flight = max(0.0, math.floor(self.window) - acked)
+        event = Delivery(
+            time=self.now, rtt=self.rtt, acked=acked, lost=lost, marks=0.0, delivered=self._delivered,
+            prior_delivered=prior, interval=self.rtt, in_flight=flight, sent_in_flight=flight + acked,
+            lost_since=lost, lost_in_flight=flight + lost, lost_with=lost, recovering=0.0, random=0.5,
+        )  # fmt: skip
+        self.state = self.rule.on_delivery(self.state, self.rule.params, event)

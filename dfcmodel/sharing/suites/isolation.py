@@ -1,0 +1,189 @@
+"""Suites of native rules in processes of their own: a library that crashes or does not return ends a case."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from dfcmodel.sharing.suites.incidents import BottleneckPath
+from dfcmodel.sharing.suites.index import SUITES
+from dfcmodel.sharing.suites.judging import JudgedSuite, SuiteVerdict, interrupted, judge_case
+from responsefn import NewReno
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dfcmodel.network.endpoints.native_rules import NativeRule
+    from responsefn import WindowRule
+
+__all__ = ["CALL_LIMIT", "judge_isolated", "serve"]
+
+CALL_LIMIT = 60.0
+"""Largest time that a call of the library may take, s. A simulated run, which is one call, takes a few seconds."""
+START_LIMIT = 1800.0
+"""Largest time until the first case begins, s: a process may have to compile the packet engine first."""
+BEAT = 1.0
+"""Interval at which the process reports that it runs Python code, so that no call has lasted longer, s."""
+PROGRAM = "from dfcmodel.sharing.suites.isolation import serve; serve()"
+READY, BEATING, EVENT, VERDICT, ERROR, ENDED = "ready", "beating", "event", "verdict", "error", "ended"
+"""Kinds of messages: the cases begin; Python code runs; an observation was made; a case is over; the rule cannot be
+loaded; the process has ended."""
+
+
+def judge_isolated(name: str, against: WindowRule, rule: NativeRule, known: Mapping[str, str]) -> JudgedSuite:
+    """Run all cases of a suite on a native rule in another process, which is started again after a crash.
+
+    Parameters
+    ----------
+    name, against, rule
+        Name of the suite, the rule beside which RFC 9743's sections are judged, and the rule.
+    known
+        Reasons of known deviations by suite and case.
+    """
+    suite = SUITES[name](against)
+    if not suite.applies_to(rule):
+        return JudgedSuite(suite, (), applies=False)
+    verdicts: list[SuiteVerdict] = []
+    while len(verdicts) < len(suite.cases):
+        with _Process((name, against, rule, dict(known), len(verdicts))) as process:
+            for case in suite.cases[len(verdicts) :]:
+                answer, event, failure = process.next_verdict()
+                if failure:
+                    verdicts.append(interrupted(name, case, known, event, failure))
+                    break
+                verdicts.append(SuiteVerdict(name, case, *answer))
+        if failure and suite.shares_runs:
+            rest = suite.cases[len(verdicts) :]
+            verdicts += [interrupted(name, case, known, event, failure) for case in rest]
+    return JudgedSuite(suite, tuple(verdicts))
+
+
+class _Process:
+    """A process that runs cases of a suite, from one on; use as a context manager."""
+
+    def __init__(self, task: tuple[Any, ...]) -> None:
+        paths = os.pathsep.join(path for path in sys.path if path)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": paths},
+        )
+        self._messages: queue.Queue[tuple[str, Any]] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        try:
+            assert self._process.stdin is not None
+            self._process.stdin.write(pickle.dumps(task))
+            self._process.stdin.close()
+            self._start()
+        except BaseException:
+            self._end()
+            raise
+
+    def _start(self) -> None:
+        """Wait until the cases begin."""
+        kind, content = self._next(START_LIMIT)
+        if kind == ERROR:
+            raise content
+        if kind != READY:
+            raise RuntimeError(f"a process for a suite {content}, before its first case")
+
+    def _read(self) -> None:
+        """Queue the messages of the process."""
+        stream: Any = self._process.stdout
+        with stream:
+            try:
+                while True:
+                    self._messages.put(pickle.load(stream))
+            except (EOFError, pickle.UnpicklingError):
+                self._messages.put((ENDED, _describe_end(self._process.wait())))
+
+    def _next(self, limit: float) -> tuple[str, Any]:
+        """Return the next message, which is that the process has ended if there is none for a time, s."""
+        try:
+            return self._messages.get(timeout=limit)
+        except queue.Empty:
+            self._process.kill()
+            return ENDED, f"did not return within {limit:g} s"
+
+    def next_verdict(self) -> tuple[tuple[Any, ...], str, str]:
+        """Return a verdict after suite and case; otherwise the last event, "" before the first, and what happened."""
+        event = ""
+        while True:
+            kind, content = self._next(CALL_LIMIT)
+            if kind == VERDICT:
+                return content, event, ""
+            if kind == EVENT:
+                event = content
+            elif kind == ENDED:
+                return (), event, f"the library {content}"
+
+    def _end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+
+def _describe_end(status: int) -> str:
+    """Return how a process has ended, by its status."""
+    if status >= 0:
+        return f"ended its process with status {status}"
+    return f"ended its process: {signal.strsignal(-status) or 'signal'} ({signal.Signals(-status).name})"
+
+
+class _Channel:
+    """Messages to the process that waits for verdicts. What the library prints goes to the standard error."""
+
+    def __init__(self) -> None:
+        self._file = os.fdopen(os.dup(1), "wb")
+        self._sends = False
+        os.dup2(2, 1)
+
+    def send(self, kind: str, content: Any = None) -> None:
+        """Send a message."""
+        self._sends = True
+        pickle.dump((kind, content), self._file)
+        self._file.flush()
+        self._sends = False
+
+    def beat(self, *_: object) -> None:
+        """Report that Python code runs; between two messages only."""
+        if not self._sends:
+            self.send(BEATING)
+
+
+def serve() -> None:
+    """Run the cases of a suite from one on, and send their verdicts; the task is read from the standard input."""
+    channel = _Channel()
+    try:
+        name, against, rule, known, first = pickle.load(sys.stdin.buffer)
+        rule.loaded  # noqa: B018 - a library that cannot be loaded ends all cases
+        BottleneckPath(duration=0.2).run(NewReno(), np.array([0.2]))  # compiles the engine if it has to be
+    except Exception as error:  # noqa: BLE001 - raised by the process that waits
+        channel.send(ERROR, error)
+        return
+    channel.send(READY)
+    if hasattr(signal, "setitimer"):  # Python calls the handler between two instructions, never within the library
+        signal.signal(signal.SIGALRM, channel.beat)
+        signal.siginterrupt(signal.SIGALRM, False)
+        signal.setitimer(signal.ITIMER_REAL, BEAT, BEAT)
+    for case in SUITES[name](against).cases[first:]:
+        verdict = judge_case(name, case, rule, known, lambda event: channel.send(EVENT, event))
+        channel.send(VERDICT, tuple(verdict[2:]))
+    os._exit(0)  # without what the library does at exit

@@ -1,0 +1,239 @@
+"""Connections that feed events to a native rule, by calls of the functions of its library."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.endpoints.native_rules import Config, Control
+from dfcmodel.packets.kernel.layout import NATIVE_RULE, SENT_PACKET
+from dfcmodel.packets.kernel.tcp.native_rules import (
+    DEVIATION,
+    FAULTS,
+    FUNCTIONS,
+    IN_RECOVERY,
+    MAX_WINDOW,
+    SMOOTHING,
+    STARTS_RECOVERY,
+    WINDOW_LIMITED,
+    find_fault,
+)
+from dfcmodel.packets.native_runs import CALLBACK, Recorder, refusal
+from dfcmodel.sharing.suites.fed_connections import Connection
+from hopflow.errors import RuleError
+
+if TYPE_CHECKING:
+    from dfcmodel.network.endpoints.native_rules import NativeRule
+
+__all__ = ["NativeConnection"]
+
+MAX_FLIGHT = 2**17
+"""Largest number of packets in flight, which is the window of the receiver: above the largest window of the suites."""
+MAX_TIMERS = 1_000_000
+"""Largest number of calls of `on_timer` of a connection."""
+GAP = 1e-6
+"""Time from a loss or a timeout to the next packets, s: stacks compare when a packet was sent with when the recovery
+began. At high rates half of the time between two ACKs."""
+SEED = 1
+"""Seed of each connection: equal events give equal windows."""
+as_structure: Any = np.ctypeslib.as_ctypes_type
+Row, Packet = as_structure(NATIVE_RULE), as_structure(SENT_PACKET)
+CONTROL_SIZE = ctypes.sizeof(Control)
+EVENT, PACKET_SIZE = Row.now.offset, ctypes.sizeof(Packet)
+
+
+class NativeConnection(Connection):
+    """A connection of a native rule.
+
+    The library is called as the packet engine calls it: `on_sent` for each packet as it leaves, then `on_ack` for each
+    ACK. Packets leave as soon as the window allows it, by neither rate nor departure time; those of the first window
+    are evenly spaced over the round trip before the connection's time 0. At a loss the oldest packet is lost, and one
+    more call acknowledges all others, in recovery.
+
+    Parameters
+    ----------
+    rule, rtt
+        The rule, and the round-trip time, s.
+    packet_bytes
+        Bytes of a packet.
+
+    Raises
+    ------
+    RuleError
+        For a decision that cannot be, with the event that led to it.
+    """
+
+    def __init__(self, rule: NativeRule, rtt: float = 0.1, packet_bytes: int = 1500) -> None:
+        super().__init__(rule, rtt, 0.0)
+        self._library = rule.loaded
+        self._unit = float(packet_bytes) if self._library.counts_bytes else 1.0
+        self._bytes = packet_bytes
+        self._clock = 0.0  # of the rule: a round trip ahead of the time of the connection
+        self._timers = self._transmissions = self._first = self._last = 0
+        self._packets = np.zeros(1024, SENT_PACKET)  # in flight: from ``_first`` to before ``_last``
+        self._at = self._packets.ctypes.data
+        self._numbers = np.zeros(1, NATIVE_RULE)
+        self._row = Row.from_buffer(self._numbers)
+        self._event = ctypes.addressof(self._row) + EVENT
+        config = Config(0, packet_bytes, float(MAX_FLIGHT), 0.0, 0.0, 0.0)
+        state, control = self._library.begin(config, SEED)
+        if not state:
+            raise RuleError(f"{rule!r}: init returns null: it has no state for this connection")
+        weakref.finalize(self, self._library.destroy, state)
+        self._row.state = state
+        ctypes.memmove(ctypes.addressof(self._row), ctypes.addressof(control), CONTROL_SIZE)
+        self._calls = {name: self._library.functions[name] for name in FUNCTIONS}
+        functions: dict[str, Any] = {name: CALLBACK(call) for name, call in self._calls.items() if call}
+        if rule.params.record is not None:
+            record = Recorder(rule.params.record, "events", (bytes(config), SEED, bytes(control)))
+            weakref.finalize(self, record.file.close)
+            functions = {name: record.wrap(FUNCTIONS.index(name), self._calls[name]) for name in functions}
+        self._functions = functions
+        self._check("init")
+        self._send(spread=rtt)
+
+    @property
+    def window(self) -> float:
+        """Congestion window, packets."""
+        return float(self._row.window) / self._unit
+
+    @property
+    def pacing_rate(self) -> float:
+        """Packets/s; infinity for a rule that does not pace."""
+        return float(self._row.pacing_rate) / self._unit or math.inf
+
+    def _on_ack(self) -> None:
+        """Acknowledge the oldest packet in flight, and send what the window allows."""
+        self._advance(self.now + self.rtt)
+        self._report(acked=1, lost=0, flags=self._window_flag(), growth=1)
+        self._send()
+
+    def _on_loss(self) -> None:
+        """Lose the oldest packet in flight, acknowledge the others in recovery, and send what the window allows."""
+        self._report(acked=0, lost=1, flags=STARTS_RECOVERY | IN_RECOVERY | self._window_flag(), growth=0)
+        if self._last > self._first:
+            self._report(acked=self._last - self._first, lost=0, flags=IN_RECOVERY, growth=0)
+        self._wait()
+        self._send()
+
+    def _on_timeout(self) -> None:
+        """Lose all packets in flight, and send what the window allows."""
+        self._report(acked=0, lost=self._last - self._first, flags=0, growth=0, function="on_timeout")
+        self._wait()
+        self._send()
+
+    def _window_flag(self) -> int:
+        """Return the flag of a window without room for another packet."""
+        return WINDOW_LIMITED if self._last - self._first + 1 > int(self.window) else 0
+
+    def _wait(self) -> None:
+        """Let the clock of the rule go on a little, as it does before the next packets after a loss."""
+        gap = min(GAP, 0.5 * self.rtt / max(1.0, self.window))
+        self._advance(self._clock + max(gap, 1e-9))
+
+    def _advance(self, until: float) -> None:
+        """Set the clock of the rule, after the calls of `on_timer` that are due."""
+        while True:
+            due = 1e-9 * self._row.timer_ns if self._library.counts_nanoseconds else self._row.timer
+            if not 0.0 < due <= until:
+                break
+            self._timers += 1
+            if self._timers > MAX_TIMERS:
+                raise ArithmeticError(f"{self.rule!r}: {MAX_TIMERS:,} calls of on_timer until {self._clock:g} s")
+            self._clock = max(due, self._clock)
+            self._row.timer, self._row.timer_ns = 0.0, 0
+            self._begin_event(self._last - self._first, 0)
+            self._call("on_timer")
+        self._clock = max(until, self._clock)
+
+    def _begin_event(self, before: int, flags: int) -> None:
+        """Set what all events report. ``before``: packets in flight before this one."""
+        row = self._row
+        row.now, row.now_ns = self._clock, int(1e9 * self._clock + 0.5)
+        row.in_flight_before, row.in_flight = before, self._last - self._first
+        row.marked = row.growth = row.acked_count = row.lost_count = row.packet = 0
+        row.flags = flags
+
+    def _report(self, acked: int, lost: int, flags: int, growth: int, function: str = "on_ack") -> None:
+        """Report the oldest packets in flight as acknowledged or lost."""
+        row = self._row
+        before = self._last - self._first
+        first = self._at + PACKET_SIZE * self._first
+        self._first += acked + lost
+        if acked:
+            self._update_rtt()
+        self._begin_event(before, flags)
+        row.growth, row.acked_count, row.lost_count, row.acked, row.lost = growth, acked, lost, first, first
+        self._call(function)
+
+    def _update_rtt(self) -> None:
+        """Update the round-trip times by a sample (RFC 9002, 5.2 and 5.3)."""
+        row, rtt = self._row, self.rtt
+        if row.smoothed_rtt == 0.0:
+            row.smoothed_rtt, row.rtt_variance, row.min_rtt = rtt, 0.5 * rtt, rtt
+        else:
+            row.min_rtt = min(row.min_rtt, rtt)
+            row.rtt_variance += DEVIATION * (abs(row.smoothed_rtt - rtt) - row.rtt_variance)
+            row.smoothed_rtt += SMOOTHING * (rtt - row.smoothed_rtt)
+        row.latest_rtt = rtt
+
+    def _send(self, spread: float = 0.0) -> None:
+        """Send packets until the window is full, at least one in flight; evenly over ``spread`` s."""
+        count = min(max(1, int(self.window)), MAX_FLIGHT) - (self._last - self._first)
+        for _ in range(count):
+            if self._last == len(self._packets):
+                self._make_room()
+            if spread:
+                self._advance(self._clock + spread / count)
+            packet = Packet.from_address(self._at + PACKET_SIZE * self._last)
+            packet.number = packet.data = self._transmissions
+            packet.bytes = self._bytes
+            packet.sent, packet.sent_ns = self._clock, int(1e9 * self._clock + 0.5)
+            ctypes.memset(ctypes.addressof(packet) + Packet.slot.offset, 0, Packet.slot.size)
+            self._transmissions += 1
+            self._last += 1
+            if self._calls["on_sent"]:
+                self._begin_event(self._last - self._first - 1, 0)
+                self._row.packet = ctypes.addressof(packet)
+                self._call("on_sent")
+
+    def _make_room(self) -> None:
+        """Move the packets in flight to the front, of a larger array if they fill half of it."""
+        inside = self._packets[self._first : self._last].copy()
+        if 2 * len(inside) > len(self._packets):
+            self._packets = np.zeros(2 * len(self._packets), SENT_PACKET)
+            self._at = self._packets.ctypes.data
+        self._packets[: len(inside)] = inside
+        self._first, self._last = 0, len(inside)
+
+    def _call(self, function: str) -> None:
+        """Call a function of the library, and check what it decides."""
+        if self._calls[function]:
+            self._functions[function](self._row.state, self._event, ctypes.addressof(self._row))
+            self._check(function)
+
+    def _timer_after(self, function: str) -> float:
+        """Return the time after which the timer must be set, s: `on_timer` sets it to a later time than its own."""
+        return self._clock if function == "on_timer" else 0.0
+
+    def _check(self, function: str) -> None:
+        """Raise RuleError for a decision that cannot be, as the packet engine does."""
+        row, unit = self._row, self._unit
+        wrong = FAULTS[find_fault(row.pacing_rate / unit, row.window / unit, row.ssthresh / unit)]
+        departure, timer = row.departure, row.timer
+        if self._library.counts_nanoseconds:
+            departure, timer = 1e-9 * row.departure_ns, 1e-9 * row.timer_ns
+        if not wrong:
+            if not 0.0 <= departure < math.inf:
+                wrong = "departure"
+            elif not 0.0 <= row.send_quantum <= MAX_WINDOW:
+                wrong = "send_quantum"
+            elif timer != 0.0 and (not timer > self._timer_after(function) or not self._calls["on_timer"]):
+                wrong = "timer"
+        if wrong:
+            where = f"{self.rule!r}, t = {self._clock:g} s of a connection that is fed events"
+            raise RuleError(refusal(where, function, wrong, self._library, self._numbers[0]))

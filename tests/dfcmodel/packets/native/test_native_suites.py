@@ -1,0 +1,127 @@
+"""Conformance suites on native rules: ports end as the rules in Python do, and crashes end a case."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dfcmodel import NativeRule, conformance
+from dfcmodel.sharing.suites import isolation
+from dfcmodel.sharing.suites.connections import connect, lose_at
+from dfcmodel.sharing.suites.index import SUITES
+from dfcmodel.sharing.suites.judging import judge_case, judge_suite
+from hopflow.errors import RuleError
+from responsefn import CUBIC, NewReno, WindowRule
+from tests.surface import invoke
+
+pytestmark = pytest.mark.compilers
+
+PORTS = {"newreno.c": NewReno(), "newreno.rs": NewReno(), "cubic.c": CUBIC()}
+Native = Callable[..., NativeRule]
+
+
+@pytest.mark.parametrize("suite", ["rfc9438", "robustness", "incidents"])
+@pytest.mark.parametrize(("source", "rule"), PORTS.items(), ids=PORTS)
+def test_ports_end_as_the_rules_in_python_do(native: Native, source: str, rule: WindowRule, suite: str) -> None:
+    port = native(source)
+    assert port.claims == rule.claims
+    one, other = (judge_suite(SUITES[suite](CUBIC()), each, {}) for each in (port, rule))
+    assert one.applies == other.applies
+    for mine, theirs in zip(one.verdicts, other.verdicts, strict=True):
+        assert (mine.name, mine.verdict) == (theirs.name, theirs.verdict)
+        if suite == "incidents":  # packets: rules in Python have another loss recovery by default
+            continue
+        assert mine.event == theirs.event
+        for row, expected in zip(mine.observations, theirs.observations, strict=True):
+            assert row.event == expected.event
+            assert math.isclose(row.found, expected.found, rel_tol=1e-6, abs_tol=1e-5)
+
+
+@pytest.mark.parametrize("flags", [0, 1, 2, 3])
+def test_events_that_are_fed_are_those_of_the_header(native: Native, flags: int) -> None:
+    """The probe counts what differs: slots, times, packets in flight, orders."""
+    rule = native("probe.c", f"PROBE_FLAGS={flags}", "PROBE_TIMER=0.25", "PROBE_WINDOW=20.0")
+    connection = connect(rule, 0.1, 1200)
+    for number in range(1, 200):
+        connection.ack()
+        if number % 20 == 0:
+            connection.report_loss()
+        if number % 70 == 0:
+            connection.time_out()
+    library = rule.loaded
+    label, numbers = library.observe(connection._row.state)  # type: ignore[attr-defined]
+    seen = dict(zip(library.observed, numbers, strict=True))
+    assert label == "sending"
+    assert seen["wrong"] == 0.0
+    assert connection.window == 20.0
+    assert (seen["timeouts"], seen["lost"]) == (2.0, 9.0 + 2.0 * 20.0)
+    assert seen["sent"] - seen["acked"] - seen["lost"] == 20.0
+    assert seen["timers"] == math.floor((connection.now + 0.1) / 0.25)
+
+
+def test_bytes_give_the_windows_of_packets(native: Native) -> None:
+    text = "control->window = 10.0 * s->unit"
+    rule = native("probe.c", "PROBE_FLAGS=1", f"PROBE_INIT={text}")
+    assert [connect(rule, 0.1, size).window for size in (1500, 9000)] == [10.0, 10.0]
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("control->window = NAN", "on_ack answers window = nan packets: must be at least one packet"),
+        ("control->pacing_rate = -1.0", "on_ack answers pacing_rate = -1"),
+        ("control->window = 0.5", "on_ack answers window = 0.5 packets"),
+        ("control->departure = -1.0", "on_ack answers departure = -1"),
+        ("control->timer = -1.0", "on_ack answers timer = -1"),
+        ("control->send_quantum = NAN", "on_ack answers send_quantum = nan packets"),
+    ],
+)
+def test_decisions_that_cannot_be_are_refused_with_the_event(native: Native, statement: str, words: str) -> None:
+    connection = connect(native("probe.c", f"PROBE_ACK=if (event->lost_count) {statement}"))
+    with pytest.raises(RuleError, match=r"0 packets acknowledged, 1 lost, 19 in flight") as error:
+        lose_at(connection, 20.0)
+    assert words in str(error.value)
+
+
+def test_a_library_that_crashes_or_does_not_return_ends_its_case(
+    native: Native, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Packets of 9000 bytes end the process, those of 65,535 bytes are never acknowledged."""
+    monkeypatch.setattr(isolation, "CALL_LIMIT", 8.0)
+    result = conformance(native("faults.c"), suite="robustness")
+    assert result.exit_status() == 1
+    found = {verdict.case.id: verdict for verdict in result.verdicts}
+    assert len(found) == 10
+    first = found["initial-window"]
+    assert (first.verdict, first.event) == ("failed", "after start with packets of 1500 bytes")
+    assert first.found == "the library ended its process: Segmentation fault (SIGSEGV)"
+    assert found["packet-size"].event == "before the first event"
+    assert "SIGSEGV" in found["packet-size"].found
+    for case in ("window-2-31", "window-2-32"):
+        assert (found[case].verdict, found[case].found) == ("failed", "the library did not return within 8 s")
+    assert found["numbers"].verdict == "passed"
+
+
+@pytest.mark.parametrize(
+    ("definitions", "reason"),
+    [
+        (("PROBE_FLAGS=0",), "its window limits sequence numbers"),
+        (("PROBE_FLAGS=4",), "observe returns the state 'sending'; states are Startup, Drain"),
+    ],
+)
+def test_bbr_cases_are_not_judged_without_the_variables_of_the_draft(
+    native: Native, definitions: tuple[str, ...], reason: str
+) -> None:
+    rule = native("probe.c", 'PROBE_TABLE=rule.claims = "bbr-draft"; rule.recovery = "rack"', *definitions)
+    verdict = judge_case("bbr-draft", SUITES["bbr-draft"](CUBIC()).cases[0], rule, {})
+    assert (verdict.verdict, verdict.reason[: len(reason)]) == ("not judged", reason)
+
+
+def test_the_command_takes_a_library(build: Callable[..., Path], tmp_path: Path) -> None:
+    library = str(build("newreno.c"))
+    done = invoke(["conform", library, "--suite", "robustness", "--junit", str(tmp_path / "j.xml")])
+    assert (done.exit_code, (tmp_path / "j.xml").exists()) == (0, True)
+    assert "judged 10 of 10: 10 passed" in done.output
