@@ -110,8 +110,7 @@ class NativeFlows:
         asked = [0.0 if value is None else float(value) for value in (spec.initial_window, spec.ssthresh)]
         delay = plan.method.ack_delay if plan.delays_acks[f] else 0.0
         config = Config(f, round(plan.sizes[0]), float(spec.max_window), *asked, float(delay))
-        stream = int(plan.seeds[len(plan.ports) + f])
-        seed = int(np.random.SeedSequence(stream).generate_state(1, np.uint64)[0])
+        seed = int(plan.seeds[len(plan.ports) + f])
         state, control = library.begin(config, seed)
         if not state:
             raise RuleError(f"{self._where(f)}: init returns null: it has no state for this connection")

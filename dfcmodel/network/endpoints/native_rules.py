@@ -172,12 +172,11 @@ class NativeRule(DeliveryRule):
         sha256: str | None = param(None, source="own choice: the file as it is")
 
     class State(NamedTuple):
-        """Window and threshold in packets, pacing rate, and counts of events since the last call of the library."""
+        """Window and threshold in packets, pacing rate, and losses and marks since the last call of the library."""
 
         cwnd: float = 10.0
         ssthresh: float = math.inf
         pacing_rate: float = math.inf
-        growth: float = 0.0
         losses: float = 0.0
         marks: float = 0.0
 
@@ -238,8 +237,8 @@ class NativeRule(DeliveryRule):
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Count an ACK for which a window grows."""
-        return s._replace(growth=s.growth + 1.0)
+        """Leave the window as it is: the library receives the number of ACKs for which a window grows."""
+        return s
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

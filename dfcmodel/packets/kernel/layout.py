@@ -803,9 +803,10 @@ NATIVE_RULE = np.dtype(
         ("on_timer", "u8"),
         ("slots", "i8"),  # address of ``slot``, and the bytes of a row
         ("slot_size", "i8"),
-        ("acked_at", "i8"),  # rows of ``slot`` for the packets that an event reports
+        ("acked_at", "i8"),  # rows of ``slot`` for copies of the packets that an event reports
         ("lost_at", "i8"),
-        ("new_acked", "i8"),  # packets there that are not reported yet
+        ("first_acked", "i8"),  # row of the first of the acknowledged packets that are not reported yet
+        ("new_acked", "i8"),  # their number, and that of lost packets
         ("new_lost", "i8"),
         ("flight", "i8"),  # packets in flight
         ("transmissions", "i8"),
@@ -813,6 +814,8 @@ NATIVE_RULE = np.dtype(
         ("packet_bytes", "i8"),
         ("unit", "f8"),  # amount of a packet in the units of the rule
         ("nanoseconds", "i8"),  # 1: it answers in ns
+        ("not_ect", "i8"),  # 1: its data packets are not ECN-capable
+        ("by_packet", "i8"),  # 1: it decides after each packet that is sent; before the first one all do
         ("threshold", "i8"),  # packets sent after a lost one of which one is acknowledged
         ("ack_sent", "f8"),  # of this ACK: when the packet that it acknowledges was sent, s
         ("ack_marked", "i8"),  # 1: it has a congestion mark

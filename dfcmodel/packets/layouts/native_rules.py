@@ -45,8 +45,9 @@ def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sen
     native["most_mask"] = masks
     rule["sent_mask"][flow["rule"][rows]] = np.minimum(masks, FIRST_RECORDS - 1)
     for name, value in (
-        ("slot_size", SENT_PACKET.itemsize), ("acked_at", sent), ("lost_at", sent + most),
+        ("slot_size", SENT_PACKET.itemsize), ("acked_at", sent), ("first_acked", sent), ("lost_at", sent + most),
         ("packet_bytes", round(plan.sizes[0])), ("timer_at", np.inf), ("timer_event", np.inf),
+        ("by_packet", 1),
     ):  # fmt: skip
         native[name] = value
     for n, f in zip(native, rows.tolist(), strict=True):
@@ -54,6 +55,7 @@ def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sen
         library = source.loaded
         n["unit"] = plan.sizes[0] if library.counts_bytes else 1.0
         n["nanoseconds"] = library.counts_nanoseconds
+        n["not_ect"] = library.ecn not in (ECT1, ECT0)
         n["threshold"] = 1 if library.limits_flight else REORDERING_THRESHOLD
         for name in ("on_sent", "on_ack", "on_timeout", "on_timer"):
             n[name] = library.functions[name]

@@ -49,6 +49,8 @@ extern "C" {
 #define HOPFLOW_CC_APP_LIMITED 8           /* the application had no more data, and the window was not full */
 #define HOPFLOW_CC_WINDOW_LIMITED 16       /* before this event the window had no room for another packet */
 #define HOPFLOW_CC_MARK_EVENT 32           /* with ECT(0): a congestion event, at most one per round trip */
+#define HOPFLOW_CC_REPAIRING 64            /* data that were sent before the last congestion event or timeout are not
+                                              all acknowledged: Linux is in the state CWR, Recovery or Loss */
 
 /* The connection, for `init`. */
 typedef struct hopflow_cc_config {
@@ -118,7 +120,8 @@ typedef struct hopflow_cc_rule {
   uint64_t flags;       /* HOPFLOW_CC_BYTES | ... */
   uint64_t ecn;         /* HOPFLOW_CC_NOT_ECT, ... */
 
-  /* Return the state of a new connection, and set its first window; null: an error. Equal seeds give equal runs. */
+  /* Return the state of a new connection, and set its first window; null: an error. `seed` is the first state of the
+   * flow's generator of random numbers (Marsaglia's xorshift by 13, 7 and 17). Equal seeds give equal runs. */
   void *(*init)(const hopflow_cc_config *config, uint64_t seed, hopflow_cc_control *control);
   hopflow_cc_callback *on_sent;
   hopflow_cc_callback *on_ack;

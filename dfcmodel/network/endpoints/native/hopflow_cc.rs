@@ -26,6 +26,7 @@ pub const PERSISTENT_CONGESTION: u64 = 4;
 pub const APP_LIMITED: u64 = 8;
 pub const WINDOW_LIMITED: u64 = 16;
 pub const MARK_EVENT: u64 = 32;
+pub const REPAIRING: u64 = 64;
 
 /// The connection, for `init`.
 #[repr(C)]

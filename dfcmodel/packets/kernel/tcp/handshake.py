@@ -10,6 +10,7 @@ from typing import Any
 
 from hopflow.kernels.marks import compiled
 
+from ..layout import NATIVE
 from .deliveries import discard_sent, report_deliveries
 from .recovery import NEWLY_LOST, ON_ACK_IN_RECOVERY, UNREPAIRED, recover
 from .tcp_constants import OLD_INITIAL_RTO
@@ -28,6 +29,8 @@ def open_connection(net: Any, senders: Any, f: int, e: int) -> None:
     s.connecting = 0
     s.most = s.announced
     s.not_ect = s.samples * (1 - s.accurate)
+    if s.listed == NATIVE:
+        s.not_ect = senders.native[s.native].not_ect
     if s.timeouts > 0:
         s.cwnd = 1.0  # RFC 5681, 3.1: the initial window after a lost SYN or SYN-ACK
         s.current = OLD_INITIAL_RTO  # RFC 6298, 5.7

@@ -139,7 +139,7 @@ def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]
     if net.packet[e].marked == 1 and s.accurate == 0 and number > s.recover:
         cut_back(senders, f, ON_MARK)
         if s.listed == NATIVE:  # before the recovery, which may read the window
-            report_ack(net, senders, f, e, True)
+            report_ack(net, senders, f, e, True, int64(0))
     in_recovery = s.recovering == 1
     before = int64(s.snd_una) + int64(s.sacked)
     acked = max(number + 1 - int64(s.snd_una), int64(0))
@@ -167,7 +167,7 @@ def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]
         clear_sample(senders, f)
     if s.listed == NATIVE:
         begin_ack(net, senders, f, e, True)
-        collect_acked(senders, f)
+        collect_acked(senders, f, s.newest_sent)
     lost = find_lost(senders, f)
     w[NEWLY_LOST] = lost
     if s.samples == 1:

@@ -6,24 +6,20 @@ from typing import Any
 
 from hopflow.kernels.marks import compiled, inlined
 
-__all__ = ["copy_slot", "grow_ring", "list_packet"]
+__all__ = ["grow_ring", "list_acked", "list_packet"]
 
 
 @inlined
-def copy_slot(senders: Any, f: int, source: int, target: int) -> None:
-    """Copy the record of a packet to another row, with what the rule wrote: zeros without `on_sent`."""
+def copy_slot(senders: Any, source: int, target: int) -> None:
+    """Copy the record of a packet to another row, with what the rule wrote."""
     packet, copy = senders.slot[source], senders.slot[target]
     copy.number = packet.number
     copy.data = packet.data
     copy.bytes = packet.bytes
     copy.sent = packet.sent
     copy.sent_ns = packet.sent_ns
-    if senders.native[senders.flow[f].native].on_sent != 0:
-        for k in range(8):
-            copy.slot[k] = packet.slot[k]
-    else:
-        for k in range(8):
-            copy.slot[k] = 0
+    for k in range(8):
+        copy.slot[k] = packet.slot[k]
 
 
 @compiled
@@ -39,7 +35,7 @@ def grow_ring(senders: Any, f: int) -> None:
     for k in range(d.sent_first, d.sent_last):
         a, b = d.history + (k & old), d.history + (k & d.sent_mask)
         if a != b:
-            copy_slot(senders, f, a, b)
+            copy_slot(senders, a, b)
             history[b].sent = history[a].sent
             history[b].delivered_at = history[a].delivered_at
             history[b].first_sent = history[a].first_sent
@@ -58,13 +54,34 @@ def grow_ring(senders: Any, f: int) -> None:
 def list_packet(senders: Any, f: int, at: int, lost: bool) -> None:
     """Add the packet of record ``at`` to the acknowledged or lost packets of the next report; it leaves the flight.
 
-    A record whose packet is listed has 0 bytes.
+    The report has a copy of the record, which has 0 bytes from then on.
     """
     n = senders.native[senders.flow[f].native]
-    copy_slot(senders, f, at, n.lost_at + n.new_lost if lost else n.acked_at + n.new_acked)
-    senders.slot[at].bytes = 0
     n.flight -= 1
     if lost:
+        copy_slot(senders, at, n.lost_at + n.new_lost)
         n.new_lost += 1
     else:
+        if n.first_acked != n.acked_at:
+            for k in range(n.new_acked):
+                copy_slot(senders, n.first_acked + k, n.acked_at + k)
+            n.first_acked = n.acked_at
+        copy_slot(senders, at, n.acked_at + n.new_acked)
         n.new_acked += 1
+    senders.slot[at].bytes = 0
+
+
+@inlined
+def list_acked(senders: Any, f: int, at: int) -> None:
+    """Add the packet of record ``at``, which leaves the ring, to the acknowledged packets of the next report.
+
+    Such records are reported where they are, as long as they are consecutive: paths without loss copy nothing.
+    """
+    n = senders.native[senders.flow[f].native]
+    if n.new_acked == 0:
+        n.first_acked = at
+    elif at != n.first_acked + n.new_acked:
+        list_packet(senders, f, at, False)
+        return
+    n.flight -= 1
+    n.new_acked += 1

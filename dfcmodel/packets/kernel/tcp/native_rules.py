@@ -22,15 +22,14 @@ from hopflow.kernels.marks import call_native, compiled, inlined
 
 from ..calendar_queue import FAULT
 from ..layout import int64
-from .deliveries import is_covered, on_packet_lost, on_packet_sent
-from .native_records import grow_ring, list_packet
+from .deliveries import on_packet_lost, on_packet_sent
+from .native_records import grow_ring, list_acked, list_packet
 from .selective import is_sacked
 from .timers import ACK_DELAY, JITTER, NOW, wake_at
 
 __all__ = [
     "FAULTS",
     "FUNCTIONS",
-    "GROWTH",
     "begin_ack",
     "collect_acked",
     "find_fault",
@@ -42,9 +41,9 @@ __all__ = [
     "report_timeout",
 ]
 
-GROWTH, LOSSES, MARKS = 1, 2, 3
+LOSSES, MARKS = 1, 2
 """Places in ``rule_state``, after the pacing rate, of the counts of events of the window rule since the last report."""
-(STARTS_RECOVERY, IN_RECOVERY, PERSISTENT, APP_LIMITED, WINDOW_LIMITED, MARK_EVENT) = (1, 2, 4, 8, 16, 32)
+STARTS_RECOVERY, IN_RECOVERY, PERSISTENT, APP_LIMITED, WINDOW_LIMITED, MARK_EVENT, REPAIRING = 1, 2, 4, 8, 16, 32, 64
 """Flags of an event, as in the header."""
 FUNCTIONS = ("on_sent", "on_ack", "on_timeout", "on_timer")
 SENT, ACK, TIMEOUT, TIMER = range(4)
@@ -62,7 +61,7 @@ GRANULARITY = 1e-3
 """Granularity of a timer, s (RFC 9002, 6.1.2, kGranularity)."""
 
 
-@compiled
+@inlined
 def begin_ack(net: Any, senders: Any, f: int, e: int, validated: bool) -> None:
     """Keep what the ACK in packet e says, for the report. ``validated``: whether the window was fully used."""
     s = senders.flow[f]
@@ -73,17 +72,35 @@ def begin_ack(net: Any, senders: Any, f: int, e: int, validated: bool) -> None:
     n.full = 1 if n.flight + 1 > int64(min(s.cwnd, s.most)) else 0
 
 
-@compiled
-def collect_acked(senders: Any, f: int) -> None:
-    """List the packets that are acknowledged by now, with a recovery by time, before it discards their records."""
+@inlined
+def collect_acked(senders: Any, f: int, until: float) -> int:
+    """List the packets sent up to a time that are acknowledged by now; return the last of them in the ring, -1: none.
+
+    With a recovery by time this comes before it discards their records.
+    """
     s = senders.flow[f]
     d = senders.rule[s.rule]
-    for k in range(d.sent_first, d.sent_last):
+    newest = int64(-1)
+    while d.sent_first < d.sent_last:
+        at = d.history + (d.sent_first & d.sent_mask)
+        packet = senders.slot[at]
+        if packet.sent > until:
+            return newest
+        if packet.bytes != 0:
+            if packet.data >= s.snd_una and not is_sacked(senders, f, packet.data):
+                break
+            list_acked(senders, f, at)
+            newest = d.sent_first
+        d.sent_first += 1
+    for k in range(d.sent_first + 1, d.sent_last):
         at = d.history + (k & d.sent_mask)
-        if senders.history[at].sent > s.newest_sent:
-            return
-        if senders.slot[at].bytes != 0 and is_covered(senders, f, senders.history[at].number):
+        packet = senders.slot[at]
+        if packet.sent > until:
+            break
+        if packet.bytes != 0 and (packet.data < s.snd_una or is_sacked(senders, f, packet.data)):
             list_packet(senders, f, at, False)
+            newest = int64(k)
+    return newest
 
 
 @inlined
@@ -92,16 +109,7 @@ def collect_in_order(senders: Any, f: int) -> None:
     s = senders.flow[f]
     n = senders.native[s.native]
     d = senders.rule[s.rule]
-    newest = int64(-1)
-    for k in range(d.sent_first, d.sent_last):
-        at = d.history + (k & d.sent_mask)
-        if senders.history[at].sent > n.ack_sent:
-            break
-        number = senders.history[at].number
-        if number < s.snd_una or is_sacked(senders, f, number):
-            newest = int64(k)
-            if senders.slot[at].bytes != 0:
-                list_packet(senders, f, at, False)
+    newest = collect_acked(senders, f, n.ack_sent)
     for k in range(d.sent_first, newest - n.threshold + 1):
         at = d.history + (k & d.sent_mask)
         if senders.slot[at].bytes == 0:
@@ -167,6 +175,8 @@ def begin_event(senders: Any, f: int, before: int, flags: int) -> None:
     n.flags = flags
     if s.recovering == 1:
         n.flags += IN_RECOVERY
+    if s.snd_una <= s.recover:
+        n.flags += REPAIRING
     n.acked_count = 0
     n.lost_count = 0
     n.packet = 0
@@ -185,16 +195,16 @@ def find_fault(rate: float, window: float, ssthresh: float) -> int:
 
 
 @compiled
-def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
-    """Check what a rule decides, and apply it to its flow."""
-    s = senders.flow[f]
-    n = senders.native[s.native]
+def in_packets(senders: Any, f: int, amount: float) -> float:
+    """Return an amount that a rule counts in bytes; a call, since the others need not wait for the division."""
+    return amount / float(senders.native[senders.flow[f].native].unit)
+
+
+@compiled
+def apply_times(net: Any, senders: Any, f: int, function: int) -> int:
+    """Check the times and the quantum that a rule decides, and apply them; return what cannot be."""
+    n = senders.native[senders.flow[f].native]
     now = senders.clock[NOW]
-    window, ssthresh, rate = n.window, n.ssthresh, n.pacing_rate
-    if n.unit != 1.0:
-        window /= n.unit
-        ssthresh /= n.unit
-        rate /= n.unit
     departure = n.departure
     timer = n.timer
     if n.nanoseconds == 1:
@@ -202,14 +212,37 @@ def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
         timer = 1e-9 * float(n.timer_ns)
     if timer == 0.0:
         timer = math.inf
+    if not 0.0 <= departure < math.inf:
+        return DEPARTURE
+    if not 0.0 <= n.send_quantum <= MAX_WINDOW:
+        return QUANTUM
+    if not timer > 0.0 or (timer < math.inf and (n.on_timer == 0 or (function == TIMER and timer <= now))):
+        return WAKE
+    n.departs = departure
+    n.timer_at = max(timer, now)
+    if n.timer_at < n.timer_event:
+        n.timer_event = n.timer_at
+        wake_at(net, f, n.timer_at, f)
+    return 0
+
+
+@inlined
+def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
+    """Check what a rule decides, and apply it to its flow."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    window, ssthresh, rate = n.window, n.ssthresh, n.pacing_rate
+    if n.unit != 1.0:
+        window = in_packets(senders, f, window)
+        ssthresh = in_packets(senders, f, ssthresh)
+        rate = in_packets(senders, f, rate)
     wrong = find_fault(rate, window, ssthresh)
     if wrong == 0:
-        if not 0.0 <= departure < math.inf:
-            wrong = DEPARTURE
-        elif not 0.0 <= n.send_quantum <= MAX_WINDOW:
-            wrong = QUANTUM
-        elif not timer > 0.0 or (timer < math.inf and (n.on_timer == 0 or (function == TIMER and timer <= now))):
-            wrong = WAKE
+        if n.departure != 0.0 or n.timer != 0.0 or n.send_quantum != 0.0 or n.nanoseconds == 1:
+            wrong = apply_times(net, senders, f, function)
+        else:
+            n.departs = 0.0
+            n.timer_at = math.inf
     if wrong > 0:
         fail(net, senders, f, function, wrong)
         return
@@ -218,16 +251,13 @@ def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
     s.ssthresh = ssthresh
     n.last_ssthresh = ssthresh
     senders.rule[s.rule].rule_state[0] = rate if rate > 0.0 else math.inf
-    n.departs = departure
-    s.paced = 1 if rate > 0.0 or departure > now else 0
-    due = max(now, max(s.pace_at, departure)) if s.paced == 1 else now
-    if due < s.held_until < math.inf and senders.clock[JITTER] == 0.0:
-        s.held_until = due
-        wake_at(net, f, due, f)
-    n.timer_at = max(timer, now)
-    if n.timer_at < n.timer_event:
-        n.timer_event = n.timer_at
-        wake_at(net, f, n.timer_at, f)
+    now = senders.clock[NOW]
+    s.paced = 1 if rate > 0.0 or n.departs > now else 0
+    if s.held_until < math.inf and senders.clock[JITTER] == 0.0:
+        due = max(now, max(s.pace_at, n.departs)) if s.paced == 1 else now
+        if due < s.held_until:
+            s.held_until = due
+            wake_at(net, f, due, f)
 
 
 @compiled
@@ -245,43 +275,45 @@ def on_native_sent(net: Any, senders: Any, f: int, number: int) -> None:
             return
         grow_ring(senders, f)
     at = d.history + (d.sent_last & d.sent_mask)
-    on_packet_sent(senders, f, number)
+    if s.samples + s.by_time > 0:
+        on_packet_sent(senders, f, number)
+    else:
+        d.sent_last += 1
     packet = senders.slot[at]
     packet.number = n.transmissions
     packet.data = number
     packet.bytes = n.packet_bytes
     packet.sent = senders.clock[NOW]
     packet.sent_ns = int64(1e9 * senders.clock[NOW] + 0.5)
+    for k in range(8):
+        packet.slot[k] = 0
     n.transmissions += 1
     n.flight += 1
-    if n.on_sent == 0 and n.transmissions > 1:
+    if n.by_packet == 0:
         return
+    n.by_packet = 1 if n.on_sent != 0 else 0
     flags = 0
     if s.supply != 0 and number + 1 >= s.size and n.flight < int64(min(s.cwnd, s.most)):
         flags = APP_LIMITED
     begin_event(senders, f, n.flight - 1, flags)
     if n.on_sent != 0:
-        for k in range(8):
-            packet.slot[k] = 0
         n.packet = n.slots + at * n.slot_size
         call_native(n.on_sent, n.state, n)
     apply_control(net, senders, f, SENT)  # without `on_sent` what `init` has decided
 
 
-@compiled
-def report_native(net: Any, senders: Any, f: int) -> None:
+@inlined
+def report(net: Any, senders: Any, f: int, growth: int) -> None:
     """Call the rule for an ACK or a loss timer, if there is anything that was not reported yet."""
     s = senders.flow[f]
     n = senders.native[s.native]
     d = senders.rule[s.rule]
     if s.by_time == 0:
         collect_in_order(senders, f)
-    growth = d.rule_state[GROWTH]
     losses = d.rule_state[LOSSES]
     marks = d.rule_state[MARKS]
-    if n.failed > 0 or (n.new_acked + n.new_lost == 0 and growth + losses + marks == 0.0):
+    if n.failed > 0 or (n.new_acked + n.new_lost + growth == 0 and losses + marks == 0.0):
         return
-    d.rule_state[GROWTH] = 0.0
     d.rule_state[LOSSES] = 0.0
     d.rule_state[MARKS] = 0.0
     if n.new_acked > 0:
@@ -297,9 +329,10 @@ def report_native(net: Any, senders: Any, f: int) -> None:
         flags += MARK_EVENT
     begin_event(senders, f, n.flight + n.new_acked + n.new_lost, flags)
     n.marked = int64(marks) if s.accurate == 1 else int64(n.ack_marked)
-    n.growth = int64(growth)
+    n.growth = growth
     n.acked_count = n.new_acked
     n.lost_count = n.new_lost
+    n.acked = n.slots + n.first_acked * n.slot_size
     call_native(n.on_ack, n.state, n)
     n.new_acked = 0
     n.new_lost = 0
@@ -313,10 +346,16 @@ def report_native(net: Any, senders: Any, f: int) -> None:
 
 
 @compiled
-def report_ack(net: Any, senders: Any, f: int, e: int, validated: bool) -> None:
-    """Call the rule for the ACK in packet e, see `begin_ack`."""
+def report_native(net: Any, senders: Any, f: int) -> None:
+    """Call the rule before a packet is sent in recovery, or for a loss timer."""
+    report(net, senders, f, int64(0))
+
+
+@compiled
+def report_ack(net: Any, senders: Any, f: int, e: int, validated: bool, growth: int) -> None:
+    """Call the rule for the ACK in packet e, see `begin_ack`; ``growth`` is the number of ACKs that grow the window."""
     begin_ack(net, senders, f, e, validated)
-    report_native(net, senders, f)
+    report(net, senders, f, growth)
 
 
 @compiled
@@ -327,8 +366,8 @@ def report_timeout(net: Any, senders: Any, f: int) -> None:
     d = senders.rule[s.rule]
     if n.failed > 0:
         return
-    for k in range(GROWTH, MARKS + 1):
-        d.rule_state[k] = 0.0
+    d.rule_state[LOSSES] = 0.0
+    d.rule_state[MARKS] = 0.0
     flags = 0
     if n.new_lost > 1:
         first, last = senders.slot[n.lost_at].sent, senders.slot[n.lost_at + n.new_lost - 1].sent
@@ -338,6 +377,7 @@ def report_timeout(net: Any, senders: Any, f: int) -> None:
     begin_event(senders, f, n.flight + n.new_acked + n.new_lost, flags)
     n.acked_count = n.new_acked
     n.lost_count = n.new_lost
+    n.acked = n.slots + n.first_acked * n.slot_size
     call_native(n.on_timeout, n.state, n)
     n.new_acked = 0
     n.new_lost = 0

@@ -85,9 +85,10 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
     s = senders.flow[f]
     if not forced and s.held_until < math.inf:
         return
-    if s.selective == 1 and s.listed == NATIVE:
+    by_pipe = s.selective == 1 and (s.recovering + s.sacked + s.paced > 0 or s.snd_nxt >= s.size)
+    if s.listed == NATIVE and (by_pipe or senders.native[s.native].by_packet == 1):
         send_native(net, senders, f, burst, forced)
-    elif s.selective == 1 and (s.recovering + s.sacked + s.paced > 0 or s.snd_nxt >= s.size):
+    elif by_pipe:
         send_by_pipe(  # draws a random wait before it checks for data
             net, senders, f, burst, forced
         )
@@ -100,11 +101,14 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
 
 
 @inlined
-def grow(senders: Any, f: int) -> None:
-    """Call the window rule for an ACK of new data."""
+def grow(senders: Any, f: int, growth: int) -> None:
+    """Call the window rule for a number of ACKs of new data; a native rule receives it with the report of the ACK."""
     s = senders.flow[f]
-    call_rule(senders, f, ON_ACK, s.rtt, 1.0, 0.0)
-    open_window(senders, f)
+    if s.listed == NATIVE:
+        return
+    for _ in range(growth):
+        call_rule(senders, f, ON_ACK, s.rtt, 1.0, 0.0)
+        open_window(senders, f)
 
 
 @inlined
@@ -196,21 +200,21 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
     twice = counts and s.recovering == 0 and acked > 1  # RFC 3465, 2.2, with L = 2
     if s.by_time == 1:
         grows, burst = process_report(net, senders, f, e)
+        growth = int64(0)
         if grows and validated and (s.accurate == 1 or not marked):
-            grow(senders, f)
-            if twice and s.recovering == 0:
-                grow(senders, f)
+            growth = int64(2 if twice and s.recovering == 0 else 1)
+        grow(senders, f, growth)
         if marked and s.accurate == 1:
             answer_mark(senders, f)
         if s.listed == NATIVE:
-            report_ack(net, senders, f, e, validated)
+            report_ack(net, senders, f, e, validated, growth)
         if burst >= 1.0:
             send(net, senders, f, 0 if burst >= UNLIMITED else int(burst), False)
         return
     if marked and s.accurate == 0 and number > s.recover:  # once per window (RFC 3168, 6.1.2)
         cut_back(senders, f, ON_MARK)
         if s.listed == NATIVE:  # before the recovery, which may read the window
-            report_ack(net, senders, f, e, validated)
+            report_ack(net, senders, f, e, validated, int64(0))
     grows = True
     burst = math.inf
     if s.recovering == 0 and acked > 0:
@@ -228,14 +232,14 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
             grows = False
             if s.dupacks > 0:
                 burst = 0.0
+    growth = int64(0)
     if grows and validated and (s.accurate == 1 or not marked):  # RFC 3168, 6.1.2
-        grow(senders, f)
-        if twice and s.recovering == 0:
-            grow(senders, f)
+        growth = int64(2 if twice and s.recovering == 0 else 1)
+    grow(senders, f, growth)
     if marked and s.accurate == 1:
         answer_mark(senders, f)
     if s.selective == 1 and s.listed == NATIVE:
-        report_ack(net, senders, f, e, validated)
+        report_ack(net, senders, f, e, validated, growth)
     elif s.samples == 1:
         report_deliveries(net, senders, f, net.sent_at[e], float(packet[e].marked))
     if burst >= 1.0:

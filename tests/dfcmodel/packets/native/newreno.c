@@ -1,34 +1,50 @@
-/* NewReno as `responsefn.NewReno` computes it, operation by operation. */
+/* NewReno as `responsefn.NewReno` computes it, operation by operation.
+ *
+ * NEWRENO_BYTES   count bytes in place of packets
+ */
 #include <math.h>
 #include <stdlib.h>
 
 #include "hopflow_cc.h"
 
-static void *init(const hopflow_cc_config *config, uint64_t seed, hopflow_cc_control *control) {
-  (void)seed;
-  control->window = config->initial_window > 0.0 ? config->initial_window : 1.0;
-  control->ssthresh = config->initial_ssthresh > 0.0 ? config->initial_ssthresh : INFINITY;
-  return malloc(1); /* the window is all its state */
-}
+#ifdef NEWRENO_BYTES
+#define NEWRENO_FLAGS HOPFLOW_CC_BYTES
+#else
+#define NEWRENO_FLAGS 0
+#endif
 
-static void cut(hopflow_cc_control *control, double window) {
-  control->window = window > 1.0 ? window : 1.0;
-  control->ssthresh = window > 2.0 ? window : 2.0;
+typedef struct newreno {
+  double packet; /* amount of a packet */
+} newreno;
+
+static double maximum(double x, double y) { return x > y ? x : y; }
+
+static void *init(const hopflow_cc_config *config, uint64_t seed, hopflow_cc_control *control) {
+  newreno *s = malloc(sizeof *s);
+  if (!s) return 0;
+  (void)seed;
+  s->packet = NEWRENO_FLAGS ? (double)config->packet_bytes : 1.0;
+  control->window = (config->initial_window > 0.0 ? config->initial_window : 1.0) * s->packet;
+  control->ssthresh = config->initial_ssthresh > 0.0 ? config->initial_ssthresh * s->packet : INFINITY;
+  return s;
 }
 
 static void on_ack(void *state, const hopflow_cc_event *event, hopflow_cc_control *control) {
-  (void)state;
-  if (event->flags & (HOPFLOW_CC_STARTS_RECOVERY | HOPFLOW_CC_MARK_EVENT)) cut(control, 0.5 * control->window);
+  const newreno *s = state;
+  if (event->flags & (HOPFLOW_CC_STARTS_RECOVERY | HOPFLOW_CC_MARK_EVENT)) {
+    double half = 0.5 * control->window;
+    control->window = maximum(half, s->packet);
+    control->ssthresh = maximum(half, 2.0 * s->packet);
+  }
   for (uint64_t n = 0; n < event->growth; n++)
-    control->window += control->window < control->ssthresh ? 1.0 : 1.0 / control->window;
+    control->window += control->window < control->ssthresh ? s->packet : s->packet * s->packet / control->window;
 }
 
 static void on_timeout(void *state, const hopflow_cc_event *event, hopflow_cc_control *control) {
-  (void)state;
+  const newreno *s = state;
   (void)event;
-  double half = 0.5 * control->window;
-  control->ssthresh = half > 2.0 ? half : 2.0;
-  control->window = 1.0;
+  control->ssthresh = maximum(0.5 * control->window, 2.0 * s->packet);
+  control->window = s->packet;
 }
 
 static const hopflow_cc_rule rule = {
@@ -37,6 +53,7 @@ static const hopflow_cc_rule rule = {
     .name = "NewReno in C",
     .claims = "newreno",
     .recovery = "sack",
+    .flags = NEWRENO_FLAGS,
     .ecn = HOPFLOW_CC_ECT0,
     .init = init,
     .on_ack = on_ack,

@@ -23,14 +23,15 @@ from dfcmodel import (
     compare,
 )
 from dfcmodel.packets.simulation import simulate_packets
+from dfcmodel.recoveries import RackRecovery
 from dfcmodel.results import Trajectory
 from hopflow.results import same
-from responsefn import CUBIC, NewReno
+from responsefn import BBR, CUBIC, DeliveryRule, NewReno
 from tests.dfcmodel.packets.native.conftest import find, run
 
 pytestmark = pytest.mark.compilers
 
-PORTS = {"newreno.c": NewReno(), "newreno.rs": NewReno(), "cubic.c": CUBIC()}
+PORTS = {"newreno.c": NewReno(), "newreno.rs": NewReno(), "cubic.c": CUBIC(), "bbr.c": BBR()}
 RECORDED = (
     "window", "delivered", "round_trip", "in_transit", "queued", "lost", "timeouts", "cumulative_loss_events",
     "carried", "marks", "emitted",
@@ -45,6 +46,7 @@ class Network(NamedTuple):
     options: dict[str, Any]
     method: Packets
     jitter: float
+    min_rto: float
 
     def run(self, *rules: Any) -> Trajectory:
         """Return the run of flows with these rules, one each."""
@@ -52,12 +54,19 @@ class Network(NamedTuple):
             Flow(f"flow {n}", (f"sender {n}", "queue", "receiver"), rule, start=0.1 * n, **self.options)
             for n, rule in enumerate(rules)
         ]
-        scenario = Scenario(f"network {self.seed}", self.links, flows)
+        scenario = Scenario(f"network {self.seed}", self.links, flows, min_rto=self.min_rto)
         return simulate_packets(scenario, self.method, duration=4.0, sample=0.02, packet_jitter=self.jitter)
 
 
-def network(seed: int, *, limited: bool) -> Network:
-    """Draw a network of two senders; ``limited``: data may arrive at random, during which rules in Python stop time."""
+def network(seed: int, rule: Any) -> Network:
+    """Draw a network of two senders in which ports see all that the rule sees.
+
+    Data may arrive at random for rules without a clock of their own, since idle phases are not time of rules in Python.
+    Rules that follow deliveries draw random numbers, between which the sender draws those of a packet jitter. Their
+    recovery is RACK, since with another one they count the packet of limited transmit as in flight before it is sent.
+    No timer expires: data that were lost at a timeout and are acknowledged later are deliveries for them, and not
+    reported to libraries.
+    """
     rng = np.random.default_rng(seed)
     rate, delay = float(rng.uniform(200.0, 3000.0)), float(rng.uniform(0.002, 0.08))
     discipline: Any = rng.choice([FIFO(), FIFO(), RED(ecn=True), CoDel()])
@@ -65,15 +74,18 @@ def network(seed: int, *, limited: bool) -> Network:
     access = [Link(f"sender {n}", "queue", 10.0 * rate, 0.001 * (1 + n), 1000) for n in range(2)]
     options = {
         "delayed_acks": [False, True, "counted"][rng.integers(3)],
-        "arrivals": [None, Poisson(0.5 * rate)][limited * rng.integers(2)],
+        "arrivals": [None, Poisson(0.5 * rate)][isinstance(rule, NewReno) * rng.integers(2)],
         "max_window": float(rng.integers(10, 400)),
         "handshake": bool(rng.integers(2)),
         "initial_window": [None, 10.0][rng.integers(2)],
     }
-    recovery = str(rng.choice(["sack", "sack", "prr", "rack", "linux-6.12"]))
+    recovery: Any = str(rng.choice(["sack", "sack", "prr", "rack", "linux-6.12"]))
     loss = float(rng.choice([0.0, 0.0, 1e-3, 0.02, 0.1]))
+    jitter, min_rto = float(rng.choice([0.0, 1.0 / rate])), 0.2
+    if isinstance(rule, DeliveryRule):
+        recovery, jitter, min_rto = RackRecovery(), 0.0, 10.0
     method = Packets(seed=seed, recovery=recovery, loss={"queue->receiver": loss} if loss else None)
-    return Network(seed, (bottleneck, *access), options, method, float(rng.choice([0.0, 1.0 / rate])))
+    return Network(seed, (bottleneck, *access), options, method, jitter, min_rto)
 
 
 def assert_equal(one: Trajectory, other: Trajectory) -> None:
@@ -86,8 +98,8 @@ def assert_equal(one: Trajectory, other: Trajectory) -> None:
 @pytest.mark.parametrize("source", PORTS)
 @pytest.mark.parametrize("seed", range(10))
 def test_a_port_equals_its_rule_on_drawn_networks(seed, source, native) -> None:
-    drawn = network(seed, limited=source.startswith("newreno"))
     rule, port = PORTS[source], native(source)
+    drawn = network(seed, rule)
     assert_equal(drawn.run(rule, rule), drawn.run(port, port))
 
 
@@ -96,7 +108,7 @@ def test_a_port_equals_its_rule_on_drawn_networks(seed, source, native) -> None:
 def test_a_port_equals_its_rule_on_a_hundred_drawn_networks(source, native) -> None:
     rule, port, events = PORTS[source], native(source), 0
     for seed in range(100, 200):
-        drawn = network(seed, limited=source.startswith("newreno"))
+        drawn = network(seed, rule)
         one = drawn.run(rule, rule)
         assert_equal(one, drawn.run(port, port))
         events += int(one.loss_events.sum() + one.timeouts.sum())
@@ -105,11 +117,30 @@ def test_a_port_equals_its_rule_on_a_hundred_drawn_networks(source, native) -> N
 
 def test_a_port_shares_a_path_with_its_rule_as_two_of_the_rule_do(native) -> None:
     """One flow with the port and one with the rule: no flow depends on how the other one is computed."""
-    drawn, rule, port = network(3, limited=False), CUBIC(), native("cubic.c")
+    drawn, rule, port = network(3, CUBIC()), CUBIC(), native("cubic.c")
     expected = drawn.run(rule, rule)
     assert_equal(expected, drawn.run(port, rule))
     assert_equal(expected, drawn.run(rule, port))
     assert not np.array_equal(expected.window, drawn.run(rule, NewReno()).window)
+
+
+def test_a_port_in_bytes_stays_within_a_packet_of_its_rule(native) -> None:
+    """Over 100 round trips with losses, where 1500 bytes times 1500 bytes over the window is rounded otherwise."""
+    port = native("newreno.c", "NEWRENO_BYTES")
+    links = Link("sender", "queue", 1e5, 1e-3, 1000), Link("queue", "receiver", 1000.0, 0.02, 20)
+    windows = [
+        simulate_packets(
+            Scenario("path", links, [Flow("flow", ("sender", "queue", "receiver"), rule)]),
+            Packets(seed=1, recovery="sack", loss={"queue->receiver": 1e-3}), duration=7.0, sample=0.01,
+        )
+        for rule in (NewReno(), port)
+    ]  # fmt: skip
+    by_rule, by_port = windows
+    assert port.loaded.counts_bytes
+    assert by_rule.delivered[0, -1] > 100 * 42
+    assert by_rule.loss_events[0] > 5
+    assert 7.0 / np.nanmax(by_rule.round_trip) > 100
+    assert abs(by_rule.window - by_port.window).max() <= 1.0
 
 
 def test_compare_gives_a_port_the_place_of_its_rule(native) -> None:

@@ -18,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dfcmodel import (
+    RED,
     Flow,
     Fluid,
     Link,
@@ -97,6 +98,19 @@ def test_records_of_thousands_of_packets_in_flight_are_kept(recovery, flags, nat
     assert sent[-1] == result.emitted[0]
     assert lost[-1] > 100
     assert (sent - acked - lost).max() > 1024
+
+
+@pytest.mark.parametrize("handshake", [False, True])
+@pytest.mark.parametrize("flags", ["0", "HOPFLOW_CC_FLIGHT"])
+def test_the_table_says_whether_packets_are_ecn_capable(flags, handshake, native) -> None:
+    """Of an ECN-capable rule no packet is lost at a queue that marks, and of the other none is marked."""
+    links = Link("sender", "queue", 1e5, 1e-4, 10_000), Link("queue", "receiver", RATE, DELAY, 1000, RED(ecn=True))
+    for ecn in (0, 1, 2):
+        probe = native("probe.c", "PROBE_WINDOW=50.0", f"PROBE_FLAGS={flags}", f"PROBE_TABLE=rule.ecn = {ecn}")
+        flow = Flow("flow", ("sender", "queue", "receiver"), probe, handshake=handshake)
+        result = packets(Scenario("marks", links, (flow,)), duration=4.0)
+        assert (result.marks.sum() > 10) == (ecn > 0)
+        assert observed(result, "wrong")[-1] == 0
 
 
 def test_packets_in_flight_are_lost_at_a_timeout(native) -> None:
@@ -436,7 +450,7 @@ def replay(tmp_path_factory) -> Callable[[str], Path]:
     return link
 
 
-@pytest.mark.parametrize("source", ["newreno.c", "cubic.c", "probe.c"])
+@pytest.mark.parametrize("source", ["newreno.c", "cubic.c", "bbr.c", "probe.c"])
 def test_a_record_is_played_without_python(source, native, replay, tmp_path) -> None:
     rule = native(source)
     scenario, method = path(rule.replace(record=str(tmp_path)), buffer=20), {"loss": {"queue->receiver": 0.01}}
@@ -444,6 +458,20 @@ def test_a_record_is_played_without_python(source, native, replay, tmp_path) -> 
     (file,) = tmp_path.iterdir()
     done = subprocess.run([replay(source), file], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, f"{len(calls(file))} calls as recorded\n")
+
+
+@pytest.mark.slow
+def test_a_record_is_played_under_valgrind_without_an_error(native, replay, tmp_path) -> None:
+    """BBR writes the slots of packets and reads them when packets are acknowledged, lost, and lost at a timeout."""
+    rule = native("bbr.c").replace(record=str(tmp_path))
+    result = packets(path(rule, buffer=20), duration=4.0, loss={"queue->receiver": 0.3})
+    assert min(result.timeouts[0], result.loss_events[0]) > 0
+    (file,) = tmp_path.iterdir()
+    options = ("--error-exitcode=3", "--leak-check=full", "--errors-for-leak-kinds=all", "--quiet")
+    command = [find("valgrind"), *options, replay("bbr.c"), file]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    expected = (0, f"{len(calls(file))} calls as recorded\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == expected
 
 
 def test_the_replay_names_the_first_call_that_differs(native, replay, tmp_path) -> None:
