@@ -65,7 +65,8 @@ def conformance(
     ``"rfc9438"`` (CUBIC), ``"bbr-draft"``, ``"rfc9743"`` (criteria for new congestion control), ``"robustness"`` and
     ``"incidents"`` (public faults). A suite about another specification than the rule claims (``claims`` of
     `responsefn.WindowRule`) does not apply. ``hopflow conform`` prints the same, with an exit status. A `NativeRule`
-    runs in a process per suite, so that a library that crashes, or that does not return within a minute, fails the case.
+    runs in a process per suite, so that a library that crashes, or that does not return within a minute, fails the
+    case.
 
     Without it the test cases of BBR's draft are run. Each case is one flow over one bottleneck at packet level, some
     with a burst beside it or with elements of the path: rates over time, aggregated acknowledgements, a policer,
