@@ -345,6 +345,9 @@ def test_reports(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for words in ("RFC 9438, Sect. 4.6 and 4.7", "loss 2 at a window of 280 packets", "0.595", "data:image/png"):
         assert words in text
+    assert text.count("<img") == len(result.failures)
+    assert all(f'id="{verdict.name}"' in text and f'href="#{verdict.name}"' in text for verdict in result.failures)
+    assert text.count('<td title="passed case">') == sum(v.verdict == "passed" for v in result.verdicts)
 
 
 RULE = """\
