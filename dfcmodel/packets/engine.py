@@ -43,7 +43,7 @@ from dfcmodel.packets.kernel.tcp.recovery import FAILED_AT
 from dfcmodel.packets.layouts.agents import agent_signatures
 from dfcmodel.packets.layouts.arrays import lay_out, trace_ports
 from dfcmodel.packets.layouts.laws import law_signatures
-from dfcmodel.packets.layouts.managers import called_managers
+from dfcmodel.packets.layouts.managers import signatures_of_managers
 from dfcmodel.packets.layouts.memory import CONSTANT, Layout, grow
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
@@ -381,7 +381,7 @@ def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
         "events": sender_events(signatures),
         "recoveries": recovery_events(plan.recovery_kinds),
     }
-    if plan.has_managers and (managers := called_managers(plan)):
+    if plan.has_managers and (managers := signatures_of_managers(plan)):
         addresses["managers"] = manager_events_of(managers)
     if plan.has(SwitchProgram):
         addresses["programs"] = program_events_of(program_signatures(plan))
