@@ -62,6 +62,7 @@ from dfcmodel.packets.refusals import (
     check_rate,
     check_window,
 )
+from dfcmodel.results.records import FLOW_COUNTS
 from hopflow.fork_safety import cached_property
 from hopflow.kernels import engine
 from hopflow.progress import may_show_bar, parts, progress_bar
@@ -546,6 +547,10 @@ class Records:
         What native rules report at the ends of the samples, by the names of the flow and of the number, (S,) each.
     """
 
+    timeouts: NDArray[np.int64]
+    loss_events: NDArray[np.int64]
+    marks: NDArray[np.int64]
+
     def __init__(self, plan: PacketPlan, is_lossless: bool = False) -> None:
         F, P, S = len(plan.forward), len(plan.ports), plan.samples
         self.plan = plan
@@ -572,8 +577,8 @@ class Records:
         self.peak, self.drops = np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64)
         self.waited = all_of(0.0, (H,))
         self.first_loss, self.finished = all_of(np.nan, (F,)), all_of(np.nan, (F,))
-        self.timeouts, self.loss_events = all_of(np.int64(0), (F,)), all_of(np.int64(0), (F,))
-        self.marks = all_of(np.int64(0), (F,))
+        for name in FLOW_COUNTS:
+            setattr(self, name, all_of(np.int64(0), (F,)))
         self.notifications: NDArray[np.int64] | None = None
         self.switch_tables: list[Any] = []  # rows of pauses, in order of time
         self.all_switches = True
@@ -677,7 +682,7 @@ class Records:
             column("first_loss", math.nan),
             column("finished", math.nan),
         )
-        for name in ("timeouts", "loss_events", "marks", "total"):
+        for name in (*FLOW_COUNTS, "total"):
             setattr(self, name, column(name))
 
     def _copies_by_flow(self, at_hops: NDArray[np.int64]) -> NDArray[np.int64]:
