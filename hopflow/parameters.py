@@ -760,6 +760,10 @@ def _text(value: Parametrized, explicit: Collection[str]) -> str:
     return f"{type(value).__name__}({', '.join(arguments)})"
 
 
+PLAIN = frozenset((float, int, bool, str, type(None)))
+"""Types of values without units of bits or bytes; quantities with them have types of their own."""
+
+
 def in_packets_of(value: Any, size: float) -> Any:
     """Convert quantities in bits or bytes within a value to packets.
 
@@ -785,6 +789,8 @@ def in_packets_of(value: Any, size: float) -> Any:
     >>> in_packets_of(CBR(mbps(24)), 1000.0), in_packets_of(CBR(7.0), 1000.0)
     (CBR(rate=3000.0), CBR(rate=7.0))
     """
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, PacketUnits):
         return value.in_packets_of(size)
     if type(value) is tuple:

@@ -132,7 +132,7 @@ def advance(
         if k in delays:
             _set_delays(plan, k, delays[k])
         if k == last_part:
-            sent_before = _sent(plan)
+            sent_before = _packets_sent(plan)
         while k < end:  # again where the memory for pauses was full
             started = clock()
             fault[:] = 0
@@ -181,7 +181,7 @@ def _parts(plan: FluidPlan, steps: int, every: int, boundaries: Iterable[int]) -
     return bar
 
 
-def _sent(plan: FluidPlan) -> Floats:
+def _packets_sent(plan: FluidPlan) -> Floats:
     """Return the packets that each queue has sent so far, (C,)."""
     C = len(plan.next_queue)
     sent: Floats = plan.network.queues["sent"][:C].copy()
@@ -289,7 +289,7 @@ def _set_delays(plan: FluidPlan, k: int, lengths: Mapping[int, float]) -> None:
     for c, length in lengths.items():
         queue = queues[c]
         lag = int(queue["lag"])
-        sent = float(_sent(plan)[c])
+        sent = float(_packets_sent(plan)[c])
         last = wire[(k - 1 + lag) % len(wire), c] if k else sent
         if length < lag + 1.0 - queue["weight"]:
             rows = [wire[(k + n) % len(wire), c] for n in range(lag)]

@@ -11,7 +11,7 @@ import itertools
 import math
 import numbers
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
@@ -22,6 +22,7 @@ from dfcmodel.network.endpoints.sources import Source
 from dfcmodel.network.endpoints.stacks import COUNTED, NO_STACK, STACKS
 from dfcmodel.network.links import Column, Routes, distinct, encode, present
 from dfcmodel.network.next_hops import NextHops
+from dfcmodel.network.queueing.disciplines import BOTH_LEVELS, PACKETS_ALONE
 from dfcmodel.network.shortest_routes import SPRAY, ShortestRoutes, flow_keys
 from hopflow.checks import choice, count_of, flag, format_value, integer, is_endless, one_number, unwrap_scalar
 from hopflow.fork_safety import cached_property
@@ -75,6 +76,11 @@ MAX_TTL = 255
 """Largest time to live: 8 bits of the IP header."""
 LONGEST_TRANSFER = 10**9
 """Upper bound of repeated transfers, packets: sequence numbers end at 2^31 - 2."""
+
+
+def runs_at(features: str, levels: frozenset[str]) -> dict[str, Any]:
+    """Return metadata of an option of flows that some level does not run: its features, and the levels that run it."""
+    return {"features": features, "levels": levels}
 
 
 @quantities(
@@ -223,26 +229,26 @@ class Flow(Described):
     source: Source
     max_window: WithUnit = DEFAULT_MAX_WINDOW
     start: WithUnit = 0.0
-    size: WithUnit = math.inf
+    size: WithUnit = field(default=math.inf, metadata=runs_at("transfers that end", BOTH_LEVELS))
     host: str | None = None
     priority: int = 0
-    delayed_acks: bool | str | None = None
-    pacing: bool = False
-    idle: WithUnit = math.inf
+    delayed_acks: bool | str | None = field(default=None, metadata=runs_at("delayed ACKs", BOTH_LEVELS))
+    pacing: bool = field(default=False, metadata=runs_at("paced windows", PACKETS_ALONE))
+    idle: WithUnit = field(default=math.inf, metadata=runs_at("transfers after idle times", PACKETS_ALONE))
     random_idle: bool = False
-    stop: WithUnit = math.inf
+    stop: WithUnit = field(default=math.inf, metadata=runs_at("flows that end", BOTH_LEVELS))
     handshake: bool | str = False
-    receiver: ReceiverAgent | None = None
-    arrivals: ArrivalProcess | Replay | None = None
-    weight: int = 1
-    after: tuple[str | int, ...] = ()
+    receiver: ReceiverAgent | None = field(default=None, metadata=runs_at("receiver agents", PACKETS_ALONE))
+    arrivals: ArrivalProcess | Replay | None = field(default=None, metadata=runs_at("data that arrive", PACKETS_ALONE))
+    weight: int = field(default=1, metadata=runs_at("weights of network interfaces", PACKETS_ALONE))
+    after: tuple[str | int, ...] = field(default=(), metadata=runs_at("flows that wait for others", PACKETS_ALONE))
     delays: tuple[WithUnit, ...] = ()
-    paths: tuple[tuple[Hashable, ...], ...] = ()
-    initial_window: WithUnit | None = None
-    ssthresh: WithUnit | None = None
+    paths: tuple[tuple[Hashable, ...], ...] = field(default=(), metadata=runs_at("sprayed flows", PACKETS_ALONE))
+    initial_window: WithUnit | None = field(default=None, metadata=runs_at("first windows", BOTH_LEVELS))
+    ssthresh: WithUnit | None = field(default=None, metadata=runs_at("slow-start thresholds of flows", BOTH_LEVELS))
     quick_acks: int | None = None
     stack: str | None = None
-    ttl: int | None = None
+    ttl: int | None = field(default=None, metadata=runs_at("times to live", PACKETS_ALONE))
     segments: bool | None = None
 
     def __post_init__(self) -> None:

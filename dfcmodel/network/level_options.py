@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dfcmodel.network.endpoints.stacks import NO_STACK
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.queueing.disciplines import BOTH_LEVELS, DFC, FIFO, PACKETS_ALONE, Discipline, Pause
+from dfcmodel.network.queueing.disciplines import BOTH_LEVELS, DFC, FIFO, Discipline, Pause
 
 if TYPE_CHECKING:
     from dfcmodel.network.links import Link
@@ -25,19 +25,9 @@ TWIN = "twin"
 """The differentiable fluid, `dfcmodel.Twin`."""
 TWIN_DISCIPLINES = (DFC, FIFO, Pause)
 OPTIONS = {
-    "receiver": ("receiver agents", PACKETS_ALONE),
-    "arrivals": ("data that arrive", PACKETS_ALONE),
-    "idle": ("transfers after idle times", PACKETS_ALONE),
-    "after": ("flows that wait for others", PACKETS_ALONE),
-    "weight": ("weights of network interfaces", PACKETS_ALONE),
-    "paths": ("sprayed flows", PACKETS_ALONE),
-    "ttl": ("times to live", PACKETS_ALONE),
-    "pacing": ("paced windows", PACKETS_ALONE),
-    "stop": ("flows that end", BOTH_LEVELS),
-    "size": ("transfers that end", BOTH_LEVELS),
-    "initial_window": ("first windows", BOTH_LEVELS),
-    "ssthresh": ("slow-start thresholds of flows", BOTH_LEVELS),
-    "delayed_acks": ("delayed ACKs", BOTH_LEVELS),
+    option.name: (option.metadata["features"], option.metadata["levels"])
+    for option in dataclasses.fields(Flow)
+    if option.metadata
 }
 """Features of the options of flows that some level does not run, with the levels that run them."""
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 __all__ = [
+    "KIND_FIELDS",
     "MAX_BUFFER",
     "MIN_BUFFER",
     "Column",

@@ -21,6 +21,7 @@ from dfcmodel.network.flows import Flow, Flows, choose_together
 from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import (
+    KIND_FIELDS,
     Column,
     Link,
     Links,
@@ -62,8 +63,8 @@ __all__ = [
     "other_name",
 ]
 
-EDGE_ATTRIBUTES = ("rate", "delay", "buffer", "discipline", "shared")
-"""Attributes of the edges of a graph that `from_networkx` reads; the first three must be given."""
+EDGE_ATTRIBUTES = KIND_FIELDS
+"""Attributes of the edges of a graph that `from_networkx` reads, all fields of links; the first three must be given."""
 OTHER_NAMES = {
     **dict.fromkeys(("rate", "bandwidth", "bw", "capacity", "speed", "linkspeed", "linkspeedraw", "datarate"), "rate"),
     **dict.fromkeys(("delay", "latency", "propagation", "propagationdelay", "length", "distance"), "delay"),
@@ -270,9 +271,12 @@ class RoutedFlows(Described):
     def _asks_for_nic(self) -> NDArray[np.bool_]:
         """Whether flows that begin with each link have a network interface by default, (L,)."""
         table = self.link_table
-        of_hosts = np.zeros(len(table.nodes), dtype=np.bool_)
-        of_hosts[[n for n, node in enumerate(table.nodes) if isinstance(node, tuple) and is_fabric_host(node)]] = True
+        hosts = [n for n, node in enumerate(table.nodes) if isinstance(node, tuple) and is_fabric_host(node)]
         pauses = self.by_link(lambda link: bool(link.discipline.pauses))
+        if not hosts:
+            return pauses
+        of_hosts = np.zeros(len(table.nodes), dtype=np.bool_)
+        of_hosts[hosts] = True
         reports = self.by_link(lambda link: link.discipline.diffuses)
         return np.asarray(pauses | (of_hosts[table.source] & ~reports))
 
@@ -521,8 +525,11 @@ class Ingresses(RoutedFlows):
         """Columns of classes at links with PFC: link, feeder, whether the class is lossless, room, (N,) each."""
         n, u, priority = self._feed_columns
         examples, kind_of = self.link_table.kinds, self.link_table.kind_of
-        over = np.where(u >= 0, u, self.routes.first[np.maximum(-1 - u, 0)])
-        classes, rank = encode_integers(priority)
+        over = u
+        if (u < 0).any():
+            over = np.where(u >= 0, u, self.routes.first[np.maximum(-1 - u, 0)])
+        classes = self._ranks[0]
+        rank = classes.searchsorted(priority)
         span = len(examples) * len(classes)
         keys = (kind_of[n] * len(examples) + kind_of[over]) * len(classes) + rank
         unique, inverse = encode_integers(keys)
@@ -546,12 +553,22 @@ class Ingresses(RoutedFlows):
         return n[rows], u[rows], self._feed_columns[2][rows], room[rows]
 
     @cached_property
+    def _ranks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Classes of the flows in ascending order, (C,), and the index of each flow's class among them, (F,)."""
+        column = self.table.columns["priority"]
+        values = list(map(int, column.values))
+        classes = sorted(set(values))
+        index = {value: n for n, value in enumerate(classes)}
+        ranks = np.array([index[value] for value in values])
+        return np.array(classes, dtype=np.int64), ranks.take(column.whole())
+
+    @cached_property
     def _feed_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Columns of `_feed_classes`: link, feeder and class, in the order of the flows, (N,) each."""
         routes, count = self.routes, len(self.links)
         counts = self.by_link(lambda link: link.discipline.queue_per == "class")
         counts[self.is_interface] = False
-        classes, rank = encode_integers(self.table.numbers("priority").astype(np.int64))
+        classes, rank = self._ranks
         places, flow = routes.places.astype(np.int64), routes.flow
         at = np.flatnonzero(counts[places])
         begins = np.zeros(len(places), dtype=np.bool_)
@@ -578,7 +595,7 @@ class Ingresses(RoutedFlows):
     @cached_property
     def _classes_over(self) -> dict[int, set[int]]:
         """Classes of the flows over each link."""
-        classes, rank = encode_integers(self.table.numbers("priority").astype(np.int64))
+        classes, rank = self._ranks
         keys = self.routes.places * len(classes) + rank[self.routes.flow]
         classes_of: dict[int, set[int]] = {}
         for key in present(keys, len(self.links) * len(classes)).tolist():
@@ -708,8 +725,8 @@ class Scenario(Ingresses):
         if not len(self.flows):
             raise ValueError("flows = (): at least one flow is needed")
         if not self.link_table.have_distinct_names:
-            ends = set(zip(self.link_table.source.tolist(), self.link_table.target.tolist(), strict=True))
-            _distinct("links", self.link_table.names, PARALLEL if len(ends) < len(self.link_table) else "")
+            pairs = set(zip(self.link_table.source.tolist(), self.link_table.target.tolist(), strict=True))
+            _distinct("links", self.link_table.names, PARALLEL if len(pairs) < len(self.link_table) else "")
         if self.table.are_named:
             _distinct("flows", list(self.table.names))
         if self.table.waits.any():
@@ -866,15 +883,12 @@ class Scenario(Ingresses):
                 can_pause(link, self.buffer_of(n))
 
     def to_networkx(self) -> nx.DiGraph[Any]:
-        """Return the graph; edges carry rate, delay, buffer, discipline and shared."""
+        """Return the graph; edges carry the fields of links: rate, delay, buffer, discipline and shared."""
         import networkx as nx
 
         graph: nx.DiGraph[Any] = nx.DiGraph(name=self.name)
         for link in self.links:
-            graph.add_edge(
-                link.source, link.target, rate=link.rate, delay=link.delay, buffer=link.buffer,
-                discipline=link.discipline, shared=link.shared,
-            )  # fmt: skip
+            graph.add_edge(link.source, link.target, **{name: getattr(link, name) for name in EDGE_ATTRIBUTES})
         return graph
 
 
@@ -912,7 +926,7 @@ def from_networkx(
     >>> [link.name for link in links]
     ['0->1', '1->0', '1->2', '2->1']
     """
-    defaults = dict(zip(EDGE_ATTRIBUTES, (rate, delay, buffer, discipline, shared), strict=True))
+    defaults = {"rate": rate, "delay": delay, "buffer": buffer, "discipline": discipline, "shared": shared}
     import networkx as nx
 
     instance("graph", graph, nx.Graph, "a graph of networkx")

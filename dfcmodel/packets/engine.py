@@ -43,7 +43,7 @@ from dfcmodel.packets.kernel.tcp.recovery import FAILED_AT
 from dfcmodel.packets.layouts.agents import agent_signatures
 from dfcmodel.packets.layouts.arrays import lay_out, trace_ports
 from dfcmodel.packets.layouts.laws import law_signatures
-from dfcmodel.packets.layouts.managers import called_managers
+from dfcmodel.packets.layouts.managers import signatures_of_managers
 from dfcmodel.packets.layouts.memory import CONSTANT, Layout, grow
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
@@ -62,6 +62,7 @@ from dfcmodel.packets.refusals import (
     check_rate,
     check_window,
 )
+from dfcmodel.results.records import FLOW_COUNTS
 from hopflow.fork_safety import cached_property
 from hopflow.kernels import engine
 from hopflow.progress import may_show_bar, parts, progress_bar
@@ -392,7 +393,7 @@ def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
         "events": sender_events(signatures),
         "recoveries": recovery_events(plan.recovery_kinds),
     }
-    if plan.has_managers and (managers := called_managers(plan)):
+    if plan.has_managers and (managers := signatures_of_managers(plan)):
         addresses["managers"] = manager_events_of(managers)
     if plan.has(SwitchProgram):
         addresses["programs"] = program_events_of(program_signatures(plan))
@@ -562,6 +563,10 @@ class Records:
         What native rules report at the ends of the samples, by the names of the flow and of the number, (S,) each.
     """
 
+    timeouts: NDArray[np.int64]
+    loss_events: NDArray[np.int64]
+    marks: NDArray[np.int64]
+
     def __init__(self, plan: PacketPlan, is_lossless: bool = False) -> None:
         F, P, S = len(plan.forward), len(plan.ports), plan.samples
         self.plan = plan
@@ -588,8 +593,8 @@ class Records:
         self.peak, self.drops = np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64)
         self.waited = all_of(0.0, (H,))
         self.first_loss, self.finished = all_of(np.nan, (F,)), all_of(np.nan, (F,))
-        self.timeouts, self.loss_events = all_of(np.int64(0), (F,)), all_of(np.int64(0), (F,))
-        self.marks = all_of(np.int64(0), (F,))
+        for name in FLOW_COUNTS:
+            setattr(self, name, all_of(np.int64(0), (F,)))
         self.notifications: NDArray[np.int64] | None = None
         self.switch_tables: list[Any] = []  # rows of pauses, in order of time
         self.all_switches = True
@@ -693,7 +698,7 @@ class Records:
             column("first_loss", math.nan),
             column("finished", math.nan),
         )
-        for name in ("timeouts", "loss_events", "marks", "total"):
+        for name in (*FLOW_COUNTS, "total"):
             setattr(self, name, column(name))
 
     def _copies_by_flow(self, at_hops: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -493,9 +493,10 @@ class PacketPlan:
         example = np.zeros(len(self.ports.examples), dtype=np.int64)
         example[kind] = np.arange(len(kind))
         lengths = self.passage[example][:, classes]
-        code = np.unique(-lengths, return_inverse=True)[1].reshape(lengths.shape)
-        if code.size < 2**15:
-            code = code.astype(np.int16)  # sorted by radix
+        values = lengths.ravel().tolist()
+        index = {length: n for n, length in enumerate(sorted(set(values), reverse=True))}
+        kinds = np.int16 if len(values) < 2**15 else np.int64  # the former are sorted by radix
+        code = np.array([index[length] for length in values], dtype=kinds).reshape(lengths.shape)
         order = np.argsort(code.take(kind, axis=0), axis=None, kind="stable")
         ranks = np.empty(len(order), dtype=np.int64)
         ranks[order] = np.arange(len(order))

@@ -21,9 +21,9 @@ from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
 from dfcmodel.packets.plan import ENDLESS, PacketPlan
 from dfcmodel.packets.ports import Ports
 from dfcmodel.packets.refusals import check_numbers, check_scenario
-from dfcmodel.packets.sprayed import check_failures, rerouted, spread
+from dfcmodel.packets.sprayed import check_failures, reroute, spread
 from dfcmodel.results.pauses import intervals_of_pairs
-from dfcmodel.results.records import AtNodes, Deferred, value_of
+from dfcmodel.results.records import FLOW_COUNTS, AtNodes, Deferred, value_of
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.checks import count_of, one_number
 from hopflow.fork_safety import cached_property
@@ -128,7 +128,7 @@ def _is_sprayed(scenario: Scenario, method: Packets) -> bool:
     """Return whether any flow has several paths, of its own or because links fail."""
     if any(paths != () for paths in scenario.table.columns["paths"].values):
         return True
-    return bool(method.failures) and rerouted(scenario, method)[1] is not None
+    return bool(method.failures) and reroute(scenario, method)[1] is not None
 
 
 def _ports(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> Ports:
@@ -223,9 +223,6 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         scenario=plan.scenario,
         step=0.0,
         time=np.append(plan.sample * view.ends[:-1], plan.end),
-        timeouts=records.timeouts.astype(int),
-        loss_events=records.loss_events.astype(int),
-        marks=records.marks.astype(int) if plan.scenario.by_link(lambda link: link.discipline.may_mark).any() else None,
         notifications=records.notifications,
         imbalance=records.imbalance,
         seconds=seconds,
@@ -243,8 +240,11 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         packet_jitter=plan.jitter,
         repeats_frames=bool((plan.errors > 0.0).any()),
         observed=view.observed() or None,
+        **{name: getattr(records, name).astype(int) for name in FLOW_COUNTS},
         **{name: Deferred(getattr(view, name)) for name in VIEWED},
     )
+    if not any(link.discipline.may_mark for link in plan.scenario.link_table.kinds):
+        fields["marks"] = None
     if records.counts_bytes.any():
         fields |= {name: Deferred(getattr(view, name)) for name in ("queued_bytes", "peak_bytes")}
     if plan.spraying is not None:

@@ -20,7 +20,7 @@ from dfcmodel.network.links import Column, Routes
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.shortest_routes import ShortestRoutes, hash_pair
-from dfcmodel.results.records import AtNodes
+from dfcmodel.results.records import ARRAYS, FLOW, NODE, AtNodes
 from hopflow.checks import choice
 
 if TYPE_CHECKING:
@@ -31,13 +31,10 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Path = tuple[Hashable, ...]
 
-__all__ = ["Rerouting", "Spraying", "check_failures", "rerouted", "spread"]
+__all__ = ["Rerouting", "Spraying", "check_failures", "reroute", "spread"]
 
-BY_FLOW = (
-    "delivered", "window", "backlog", "round_trip", "timeouts", "loss_events", "cumulative_loss_events", "marks",
-    "imbalance", "first_loss", "finished", "started", "recoveries", "emitted", "inside", "notifications",
-)  # fmt: skip
-"""Fields of a run with a row for each flow."""
+BY_FLOW = tuple(name for name, (dims, *_) in ARRAYS.items() if dims[0] == FLOW and NODE not in dims)
+"""Fields of a run with a row for each flow, and without places."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +93,7 @@ class Spraying:
         np.add.at(transit, owner, run["in_transit"])
         return {
             **run,
-            **{name: run[name][lenders:] for name in BY_FLOW if run[name] is not None},
+            **{name: run[name][lenders:] for name in BY_FLOW if run.get(name) is not None},
             **{name: self._sum_paths(run[name]) for name in ("lost", "carried", "mean_queue")},
             **{name: self._renumber(run[name]) for name in ("dropped", "remaining")},
             "scenario": self.original,
@@ -131,7 +128,7 @@ def spread(scenario: Scenario, method: Packets) -> tuple[Spraying, Scenario]:
         For a flow without an interface, or with paths of unequal links.
     """
     key, original = "spread", scenario
-    scenario, rerouting = rerouted(scenario, method)
+    scenario, rerouting = reroute(scenario, method)
     if key not in scenario.derived:
         table = scenario.table
         paths = table.columns["paths"]
@@ -231,7 +228,7 @@ def check_failures(scenario: Scenario, method: Packets) -> None:
             raise ValueError(f"failures of {name}: loss of it must be 0")
 
 
-def rerouted(scenario: Scenario, method: Packets) -> tuple[Scenario, Rerouting | None]:
+def reroute(scenario: Scenario, method: Packets) -> tuple[Scenario, Rerouting | None]:
     """Return a scenario whose flows have all paths that they take while links fail, and when they take which.
 
     Raises
@@ -250,7 +247,7 @@ def rerouted(scenario: Scenario, method: Packets) -> tuple[Scenario, Rerouting |
 
 
 def _reroute(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario, Rerouting | None]:
-    """Return the result of `rerouted`, for failures by the names of links."""
+    """Return the result of `reroute`, for failures by the names of links."""
     changes = sorted({time for rows in failures.values() for row in rows for time in row if time < math.inf})
     down = [frozenset(name for name, rows in failures.items() if any(a <= t < b for a, b in rows)) for t in changes]
     index = dict(zip(scenario.link_table.names, range(len(scenario.links)), strict=True))

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
 
 __all__ = [
+    "ARRAYS",
+    "FLOW",
+    "FLOW_COUNTS",
+    "NODE",
     "AtNodes",
     "Deferred",
     "Recorded",
@@ -72,6 +76,11 @@ ARRAYS = {
     "recoveries": ((FLOW,), "loss recovery", ""),
 }  # fmt: skip
 """Dimensions, name and units of each recorded array."""
+FLOW_COUNTS = ("timeouts", "loss_events", "marks")
+"""Counts of each flow among them, which packet runs copy from the fields of `kernel.layout.FLOW` with these names.
+
+Counts that may not be 0 without losses are in the fabric kernel's `FLOW` as well.
+"""
 NAMES = {
     "queued": "occupancy", "lost": "losses", "queued_bytes": "occupancy_bytes", "peak_bytes": "peak_queue_bytes",
 }  # fmt: skip

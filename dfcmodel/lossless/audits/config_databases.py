@@ -157,8 +157,8 @@ class _Configuration:
         self.down = {
             port for port, fields in tables["PORT"].items() if _state(f"PORT, {port}", fields, "admin_status") == "down"
         }
-        given = [port for port, fields in tables["PORT"].items() if "admin_status" in fields]
-        self.stateless = tables["PORT"].keys() - given if given else set()
+        with_status = [port for port, fields in tables["PORT"].items() if "admin_status" in fields]
+        self.stateless = tables["PORT"].keys() - with_status if with_status else set()
         self.cables = self._cables()
         self.groups = self._groups()
         self.unmapped: dict[tuple[str, int], str] = {}

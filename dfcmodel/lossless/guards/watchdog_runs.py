@@ -209,8 +209,8 @@ def _parse_storms(
             msg = f"it has {scenario.links[p].discipline!r}, must have Pause or PFC"
             raise ValueError(f"storms of {name}: {msg}")
         subject = f"storms of {name}"
-        given: list[Any] = [*intervals]
-        pairs = [pair if isinstance(pair, Iterable) and not isinstance(pair, str) else () for pair in given]
+        rows: list[Any] = [*intervals]
+        pairs = [pair if isinstance(pair, Iterable) and not isinstance(pair, str) else () for pair in rows]
         seconds = [[in_units(subject, time, "time") for time in pair] for pair in pairs]
         if not seconds or {len(pair) for pair in seconds} != {2}:
             raise ValueError(f"{subject} = {intervals!r}: must be pairs of begin and end, s")

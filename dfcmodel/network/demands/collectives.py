@@ -399,8 +399,8 @@ def all_to_all(
     >>> all_to_all([("host", n) for n in range(16)], sizes=1, source=CBR(3e6), links=links)
     Flows(240 flows between 20 nodes: CBR)
     """
-    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
-    nodes, arguments = collective_hosts(hosts, given)
+    common = {"source": source, "links": links, "routes": routes, **options_of(options)}
+    nodes, arguments = collective_hosts(hosts, common)
     count = len(nodes)
     if len(shape := dimensions(sizes) or ()) > 1:
         rows = (
@@ -446,8 +446,8 @@ def incast(
     >>> len(incast(hosts, hosts[0], sizes=500, source=DCQCN(), links=links))
     15
     """
-    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
-    nodes, arguments = _check_nodes("senders", nodes_of("senders", senders), given)
+    common = {"source": source, "links": links, "routes": routes, **options_of(options)}
+    nodes, arguments = _check_nodes("senders", nodes_of("senders", senders), common)
     receiver = unwrap_scalar(receiver)
     _check_nodes("receiver", [receiver], arguments)
     sources = [node for node in nodes if node != receiver]
@@ -492,8 +492,8 @@ def permutation(
     >>> len({flow.path[-1] for flow in flows}) == len(flows)
     True
     """
-    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
-    nodes, arguments = collective_hosts(hosts, given)
+    common = {"source": source, "links": links, "routes": routes, **options_of(options)}
+    nodes, arguments = collective_hosts(hosts, common)
     order = random_generator("seed", seed).permutation(len(nodes)).tolist()
     if all(a == b for a, b in enumerate(order)):
         order = order[1:] + order[:1]

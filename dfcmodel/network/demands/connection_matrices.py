@@ -112,8 +112,8 @@ def load_connection_matrix(
     >>> load_connection_matrix(file, fabric.hosts, source=FixedRate(), links=fabric.links)[0].size
     2.0
     """
-    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
-    return _read(f"{path}", read_text(path), hosts, packet_size, given)
+    common = {"source": source, "links": links, "routes": routes, **options_of(options)}
+    return _read(f"{path}", read_text(path), hosts, packet_size, common)
 
 
 @takes_options(FlowOptions)
@@ -167,8 +167,8 @@ def read_connection_matrix(
     [(('host', 1), 2.0, ()), (('host', 2), 2.0, (0,))]
     """
     instance("text", text, str, "the contents of a file; load_connection_matrix takes its path")
-    given = {"source": source, "links": links, "routes": routes, **options_of(options)}
-    return _read("text", text, hosts, packet_size, given)
+    common = {"source": source, "links": links, "routes": routes, **options_of(options)}
+    return _read("text", text, hosts, packet_size, common)
 
 
 def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | None, options: dict[str, Any]) -> Flows:

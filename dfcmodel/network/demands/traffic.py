@@ -247,8 +247,8 @@ def random_traffic(
     duration = one_number("duration", duration, above=0.0, at_most=1e5, hint="in s")
     stated = options_of(options, TrafficOptions)
     random, requested = random_generator("seed", stated.pop("seed", 0)), stated.pop("packet_size", None)
-    given = {"source": source, "links": links, "routes": routes, **stated}
-    nodes, arguments = collective_hosts(hosts, given)
+    common = {"source": source, "links": links, "routes": routes, **stated}
+    nodes, arguments = collective_hosts(hosts, common)
     packet_size = packet_size_for(requested, arguments)
     hosts_of_links, of_hosts = set(nodes), list[Any]()
     for link in arguments["links"]:

@@ -142,8 +142,8 @@ def load_workload(
     """
     traces = _files_of_ranks(path)
     contents = [read_bytes(trace) for trace in traces] if traces else read_text(path)
-    given = {"source": source, "links": links, "routes": routes, **options_of(options, WorkloadOptions)}
-    return _read(f"{path}", contents, hosts, given)
+    common = {"source": source, "links": links, "routes": routes, **options_of(options, WorkloadOptions)}
+    return _read(f"{path}", contents, hosts, common)
 
 
 @takes_options(WorkloadOptions)
@@ -212,8 +212,8 @@ def read_workload(
     """
     if not isinstance(text, str):
         text = instances("text", text, bytes)
-    given = {"source": source, "links": links, "routes": routes, **options_of(options, WorkloadOptions)}
-    return _read("text", text, hosts, given)
+    common = {"source": source, "links": links, "routes": routes, **options_of(options, WorkloadOptions)}
+    return _read("text", text, hosts, common)
 
 
 def _files_of_ranks(path: str | os.PathLike[str]) -> list[Path]:

@@ -15,7 +15,7 @@ from dfcmodel.packets.fabric.arrays import MOST_SLOTS, lay_out_fabric, windows_o
 from dfcmodel.packets.fabric.kernel.layout import Fabric, Recorded
 from dfcmodel.packets.fabric.kernel.windows import FAULT, FULL, NO_ROOM, SWITCHED, USED
 from dfcmodel.packets.fabric.records import records_of
-from dfcmodel.packets.layouts.managers import called_managers
+from dfcmodel.packets.layouts.managers import signatures_of_managers
 from dfcmodel.packets.plan import ENDLESS
 from dfcmodel.packets.refusals import check_numbers, check_rate
 from hopflow.kernels import engine
@@ -111,7 +111,7 @@ def begin_fabric(plan: PacketPlan, spare: int = 1, longer: int = 1) -> FabricRun
     signatures = signatures_of(changing)
     arrays = lay_out_fabric(plan, signatures, windows, spare)
     arrays["events"] = sender_events(signatures)
-    arrays["managers"] = manager_events_of(called_managers(plan))
+    arrays["managers"] = manager_events_of(signatures_of_managers(plan))
     records = Records(plan, is_lossless=True)
     arrays |= records.rows()
     arrays["carried"] = np.zeros((plan.samples, len(arrays["hop"])), dtype=np.int32)

@@ -11,6 +11,7 @@ from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.engine import has_pauses, waiting_rows
 from dfcmodel.packets.fabric.kernel.layout import ACK, DATA
 from dfcmodel.packets.fabric.kernel.windows import END, USED
+from dfcmodel.results.records import FLOW_COUNTS
 
 if TYPE_CHECKING:
     from dfcmodel.packets.engine import Records
@@ -43,7 +44,10 @@ def records_of(plan: PacketPlan, records: Records, arrays: dict[str, Any]) -> Re
     carried = arrays.pop("carried")
     carried[1:] -= carried[:-1].copy()
     records.started, records.counts = records.started[:, :0], carried
-    records.emitted, records.marks = flow["sent"].astype(float), flow["marks"].astype(np.int64)
+    records.emitted = flow["sent"].astype(float)
+    for name in FLOW_COUNTS:
+        if name in flow.dtype.names:
+            setattr(records, name, flow[name].astype(np.int64))
     records.finished, records.total = arrays.pop("finished"), records.delivered[:S].sum(axis=0)
     deaf = plan.backward.counts == 0  # what arrives after the end is processed
     records.notifications = notifications_of(plan.scenario.table, arrays["rule"], flow["rule"])

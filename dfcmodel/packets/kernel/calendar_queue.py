@@ -88,14 +88,16 @@ def push(net: Any, e: int, u: int, time: float, key: int) -> None:
 
 
 @inlined
-def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[int, int]:
-    """Return the bucket from ``b`` on that has the next arrival of a window and its packet; -1: none."""
+def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[int, int, float]:
+    """Return the bucket from ``b`` on with the next arrival of a window, the packet and the time; -1, ``end``: none."""
     while port.count > 0 and b <= past:
         e = int64(net.bucket[port.at + (b & port.mask)].head)
-        if e >= 0 and net.packet[e].time < end:
-            return b, e
+        if e >= 0:
+            time = net.packet[e].time
+            if time < end:
+                return b, e, time
         b += 1
-    return b, -1
+    return b, -1, end
 
 
 @inlined

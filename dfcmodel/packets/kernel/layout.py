@@ -21,6 +21,7 @@ __all__ = [
     "BY_RATE",
     "CALLED",
     "CLASSES",
+    "CLOCK",
     "CONTROL",
     "CREDITS",
     "DIFFUSIVE",
@@ -38,6 +39,8 @@ __all__ = [
     "LANE",
     "LAW",
     "LOSES",
+    "MANAGES",
+    "MARKS_LEAVING",
     "MAX_OWN",
     "MAX_PARAMETERS",
     "MAX_STATE",
@@ -48,7 +51,9 @@ __all__ = [
     "OF_LINK",
     "OF_RATE",
     "ON_ACK",
+    "ON_ARRIVAL",
     "ON_DELIVERY",
+    "ON_LEAVING",
     "ON_LOSS",
     "ON_MARK",
     "ON_TIMEOUT",
@@ -62,6 +67,7 @@ __all__ = [
     "RATED",
     "RECEIVER",
     "REPEATS",
+    "ROUTES",
     "RULE",
     "SACK",
     "SAMPLE",
@@ -159,7 +165,7 @@ PORT = np.dtype(
         ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
         ("alarm", "i8"),  # number of queued packets from which the ring should grow
         ("room", "i8"),  # capacity of the queue, packets; with a unit bytes
-        ("faults", "i4"),  # LOSES, REPEATS, FAILS, VARIES, HAS_ELEMENTS
+        ("effects", "i4"),  # on its packets besides the queue: LOSES to ROUTES
         ("kind", "i4"),  # FIFO, EARLY, LANES, INTERFACE
         ("traced", "i4"),  # 1: its packets are kept in `TRACE`
         ("manager", "i4"),  # of its lanes: see `managers`
@@ -173,7 +179,6 @@ PORT = np.dtype(
             "queue",
             "i4",
         ),  # whose calendar queue its messages enter: its own, or that of the senders
-        ("late", "i4"),  # 1: its manager marks packets that leave
         ("high", "f8"),  # of Pause packets, of PFC and with a unit bytes
         ("low", "f8"),
         ("signalling", "f8"),
@@ -312,7 +317,7 @@ FOLLOW = np.dtype(
     ],
     align=True,
 )
-"""What a flow waits for, and what waits for it."""
+"""Predecessors and successors of a flow."""
 
 FOLLOWER = np.dtype(
     [
@@ -531,11 +536,25 @@ QUEUE = np.dtype([("state", "f8", (8,)), ("rank", "f8"), ("bytes", "f8")], align
 RANKED = np.dtype([("rank", "f8"), ("after", "i4", (SKIP_LEVELS,))], align=True)
 """A packet in a ranked queue: its rank, and the next packet on each level of the skip list that it is in; -1: none."""
 
-LOSES, REPEATS, FAILS, VARIES, HAS_ELEMENTS = 1, 2, 4, 8, 16
-"""Faults of a port: it loses packets that arrive at random; its link sends frames with errors again, or fails at times;
-its rate changes over time; elements stand in front of its queue."""
+CLOCK = (
+    "now",  # event time, s
+    "end",  # end of the window, s
+    "check",  # next timer check, s
+    "is_ns2",  # 1: convention of ns-2
+    "min_rto",  # minimum timeout, s
+    "jitter",  # maximum random packet delay, s
+    "ack_delay",  # maximum delay of an ACK, s
+    "window",  # start of the next window, s
+)
+"""Numbers of a run in `clock`; options of `dfcmodel.Packets` among them have their names."""
+
+LOSES, REPEATS, FAILS, VARIES, HAS_ELEMENTS, MANAGES, MARKS_LEAVING, ROUTES = 1, 2, 4, 8, 16, 32, 64, 128
+"""Effects of a port on packets: it loses packets that arrive at random; its link sends frames with errors again, or
+fails at times; its rate changes over time; elements stand in front of its queue; its manager decides on packets that
+arrive, or marks packets that leave; it chooses the next hop, or a watchdog drops packets there."""
 OF_LINK = REPEATS | FAILS | VARIES
-"""Those that show when a transmission begins."""
+ON_ARRIVAL, ON_LEAVING = ROUTES | HAS_ELEMENTS | LOSES | MANAGES, OF_LINK | MARKS_LEAVING
+"""Effects of the link, and effects that begin when a packet arrives, and when its transmission begins."""
 FAULT = np.dtype(
     [
         ("loss", "f8"),  # probability that an arriving packet is lost
@@ -869,7 +888,7 @@ BACKFLOW = np.dtype(
 
 
 class Network(NamedTuple):
-    """Ports, what is in their queues, and what is on its way between them; P ports, N packets."""
+    """Ports, their queues, and packets in flight between them; P ports, N packets."""
 
     packet: Any  # ELEMENT (N,)
     sent_at: Any  # (N,) when the data of each left its sender, s
@@ -952,7 +971,7 @@ class Senders(NamedTuple):
 
 
 class Records(NamedTuple):
-    """What a run records, in S samples and what is beyond the end."""
+    """Records of a run, in S samples and a row for events after the end."""
 
     waited: Any  # (H,) sum of queueing delays at each hop, s
     window: Any  # (S, F)

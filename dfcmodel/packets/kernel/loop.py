@@ -20,11 +20,12 @@ from .calendar_queue import (
     least_time,
     next_arrival,
     next_place,
+    push,
     release,
     retire,
     take,
 )
-from .codes import BACKPRESSURE, ENDED, FLUSH, PAUSE, POLL, RENEW, REPORT, SEND_FEEDBACK, STOP
+from .codes import BACKPRESSURE, ENDED, FLUSH, PAUSE, POLL, RENEW, REPORT, RESUME, STOP
 from .layout import (
     BY_BACKPRESSURE,
     BY_CLASS,
@@ -37,7 +38,12 @@ from .layout import (
     FAILS,
     HAS_ELEMENTS,
     LOSES,
+    MANAGES,
+    MARKS_LEAVING,
     OF_LINK,
+    ON_ARRIVAL,
+    ON_LEAVING,
+    ROUTES,
     Network,
     Records,
     Senders,
@@ -56,14 +62,16 @@ from .links.interfaces import (
     wake_interface,
 )
 from .links.lanes import (
+    AT_ONCE,
+    OVERFLOWS,
     dequeue,
     dequeue_ranked,
     discard,
     enter_lane,
     overflow,
+    place_of_arrival,
     start_transmission,
     wait_on,
-    waits_or_overflows,
 )
 from .links.laws import (
     begin_sending,
@@ -74,7 +82,7 @@ from .links.laws import (
     review,
     waits_by_law,
 )
-from .links.link_retry import repeated_time
+from .links.link_retry import retry_time
 from .links.path_elements import HELD, PASSED, flush, pass_elements
 from .links.pauses import ENDS, count_class, count_excess, obey, renew, watch
 from .links.ports import INTERFACE, LANES, drop, keep_packet, travel
@@ -83,13 +91,12 @@ from .links.rated import has_plain_rates, pass_rated
 from .links.routing import MOVED, PASSES, route_packet
 from .links.spraying import way_of_next
 from .links.watchdogs import observe_all, poll
-from .queues.buffers import filled, is_full, is_over, record_peak, taken_by
-from .queues.coupled import DROP, MARK, coupled_verdict, update_coupled
+from .queues.buffers import is_full, is_over, queue_bytes, queue_length, record_peak
+from .queues.coupled import DROP, MARK, dualpi2_verdict, update_coupled
 from .queues.managers import (
     CODEL,
     COUPLED,
     PROPORTIONAL,
-    SQUARED,
     admit_lane,
     is_managed,
     is_markable,
@@ -124,18 +131,21 @@ __all__ = [
     "next_of_switch",
     "process_endpoint_event",
     "process_port_window",
+    "process_switch_window",
     "process_timer",
     "run",
     "sample_senders",
 ]
 
+UNKNOWN = -2
+"""In place of the next arrival: it has to be looked up."""
 EMPTY_WINDOWS = 8
 """Number of consecutive windows without events after which the loop skips to the next event."""
 
 
 @inlined
 def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> None:
-    """Process an event at the ends of flow f; list in ``out`` what they send.
+    """Process an event at the sender or receiver of flow f; list the packets that they send in ``out``.
 
     Rows are numbers and flags of new packets, or -1 less a packet and where it goes on from.
     """
@@ -275,8 +285,8 @@ def handle_hosts(world: Any, u: int, now: float, end: float, interfaces: bool) -
                     if net.port[p].by_turns == BY_LAW:
                         begin_sending(net, records, p, e, time)
                     again = 0.0
-                    if net.port[p].faults & OF_LINK:
-                        again = repeated_time(net, senders, p, e, time)
+                    if net.port[p].effects & OF_LINK:
+                        again = retry_time(net, senders, p, e, time)
                     depart(world, p, e, came, time)
                     if again > 0.0:
                         net.port[p].free += again
@@ -294,7 +304,7 @@ def enqueue_by_queue(world: Any, u: int, e: int, waits: bool) -> bool:
     port = net.port[u]
     time = net.packet[e].time
     longest = net.program[u].overflow == LONGEST
-    if waits and not longest and is_full(port, taken_by(net, u, e)):
+    if waits and not longest and is_full(port, queue_bytes(net, u, e)):
         drop(world, u, e, time, time, BUFFER_FULL)
         return False
     join_queue(net, u, e)
@@ -330,7 +340,7 @@ def enqueue_ranked(world: Any, u: int, e: int, busy: bool) -> bool:
             return True
         drop(world, u, e, time, time, BY_MANAGER)
         return False
-    while is_full(port, taken_by(net, u, e)):
+    while is_full(port, queue_bytes(net, u, e)):
         gone = take_last(net, u, e)
         if gone == e:
             drop(world, u, e, time, time, BUFFER_FULL)
@@ -367,62 +377,130 @@ def enqueue_by_law(world: Any, u: int, e: int, cause: int) -> bool:
     return False
 
 
-@inlined
-def enqueue(world: Any, u: int, e: int) -> bool:
-    """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
+@compiled
+def apply_on_arrival(world: Any, u: int, e: int, time: float) -> int:
+    """Apply routing, elements, random losses and the manager of a port to an arriving packet, in this order.
+
+    Return PASSED, the cause for which it is dropped, or HELD where it is no longer at the port.
+    """
     net, senders, records = world
     port = net.port[u]
-    it = net.packet[e]
-    time = it.time
-    h = int64(it.hop)
-    if port.plain < 0:
+    if port.effects & ROUTES != 0:
         verdict = route_packet(net, records, u, e, time)
         if verdict != PASSES:
             if verdict != MOVED:
                 drop(world, u, e, time, time, verdict)
-            return False
+            return HELD
     cause = PASSED
-    if port.faults & HAS_ELEMENTS != 0:
+    if port.effects & HAS_ELEMENTS != 0:
         cause = pass_elements(net, senders, u, e)
-        if cause == HELD:
-            return False
-    if cause < 0 and port.faults & LOSES != 0 and is_lost_at_random(net, senders, u, e):
+    if cause == PASSED and port.effects & LOSES != 0 and is_lost_at_random(net, senders, u, e):
         cause = AT_RANDOM
-    c = int64(net.hop[h].lane)
-    counted = int64(net.hop[h].ingress)
-    if cause < 0 and port.manager != 0 and port.late == 0 and is_managed(net, port, e):
+    if cause == PASSED and port.effects & MANAGES != 0 and is_managed(net, port, e):
         markable, scalable = is_markable(net, senders, e), is_scalable(net, senders, e)
         if not admit_lane(net, u, e, time, markable, scalable):
             cause = BY_MANAGER
-    taken = taken_by(net, u, e)
-    if port.by_turns >= BY_LAW:
+    return cause
+
+
+@compiled
+def passes_at_once(world: Any, u: int, e: int, time: float) -> bool:
+    """Return whether the manager of a port passes a packet that need not wait; CoDel and DualPI2 count it."""
+    net, senders = world.net, world.senders
+    port = net.port[u]
+    if port.manager == CODEL:  # a packet that does not wait is below the target
+        net.control[u].deadline = 0.0
+        net.control[u].dropping = 0
+    elif port.manager == COUPLED:
+        markable, scalable = is_markable(net, senders, e), is_scalable(net, senders, e)
+        verdict = dualpi2_verdict(net, u, scalable, markable, 0.0, 0.0)
+        if verdict == DROP:
+            drop(world, u, e, time, time, BY_MANAGER)
+            return False
+        if verdict == MARK:
+            net.packet[e].marked = 1
+    return True
+
+
+@compiled
+def apply_on_leaving(world: Any, u: int, e: int, time: float) -> bool:
+    """Apply effects of the link and the manager to a packet whose transmission begins; return whether it is dropped.
+
+    The time for which the link sends it again, or more slowly, is written to the port.
+    """
+    net, senders = world.net, world.senders
+    port = net.port[u]
+    if port.effects & FAILS != 0 and lose_on_link(world, u, e, time):
+        return True
+    if port.effects & MARKS_LEAVING != 0 and is_managed(net, port, e):
+        mark_leaving(net, u, e, time, is_markable(net, senders, e))
+    if port.effects & OF_LINK != 0:
+        port.spent = retry_time(net, senders, u, e, time)
+    return False
+
+
+@compiled
+def process_message(world: Any, u: int, e: int, time: float) -> bool:
+    """Process an event at a port with lanes that is no packet; return whether a packet may leave because of it."""
+    net, records = world.net, world.records
+    port = net.port[u]
+    number = net.packet[e].number
+    if number >= RESUME:  # or PAUSE
+        obey(net, u, e)
+        if port.plain < 0:
+            observe_all(net, u, time)
+    elif number == BACKPRESSURE:
+        stop_flow(net, u, e)
+    elif number == REPORT:
+        receive_report(net, records, u, e)
+    else:
+        if number == RENEW:
+            renew(net, records, u, e)
+        elif number == POLL:
+            poll(world, e)
+        elif number == ENDED:
+            end_sending(net, u, e)
+        elif number == FLUSH:
+            flush(net, u, e)
+        else:
+            exchange(net, u, e)
+        return False
+    return port.waiting > 0 and port.paused == 0 and port.free < time
+
+
+@inlined
+def enqueue(world: Any, u: int, e: int) -> bool:
+    """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
+    net, records = world.net, world.records
+    port = net.port[u]
+    it = net.packet[e]
+    time = it.time
+    h = int64(it.hop)
+    cause = PASSED
+    if port.effects & ON_ARRIVAL != 0:
+        cause = apply_on_arrival(world, u, e, time)
+        if cause == HELD:
+            return False
+    c = int64(net.hop[h].lane)
+    counted = int64(net.hop[h].ingress)
+    if port.by_turns >= BY_RANK:
         if port.by_turns == BY_BACKPRESSURE:
             return enqueue_flow(world, u, e, cause)
-        return enqueue_by_law(world, u, e, cause)
-    busy, full = waits_or_overflows(net, u, e, time)
-    if port.by_turns == BY_RANK and cause < 0:
-        return enqueue_ranked(world, u, e, busy)
-    if cause >= 0 or full:
+        if port.by_turns == BY_LAW:
+            return enqueue_by_law(world, u, e, cause)
+        if cause < 0:
+            return enqueue_ranked(world, u, e, port.free >= time or port.paused > 0)
+    place = place_of_arrival(net, u, e, time)
+    if cause >= 0 or place == OVERFLOWS:
         if cause < 0:
             if port.by_turns == BY_CLASS:
-                count_excess(net, counted, taken / net.times[u * CLASSES].taken)
+                count_excess(net, counted, queue_bytes(net, u, e) / net.times[u * CLASSES].taken)
             elif port.feeders > 0:
                 count_excess(net, int64(port.feeder), 1.0)
         drop(world, u, e, time, time, max(cause, BUFFER_FULL))
         return False
-    if port.waiting == 0 and not busy and port.by_turns != BY_RATE:
-        if port.manager == CODEL:  # a packet that does not wait is below the target
-            net.control[u].deadline = 0.0
-            net.control[u].dropping = 0
-        elif port.manager == COUPLED:
-            markable, scalable = is_markable(net, senders, e), is_scalable(net, senders, e)
-            verdict = coupled_verdict(net, u, scalable, markable, 0.0, 0.0)
-            if verdict == DROP:
-                drop(world, u, e, time, time, BY_MANAGER)
-                return False
-            if verdict == MARK:
-                it.marked = 1
-        return True
+    if place == AT_ONCE:
+        return port.manager < CODEL or passes_at_once(world, u, e, time)
     if port.by_turns == BY_RATE:
         enter_rated(net, u, c, e)
     else:
@@ -430,7 +508,7 @@ def enqueue(world: Any, u: int, e: int) -> bool:
     if port.by_turns == BY_CLASS:
         count_class(net, records, u, e, 1, time)
     elif port.by_turns == BY_FLOW:
-        while filled(port) > port.room:
+        while queue_length(port) > port.room:
             overflow(world, u, time)
     if int(time * records.scale) < len(records.lost) - 1:
         record_peak(net, records, u, port.waiting + port.held)
@@ -439,111 +517,100 @@ def enqueue(world: Any, u: int, e: int) -> bool:
 
 
 @inlined
-def process_next(world: Any, u: int, b: int, past: int, end: float) -> tuple[int, int, float, bool]:
-    """Process the next event of a window at a port with lanes: a departure, an arrival or a message.
+def process_next(world: Any, u: int, b: int, e: int, arrives: float) -> tuple[int, int, int, float, bool]:
+    """Process the next event of a window at a port with lanes: a departure before ``arrives``, or arrival ``e``.
 
-    Return the bucket of the next arrival, a packet whose transmission has begun, -1 for none, when it began, and
-    whether there was an event.
+    The arrival, a packet or a message, is in bucket ``b``; -1: there is none up to the end of the window. Return the
+    bucket of the next arrival; ``e``, or `UNKNOWN` if it was processed or another arrival may precede it; a packet
+    whose transmission has begun, -1 for none; when it began; and whether there was an event.
     """
-    net, senders, records = world
+    net, records = world.net, world.records
     packet = net.packet
     port = net.port[u]
-    b, e = next_arrival(net, port, b, past, end)
-    time = packet[e].time if e >= 0 else end
+    time = arrives
     queued = port.waiting > 0 and port.paused == 0 and port.free < time
     begin = port.free
     if queued and port.by_turns == BY_RATE:
         begin = begin_of(net, u)
         queued = begin < time
+        e = UNKNOWN if queued else e  # `pass_rated` may go on
     if queued:
         time = begin
     elif e < 0:
-        return b, -1, 0.0, False
-    if port.manager == PROPORTIONAL:
-        update_probability(net.control, u, time, port.bytes)
-    elif port.manager >= SQUARED:
-        update_coupled(net, u, time)
+        return b, e, -1, 0.0, False
+    if port.manager >= PROPORTIONAL:
+        if port.manager == PROPORTIONAL:
+            update_probability(net.control, u, time, port.bytes)
+        else:
+            update_coupled(net, u, time)
     sent = -1
     came = time
     if not queued:
         net.bucket[port.at + (b & port.mask)].head = packet[e].next
         port.count -= 1
-        if packet[e].number <= SEND_FEEDBACK:
-            if packet[e].number == POLL:
-                poll(world, e)
-            elif packet[e].number == ENDED:
-                end_sending(net, u, e)
-            elif packet[e].number == FLUSH:
-                flush(net, u, e)
-            elif packet[e].number == BACKPRESSURE:
-                stop_flow(net, u, e)
-                queued = port.waiting > 0 and port.paused == 0 and port.free < time
-            elif packet[e].number == REPORT:
-                receive_report(net, records, u, e)
-                queued = port.waiting > 0 and port.paused == 0 and port.free < time
-            else:
-                exchange(net, u, e)
-        elif packet[e].number == RENEW:
-            renew(net, records, u, e)
-        elif packet[e].number <= PAUSE:
-            obey(net, u, e)
-            if port.plain < 0:
-                observe_all(net, u, time)
-            queued = port.waiting > 0 and port.paused == 0 and port.free < time
+        if packet[e].number <= PAUSE:
+            queued = process_message(world, u, e, time)
         elif enqueue(world, u, e):
             sent = e
+        e = UNKNOWN
     if queued:
         sent = dequeue(world, u, time)
         if sent >= 0:
             came = packet[sent].time
-        watch(net, records, u, time)
+        if port.feeders > 0:
+            watch(net, records, u, time)
+            e = UNKNOWN  # the port schedules the end of the quanta of a pause for itself
     if sent >= 0:
-        if port.faults & FAILS and lose_on_link(world, u, sent, time):
-            return b, -1, time, True
-        if port.late == 1 and is_managed(net, port, sent):
-            mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
-        if port.faults & OF_LINK:
-            port.spent = repeated_time(net, senders, u, sent, time)
+        if port.effects & ON_LEAVING != 0 and apply_on_leaving(world, u, sent, time):
+            return b, e, -1, time, True
         if port.by_turns >= BY_LAW:
+            e = UNKNOWN
             if port.by_turns == BY_BACKPRESSURE:
                 leave_flow(net, records, u, sent, time)
             else:
                 begin_sending(net, records, u, sent, time)
                 b = min(b, int(time * port.inverse))  # the end may be before the next arrival
         depart(world, u, sent, came, time)
-        if port.faults & OF_LINK:
+        if port.effects & OF_LINK != 0:
             port.free += port.spent
             time += port.spent
-    return b, sent, time, True
+    return b, e, sent, time, True
 
 
 @inlined
-def process_port_window(world: Any, u: int, now: float, end: float, once: bool) -> bool:
-    """Process a window at a port with lanes: departures, arrivals, messages; return if any. ``once``: one of them."""
+def process_port_window(world: Any, u: int, now: float, end: float) -> bool:
+    """Process a window at a port with lanes: departures, arrivals and messages; return whether there were any."""
     net, records = world.net, world.records
     port = net.port[u]
     b = int(now * port.inverse)
     past = int(end * port.inverse)
+    e = UNKNOWN
+    arrives = end
     had_events = False
     while True:
-        if has_plain_rates(port) and not once:
-            b, passed = pass_rated(net, records, u, b, past, end)
-            had_events = had_events or passed
-        b, sent, time, passed = process_next(world, u, b, past, end)
+        if e == UNKNOWN:
+            if port.by_turns == BY_RATE and has_plain_rates(port):
+                b, passed = pass_rated(net, records, u, b, past, end)
+                had_events = had_events or passed
+            b, e, arrives = next_arrival(net, port, b, past, end)
+        b, e, sent, time, passed = process_next(world, u, b, e, arrives)
         if not passed:
             return had_events
         had_events = True
         if sent >= 0:
-            spent = net.times[u * CLASSES + net.packet[sent].size]
-            travel(
-                world,
-                sent,
-                time + spent.passage,
-                int64(spent.rank),
-                len(net.port) - 1,
-            )
-        if once:
-            return True
+            pass_on(world, u, sent, time)
+
+
+@inlined
+def pass_on(world: Any, u: int, e: int, time: float) -> None:
+    """Schedule the arrival of a packet that port u sends from a time on, or advance it to the next calendar queue."""
+    net = world.net
+    spent = net.times[u * CLASSES + net.packet[e].size]
+    to = net.hop[int64(net.packet[e].hop)]
+    if to.port >= 0 and to.queue >= 0:
+        push(net, e, int64(to.queue), time + spent.passage, int64(spent.rank))
+    else:
+        travel(world, e, time + spent.passage, int64(spent.rank), len(net.port) - 1)
 
 
 @compiled
@@ -558,8 +625,7 @@ def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float
     p = u
     while True:
         port = net.port[p]
-        _, e = next_arrival(net, port, int(now * port.inverse), int(end * port.inverse), end)
-        time = net.packet[e].time if e >= 0 else end
+        _, e, time = next_arrival(net, port, int(now * port.inverse), int(end * port.inverse), end)
         key = int64(net.packet[e].key) if e >= 0 else int64(0)
         if port.waiting > 0 and port.paused == 0 and port.free < time:
             time = port.free
@@ -571,6 +637,24 @@ def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float
         p = int64(port.mate)
         if p == u:
             return found, least
+
+
+@compiled
+def process_switch_window(world: Any, u: int, now: float, end: float) -> bool:
+    """Process a window at the ports that count packets together with port u, event by event; return whether any."""
+    net = world.net
+    had_events = False
+    begin = now
+    while True:
+        p, begin = next_of_switch(net, u, begin, end)
+        if p < 0:
+            return had_events
+        had_events = True
+        port = net.port[p]
+        b, e, arrives = next_arrival(net, port, int(begin * port.inverse), int(end * port.inverse), end)
+        b, e, sent, time, _ = process_next(world, p, b, e, arrives)
+        if sent >= 0:
+            pass_on(world, p, sent, time)
 
 
 @inlined
@@ -619,20 +703,11 @@ def run(network: Any, ends: Any, recorded: Any, ahead: float, first: int, sample
         while k < len(order):
             u = order[k]
             if port[u].kind == LANES:
-                p = u
-                begin = now
-                together = port[u].mate != u
-                while p >= 0:
-                    if together:
-                        p, begin = next_of_switch(net, u, begin, end)
-                        if p < 0:
-                            break
-                    if (port[p].waiting > 0 or port[p].count > 0) and process_port_window(
-                        world, p, begin, end, together
-                    ):
+                if port[u].mate != u:
+                    if process_switch_window(world, u, now, end):
                         idle = 0
-                    if not together:
-                        break
+                elif (port[u].waiting > 0 or port[u].count > 0) and process_port_window(world, u, now, end):
+                    idle = 0
             elif port[u].count > 0:
                 before = port[u].count
                 if u == len(port) - 1 or port[u].kind == INTERFACE:

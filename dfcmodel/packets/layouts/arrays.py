@@ -21,6 +21,7 @@ from dfcmodel.packets.kernel.layout import (
     BUCKET,
     CALLED,
     CLASSES,
+    CLOCK,
     CONTROL,
     EARLY,
     ELEMENT,
@@ -122,7 +123,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
     """Return the engine's arrays for a plan without what follows from its seed and the starts of its flows."""
     inline, parts, order, ahead = plan.share("lookahead", lambda: plan_lookahead(plan))
     flow, rule, bits, sent, first_windows = lay_out_flows(plan, signatures)
-    optional = absent_rows() | lay_out_native(plan, flow, rule, sent)
+    optional = rows_of_unused_features() | lay_out_native(plan, flow, rule, sent)
     if plan.scenario.table.given("receiver").any():
         optional |= lay_out_agents(plan, flow)
     port_rows, buckets, ring = lay_out_ports(plan, parts, order, ahead, spare)
@@ -191,12 +192,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         "home": np.concatenate([hosts.sender, hosts.receiver]),
         "exchange": np.zeros(EXCHANGED),
         "out": np.empty((2 * window + 64, 2), dtype=np.int32),
-        "clock": np.array(
-            [
-                *(0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto),
-                *(plan.jitter, plan.method.ack_delay, 0.0),
-            ]
-        ),
+        "clock": _clock(plan),
         "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0, 0, 0], dtype=np.int64),
     }
     if plan.has(SwitchProgram):
@@ -219,6 +215,13 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
     plain = port_rows["plain"][rows]
     port_rows["plain"][rows] = np.where(plain == 1, 0, plain)
     arrays["trace"] = np.zeros(ROWS * spare, TRACE)
+
+
+def _clock(plan: PacketPlan) -> NDArray[np.float64]:
+    """Return the numbers of a run by their names in `CLOCK`: of the plan, otherwise options of the method."""
+    numbers = {"check": math.inf, "min_rto": plan.scenario.min_rto, "jitter": plan.jitter}
+    numbers |= dict.fromkeys(("now", "end", "window"), 0.0)
+    return np.array([float(numbers[name] if name in numbers else getattr(plan.method, name)) for name in CLOCK])
 
 
 def _faults(plan: PacketPlan) -> NDArray[Any]:
@@ -247,7 +250,7 @@ def _times(plan: PacketPlan) -> NDArray[Any]:
     return times
 
 
-def absent_rows() -> dict[str, Any]:
+def rows_of_unused_features() -> dict[str, Any]:
     """Return the arrays, by their names in the kernel, of a plan without any of these.
 
     They are queue managers, ports that pause others, switch programs, receiver agents, laws between the ends of links,

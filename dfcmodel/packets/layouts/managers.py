@@ -10,7 +10,15 @@ from dfcmodel.network.callback_events import Signature, manager_signature_of
 from dfcmodel.network.queueing.coupled import PI2, DualPI2
 from dfcmodel.network.queueing.disciplines import manager_of
 from dfcmodel.network.queueing.managers import PIE, RED, CoDel
-from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY
+from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY, MANAGES, MARKS_LEAVING
+from dfcmodel.packets.kernel.queues.managers import (
+    BY_ADDRESS,
+    CODEL,
+    COUPLED,
+    EARLY_DETECTION,
+    PROPORTIONAL,
+    SQUARED,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,24 +28,26 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MANAGERS",
-    "called_managers",
     "lay_out_called",
     "lay_out_control",
     "lay_out_early",
     "lay_out_managers",
     "manager_numbers",
     "marks_leaving",
+    "signatures_of_managers",
 ]
 
-MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3, PI2.on_step: 5}
-"""Managers that are compiled with the kernel, by their function in the fluid; see `kernel.managers`."""
-BY_ADDRESS, COUPLED = 4, 6
+MANAGERS: dict[Any, int] = {
+    RED.on_step: EARLY_DETECTION, PIE.on_step: PROPORTIONAL, CoDel.on_step: CODEL, PI2.on_step: SQUARED,
+}  # fmt: skip
+"""Managers that are compiled with the kernel, by their function in the fluid."""
 
 
 def lay_out_managers(plan: PacketPlan, port_rows: NDArray[Any]) -> dict[str, Any]:
     """Set which manager each port has; return the arrays of their parameters and states."""
     numbers, ports = manager_numbers(plan), port_rows[: len(plan.ports)]
-    ports["manager"], ports["late"] = numbers, plan.by_discipline(marks_leaving)
+    ports["manager"], is_late = numbers, plan.by_discipline(marks_leaving)
+    ports["effects"] |= np.where(is_late, MARKS_LEAVING, np.where(ports["manager"] > 0, MANAGES, 0))
     ports["kind"] = np.array(numbers) == MANAGERS[RED.on_step]
     ports["plain"] &= ports["kind"] == 0
     return {
@@ -67,7 +77,7 @@ def marks_leaving(discipline: Discipline) -> bool:
     return manager is not None and manager.at == "departure"
 
 
-def called_managers(plan: PacketPlan) -> tuple[Signature, ...]:
+def signatures_of_managers(plan: PacketPlan) -> tuple[Signature, ...]:
     """Return the signatures of the managers that are called by address, each once."""
     rules = [rule for rule in plan.disciplines if _manager_number(rule) == BY_ADDRESS]
     managers = map(manager_of, rules)
@@ -76,7 +86,7 @@ def called_managers(plan: PacketPlan) -> tuple[Signature, ...]:
 
 def lay_out_called(plan: PacketPlan) -> NDArray[Any]:
     """Return the parameters and state of managers called by address; rows of other ports are unused."""
-    signatures = called_managers(plan)
+    signatures = signatures_of_managers(plan)
     if not signatures:
         return np.zeros(1, CALLED)
     called, numbers = np.zeros(len(plan.ports), CALLED), manager_numbers(plan)

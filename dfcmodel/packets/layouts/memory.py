@@ -51,7 +51,7 @@ CONSTANT = (
 WITHOUT_VALUES = ("packet", "sent_at", "ring", "block", "out", "slot")
 """Arrays without values at first."""
 KEY = ("layout",)
-"""Of the layout of the last kind of run in what a scenario keeps."""
+"""Key of the layout of the last kind of run in `RoutedFlows.derived`."""
 OF_SEED = ("seed", "phases")
 """Options of a method on which a layout does not depend, before it is given its seeds."""
 

@@ -77,8 +77,8 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
     passing["chain"][plan.hops.row] = np.where(path.first >= 0, path.first, last)
     passing["priority"][plan.hops.row] = plan.priorities[plan.hops.flow]
     rated = np.flatnonzero(path.rates >= 0)
-    port_rows["faults"][rated] |= VARIES
-    port_rows["faults"][np.unique(plan.hops.port[path.first >= 0])] |= HAS_ELEMENTS
+    port_rows["effects"][rated] |= VARIES
+    port_rows["effects"][np.unique(plan.hops.port[path.first >= 0])] |= HAS_ELEMENTS
     return {
         "element": element,
         "steps": np.array(steps if steps else [(0.0, 0.0)]),

@@ -63,8 +63,8 @@ __all__ = [
     "lay_out_lanes",
     "lay_out_ports",
     "lay_out_rates",
-    "ordered_ports",
     "plan_lookahead",
+    "ports_without_queues",
     "route_parts",
     "schedule",
     "windows",
@@ -91,7 +91,7 @@ class Lookahead(NamedTuple):
     Attributes
     ----------
     inline
-        As `ordered_ports` returns it, (P,).
+        As `ports_without_queues` returns it, (P,).
     parts
         As `route_parts` returns it.
     order
@@ -108,12 +108,12 @@ class Lookahead(NamedTuple):
 
 def plan_lookahead(plan: PacketPlan) -> Lookahead:
     """Return how the ports of a plan are processed."""
-    inline = ordered_ports(plan)
+    inline = ports_without_queues(plan)
     parts = route_parts(plan, inline)
     return Lookahead(inline, parts, *windows(plan, inline, parts))
 
 
-def ordered_ports(plan: PacketPlan) -> Integers:
+def ports_without_queues(plan: PacketPlan) -> Integers:
     """Return 1 for ports with a single ordered input, from one port or from senders only, (P,).
 
     Ports that have lanes or can be paused are processed in every window and get 0, as interfaces of hosts do.
@@ -358,9 +358,9 @@ def lay_out_ports(
     )
     spans = np.where(plan.cells > 0, 2, 1) * sizes  # behind the times the bytes of packets
     ring = np.cumsum(spans) - spans
-    faults = LOSES * (plan.losses > 0.0) + REPEATS * (plan.errors > 0.0)
-    faults[[p for p, times in enumerate(plan.outages) if times]] |= FAILS
-    for name, values in (("room", plan.rooms), ("faults", faults),
+    effects = LOSES * (plan.losses > 0.0) + REPEATS * (plan.errors > 0.0)
+    effects[[p for p, times in enumerate(plan.outages) if times]] |= FAILS
+    for name, values in (("room", plan.rooms), ("effects", effects),
                          ("delay", plan.delays), ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms),
                          ("unit", plan.units)):  # fmt: skip
         ports[name] = values

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.packets.kernel.codes import POLL
-from dfcmodel.packets.kernel.layout import STORM, WATCHDOG
+from dfcmodel.packets.kernel.layout import ROUTES, STORM, WATCHDOG
 from dfcmodel.packets.kernel.links.watchdogs import POLLS
 from dfcmodel.packets.kernel.queues.managers import ALL_LANES
 from dfcmodel.packets.layouts.ports import Event, class_lanes
@@ -26,13 +26,14 @@ def lay_out_watchdogs(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any
     The number of storms is bounded: each takes the intervals that declare it and the intervals that end it. The last
     row is for storms after the end of the run.
     """
-    plain = arrays["port"]["plain"]
+    plain, effects = arrays["port"]["plain"], arrays["port"]["effects"]
     rows = np.zeros(len(plan.watchdogs) + len(plan.routing), WATCHDOG)
     lanes = class_lanes(plan, arrays["hop"], arrays["lane"]) if plan.watchdogs else {}
     storms = 1
     for g, p in enumerate(sorted(plan.routing), len(plan.watchdogs)):
         rows[g]["port"], rows[g]["lane"], rows[g]["next"] = p, ALL_LANES, -1
         plain[p] = -1 - g
+        effects[p] |= ROUTES
     for g, dog in enumerate(plan.watchdogs):
         lane = lanes.get((dog.port, dog.priority), -1)
         rows[g] = (
@@ -40,6 +41,7 @@ def lay_out_watchdogs(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any
             dog.bad_polls, dog.good_polls, 0, 0, 0, 0,
         )  # fmt: skip
         plain[dog.port] = -1 - g
+        effects[dog.port] |= ROUTES
         storms += int(plan.end / dog.period) // (dog.bad_polls + dog.good_polls) + 2
     return {"watchdog": rows, "detected": np.zeros(storms, STORM)}
 

@@ -13,7 +13,7 @@ from hopflow.kernels.marks import compiled
 from ..calendar_queue import push, release, take
 from ..codes import BACKPRESSURE
 from ..layout import BY_BACKPRESSURE, int64
-from ..queues.buffers import record_peak, taken_by
+from ..queues.buffers import queue_bytes, record_peak
 from .lanes import enter_lane
 from .pauses import Switch, record_switch, stop_lane
 from .ports import INTERFACE, drop
@@ -103,7 +103,7 @@ def enqueue_flow(world: Any, u: int, e: int, cause: int) -> bool:
     waits = port.free >= time or port.paused > 0 or net.lane[c].paused > 0 or port.waiting > 0
     inside = float(port.waiting + port.held) + 1.0
     if port.unit > 0.0:
-        inside = port.bytes + taken_by(net, u, e)
+        inside = port.bytes + queue_bytes(net, u, e)
     if cause >= 0 or (waits and inside > port.room):
         drop(world, u, e, time, time, max(cause, BUFFER_FULL))
         return False

@@ -14,7 +14,7 @@ from hopflow.kernels.marks import compiled, inlined
 from ..calendar_queue import push
 from ..codes import SEND_FEEDBACK
 from ..layout import int64
-from ..queues.buffers import taken_by
+from ..queues.buffers import queue_bytes
 from .law import diffusive_rate, proportional_share
 
 __all__ = [
@@ -48,7 +48,7 @@ def ready_at(credit: float, rate: float, time: float) -> float:
 
 @inlined
 def update_credit(net: Any, c: int, time: float) -> None:
-    """Add to the credit of a lane what has grown, and say when its next packet may leave."""
+    """Add the growth since the last update to the credit of a lane; set when its next packet may leave."""
     d = net.diffusive[c]
     credit = d.credit + (time - d.settled) * d.rate
     if net.lane[c].count == 0:
@@ -72,7 +72,7 @@ def read_count(net: Any, c: int, time: float) -> None:
 
 @inlined
 def set_unconstrained_rates(net: Any, p: int, nominal: bool, time: float) -> float:
-    """Set what the active lanes of a port would send alone; return the part of it that each gets.
+    """Set the unconstrained rates of the active lanes of a port; return the fraction that each lane gets.
 
     The nominal rates, which nodes report, are those with alpha = 1 (eq. 5).
     """
@@ -121,7 +121,7 @@ def send_feedback(net: Any, p: int, e: int) -> None:
 
 @inlined
 def receive_feedback(net: Any, p: int, e: int) -> None:
-    """Receive what was reported to the lanes of a port, and set their rates."""
+    """Receive the reports to the lanes of a port, and set their rates."""
     packet = net.packet
     for k in range(packet[e].hop, packet[e].flow):
         d = net.diffusive[net.feedback[k, 1]]
@@ -174,7 +174,7 @@ def enter_rated(net: Any, p: int, c: int, e: int) -> None:
     it.tail = e
     it.count += 1
     net.port[p].waiting += 1
-    net.port[p].bytes += taken_by(net, p, e)
+    net.port[p].bytes += queue_bytes(net, p, e)
     if net.diffusive[c].active == 0:
         net.diffusive[c].active = 1
         adjust(net, p, time)
@@ -215,7 +215,7 @@ def take_rated(net: Any, p: int, c: int, time: float) -> int:
         credit = min(credit, 1.0)
     d.credit = credit
     net.port[p].waiting -= 1
-    net.port[p].bytes -= taken_by(net, p, e)
+    net.port[p].bytes -= queue_bytes(net, p, e)
     return e
 
 

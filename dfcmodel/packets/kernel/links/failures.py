@@ -1,4 +1,4 @@
-"""Links that fail: what is on them is lost, and so is what they send until they are repaired."""
+"""Links that fail: packets on them are lost, and so are packets that they send until they are repaired."""
 
 from __future__ import annotations
 

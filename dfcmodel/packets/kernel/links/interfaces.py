@@ -109,7 +109,7 @@ def enter_interface(world: Any, p: int, e: int) -> bool:
     c = int64(net.hop[it.hop].lane)
     k = class_of(net, e)
     is_control = k == c
-    if port.faults & LOSES != 0 and is_lost_at_random(net, senders, p, e):
+    if port.effects & LOSES != 0 and is_lost_at_random(net, senders, p, e):
         drop(world, p, e, it.time, it.time, AT_RANDOM)
         return False
     by_law = port.by_turns == BY_LAW

@@ -8,8 +8,8 @@ from dfcmodel.network.drop_causes import BUFFER_FULL, BY_MANAGER
 from hopflow.kernels.marks import compiled, inlined, prefetch
 
 from ..layout import BY_CLASS, BY_RANK, BY_RATE, CLASSES, int64
-from ..queues.buffers import is_full, record_bytes, taken_by
-from ..queues.coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
+from ..queues.buffers import is_full, queue_bytes, record_bytes
+from ..queues.coupled import DROP, MARK, SCALABLE, choose_queue, dualpi2_verdict
 from ..queues.managers import CODEL, COUPLED, DELIVER, control_delay, is_markable
 from ..queues.program_queues import leave_queue, next_turn, queue_in_turn
 from ..queues.programs import (
@@ -28,6 +28,9 @@ from .pauses import count_class
 from .ports import count_starts, drop
 
 __all__ = [
+    "AT_ONCE",
+    "OVERFLOWS",
+    "WAITS",
     "dequeue",
     "dequeue_ranked",
     "discard",
@@ -35,11 +38,14 @@ __all__ = [
     "leave_lane",
     "longest_lane",
     "overflow",
+    "place_of_arrival",
     "start_transmission",
     "unlink_lane",
     "wait_on",
-    "waits_or_overflows",
 ]
+
+AT_ONCE, WAITS, OVERFLOWS = 0, 1, 2
+"""What a packet that arrives at a port with lanes does."""
 
 
 @inlined
@@ -67,7 +73,7 @@ def enter_lane(net: Any, p: int, c: int, e: int) -> None:
         port.waiting += 1
     else:
         port.held += 1
-    taken = taken_by(net, p, e)
+    taken = queue_bytes(net, p, e)
     port.bytes += taken
     it.bytes += taken
 
@@ -86,27 +92,29 @@ def wait_on(net: Any, records: Any) -> None:
                 waiting[min(int(net.packet[e].time * records.scale), rows), p] += 1
                 waiting[rows, p] -= 1
                 if port[p].unit > 0.0:
-                    taken = taken_by(net, p, e)
+                    taken = queue_bytes(net, p, e)
                     record_bytes(net, records, p, taken, net.packet[e].time, end)
                 records.left[net.packet[e].hop] += 1
                 e = int64(net.packet[e].next)
 
 
 @inlined
-def waits_or_overflows(net: Any, u: int, e: int, time: float) -> tuple[bool, bool]:
-    """Return whether a packet cannot leave a port with lanes when it arrives, and whether there is no room for it."""
+def place_of_arrival(net: Any, u: int, e: int, time: float) -> int:
+    """Return whether a packet that arrives at a port with lanes is sent AT_ONCE, WAITS, or OVERFLOWS its buffer."""
     port = net.port[u]
     hop = net.hop[int64(net.packet[e].hop)]
-    busy = port.free >= time or port.paused > 0
-    taken = taken_by(net, u, e)
     if port.by_turns == BY_CLASS:
-        busy = busy or net.lane[int64(hop.lane)].paused > 0
+        is_idle = port.free < time and port.waiting == 0 and port.paused == 0
+        if is_idle and net.lane[int64(hop.lane)].paused == 0:
+            return AT_ONCE
         counted = int64(hop.ingress)
-        if counted < 0 or not (busy or port.waiting > 0):
-            return busy, False
-        return busy, net.feeder[counted].count + taken > net.feeder[counted].room
-    waits = port.by_turns == BY_RATE or (port.by_turns == 0 and busy)
-    return busy, waits and is_full(port, taken)
+        if counted >= 0 and net.feeder[counted].count + queue_bytes(net, u, e) > net.feeder[counted].room:
+            return OVERFLOWS
+        return WAITS
+    is_free = port.free < time and port.paused == 0
+    if port.by_turns == BY_RATE or (port.by_turns == 0 and not is_free):
+        return OVERFLOWS if is_full(port, queue_bytes(net, u, e)) else WAITS
+    return AT_ONCE if is_free and port.waiting == 0 else WAITS
 
 
 @inlined
@@ -121,7 +129,7 @@ def start_transmission(net: Any, records: Any, u: int, e: int, came: float, time
         records.waiting[first, u] += 1
         records.waiting[row, u] -= 1
         if net.port[u].unit > 0.0:
-            record_bytes(net, records, u, taken_by(net, u, e), came, time)
+            record_bytes(net, records, u, queue_bytes(net, u, e), came, time)
     if row < rows:
         records.waited[h] += time - came
         count_starts(records.started, row, h, h + 1)
@@ -138,7 +146,7 @@ def discard(world: Any, p: int, e: int, time: float, cause: int) -> None:
     came = net.packet[e].time
     records.waiting[min(int(came * records.scale), rows), p] += 1
     records.waiting[row, p] -= 1
-    record_bytes(net, records, p, taken_by(net, p, e), came, time)
+    record_bytes(net, records, p, queue_bytes(net, p, e), came, time)
     drop(world, p, e, came, time, cause)
 
 
@@ -192,7 +200,7 @@ def overflow(world: Any, p: int, time: float) -> None:
     it.head = net.packet[e].next
     it.count -= 1
     port.waiting -= 1
-    taken = taken_by(net, p, e)
+    taken = queue_bytes(net, p, e)
     port.bytes -= taken
     it.bytes -= taken
     if it.count == 0:
@@ -228,7 +236,7 @@ def leave_lane(net: Any, p: int, level: int, time: float) -> int:
     size = sizes[packet[e].size]
     it.deficit -= size
     port.waiting -= 1
-    taken = taken_by(net, p, e)
+    taken = queue_bytes(net, p, e)
     port.bytes -= taken
     it.bytes -= taken
     if it.count > 0:
@@ -259,14 +267,34 @@ def dequeue_ranked(world: Any, p: int, time: float) -> int:
                 refuse(net, w, LEAVES, IS_TURNS, float(skips))
             leave_queue(net, p, int64(port.lane + int64(w.queue)))
         if w.cut == 1:
-            whole = taken_by(net, p, e)
+            whole = queue_bytes(net, p, e)
             cut_packet(net, e)
-            more = whole - taken_by(net, p, e)  # waited with it until now
+            more = whole - queue_bytes(net, p, e)  # waited with it until now
             record_bytes(net, records, p, more, net.packet[e].time, time)
         if verdict != DROPPED:
             net.lane[port.lane].left = time
             return e
         skips = 0
+        discard(world, p, e, time, BY_MANAGER)
+    return -1
+
+
+@compiled
+def dequeue_coupled(world: Any, p: int, time: float) -> int:
+    """Remove the next packet to be sent from a port with DualPI2 and return it; -1: it dropped all."""
+    net, senders = world.net, world.senders
+    packet, port = net.packet, net.port[p]
+    while port.waiting > 0:
+        level = choose_queue(net, p)
+        e = leave_lane(net, p, level, time)
+        verdict = dualpi2_verdict(
+            net, p, level == SCALABLE, is_markable(net, senders, e), time - packet[e].time,
+            float(net.lane[port.lane].count) * net.sizes[0],
+        )  # fmt: skip
+        if verdict != DROP:
+            if verdict == MARK:
+                packet[e].marked = 1
+            return e
         discard(world, p, e, time, BY_MANAGER)
     return -1
 
@@ -277,34 +305,21 @@ def dequeue(world: Any, p: int, time: float) -> int:
 
     -1: DualPI2, or a switch program, has dropped all that waited.
     """
-    net, senders, records = world
+    net, records = world.net, world.records
     packet, sizes = net.packet, net.sizes
     port = net.port[p]
-    if port.by_turns == BY_RATE:
-        return leave_rated(net, p, time)
-    if port.by_turns == BY_RANK:
-        return dequeue_ranked(world, p, time)
+    if port.by_turns >= BY_RATE:
+        if port.by_turns == BY_RATE:
+            return leave_rated(net, p, time)
+        if port.by_turns == BY_RANK:
+            return dequeue_ranked(world, p, time)
+    if port.manager == COUPLED:
+        return dequeue_coupled(world, p, time)
     after = DELIVER
     while True:
-        level = 0
-        if port.manager == COUPLED:
-            if port.waiting == 0:
-                return -1
-            level = choose_queue(net, p)
-        e = leave_lane(net, p, level, time)
+        e = leave_lane(net, p, 0, time)
         if port.by_turns == BY_CLASS:
             count_class(net, records, p, e, -1, time)
-        if port.manager == COUPLED:
-            verdict = coupled_verdict(
-                net, p, level == SCALABLE, is_markable(net, senders, e), time - packet[e].time,
-                float(net.lane[port.lane].count) * sizes[0],
-            )  # fmt: skip
-            if verdict != DROP:
-                if verdict == MARK:
-                    packet[e].marked = 1
-                return e
-            discard(world, p, e, time, BY_MANAGER)
-            continue
         if port.manager != CODEL or net.hop[packet[e].hop].ingress < 0:
             return e
         backlogged = port.waiting > 0 and port.bytes > sizes[0]

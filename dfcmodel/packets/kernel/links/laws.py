@@ -1,7 +1,7 @@
 """Laws of flow control between the two ends of a link, called by address: `dfcmodel.network.queueing.link_laws`.
 
 A row of ``law`` has both ends of a link for a class: the sender is a lane of the port of the link, the receiver the
-ports behind it, which count together. What runs per packet here is a call, not inlined: it costs what the law costs.
+ports behind it, which count together. Functions that run per packet are calls, not inlined: a law costs as much.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hopflow.kernels.marks import call_law, compiled
 from ..calendar_queue import CROWDED, push, release, take
 from ..codes import ENDED, REPORT
 from ..layout import CLASSES, int64
-from ..queues.buffers import taken_by
+from ..queues.buffers import queue_bytes
 from .pauses import RENEWALS, Switch, record_switch, stop_lane
 from .ports import INTERFACE
 
@@ -37,7 +37,7 @@ FIELDS = ("", "", "send", "message")  # their names
 
 @compiled
 def refuse(net: Any, w: Any, event: int, what: int, value: float, now: float) -> None:
-    """Record what a law returned that cannot be; the run stops at the end of the window."""
+    """Record an invalid value that a law returned; the run stops at the end of the window."""
     if w.failed == 0:
         w.failed = what
         w.failed_in = event
@@ -62,7 +62,7 @@ def apply_law(net: Any, k: int, event: int, now: float, size: float, held: float
 @compiled
 def size_at(net: Any, p: int, e: int) -> float:
     """Return the size of a packet in packets, as a port counts it."""
-    return taken_by(net, p, e) / net.times[p * CLASSES].taken
+    return queue_bytes(net, p, e) / net.times[p * CLASSES].taken
 
 
 @compiled
@@ -118,7 +118,7 @@ def waits_by_law(net: Any, u: int, e: int, now: float) -> tuple[bool, bool]:
     k = int64(hop.ingress)
     if k < 0 or (net.law[k].kind < 0 and not waits):
         return busy, False
-    return busy, net.feeder[k].count + taken_by(net, u, e) > net.feeder[k].room
+    return busy, net.feeder[k].count + queue_bytes(net, u, e) > net.feeder[k].room
 
 
 @compiled
@@ -152,7 +152,7 @@ def send_report(net: Any, k: int, event: int, now: float) -> None:
 def change_held(net: Any, u: int, k: int, e: int, more: int, now: float) -> None:
     """Count a packet of row k that has come to a port, or whose last bit has left it."""
     row = net.feeder[k]
-    row.count += float(more) * taken_by(net, u, e)
+    row.count += float(more) * queue_bytes(net, u, e)
     if net.law[k].kind < 0:
         return
     event = ARRIVES if more > 0 else LEAVES

@@ -8,13 +8,13 @@ from hopflow.kernels.marks import compiled
 
 from ..layout import CLASSES, REPEATS, VARIES, int64
 from ..random_numbers import uniform
-from .path_elements import slowed_time
+from .path_elements import delay_of_rate
 
-__all__ = ["repeated_time"]
+__all__ = ["retry_time"]
 
 
 @compiled
-def repeated_time(net: Any, senders: Any, u: int, e: int, now: float) -> float:
+def retry_time(net: Any, senders: Any, u: int, e: int, now: float) -> float:
     """Return for how long a packet that leaves a port is sent again, s; 0 of ACKs.
 
     Of a port whose rate changes over time, by how much its transmission takes longer.
@@ -23,9 +23,9 @@ def repeated_time(net: Any, senders: Any, u: int, e: int, now: float) -> float:
     begins again with the frame that had the error (go-back-N), in the chain of `dfcmodel.lossless.link_retry`.
     """
     it = net.packet[e]
-    if net.port[u].faults & VARIES:
-        return slowed_time(net, u, e, now)
-    if not net.port[u].faults & REPEATS or it.hop >= senders.flow[it.flow].turn:
+    if net.port[u].effects & VARIES:
+        return delay_of_rate(net, u, e, now)
+    if not net.port[u].effects & REPEATS or it.hop >= senders.flow[it.flow].turn:
         return 0.0
     link = net.fault[u]
     frame = net.times[u * CLASSES + int64(it.size)].transmission

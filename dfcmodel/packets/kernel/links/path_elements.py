@@ -28,9 +28,9 @@ __all__ = [
     "HELD",
     "PASSED",
     "RELEASED",
+    "delay_of_rate",
     "flush",
     "pass_elements",
-    "slowed_time",
 ]
 
 RELEASED = RENEWALS - 2**20  # smallest key of packets that go on in their chain: after arrivals
@@ -240,7 +240,7 @@ def pass_elements(net: Any, senders: Any, u: int, e: int) -> int:
 
 
 @compiled
-def slowed_time(net: Any, u: int, e: int, time: float) -> float:
+def delay_of_rate(net: Any, u: int, e: int, time: float) -> float:
     """Return by how much a transmission that begins at a time takes longer than at the largest rate of the link, s."""
     w = net.element[net.rated[u]]
     full = net.times[u * CLASSES + int64(net.packet[e].size)].transmission

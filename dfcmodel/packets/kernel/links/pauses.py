@@ -12,7 +12,7 @@ from hopflow.kernels.marks import compiled, inlined
 from ..calendar_queue import SWITCHED, push, release, take
 from ..codes import PAUSE, RENEW, RESUME
 from ..layout import int64
-from ..queues.buffers import filled, taken_by
+from ..queues.buffers import queue_bytes, queue_length
 
 __all__ = [
     "ENDS",
@@ -96,7 +96,7 @@ def renew(net: Any, records: Any, p: int, e: int) -> None:
     time = net.packet[e].time
     k = int64(net.packet[e].hop)
     row = net.feeder[k]
-    if filled(port) > port.low:
+    if queue_length(port) > port.low:
         push(net, e, p, time + row.span, RENEWALS + row.port)
         return
     release(net, e)
@@ -112,13 +112,13 @@ def watch(net: Any, records: Any, p: int, time: float) -> None:
     port = net.port[p]
     if port.feeders == 0:
         return
-    if filled(port) <= port.low:
+    if queue_length(port) <= port.low:
         net.feeder[port.feeder].excess = 0.0
     if net.feeder[port.feeder].span > 0.0:
-        if filled(port) > port.high and port.pausing < port.feeders:
+        if queue_length(port) > port.high and port.pausing < port.feeders:
             begin_pauses(net, records, p, time)
         return
-    wanted = 1 if filled(port) > (port.low if port.pausing == 1 else port.high) else 0
+    wanted = 1 if queue_length(port) > (port.low if port.pausing == 1 else port.high) else 0
     if wanted != port.pausing:
         port.pausing = wanted
         record_switch(net, records, Switch(time, p, wanted, -1, -1))
@@ -137,7 +137,7 @@ def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) 
     if k < 0:
         return
     row = net.feeder[k]
-    row.count += float(more) * taken_by(net, p, e)
+    row.count += float(more) * queue_bytes(net, p, e)
     if row.port < 0:
         return
     wanted = 1 if row.count > (port.low if row.pausing == 1 else port.high) else 0

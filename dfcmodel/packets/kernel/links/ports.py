@@ -10,7 +10,7 @@ from hopflow.kernels.marks import compiled, inlined, prefetch
 
 from ..calendar_queue import CROWDED, FAULT, TRACED, push, release
 from ..layout import CLASSES, LOSES, OF_RATE, SENDER, int64
-from ..queues.buffers import enter_bytes, free_bytes, is_full, record_bytes, record_peak, taken_by
+from ..queues.buffers import enter_bytes, free_bytes, is_full, queue_bytes, record_bytes, record_peak
 from ..queues.early import admit_early
 from ..queues.managers import is_markable
 from ..random_numbers import uniform
@@ -156,7 +156,7 @@ def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
     port = net.port[p]
     f = int64(net.packet[e].flow)
     if (
-        port.faults & LOSES != 0
+        port.effects & LOSES != 0
         and net.packet[e].hop < senders.flow[f].turn
         and uniform(net.stream, p) < net.fault[p].loss
     ):
@@ -173,7 +173,7 @@ def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
         if detect_early(net, senders, e, p, queued, idle) == 0:
             return -1 - BY_MANAGER
     if port.unit > 0.0:
-        return queued if ended or not is_full(port, taken_by(net, p, e)) else -1 - BUFFER_FULL
+        return queued if ended or not is_full(port, queue_bytes(net, p, e)) else -1 - BUFFER_FULL
     return queued if ended or queued < port.room else -1 - BUFFER_FULL
 
 
@@ -293,7 +293,7 @@ def travel(world: Any, e: int, time: float, key: int, at: int) -> None:
             if busy:
                 enter_ring(net, records, h, p, queued, time)
                 if port.unit > 0.0:
-                    taken = taken_by(net, p, e)
+                    taken = queue_bytes(net, p, e)
                     enter_bytes(net, p, taken, queued)
                     record_bytes(net, records, p, taken, time, start)
                     if int(time * scale) < rows:

@@ -14,8 +14,8 @@ from hopflow.kernels.marks import compiled, inlined, prefetch
 
 from ..calendar_queue import next_arrival, push
 from ..codes import PAUSE
-from ..layout import BY_RATE, CLASSES, int64
-from ..queues.buffers import is_full, record_bytes, record_peak, taken_by
+from ..layout import CLASSES, int64
+from ..queues.buffers import is_full, queue_bytes, record_bytes, record_peak
 from .diffusion import enter_rated, largest_credit, take_rated
 from .ports import count_starts
 
@@ -24,15 +24,8 @@ __all__ = ["has_plain_rates", "pass_rated"]
 
 @inlined
 def has_plain_rates(port: Any) -> bool:
-    """Return whether packets wait at a port for the rates of their flows and for nothing else."""
-    return (
-        port.by_turns == BY_RATE
-        and port.manager == 0
-        and port.faults == 0
-        and port.pausing == 0
-        and port.paused == 0
-        and port.traced == 0
-    )
+    """Return whether packets wait at a port with BY_RATE for the rates of their flows and for nothing else."""
+    return port.manager == 0 and port.effects == 0 and port.pausing == 0 and port.paused == 0 and port.traced == 0
 
 
 @inlined
@@ -69,8 +62,7 @@ def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) ->
     port = net.port[u]
     did = False
     while True:
-        b, e = next_arrival(net, port, b, past, end)
-        came = packet[e].time if e >= 0 else end
+        b, e, came = next_arrival(net, port, b, past, end)
         while port.waiting > 0 and port.free < came:
             c, time = next_leaving(net, port)
             if time >= came:
@@ -90,7 +82,7 @@ def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) ->
                 records.waiting[first, u] += 1
                 records.waiting[row, u] -= 1
                 if port.unit > 0.0:
-                    record_bytes(net, records, u, taken_by(net, u, sent), it.time, time)
+                    record_bytes(net, records, u, queue_bytes(net, u, sent), it.time, time)
             if row < rows:
                 records.waited[h] += time - it.time
                 count_starts(records.started, row, h, h + 1)
@@ -99,7 +91,7 @@ def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) ->
             it.hop = h + 1
             push(net, sent, p, time + spent.passage, int64(spent.rank))
             did = True
-        if e < 0 or packet[e].number <= PAUSE or is_full(port, taken_by(net, u, e)):
+        if e < 0 or packet[e].number <= PAUSE or is_full(port, queue_bytes(net, u, e)):
             return b, did
         following = int64(packet[e].next)
         if following >= 0:

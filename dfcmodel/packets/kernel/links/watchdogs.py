@@ -10,7 +10,7 @@ from hopflow.kernels.marks import compiled, inlined
 
 from ..calendar_queue import DETECTED, push
 from ..layout import BY_CLASS, int64
-from ..queues.buffers import taken_by
+from ..queues.buffers import queue_bytes
 from .lanes import discard, unlink_lane
 from .pauses import count_class, watch
 
@@ -78,7 +78,7 @@ def discard_lane(world: Any, g: int, c: int, time: float) -> None:
             port.waiting -= 1
         else:
             port.held -= 1
-        taken = taken_by(net, p, e)
+        taken = queue_bytes(net, p, e)
         port.bytes -= taken
         it.bytes -= taken
         if port.by_turns == BY_CLASS:
@@ -90,7 +90,7 @@ def discard_lane(world: Any, g: int, c: int, time: float) -> None:
 
 @compiled
 def declare(world: Any, g: int, time: float) -> None:
-    """Declare a storm: record it and drop what waits. A storm after the end of the run gets the last row."""
+    """Declare a storm: record it and drop the waiting packets. A storm after the end of the run gets the last row."""
     net, records = world.net, world.records
     it = net.watchdog[g]
     it.dropping = 1

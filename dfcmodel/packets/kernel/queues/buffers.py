@@ -10,18 +10,18 @@ from ..layout import CLASSES, int64
 
 __all__ = [
     "enter_bytes",
-    "filled",
     "free_bytes",
     "is_full",
     "is_over",
+    "queue_bytes",
+    "queue_length",
     "record_bytes",
     "record_peak",
-    "taken_by",
 ]
 
 
 @inlined
-def taken_by(net: Any, p: int, e: int) -> float:
+def queue_bytes(net: Any, p: int, e: int) -> float:
     """Return the bytes that a packet takes in the queue of a port."""
     return float(net.times[p * CLASSES + int64(net.packet[e].size)].taken)
 
@@ -37,12 +37,12 @@ def is_full(port: Any, taken: float) -> bool:
 @inlined
 def is_over(port: Any) -> bool:
     """Return whether more waits at a port than it has room for."""
-    return bool(filled(port) > port.room)
+    return bool(queue_length(port) > port.room)
 
 
 @inlined
-def filled(port: Any) -> float:
-    """Return what waits at a port, in the unit of its thresholds: packets, or bytes."""
+def queue_length(port: Any) -> float:
+    """Return the length of the queue of a port in the unit of its thresholds, packets or bytes."""
     return float(port.bytes) if port.unit > 0.0 else float(port.waiting)
 
 

@@ -8,7 +8,7 @@ from hopflow.kernels.marks import compiled
 
 from ..random_numbers import uniform
 
-__all__ = ["choose_queue", "coupled_verdict", "update_coupled"]
+__all__ = ["choose_queue", "dualpi2_verdict", "update_coupled"]
 
 DROP, ACCEPT, MARK = 0, 1, 2
 COUPLED = 6  # manager of a port: DualPI2
@@ -16,7 +16,7 @@ SCALABLE, CLASSIC = 0, 1  # its lanes
 
 
 @compiled
-def coupled_verdict(
+def dualpi2_verdict(
     net: Any,
     p: int,
     scalable: bool,

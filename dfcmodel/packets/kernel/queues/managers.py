@@ -14,20 +14,24 @@ from ..called_managers import ACCEPT, DROP, MARK, Backlog, ask
 from ..codes import UNMARKABLE
 from ..layout import BLIND, BY_CLASS, BY_LAW, int64
 from ..random_numbers import uniform
-from .coupled import coupled_verdict
+from .coupled import dualpi2_verdict
 from .early import admit_early
 
 __all__ = [
     "ACCEPT",
     "ALL_LANES",
     "BEGIN_DROPPING",
+    "BY_ADDRESS",
     "CODEL",
+    "COUPLED",
     "DELIVER",
     "DROP",
+    "EARLY_DETECTION",
     "KEEP_DROPPING",
     "MARK",
     "NO_LANE",
     "PROPORTIONAL",
+    "SQUARED",
     "admit_lane",
     "admit_proportional",
     "control_delay",
@@ -38,7 +42,8 @@ __all__ = [
     "update_probability",
 ]
 
-NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS, SQUARED, COUPLED = 0, 1, 2, 3, 4, 5, 6
+# from CODEL on also of packets that do not wait, from PROPORTIONAL on with a state that changes over time
+NONE, EARLY_DETECTION, BY_ADDRESS, CODEL, PROPORTIONAL, SQUARED, COUPLED = 0, 1, 2, 3, 4, 5, 6
 ALL_LANES, NO_LANE = -1, -2  # in place of the lane that a manager sees
 DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the packet at the head
 
@@ -62,8 +67,8 @@ def is_scalable(net: Any, senders: Any, e: int) -> bool:
 def control_delay(control: Any, p: int, now: float, delay: float, backlogged: bool, after: int) -> int:
     """Return what CoDel does with a packet that leaves its queue after a delay (RFC 8289, 5.3 to 5.6).
 
-    ``backlogged``: more bytes remain in the queue than those of a data packet; ``after`` is what was
-    done with the packet before it at the same time.
+    ``backlogged``: more bytes remain in the queue than a data packet has; ``after`` is the decision on
+    the packet before it at the same time.
     """
     c = control[p]
     long = delay >= c.target and backlogged
@@ -132,7 +137,7 @@ def admit_proportional(net: Any, p: int, waiting: int) -> int:
 
 @compiled
 def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, size: float) -> int:
-    """Return what the manager of a port with lanes says of a packet that comes or leaves.
+    """Return the decision of the manager of a port with lanes on a packet that arrives or leaves.
 
     It sees all lanes of the port but that of the control class, or one.
     """
@@ -160,7 +165,7 @@ def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, siz
     elif port.manager == PROPORTIONAL:
         verdict = admit_proportional(net, p, queued)
     elif port.manager == SQUARED:
-        verdict = coupled_verdict(net, p, scalable, markable, 0.0, 0.0)
+        verdict = dualpi2_verdict(net, p, scalable, markable, 0.0, 0.0)
     elif port.manager == BY_ADDRESS:
         since = -1.0  # when the last of what is at the head of a queue came
         for c in range(first, end):
@@ -184,7 +189,7 @@ def is_managed(net: Any, port: Any, e: int) -> bool:
 
 @compiled
 def mark_leaving(net: Any, p: int, e: int, now: float, markable: bool) -> None:
-    """Mark a packet that leaves where the manager of its port says so, by what waits behind it."""
+    """Mark a packet that leaves if the manager of its port decides so, by the queue behind it."""
     if verdict_of(net, p, now, markable, False, 0.0) == MARK and markable:
         net.packet[e].marked = 1
 

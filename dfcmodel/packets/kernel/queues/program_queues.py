@@ -11,7 +11,7 @@ from typing import Any
 from hopflow.kernels.marks import compiled
 
 from ..layout import int64
-from .buffers import taken_by
+from .buffers import queue_bytes
 from .programs import leave_ranked
 
 __all__ = ["join_queue", "leave_queue", "longest_queue", "next_turn", "queue_in_turn"]
@@ -81,7 +81,7 @@ def join_queue(net: Any, p: int, e: int) -> None:
     lane.count += 1
     queue.bytes += size
     port.waiting += 1
-    port.bytes += taken_by(net, p, e)
+    port.bytes += queue_bytes(net, p, e)
     net.own[packet[e].hop].waiting += 1.0
 
 

@@ -1,6 +1,6 @@
-"""Switch programs of users, called by address: what they see of a packet, and packets in the order of their ranks.
+"""Switch programs of users, called by address: their input for a packet, and packets in the order of their ranks.
 
-What runs per packet here is a call, not inlined: it costs what the program costs.
+Functions that run per packet are calls, not inlined: a program costs as much.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..calendar_queue import CROWDED
 from ..codes import CUT
 from ..layout import int64
 from ..random_numbers import uniform
-from .buffers import taken_by
+from .buffers import queue_bytes
 from .managers import is_markable
 
 __all__ = [
@@ -69,7 +69,7 @@ def cut_packet(net: Any, e: int) -> None:
 
 @inlined
 def see(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> None:
-    """Write what a port's program sees of a packet, and the numbers of its flow."""
+    """Write the input of a port's program for a packet, and the numbers of its flow."""
     port = net.port[p]
     w = net.program[p]
     it = net.packet[e]
@@ -108,7 +108,7 @@ def see(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> None:
     if w.queues > 0 and event == LEAVES:  # it is still among those that wait
         w.seen[9] -= 1.0
         w.seen[10] -= 1.0
-        w.seen[11] -= taken_by(net, p, e)
+        w.seen[11] -= queue_bytes(net, p, e)
 
 
 @compiled
@@ -189,7 +189,7 @@ def is_idle(net: Any, w: Any, event: int) -> bool:
 
 @compiled
 def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
-    """Let a port's program see a packet that comes or is to leave, and mark it; return what it says of it.
+    """Call a port's program for a packet that arrives or is to leave, and mark it; return its decision.
 
     Its queue is in ``queue`` of the program: written here as it comes, by the caller as it is to leave.
     """
@@ -338,7 +338,7 @@ def join_ranked(net: Any, p: int, e: int) -> None:
     port = net.port[p]
     net.lane[port.lane].count += 1
     port.waiting += 1
-    port.bytes += taken_by(net, p, e)
+    port.bytes += queue_bytes(net, p, e)
     net.own[net.packet[e].hop].waiting += 1.0
 
 
@@ -348,7 +348,7 @@ def leave_ranked(net: Any, p: int, c: int, e: int) -> None:
     port = net.port[p]
     net.lane[c].count -= 1
     port.waiting -= 1
-    port.bytes -= taken_by(net, p, e)
+    port.bytes -= queue_bytes(net, p, e)
     net.own[net.packet[e].hop].waiting -= 1.0
 
 
@@ -373,7 +373,7 @@ def next_ranked(net: Any, p: int, time: float) -> int:
 
 @compiled
 def take_last(net: Any, p: int, e: int) -> int:
-    """Return what is dropped where the buffer is full: packet e, or the one with the highest rank, removed."""
+    """Return the packet to drop where the buffer is full: e, or the packet with the highest rank, removed."""
     port, packet, ranked = net.port[p], net.packet, net.ranked
     w = net.program[p]
     lane = net.lane[port.lane]

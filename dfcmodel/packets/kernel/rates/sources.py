@@ -25,8 +25,8 @@ __all__ = [
     "feed_back",
     "move_clocks",
     "on_timer",
-    "rated",
     "schedule_due_timers",
+    "send_by_rate",
     "span",
     "start_idle_period",
 ]
@@ -89,7 +89,7 @@ def feed_back(senders: Any, f: int, now: float, sent: float, acks: float, marked
 
 
 @compiled
-def rated(net: Any, senders: Any, f: int) -> bool:
+def send_by_rate(net: Any, senders: Any, f: int) -> bool:
     """Send a packet of a rate rule if it is due; return whether the flow has a next event, at ``due``.
 
     The clock event of the rule is called at each event of the flow, at least every `CLOCK_INTERVAL` packet times of its
@@ -168,7 +168,7 @@ def on_timer(net: Any, senders: Any, f: int) -> None:
     if s.recovery == RATED:
         if s.deadline == senders.clock[NOW]:
             expire_rated(net, senders, f)
-        if rated(net, senders, f):
+        if send_by_rate(net, senders, f):
             wake_at(net, f, s.due, f)
         return
     now = senders.clock[NOW]

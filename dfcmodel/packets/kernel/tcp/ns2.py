@@ -10,6 +10,8 @@ from typing import Any
 
 from hopflow.kernels.marks import inlined
 
+from ..layout import CLOCK
+
 __all__ = [
     "MIN_TICK_TIMEOUT",
     "is_ns2",
@@ -19,7 +21,7 @@ __all__ = [
     "truncate_ssthresh",
 ]
 
-NS2 = 3  # index in `clock`: 1 with this convention
+NS2 = CLOCK.index("is_ns2")
 TICK = 0.01  # tcpTick_, s
 MIN_TICK_TIMEOUT = 2.0 * TICK
 

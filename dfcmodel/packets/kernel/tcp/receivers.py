@@ -122,7 +122,7 @@ def take_in_order(senders: Any, packet: Any, e: int, f: int) -> int:
 
 @inlined
 def has_packet(senders: Any, f: int, number: int) -> bool:
-    """Return whether a receiver that keeps what comes out of order has a packet."""
+    """Return whether a receiver that keeps packets out of order has a packet."""
     return bool(number < senders.flow[f].came or has_bit(senders, f, RECEIVED, number))
 
 

@@ -8,16 +8,13 @@ from hopflow.kernels.marks import inlined
 
 from ..calendar_queue import push, take
 from ..codes import WAKE
-from ..layout import CLASSES
+from ..layout import CLASSES, CLOCK
 from .ns2 import MIN_TICK_TIMEOUT, is_ns2, measure_ticks, restart_estimate
 from .tcp_constants import MAX_BACKOFF, MAX_RTO, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN
 
 __all__ = ["back_off", "measure", "rto_with_backoff", "schedule", "set_timer", "wake_at"]
 
-NOW, END, CHECK = 0, 1, 2  # indices in `clock`: event time, end of window, next timer check
-MIN_RTO, JITTER = 4, 5  # minimum timeout, maximum random packet delay; for 3 see `ns2`
-ACK_DELAY = 6  # maximum delay of an ACK
-WINDOW = 7  # start of the next window
+NOW, END, CHECK, _, MIN_RTO, JITTER, ACK_DELAY, WINDOW = range(len(CLOCK))  # of `is_ns2` see `ns2`
 
 
 @inlined
