@@ -355,6 +355,9 @@ def report_native(net: Any, senders: Any, f: int) -> None:
 def report_ack(net: Any, senders: Any, f: int, e: int, validated: bool, growth: int) -> None:
     """Call the rule for the ACK in packet e, see `begin_ack`; ``growth`` is the number of ACKs that grow the window."""
     begin_ack(net, senders, f, e, validated)
+    s = senders.flow[f]
+    if s.accurate == 1 and net.packet[e].marked == 1:
+        senders.rule[s.rule].rule_state[MARKS] += 1.0
     report(net, senders, f, growth)
 
 

@@ -80,15 +80,21 @@ def send_window(net: Any, senders: Any, f: int, burst: int, forced: bool) -> Non
 
 
 @inlined
+def is_by_pipe(senders: Any, f: int) -> bool:
+    """Return whether a sender with selective ACKs sends other packets than the next new ones, or paces them."""
+    s = senders.flow[f]
+    return bool(s.recovering + s.sacked + s.paced > 0 or s.snd_nxt >= s.size)
+
+
+@inlined
 def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
     """Send packets up to the window, or with selective ACKs up to the pipe limit; ``burst`` 0: no limit per event."""
     s = senders.flow[f]
     if not forced and s.held_until < math.inf:
         return
-    by_pipe = s.selective == 1 and (s.recovering + s.sacked + s.paced > 0 or s.snd_nxt >= s.size)
-    if s.listed == NATIVE and (by_pipe or senders.native[s.native].by_packet == 1):
+    if s.selective == 1 and s.listed == NATIVE and (senders.native[s.native].by_packet == 1 or is_by_pipe(senders, f)):
         send_native(net, senders, f, burst, forced)
-    elif by_pipe:
+    elif s.selective == 1 and is_by_pipe(senders, f):
         send_by_pipe(  # draws a random wait before it checks for data
             net, senders, f, burst, forced
         )
@@ -101,14 +107,11 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
 
 
 @inlined
-def grow(senders: Any, f: int, growth: int) -> None:
-    """Call the window rule for a number of ACKs of new data; a native rule receives it with the report of the ACK."""
+def grow(senders: Any, f: int) -> None:
+    """Call the window rule for an ACK of new data."""
     s = senders.flow[f]
-    if s.listed == NATIVE:
-        return
-    for _ in range(growth):
-        call_rule(senders, f, ON_ACK, s.rtt, 1.0, 0.0)
-        open_window(senders, f)
+    call_rule(senders, f, ON_ACK, s.rtt, 1.0, 0.0)
+    open_window(senders, f)
 
 
 @inlined
@@ -140,6 +143,27 @@ def answer_mark(senders: Any, f: int) -> None:
     if s.cwnd < before:
         s.loss_events += 1
         s.reduced = 1
+
+
+@inlined
+def call_for_ack(net: Any, senders: Any, f: int, e: int, grows: bool, twice: bool, validated: bool) -> None:
+    """Call the window rule for the ACK in packet e, after the recovery.
+
+    ``grows``: the recovery lets the window grow, ``twice`` by two packets; ``validated``: the window was fully used.
+    """
+    s = senders.flow[f]
+    marked = net.packet[e].marked == 1
+    grows = grows and validated and (s.accurate == 1 or not marked)  # RFC 3168, 6.1.2
+    twice = twice and s.recovering == 0
+    if s.selective == 1 and s.listed == NATIVE:
+        report_ack(net, senders, f, e, validated, int64(0 if not grows else 2 if twice else 1))
+        return
+    if grows:
+        grow(senders, f)
+        if twice:
+            grow(senders, f)
+    if marked and s.accurate == 1:
+        answer_mark(senders, f)
 
 
 @inlined
@@ -200,14 +224,7 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
     twice = counts and s.recovering == 0 and acked > 1  # RFC 3465, 2.2, with L = 2
     if s.by_time == 1:
         grows, burst = process_report(net, senders, f, e)
-        growth = int64(0)
-        if grows and validated and (s.accurate == 1 or not marked):
-            growth = int64(2 if twice and s.recovering == 0 else 1)
-        grow(senders, f, growth)
-        if marked and s.accurate == 1:
-            answer_mark(senders, f)
-        if s.listed == NATIVE:
-            report_ack(net, senders, f, e, validated, growth)
+        call_for_ack(net, senders, f, e, grows, twice, validated)
         if burst >= 1.0:
             send(net, senders, f, 0 if burst >= UNLIMITED else int(burst), False)
         return
@@ -232,15 +249,8 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
             grows = False
             if s.dupacks > 0:
                 burst = 0.0
-    growth = int64(0)
-    if grows and validated and (s.accurate == 1 or not marked):  # RFC 3168, 6.1.2
-        growth = int64(2 if twice and s.recovering == 0 else 1)
-    grow(senders, f, growth)
-    if marked and s.accurate == 1:
-        answer_mark(senders, f)
-    if s.selective == 1 and s.listed == NATIVE:
-        report_ack(net, senders, f, e, validated, growth)
-    elif s.samples == 1:
+    call_for_ack(net, senders, f, e, grows, twice, validated)
+    if s.samples == 1 and s.listed != NATIVE:
         report_deliveries(net, senders, f, net.sent_at[e], float(packet[e].marked))
     if burst >= 1.0:
         send(net, senders, f, 0 if burst >= UNLIMITED else int(burst), False)

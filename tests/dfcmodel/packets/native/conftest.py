@@ -43,8 +43,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Return a function that compiles a source file of this folder, once for the same definitions."""
     folder, built = tmp_path_factory.mktemp("native"), dict[tuple[str, ...], Path]()
 
-    def compile_(source: str, *definitions: str) -> Path:
-        key = (source, *definitions)
+    def compile_(source: str, *definitions: str, compiler: str = "cc") -> Path:
+        key = (compiler, source, *definitions)
         if key not in built:
             target = folder / f"{Path(source).stem}-{len(built)}.so"
             if source.endswith(".rs"):
@@ -54,7 +54,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
             else:
                 defines = [f"-D{text}" for text in definitions]
                 shared = ("-fPIC", "-shared", "-I", cc_header(), FOLDER / source, "-o", target, "-lm")
-                run(find("cc"), *C_OPTIONS, *defines, *shared)
+                run(find(compiler), *C_OPTIONS, *defines, *shared)
             built[key] = target
         return built[key]
 
@@ -64,4 +64,4 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 @pytest.fixture
 def native(build: Build) -> Callable[..., NativeRule]:
     """Return a function that compiles a source file and returns its rule."""
-    return lambda source, *definitions: NativeRule(build(source, *definitions))
+    return lambda source, *definitions, **options: NativeRule(build(source, *definitions, **options))

@@ -104,9 +104,12 @@ def test_a_port_equals_its_rule_on_drawn_networks(seed, source, native) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", PORTS)
-def test_a_port_equals_its_rule_on_a_hundred_drawn_networks(source, native) -> None:
-    rule, port, events = PORTS[source], native(source), 0
+@pytest.mark.parametrize(
+    ("source", "compiler"),
+    [(source, compiler) for source in PORTS for compiler in (["gcc", "clang"] if source.endswith(".c") else ["rustc"])],
+)
+def test_a_port_equals_its_rule_on_a_hundred_drawn_networks(source, compiler, native) -> None:
+    rule, port, events = PORTS[source], native(source, compiler=compiler), 0
     for seed in range(100, 200):
         drawn = network(seed, rule)
         one = drawn.run(rule, rule)
