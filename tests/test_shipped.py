@@ -41,12 +41,14 @@ def test_each_release_of_a_crate_has_its_dependencies() -> None:
         (("quinn-proto", "0.11.14", "cubic", "incidents"), "consecutive-losses", True),
         (("quinn-proto", "0.11.15", "cubic", "incidents"), "consecutive-losses", False),
         (("quinn-proto", "0.11.19", "cubic", "incidents"), "consecutive-losses", False),
+        (("ngtcp2", "1.11.0", "cubic", "rfc9438"), "concave", True),
+        (("ngtcp2", "1.24.0", "cubic", "rfc9438"), "concave", False),
         (("ngtcp2", "1.24.0", "bbr", "incidents"), "empty-path", True),
         (("ngtcp2", "1.24.0", "bbr, with ack_phase reset", "incidents"), "empty-path", False),
     ],
 )
 def test_known_faults_and_their_repairs_are_in_the_table(row: tuple[str, ...], case: str, is_red: bool) -> None:
-    """quinn-rs/quinn#2640; the draft's line on ack_phase of 6 July 2026."""
+    """quinn-rs/quinn#2640; K of ngtcp2's CUBIC; the draft's line on ack_phase of 6 July 2026."""
     assert (case in ROWS[row].failed.split()) == is_red
 
 

@@ -180,7 +180,9 @@ static void lose(state *s, const hopflow_cc_event *event, ngtcp2_cc_ack *ack) {
     const hopflow_cc_packet *packet = &event->lost[n];
     ngtcp2_rtb_entry entry = read_entry(packet);
     s->cstat.bytes_in_flight -= packet->bytes;
+#if NGTCP2_VERSION_NUM >= SINCE_1_24_0
     s->rst.lost += packet->bytes;
+#endif
     ack->bytes_lost += packet->bytes;
     if (s->cc->on_pkt_lost) {
       ngtcp2_cc_pkt lost = describe(packet, &entry);
@@ -191,6 +193,7 @@ static void lose(state *s, const hopflow_cc_event *event, ngtcp2_cc_ack *ack) {
   s->cc->congestion_event(s->cc, &s->cstat, latest, ack, event->now_ns);
 #else
   s->cc->congestion_event(s->cc, &s->cstat, latest, ack->bytes_lost, event->now_ns);
+  s->rst.lost += ack->bytes_lost;
 #endif
 }
 
