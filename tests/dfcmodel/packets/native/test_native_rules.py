@@ -37,6 +37,7 @@ from dfcmodel.network.scenario_files.toml_reading import ScenarioFileError
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.simulation import plan_scenario
 from dfcmodel.results import Trajectory
+from dfcmodel.sharing.suites.connections import connect
 from hopflow import sweep
 from hopflow.console.commands import app
 from hopflow.errors import RuleError
@@ -441,6 +442,19 @@ def test_a_record_is_played_without_python(source, native, replay, tmp_path) -> 
     rule = native(source)
     scenario, method = path(rule.replace(record=str(tmp_path)), buffer=20), {"loss": {"queue->receiver": 0.01}}
     assert np.array_equal(packets(scenario, **method).window, packets(path(rule, buffer=20), **method).window)
+    (file,) = tmp_path.iterdir()
+    done = subprocess.run([replay(source), file], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"{len(calls(file))} calls as recorded\n")
+
+
+@pytest.mark.parametrize("source", ["newreno.c", "cubic.c", "probe.c"])
+def test_the_events_of_a_suite_are_recorded_as_those_of_a_run(source, native, replay, tmp_path) -> None:
+    connection = connect(native(source).replace(record=str(tmp_path)), 0.1)
+    for number in range(1, 100):
+        connection.ack()
+        if number % 30 == 0:
+            connection.report_loss()
+    connection.time_out()
     (file,) = tmp_path.iterdir()
     done = subprocess.run([replay(source), file], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, f"{len(calls(file))} calls as recorded\n")
