@@ -1,6 +1,7 @@
 """``python -m benchmarks [SUITE ...] [--quick] [--long] [--save] [--check]``: run suites and print their rows.
 
 ``python -m benchmarks coverage`` measures intervals in place of times, with options of its own (`benchmarks.coverage`).
+``python -m benchmarks shipped`` holds the congestion control of QUIC stacks to suites of cases (`benchmarks.shipped`).
 """
 
 from __future__ import annotations
@@ -90,8 +91,7 @@ def table(suite: str, rows: list[Row]) -> Table:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["coverage"]:
-        del sys.argv[1]
-        typer.run(importlib.import_module("benchmarks.coverage").main)
+    if sys.argv[1:2] in (["coverage"], ["shipped"]):
+        typer.run(importlib.import_module(f"benchmarks.{sys.argv.pop(1)}").main)
     else:
         typer.run(main)

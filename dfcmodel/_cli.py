@@ -502,7 +502,9 @@ class _Reports:
 )
 @cli.expand_options
 def conform(
-    rule: Annotated[str, typer.Argument(help="cubic, newreno, bbr, ..., or my_rule.py.", autocompletion=_rules)],
+    rule: Annotated[
+        str, typer.Argument(help="cubic, newreno, bbr, ..., my_rule.py or ./libcc.so.", autocompletion=_rules)
+    ],
     reports: _Reports,
     suite: Annotated[
         str,

@@ -138,7 +138,7 @@ def _run_idle(rule: BBR, seed: int) -> Observation:
     return observe(rule, replace(PLAIN, arrivals=arrivals, duration=10.0), seed)
 
 
-CASES = (
+CASES: tuple[Case, ...] = (
     Case("Exiting STARTUP on bandwidth plateau", _on_path(replace(PLAIN, duration=3.0)), bbr_checks.startup_plateau),
     Case("Exiting STARTUP on loss when application-limited",
          _on_path(Path(rate=2000.0, rtt=0.2, buffer=800, duration=5.0, arrivals=_regular_arrivals(600.0, 5.0),
@@ -183,7 +183,7 @@ CASES = (
          _with_limited_application(DISTANT, "REFILL", 300.0, 2.0), bbr_checks.refill_limited),
 )  # fmt: skip
 """All cases, in the order of the appendix."""
-EMPTY_PATH = Case(
+EMPTY_PATH: Case = Case(
     "Share of an empty path",
     _on_path(Path(rate=2000.0, rtt=0.04, buffer=80, duration=30.0)),
     bbr_path_checks.empty_path,

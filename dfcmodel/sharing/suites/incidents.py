@@ -20,6 +20,7 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
 from dfcmodel.sharing.suites.cases import ANY, NotJudged, Observation, Suite, SuiteCase, Tolerance
 from dfcmodel.sharing.suites.connections import observe_consecutive_losses
+from hopflow.tcp_constants import INITIAL_WINDOW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,9 +33,11 @@ __all__ = ["INCIDENTS", "BottleneckPath"]
 
 SAMPLES_PER_ROUND_TRIP = 10
 BOTTLENECK = "left->right"
-QUANTUM = 4.0
-"""Packets that BBR may send back to back at 2000 packets/s: 2 in the send quantum of 1 ms (draft-ietf-ccwg-bbr, Sect.
-5.6.3), and as many for the ends of the interval."""
+INTERVAL_ENDS = 2.0
+"""Packets at the ends of an interval, beyond those of its rate and of a burst."""
+BURSTS = {"bbr-draft": 2.0}
+"""Packets that a rule may send back to back at 2000 packets/s, by claim: the send quantum of 1 ms (draft-ietf-ccwg-bbr,
+Sect. 5.6.3). Others: the initial window (RFC 9002, Sect. 7.7)."""
 SEEDS = (1, 2, 3, 4, 5)
 
 
@@ -144,7 +147,8 @@ def _pacing(rule: WindowRule) -> Iterator[Observation]:
     path, run = _restart(rule, 1.0, 1)
     if isinstance(rule, NativeRule) and rule.claims != "bbr-draft" and not run.is_paced:  # the draft needs pacing
         raise NotJudged("it does not pace: it sets neither pacing_rate nor departure")
-    limit = 1.25 * path.rate * path.rtt / SAMPLES_PER_ROUND_TRIP + QUANTUM
+    limit = 1.25 * path.rate * path.rtt / SAMPLES_PER_ROUND_TRIP
+    limit += BURSTS.get(rule.claims, INITIAL_WINDOW) + INTERVAL_ENDS
     for part, sent in enumerate(np.diff(run.sent[1:]), 1):
         yield Observation(f"{part} tenths of a round trip after 1 s without data", limit, float(sent))
 
@@ -169,8 +173,8 @@ CASES = (
               "RFC 9438, Sect. 4.2: a target of at most 1.5 windows"),
     SuiteCase("pacing", "packets sent in a tenth of a round trip", "packets",
               "after an idle time packets leave at the pacing rate, not in a burst", "<=", Tolerance(),
-              "quinn-rs/quinn#2481, July 2026; draft-ietf-ccwg-bbr, Sect. 5.6.2", _pacing,
-              "the draft's largest gain beyond Startup, 1.25, and its send quantum"),
+              "quinn-rs/quinn#2481, July 2026; draft-ietf-ccwg-bbr, Sect. 5.6.2; RFC 9002, Sect. 7.7", _pacing,
+              "the gain of 1.25 of both, and a burst: the draft's send quantum, otherwise the RFC's initial window"),
 )  # fmt: skip
 
 INCIDENTS: Suite = Suite("incidents", 1, "public faults of released congestion control", ANY, CASES)

@@ -23,6 +23,8 @@ ROUNDING = Tolerance(0.01)
 EXACT = Tolerance(0.0)
 LARGE_PACKET = 65_535
 """Bytes of a packet with which few ACKs reach a window of 2^31 bytes: the largest of UDP."""
+ROUND_TRIP_ROUNDING = 1e-9
+"""Part of a round trip below which the sum of its times between ACKs may stay: it has as many ACKs as the window."""
 LARGEST_WINDOW = 1000.0
 """Windows up to which round trips are fed, packets."""
 MIN_DECREASE = 0.2
@@ -59,7 +61,7 @@ def _window_trace(connection: Connection) -> Iterator[tuple[str, float]]:
 
 def _round_trip(connection: Connection) -> None:
     """Acknowledge packets for a round trip, or until the window is large: some rules double it again and again."""
-    end = connection.now + connection.rtt
+    end = connection.now + (1.0 - ROUND_TRIP_ROUNDING) * connection.rtt
     while connection.now < end and connection.window < LARGEST_WINDOW:
         connection.ack()
 

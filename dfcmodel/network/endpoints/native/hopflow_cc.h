@@ -127,7 +127,9 @@ typedef struct hopflow_cc_rule {
   hopflow_cc_callback *on_ack;
   hopflow_cc_callback *on_timeout; /* the retransmission timer expired (RFC 6298): all packets in flight are lost */
   hopflow_cc_callback *on_timer;   /* at `timer`, which must be set again */
-  /* Write numbers in the order of `observed`, and return the name of a state or null. */
+  /* Write numbers in the order of `observed`, and return the name of a state or null. Suites on BBR read variables and
+   * states by the names of the IETF draft, such as max_bw and ProbeBW_UP: rates and amounts in the units of the table,
+   * times in s. */
   const char *(*observe)(void *state, double numbers[HOPFLOW_CC_NUMBERS]);
   void (*destroy)(void *state);
 } hopflow_cc_rule;

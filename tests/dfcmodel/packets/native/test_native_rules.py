@@ -38,6 +38,7 @@ from dfcmodel.network.scenario_files.toml_reading import ScenarioFileError
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.simulation import plan_scenario
 from dfcmodel.results import Trajectory
+from dfcmodel.sharing.suites.connections import connect
 from hopflow import sweep
 from hopflow.console.commands import app
 from hopflow.errors import RuleError
@@ -472,6 +473,19 @@ def test_a_record_is_played_under_valgrind_without_an_error(native, replay, tmp_
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     expected = (0, f"{len(calls(file))} calls as recorded\n", "")
     assert (done.returncode, done.stdout, done.stderr) == expected
+
+
+@pytest.mark.parametrize("source", ["newreno.c", "cubic.c", "probe.c"])
+def test_the_events_of_a_suite_are_recorded_as_those_of_a_run(source, native, replay, tmp_path) -> None:
+    connection = connect(native(source).replace(record=str(tmp_path)), 0.1)
+    for number in range(1, 100):
+        connection.ack()
+        if number % 30 == 0:
+            connection.report_loss()
+    connection.time_out()
+    (file,) = tmp_path.iterdir()
+    done = subprocess.run([replay(source), file], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"{len(calls(file))} calls as recorded\n")
 
 
 def test_the_replay_names_the_first_call_that_differs(native, replay, tmp_path) -> None:

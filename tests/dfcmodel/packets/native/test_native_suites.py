@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from dfcmodel import NativeRule, conformance
+from dfcmodel.sharing.bottlenecks import Bottleneck
+from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench
 from dfcmodel.sharing.suites import isolation
 from dfcmodel.sharing.suites.connections import connect, lose_at
 from dfcmodel.sharing.suites.index import SUITES
@@ -38,6 +40,12 @@ def test_ports_end_as_the_rules_in_python_do(native: Native, source: str, rule: 
         for row, expected in zip(mine.observations, theirs.observations, strict=True):
             assert row.event == expected.event
             assert math.isclose(row.found, expected.found, rel_tol=1e-6, abs_tol=1e-5)
+
+
+def test_measures_of_rfc_9743_are_those_of_the_rule_in_python(native: Native) -> None:
+    bench, port = Bench(Bottleneck(1000.0, 0.02, 20, duration=6.0, warm_up=1.0), 1), native("newreno.c")
+    for _, name, _, measure in MEASURES:
+        assert measure(bench, port) == measure(bench, NewReno()), name
 
 
 @pytest.mark.parametrize("flags", [0, 1, 2, 3])
@@ -103,6 +111,14 @@ def test_a_library_that_crashes_or_does_not_return_ends_its_case(
     for case in ("window-2-31", "window-2-32"):
         assert (found[case].verdict, found[case].found) == ("failed", "the library did not return within 8 s")
     assert found["numbers"].verdict == "passed"
+
+
+def test_a_crash_in_runs_that_cases_share_ends_all(native: Native) -> None:
+    result = conformance(native("probe.c", "PROBE_ACK=*(volatile int *)(uintptr_t)s->wrong = 1"), suite="rfc9743")
+    assert result.suites[0].headline == "judged 23 of 23: 0 passed, 23 failed"
+    assert {verdict.found for verdict in result.verdicts} == {
+        "the library ended its process: Segmentation fault (SIGSEGV)"
+    }
 
 
 @pytest.mark.parametrize(
