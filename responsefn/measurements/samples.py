@@ -398,7 +398,8 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
         For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone;
         where the application limits the rate in at least a tenth of the time (the state ``application_limited``, or
         ``app_limited`` of picoquic and mvfst); for round-trip times that differ from the times to ACKs and losses by a
-        factor of at least 100, as if in another unit.
+        factor of at least 100, as if in another unit, or are as much less than the times for which ``bytes_in_flight``
+        have been in flight.
 
     Raises
     ------
