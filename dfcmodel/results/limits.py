@@ -8,7 +8,7 @@ of 1000 packets/s for 20 to 30 s, unless it says otherwise. `Trajectory.limits` 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from dfcmodel.network.demands.offered_rates import (
     shares_of_links,
 )
 from dfcmodel.network.drop_causes import AT_RANDOM
+from dfcmodel.network.elements.losses import Policer
 from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
@@ -46,6 +47,7 @@ from responsefn import DeliveryRule, RateRule, WindowRule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.elements.base import PathElement
     from dfcmodel.network.links import Link
     from dfcmodel.network.networks import Scenario
 
@@ -420,7 +422,43 @@ def _part_filled(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _path_mismatches(scenario: Scenario) -> tuple[str, ...]:
-    """Report rate rules with parameters that do not suit a path, such as bytes given as packets."""
+    """Report rate rules and policers with parameters that do not suit a path, such as bytes given as packets."""
+    mismatches = (*_rate_rule_mismatches(scenario), *_policer_mismatches(scenario))
+    if not mismatches:
+        return ()
+    return _one(f"unsuitable parameters: {'; '.join(mismatches[:MAX_NAMES])}")
+
+
+def _policer_mismatches(scenario: Scenario) -> Iterator[str]:
+    """Yield the policers that can drop no packet: the links before them send no faster than their buckets fill.
+
+    A burst of as many packets as there are such links may come at once. Hosts send bursts of any length.
+    """
+    routes = scenario.routes
+    for policer in scenario.all_elements:
+        if not isinstance(policer, Policer) or policer.acks:
+            continue
+        passing = np.flatnonzero(routes.places == scenario.link_table.names.index(policer.link))
+        entries = [at for at in passing.tolist() if _passes(scenario, policer, int(routes.flow[at]))]
+        if not entries or any(at == 0 or routes.flow[at - 1] != routes.flow[at] for at in entries):
+            continue
+        links = np.unique(routes.places[np.array(entries) - 1])
+        fastest = float(scenario.by_link(lambda link: link.rate)[links].sum())
+        if policer.rate >= fastest and policer.burst >= len(links):
+            yield (
+                f"Policer at {policer.link} drops nothing: rate = {policer.rate:.4g} packets/s is not below that of "
+                f"{_list_names('link', [scenario.links[n].name for n in links.tolist()])} before it, {fastest:.4g} "
+                "packets/s; write '20Mbps' for bits, and '15kB' for the burst"
+            )
+
+
+def _passes(scenario: Scenario, element: PathElement, f: int) -> bool:
+    """Return whether an element acts on packets of a flow of its link."""
+    return element.flows is None or scenario.table.name(f) in element.flows
+
+
+def _rate_rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
+    """Return the rate rules with parameters that do not suit a path, and why."""
     table = scenario.table
     sources = table.columns["source"]
     if not any(isinstance(rule, RateRule) for rule in sources.values):
@@ -436,9 +474,7 @@ def _path_mismatches(scenario: Scenario) -> tuple[str, ...]:
         f = int(flows[np.argmax(rtts[flows])])
         if clause := rule.path_mismatch(float(line_rates[f]), float(rtts[f])):
             mismatches.append(f"{type(rule).__name__} of {_list_names('flow', [table.name(f)])}: {clause}")
-    if not mismatches:
-        return ()
-    return _one(f"unsuitable parameters: {'; '.join(mismatches[:MAX_NAMES])}")
+    return tuple(mismatches)
 
 
 def _instability(scenario: Scenario) -> tuple[str, ...]:
@@ -550,10 +586,8 @@ def _may_be_overtaken(scenario: Scenario) -> Flags:
         return flags
     routes, names = scenario.routes, scenario.link_table.names
     for element in elements:
-        passing = np.unique(routes.flow[routes.places == names.index(element.link)])
-        if element.flows is not None:
-            passing = np.array([f for f in passing.tolist() if scenario.table.name(f) in element.flows], dtype=np.int64)
-        flags[passing] = True
+        passing = np.unique(routes.flow[routes.places == names.index(element.link)]).tolist()
+        flags[[f for f in passing if _passes(scenario, element, f)]] = True
     return flags
 
 

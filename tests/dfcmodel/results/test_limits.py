@@ -370,3 +370,37 @@ def test_a_recovery_by_time_takes_no_late_packet_for_lost() -> None:
 def test_the_stack_of_linux_is_named_where_packets_are_late() -> None:
     run = _late(LinuxCUBIC(), [LATE], dfc.Packets(seed=1), stack="linux-6.12")
     assert any(limit.startswith(f"reordering: {KEPT}") for limit in run.limits)
+
+
+@pytest.mark.parametrize(
+    ("policer", "is_named"),
+    [
+        (dfc.Policer("b->c", rate=20e6, burst=15_000), True),  # bits per second and bytes, as numbers
+        (dfc.Policer("b->c", rate="1Gbps", burst=1), True),
+        (dfc.Policer("b->c", rate="999Mbps", burst=1), False),
+        (dfc.Policer("b->c", rate="20Mbps", burst="15kB"), False),
+        (dfc.Policer("b->c", rate="2Gbps", burst=1, acks=True), False),
+        (dfc.Policer("a->b", rate="2Gbps", burst=1), False),  # behind a host
+        (dfc.Policer("a->b", rate="2Gbps", burst=1, flows=("g",)), False),
+    ],
+    ids=repr,
+)
+def test_policers_that_can_drop_nothing_are_named(policer: dfc.Policer, is_named: bool) -> None:
+    """A bucket of 20,000,000 packets per second lets a link of 1 Gb/s pass, and nothing said so."""
+    limits = _late(NewReno(), [policer], dfc.Packets(seed=1)).limits
+    named = [
+        limit for limit in limits if limit.startswith("unsuitable parameters: Policer at b->c drops nothing: rate = ")
+    ]
+    assert [limit.partition("not below")[2][:50] for limit in named] == [
+        " that of link a->b before it, 8.333e+04 packets/s;"
+    ] * is_named
+
+
+@pytest.mark.parametrize(("burst", "is_named"), [(1, False), (2, True)])
+def test_two_links_before_a_policer_may_send_at_once(burst: int, is_named: bool) -> None:
+    links = [dfc.Link(*ends, 1e3, 1e-3, 100) for ends in ("as", "bs", "sd")]
+    flows = [dfc.Flow(host, (host, "s", "d"), NewReno(), size=20) for host in "ab"]
+    network = dfc.Scenario("two", links, flows, duration=1.0, elements=[dfc.Policer("s->d", 2e3, burst)])
+    run = dfc.simulate(network, dfc.Packets(seed=1))
+    assert any("Policer at s->d drops nothing" in limit for limit in run.limits) == is_named
+    assert (run.lost.sum() == 0.0) >= is_named
