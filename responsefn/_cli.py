@@ -87,7 +87,7 @@ def response(
         inside = {repr(rule): table.in_domain[n] for n, rule in enumerate(selected)}
         typer.echo(cli.as_json({"rtt": rtt, "p": at, "rate": rates, "in_domain": inside}))
     else:
-        _print(table, packet_size)
+        _print(table, rtt, bandwidth, packet_size)
     if csv is not None:
         rows = [
             {"rule": repr(rule), "p": loss, "rtt": rtt, "rate": rate, "in_domain": bool(inside)}
@@ -137,12 +137,16 @@ def _list(json: bool) -> None:
         typer.echo(f"{row['name']:<28} {row['domain']:<20} {row['source']}")
 
 
-def _print(table: Curve, packet_size: float) -> None:
+def _print(table: Curve, rtt: float, bandwidth: float | None, packet_size: float) -> None:
     """Print a row for each loss event rate; for more than three rules a row for each rule.
 
-    Rates outside of a rule's domain have a star, which a line below explains.
+    Rates outside of a rule's domain have a star, which a line below explains. Another line has what the rates are for,
+    with the defaults.
     """
     _print_rates(table, packet_size)
+    bits = f"; Mb/s in packets of {packet_size:g} bytes" if len(table.rules) <= MAX_COLUMNS else ""
+    capacity = "" if bandwidth is None else f", {bandwidth:.6g} packets/s"
+    typer.echo(f"at a round-trip time of {rtt:g} s{capacity}{bits}")
     for rule, inside in zip(table.rules, table.in_domain, strict=True):
         if not inside.all():
             typer.echo(f"* outside of the domain of {rule!r}, {domain_of(rule)}")

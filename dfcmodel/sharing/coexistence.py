@@ -219,6 +219,7 @@ def coexist(
         time=shown[0].time, window=shown[0].window, sent=shown[0].sent, acked=shown[0].acked,
         refused=shown[0].refused, lost=shown[0].lost, queue=shown[0].queue, carried=shown[0].carried,
         by_run={name: np.stack([run[name] for run in measured]) for name in measured[0]}, run_status=worst(statuses),
+        limits=shown[0].limits,
     )  # fmt: skip
     return deliver(result, on_failure)
 
@@ -280,6 +281,7 @@ def _run_plan(plan: PacketPlan, rtts: Floats, samples_before: int, before: float
         queue=np.append(0.0, run_trajectory.queued[queue_index]),
         carried=np.append(0, started[:, of_queue].sum(axis=1)),
         status=run_trajectory.status,
+        limits=run_trajectory.limits,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.results.limits import messages_by_topic
 from dfcmodel.sharing.bottlenecks import within_limits
 from dfcmodel.sharing.convergence import SETTLED, is_settled, plus_minus
 from hopflow.intervals import half_width, prediction_half_width
@@ -48,6 +49,7 @@ class RunRecord(NamedTuple):
     queue: Floats
     carried: Ints
     status: Status
+    limits: tuple[str, ...] = ()
 
     def measures(self, bandwidth: float) -> dict[str, Floats]:
         """Return the quantities of `UNITS`, shapes (F,) or (), and ``half_goodput``, shape (2, F)."""
@@ -132,6 +134,8 @@ class Coexistence(Result):
         ``"half_goodput"``, the goodput in the first and in the second half of the measured time, has shape (R, 2, F).
     run_status
         Status of the runs: whether every packet is accounted for.
+    limits
+        Known limits of the packet level that apply to the first run, as in `Trajectory.limits`.
 
     Examples
     --------
@@ -158,6 +162,7 @@ class Coexistence(Result):
     carried: Ints
     by_run: Mapping[str, Floats]
     run_status: Status
+    limits: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of runs."""
@@ -301,7 +306,7 @@ class Coexistence(Result):
         return f"{self.bandwidth:.5g} packets/s, at most {self.buffer} wait{lost}"
 
     def summary(self) -> dict[str, object]:
-        """Return the bottleneck, and for each flow its goodput, share, loss and window."""
+        """Return the bottleneck, for each flow its goodput, share, loss and window, and the limits."""
         several = len(self) > 1
         rows: dict[str, object] = {
             "bottleneck": self._bottleneck,
@@ -322,7 +327,8 @@ class Coexistence(Result):
                 f"{'settled, ' * bool(settled[f])}rtt {self.rtt[f]:g} s, loss events {self.loss_event_rate[f]:.3g} per "
                 f"packet, mean window {self.mean_window[f]:.4g}"
             )
-        return rows | ({"settled": SETTLED} if settled.any() else {})
+        limits = {f"limit, {topic}": message for topic, message in messages_by_topic(self.limits).items()}
+        return rows | ({"settled": SETTLED} if settled.any() else {}) | limits
 
     def _share_text(self, flow: int) -> str:
         """Return a share in percent, with its intervals if there are several runs."""

@@ -568,7 +568,7 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     Returns
     -------
     Samples
-        Named ``"address:port > address:port"``, in the order of their first data.
+        Named ``"address:port > address:port"``, addresses of IPv6 in brackets, in the order of their first data.
 
     Warns
     -----
@@ -631,13 +631,15 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     measured_flows: list[tuple[str, _Direction, int]] = []
     omitted: list[str] = []
     for name, flow in order:
-        if not flow.rtts or flow.last_time <= flow.first_time:
-            if not flow.rtts and flow.acked > 0 and flow.resent and (sent := sum(flow.lengths.values())) >= min_packets:
-                omitted.append(f"{name} ({sent} segments with data)")
+        if not flow.lengths:
             continue
         packet_size, largest = flow.packet_size(full), max(flow.lengths)
         packets = flow.packets(packet_size or largest)
         if packets < min_packets:
+            continue
+        if not flow.rtts or flow.last_time <= flow.first_time:
+            if not flow.rtts and flow.acked > 0 and flow.resent:
+                omitted.append(f"{name} ({count_of(packets, 'packet')})")
             continue
         measured_flows.append((name, flow, packets))
         if packet_size is None:
@@ -699,9 +701,13 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
 
 
 def _name(addresses: tuple[Address, Address]) -> str:
-    """Return ``"sender > receiver"``."""
-    families = {4: socket.AF_INET, 16: socket.AF_INET6}
-    sender, receiver = (f"{socket.inet_ntop(families[len(host)], host)}:{port}" for host, port in addresses)
+    """Return ``"sender > receiver"``, with addresses of IPv6 in brackets (RFC 5952, 6)."""
+    sender, receiver = (
+        f"{socket.inet_ntop(socket.AF_INET, host)}:{port}"
+        if len(host) == 4
+        else f"[{socket.inet_ntop(socket.AF_INET6, host)}]:{port}"
+        for host, port in addresses
+    )
     return f"{sender} > {receiver}"
 
 

@@ -8,6 +8,7 @@ the events and fields that are used or skipped. All others are refused by name.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import json
 import math
@@ -604,14 +605,19 @@ class Qlog:
 def doubt_units(events: Iterable[Event]) -> str | None:
     """Return a remark if the round-trip times of a connection do not fit the times from packets to their ACK or loss.
 
-    None if they do, or if the trace has only one of the two. An ACK answers its largest packet.
+    An ACK answers its largest packet. Without ACKs and losses, ``bytes_in_flight`` say how long packets have waited at
+    least: they include one that was sent before as many bytes. None if the times fit, or if the trace has nothing to
+    compare round-trip times with.
     """
     sent: dict[tuple[str, float], float] = {}
-    answers, rtts = list[float](), list[float]()
+    answers, ages, rtts = list[float](), list[float](), list[float]()
+    times, totals = list[float](), [0.0]  # of the packets sent, and the bytes until each of them
     for event in events:
         data, keys = event.data, list[tuple[str, float]]()
         if event.kind == SENT and "packet_number" in data:
             sent[data["space"], data["packet_number"]] = event.time
+            times.append(event.time)
+            totals.append(totals[-1] + data.get("length", math.nan))
         elif event.kind == LOST and "packet_number" in data:
             keys = [(data["space"], data["packet_number"])]
         elif event.kind == ACKS and data["ranges"]:
@@ -622,15 +628,19 @@ def doubt_units(events: Iterable[Event]) -> str | None:
             ]
         elif event.kind == METRICS:
             rtts += [data[name] for name in ("smoothed_rtt", "min_rtt") if name in data][:1]
+            if 0.0 < (before := totals[-1] - data.get("bytes_in_flight", math.inf)) < totals[-1]:
+                ages.append(event.time - times[bisect.bisect_right(totals, before) - 1])
         answers += [event.time - sent.pop(key) for key in keys if key in sent]
-    if not answers or not rtts:
+    if not rtts or not (answers or ages):
         return None
-    answer, rtt = statistics.median(answers), statistics.fmean(rtts)
-    if rtt / UNIT_DOUBT < answer < UNIT_DOUBT * rtt:
+    rtt, wait = statistics.fmean(rtts), statistics.median(answers or ages)
+    if wait < UNIT_DOUBT * rtt and (not answers or wait > rtt / UNIT_DOUBT):
         return None
-    unit = "s" if answer > rtt else "us"
-    message = f"round-trip times of {rtt:.4g} s, and packets acknowledged or lost after {answer:.4g} s"
-    return f"{message}; qlog has them in ms, and this trace perhaps in {unit}"
+    unit = "s" if wait > rtt else "us"
+    waiting = f"acknowledged or lost after {wait:.4g} s" if answers else f"in flight for at least {wait:.4g} s"
+    return (
+        f"round-trip times of {rtt:.4g} s, and packets {waiting}; qlog has them in ms, and this trace perhaps in {unit}"
+    )
 
 
 def _frames(data: dict[str, Any]) -> list[dict[str, Any]]:

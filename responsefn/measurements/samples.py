@@ -48,6 +48,8 @@ DUPLICATED_SHARE = 0.1
 """Part of the retransmissions from which on a warning names those that the receiver had."""
 RETRANSMITTED_SIZE_LIMIT = 2.0
 """Mean size of retransmitted segments in MSS above which ``bytes_retrans`` contradicts ``retrans``."""
+MEAN_RATE_LIMIT = 2.0
+"""Ratio of the latest delivery rate to the mean rate, or of the two exchanged, from which on a warning names both."""
 MAX_SS = 16 * 2**20
 """Maximum size of an output of ``ss``: about 30,000 connections."""
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -72,11 +74,11 @@ RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
 USED = frozenset(
     ("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "delivered_ce", "app_limited", "congestion control")
-) | {"bytes_retrans", "dsack_dups", *LIMITS}
+) | {"bytes_acked", "bytes_retrans", "busy", "dsack_dups", *LIMITS}
 _NAMES = (
     "timer uid ino sk cgroup fwmark <-> --> <-- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff "
-    "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_acked bytes_received segs_out "
-    "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered busy "
+    "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_received segs_out "
+    "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered "
     "unacked lost sacked fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh "
     "notsent minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls version cipher rxconf txconf "
     "zc_ro_tx no_pad_rx flags token seq sfseq ssnoff maplen"
@@ -136,12 +138,14 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     p is the fraction of retransmitted data segments, retransmissions over ``data_segs_out``. It is an upper bound of
     the loss event rate, since a loss event may cost several retransmissions. p is 0 without any, and ECN marks do not
     count. Retransmissions of data that the receiver had (``dsack_dups``) do. The rate is ``delivery_rate`` over the
-    MSS, the round-trip time the smoothed one. A connection begins with a line of two queue lengths and two addresses,
-    whose ports may be names, indented or not. Connections without data, round-trip time or delivery rate are omitted.
-    So are connections with ``app_limited``, whose delivery rate is the application's. A word without a colon that is no
-    flag of ``ss`` is the name of the congestion control. Times in front of lines (``ts``) and between samples
-    (``date``), in English, ISO 8601 or s since 1970, are skipped. A connection that was sampled several times has
-    several rows. ``bytes_retrans`` checks ``retrans``. Further fields of ``ss`` are skipped, unknown ones refused.
+    MSS, the round-trip time the smoothed one: both are those of the latest ACKs, and p is of the whole connection. A
+    connection begins with a line of two queue lengths and two addresses, whose ports may be names, indented or not.
+    Connections without data, round-trip time or delivery rate are omitted. So are connections with ``app_limited``,
+    whose delivery rate is the application's. A word without a colon that is no flag of ``ss`` is the name of the
+    congestion control. Times in front of lines (``ts``) and between samples (``date``), in English, ISO 8601 or s since
+    1970, are skipped. A connection that was sampled several times has several rows. ``bytes_retrans`` checks
+    ``retrans``, and ``bytes_acked`` over ``busy`` checks the rate. Further fields of ``ss`` are skipped, unknown ones
+    refused.
 
     Parameters
     ----------
@@ -156,7 +160,8 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         For connections with ECN marks (``delivered_ce``). For those that the receive window or the send buffer limited
         in at least a tenth of their time (``rwnd_limited``, ``sndbuf_limited``). For those in which the receiver had at
         least a tenth as many packets already (``dsack_dups``) as were retransmitted, with p without them. For those
-        whose ``bytes_retrans`` is more than twice what as many segments of an MSS hold, with p by these bytes.
+        whose ``bytes_retrans`` is more than twice what as many segments of an MSS hold, with p by these bytes. For
+        those whose mean rate, ``bytes_acked`` over ``busy``, is at most half of the rate, or at least twice it.
 
     Raises
     ------
@@ -184,7 +189,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     if len(str(text)) > MAX_SS:
         raise ValueError(f"{name}: must have at most {MAX_SS} characters")
     names, rows, limited = [], [], 0
-    remarks: dict[str, list[str]] = {"marked": [], "window": [], "repeated": [], "bytes": []}
+    remarks: dict[str, list[str]] = {"marked": [], "window": [], "repeated": [], "bytes": [], "rate": []}
     for location, connection, fields in _connections(name, str(text), skipped):
         if not all(word in fields for word in ("rtt", "mss", "data_segs_out", "delivery_rate")):
             continue
@@ -219,8 +224,14 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
             raise ValueError(f"{location}: {message}")
         if size > RETRANSMITTED_SIZE_LIMIT * lost * mss:
             remarks["bytes"].append(f"{connection} ({size}; {lost} in retrans; p by bytes {size / mss / sent:.4g})")
+        rate /= 8.0 * mss
+        acked = integer(f"{location}, bytes_acked", _integer(fields.get("bytes_acked", "0")), 0, 2**64)
+        if acked and (busy := _milliseconds(f"{location}, busy", fields.get("busy"))):
+            mean = acked / mss / (1e-3 * busy)
+            if not 1.0 / MEAN_RATE_LIMIT < rate / mean < MEAN_RATE_LIMIT:
+                remarks["rate"].append(f"{connection} ({rate:.4g} packets/s; mean {mean:.4g})")
         names.append(connection)
-        rows.append((lost / sent, rtt, rate / (8.0 * mss), float(sent)))
+        rows.append((lost / sent, rtt, rate, float(sent)))
     if not rows:
         left_out = f"; {limited} are application-limited" if limited else ""
         message = "no connection with rtt, mss, data_segs_out and delivery_rate in it"
@@ -230,6 +241,8 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         "window": "limited the rate in this part of the time (rwnd_limited, sndbuf_limited), not congestion control",
         "repeated": "packets that the receiver already had (dsack_dups), whose retransmissions count in p",
         "bytes": "bytes_retrans is more than the retransmissions in retrans hold, from which p is",
+        "rate": "the rate is that of the latest ACKs (delivery_rate), not the mean (bytes_acked over busy); p counts "
+        "from the beginning",
     }
     for kind, message in messages.items():
         if remarks[kind]:
@@ -334,6 +347,16 @@ def _share(location: str, text: str | None) -> float:
     return float(match[1]) / 100.0
 
 
+def _milliseconds(location: str, text: str | None) -> float:
+    """Return a time of ``ss`` in ms; 0 without the field."""
+    if text is None:
+        return 0.0
+    number = _decimal(text.removesuffix("ms"))
+    if isinstance(number, str) or not text.endswith("ms"):
+        raise ValueError(f"{location} = {format_value(text)}: must be a time in ms, such as 4576ms")
+    return number
+
+
 def _bits(text: str) -> float | str:
     """Parse a rate of ``ss`` in bit/s; return another string unchanged."""
     number = text.removesuffix("bps")
@@ -375,7 +398,8 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
         For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone;
         where the application limits the rate in at least a tenth of the time (the state ``application_limited``, or
         ``app_limited`` of picoquic and mvfst); for round-trip times that differ from the times to ACKs and losses by a
-        factor of at least 100, as if in another unit.
+        factor of at least 100, as if in another unit, or are as much less than the times for which ``bytes_in_flight``
+        have been in flight.
 
     Raises
     ------

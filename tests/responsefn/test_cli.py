@@ -23,6 +23,16 @@ def test_units_and_bare_numbers_are_the_same() -> None:
     assert f"{rate:.5g} /s" in said
 
 
+def test_rates_are_printed_with_what_they_are_for() -> None:
+    """Also with the defaults: whoever gives neither the round-trip time nor the packet size sees both."""
+    rules = ["reno", "cubic", "tfrc", "bic"]
+    assert call("reno", "--p", 1e-3).output.endswith("\nat a round-trip time of 0.1 s; Mb/s in packets of 1500 bytes\n")
+    options = ["--p", 1e-3, "--rtt", "40ms", "--packet-size", 1460, "--bandwidth", 1000]
+    end = "\nat a round-trip time of 0.04 s, 1000 packets/s; Mb/s in packets of 1460 bytes\n"
+    assert call("vegas", *options).output.endswith(end)
+    assert call(*rules, "--p", 1e-3).output.endswith("\nat a round-trip time of 0.1 s\n")
+
+
 def test_inverse() -> None:
     result = call("--invert", "RENO", "--rate", "1Mbps", "--rtt", "100 ms")
     assert f"p = {float(invert(Reno(), mbps(1), 0.1)):.6g}" in result.output
@@ -67,5 +77,5 @@ def test_what_is_outside_of_a_domain_has_a_star() -> None:
 
 def test_many_rules_are_rows() -> None:
     lines = call("reno", "cubic", "bic", "htcp", "--p", 1e-4, "--p", 1e-3).output.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == ["Reno()", "CUBIC()", "BIC()", "HTCP()"]
+    assert [line.split()[0] for line in lines[1:-1]] == ["Reno()", "CUBIC()", "BIC()", "HTCP()"]
     assert max(map(len, lines)) < 80

@@ -236,6 +236,11 @@ class PathElement(Described):
         return MAX_HOLD if "until" in self.State._fields else 0.0
 
     @property
+    def may_reorder(self) -> bool:
+        """Whether packets may go on in another order than they come."""
+        return not self.in_order and self.largest_hold > 0.0
+
+    @property
     def changes_flow(self) -> bool:
         """Whether it passes packets on later than they come, or more than once."""
         return not {"until", "copies"}.isdisjoint(self.State._fields)

@@ -88,6 +88,11 @@ class Jitter(PathElement):
         """Longest time for which it holds a packet, s."""
         return self.bound
 
+    @property
+    def may_reorder(self) -> bool:
+        """Whether packets may go on in another order than they come."""
+        return super().may_reorder and self.distribution != "constant"
+
 
 @quantities(times="time", delays="time", period="time")
 @dataclass(frozen=True)
@@ -135,6 +140,11 @@ class DelayTrace(PathElement):
     def largest_hold(self) -> float:
         """Longest time for which it holds a packet, s."""
         return float(max(self.delays))
+
+    @property
+    def may_reorder(self) -> bool:
+        """Whether packets may go on in another order than they come."""
+        return super().may_reorder and len(set(self.delays)) > 1
 
     @property
     def changes_flow(self) -> bool:
@@ -193,6 +203,11 @@ class Reordering(PathElement):
     def largest_hold(self) -> float:
         """Longest time for which it holds a packet, s."""
         return self.delay
+
+    @property
+    def may_reorder(self) -> bool:
+        """Whether packets may go on in another order than they come."""
+        return super().may_reorder and 0.0 < self.p < 1.0
 
 
 @quantities(interval="time", hold="time")

@@ -11,7 +11,9 @@ import pytest
 
 import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
-from responsefn import DCQCN, DCTCP, HPCC, TIMELY, FixedRate, NewReno, PatchedTIMELY, Prague
+from dfcmodel.recoveries import RackRecovery
+from responsefn import BBR, DCQCN, DCTCP, HPCC, LEDBAT, TIMELY, FixedRate, NewReno, PatchedTIMELY, Prague
+from responsefn.linux import LinuxCUBIC
 
 
 def _all_reduce(source, discipline, routes: str) -> dfc.Scenario:
@@ -308,3 +310,97 @@ def test_parameters_of_rate_rules_that_do_not_suit_the_path_are_named(source, cl
     named = [limit for limit in limits if limit.startswith("unsuitable parameters: ")]
     assert len(named) == bool(clause)
     assert re.search(clause, "".join(named))
+
+
+LATE = dfc.Reordering("b->c", p=0.05, delay="5ms")
+"""A twentieth of the packets is 5 ms late: on 5 Mb/s at most two packets overtake one, fewer than the three that TCP waits for."""
+COUNTED = "the rules of flow f count each packet that another one overtakes as lost"
+KEPT = "recovery 'linux-6.12' of flow f keeps the smaller window after a packet that was only late"
+
+
+def _late(rule, element, method, **options):
+    """Return a run of flow f over a link of 5 Mb/s and 197 ms, and of flow g, which ends before that link."""
+    links = [dfc.Link("a", "b", "1Gbps", "0.1ms", 10_000), dfc.Link("b", "c", "5Mbps", "98.4ms", 2000)]
+    flows = [dfc.Flow("f", ("a", "b", "c"), rule, **options), dfc.Flow("g", ("a", "b"), rule, size=1, **options)]
+    return dfc.simulate(dfc.Scenario("late", links, flows, duration=8.0, elements=element), method)
+
+
+@pytest.mark.parametrize(
+    ("rule", "element", "recovery", "message"),
+    [
+        (BBR(), LATE, None, COUNTED),
+        (LEDBAT(), LATE, "rack", COUNTED),  # which a delivery rule replaces by SACK
+        (BBR(), LATE, RackRecovery(), ""),
+        (BBR(), dfc.Jitter("b->c", "5ms", in_order=False), None, COUNTED),
+        (BBR(), dfc.DelayTrace("b->c", (0, 1), (0, 0.01), period=2, in_order=False), None, COUNTED),
+        (BBR(), dfc.Reordering("a->b", p=0.05, delay="5ms", flows=("g",)), None, COUNTED.replace("flow f", "flow g")),
+        (NewReno(), LATE, "linux-6.12", KEPT),
+        (NewReno(), LATE, "rack", ""),
+        (NewReno(), LATE, "sack", ""),
+        *(
+            (BBR(), element, None, "")
+            for element in (
+                dfc.Reordering("b->c", p=0.0, delay="5ms"),
+                dfc.Reordering("b->c", p=1.0, delay="5ms"),
+                dfc.Reordering("b->c", p=0.05, delay=0.0),
+                dfc.Reordering("b->c", p=0.05, delay="5ms", acks=True),
+                dfc.Jitter("b->c", "5ms"),
+                dfc.Jitter("b->c", "5ms", "constant", in_order=False),
+                dfc.DelayTrace("b->c", (0, 1), (0.01, 0.01), period=2, in_order=False),
+            )
+        ),
+    ],
+    ids=repr,
+)
+def test_senders_that_take_late_packets_for_lost_are_named(rule, element, recovery, message: str) -> None:
+    limits = _late(rule, [element], dfc.Packets(seed=1, recovery=recovery)).limits
+    named = [limit.removeprefix("reordering: ") for limit in limits if limit.startswith("reordering: ")]
+    assert [limit.startswith(message) for limit in named] == [True] * bool(message)
+
+
+def test_a_recovery_by_time_takes_no_late_packet_for_lost() -> None:
+    """Nothing is lost, and BBR has less than 0.8 of the link from 4 to 8 s unless its recovery waits."""
+    methods = (dfc.Packets(seed=1), dfc.Packets(seed=1, recovery=RackRecovery()))
+    runs = [_late(BBR(), [LATE], method) for method in methods]
+    assert [run.lost.sum() for run in runs] == [0.0, 0.0]
+    received = [run.delivered[0, -1] - np.interp(4.0, run.time, run.delivered[0]) for run in runs]
+    assert received[0] < 0.8 * 4.0 * 5e6 / 12e3 < 0.9 * 4.0 * 5e6 / 12e3 < received[1]
+
+
+def test_the_stack_of_linux_is_named_where_packets_are_late() -> None:
+    run = _late(LinuxCUBIC(), [LATE], dfc.Packets(seed=1), stack="linux-6.12")
+    assert any(limit.startswith(f"reordering: {KEPT}") for limit in run.limits)
+
+
+@pytest.mark.parametrize(
+    ("policer", "is_named"),
+    [
+        (dfc.Policer("b->c", rate=20e6, burst=15_000), True),  # bits per second and bytes, as numbers
+        (dfc.Policer("b->c", rate="1Gbps", burst=1), True),
+        (dfc.Policer("b->c", rate="999Mbps", burst=1), False),
+        (dfc.Policer("b->c", rate="20Mbps", burst="15kB"), False),
+        (dfc.Policer("b->c", rate="2Gbps", burst=1, acks=True), False),
+        (dfc.Policer("a->b", rate="2Gbps", burst=1), False),  # behind a host
+        (dfc.Policer("a->b", rate="2Gbps", burst=1, flows=("g",)), False),
+    ],
+    ids=repr,
+)
+def test_policers_that_can_drop_nothing_are_named(policer: dfc.Policer, is_named: bool) -> None:
+    """A bucket of 20,000,000 packets per second lets a link of 1 Gb/s pass, and nothing said so."""
+    limits = _late(NewReno(), [policer], dfc.Packets(seed=1)).limits
+    named = [
+        limit for limit in limits if limit.startswith("unsuitable parameters: Policer at b->c drops nothing: rate = ")
+    ]
+    assert [limit.partition("not below")[2][:50] for limit in named] == [
+        " that of link a->b before it, 8.333e+04 packets/s;"
+    ] * is_named
+
+
+@pytest.mark.parametrize(("burst", "is_named"), [(1, False), (2, True)])
+def test_two_links_before_a_policer_may_send_at_once(burst: int, is_named: bool) -> None:
+    links = [dfc.Link(*ends, 1e3, 1e-3, 100) for ends in ("as", "bs", "sd")]
+    flows = [dfc.Flow(host, (host, "s", "d"), NewReno(), size=20) for host in "ab"]
+    network = dfc.Scenario("two", links, flows, duration=1.0, elements=[dfc.Policer("s->d", 2e3, burst)])
+    run = dfc.simulate(network, dfc.Packets(seed=1))
+    assert any("Policer at s->d drops nothing" in limit for limit in run.limits) == is_named
+    assert (run.lost.sum() == 0.0) >= is_named

@@ -13,7 +13,18 @@ from scipy.optimize import brentq
 
 from benchmarks.ns3_sharing import KEPT
 from benchmarks.ns3_sharing import PAIRS as LINUX
-from dfcmodel import CoDel, Jitter, Packets, PathOptions, SenderOptions, coexist, coexist_sweep, compare, simulate
+from dfcmodel import (
+    CoDel,
+    Jitter,
+    Packets,
+    PathOptions,
+    Reordering,
+    SenderOptions,
+    coexist,
+    coexist_sweep,
+    compare,
+    simulate,
+)
 from dfcmodel.sharing import coexistence, sweeps
 from dfcmodel.sharing.bottlenecks import Bottleneck, mean_of, validate_rules, within_limits
 from hopflow import NotSolvedError, Status, maximum
@@ -744,3 +755,13 @@ def test_old_keywords_of_two_objects_mean_the_same() -> None:
         coexist(Reno(), **PATH, options=PathOptions(seed=3), loss=old["loss"])
     with pytest.raises(TypeError, match="options and loss were given; PathOptions has the parameters"):
         compare(Reno(), **PATH, options=PathOptions(seed=3), loss=old["loss"])
+
+
+def test_limits_of_the_runs_are_those_of_the_packet_level() -> None:
+    """BBR behind an element that lets packets overtake each other lost half of its share in silence."""
+    late = [Reordering("in->out", 0.05, "5ms")]
+    change = {"rules": [BBR(), CUBIC()], "runs": 2, "duration": 4.0}
+    for elements in ([], late):
+        run = coexist(**grouped(coexist, PATH | change | {"elements": elements}))
+        assert [limit.partition(":")[0] for limit in run.limits] == ["reordering"] * bool(elements)
+        assert ("flow 1 count each packet" in str(run.summary().get("limit, reordering"))) == bool(elements)

@@ -245,6 +245,12 @@ def _read(content: bytes, **options: Any) -> Any:
     return found.p, found.rtt, found.rate, found.packets
 
 
+@pytest.mark.parametrize(("wrap", "name"), [(ipv4, "10.0.0.1:1000 > 10.0.0.2:80"), (ipv6, "[::1]:1000 > [::2]:80")])
+def test_addresses_of_ipv6_are_in_brackets(wrap: Any, name: str) -> None:
+    """Otherwise nobody can tell the port of ::1:1000 from a part of the address ::1:1000 (RFC 5952, 6)."""
+    assert _samples(pcap(transfer_of(wrap))).names == (name,)
+
+
 def test_segments_of_offloads_need_the_handshake_or_the_mss() -> None:
     """Segments of 10 packets: by the handshake's 1,460 bytes less 12 for timestamps, or as the caller says."""
     with_handshake = _read(pcap(transfer_of(ipv4, 10, handshake=True)))
@@ -307,10 +313,27 @@ def test_a_direction_of_which_each_ack_may_be_of_a_retransmission_is_named() -> 
     twice.append((10.4, ipv4(segment(1, 1000 + 2 * MSS, 0))))
     second = [(9.0, ipv4(segment(999, 0, 0, 2))), *twice]
     content = pcap(transfer_of(ipv4, handshake=True) + second)
-    with pytest.warns(
-        UserWarning, match=r"left out: 10\.0\.0\.1:1000 > 10\.0\.0\.2:80 \(4 segments with data\): every ACK"
-    ):
+    with pytest.warns(UserWarning, match=r"left out: 10\.0\.0\.1:1000 > 10\.0\.0\.2:80 \(4 packets\): every ACK"):
         assert _read(content, least_packets=2)[3].tolist() == [21.0]
+
+
+@pytest.mark.parametrize(("per", "is_named"), [(7, True), (6, False)])
+def test_directions_are_left_out_by_packets_not_by_segments(per: int, is_named: bool) -> None:
+    """A receiver's offload merged packets into one segment, of which the first was sent again 14 times before the ACK."""
+    again = [
+        (2.0, ipv4(segment(1000, 1, per * MSS))),
+        *((2.1 + 0.1 * n, ipv4(segment(1000, 1, MSS))) for n in range(14)),
+    ]
+    sizes = b"\2\4" + struct.pack(">H", MSS)
+    shakes = [(1.9, ipv4(segment(999, 0, 0, 2, sizes))), (1.9, ipv4(segment(0, 1000, 0, 18, sizes)))]
+    merged = [*shakes, *again, (4.0, ipv4(segment(1, 1000 + per * MSS, 0)))]
+    content = pcap(transfer_of(ipv4, handshake=True) + [(time + 8.0, packet) for time, packet in merged])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _read(content, least_packets=21)
+    assert ["left out: 10.0.0.1:1000 > 10.0.0.2:80 (21 packets)" in str(one.message) for one in caught] == [
+        True
+    ] * is_named
 
 
 def test_some_acks_may_have_the_times_of_their_segments_and_not_all() -> None:

@@ -147,6 +147,11 @@ def test_ss_names_connections_with_marks() -> None:
     ("bytes_retrans:10000", None),
     ("bytes_retrans:20000", None),
     ("bytes_retrans:20001", "(20001; 10 in retrans; p by bytes 0.02): bytes_retrans is more than the retransmissions"),
+    ("bytes_acked:990000 busy:495ms", "(1000 packets/s; mean 2000): the rate is that of the latest ACKs (delivery_rate)"),
+    ("bytes_acked:990000 busy:1980ms", "(1000 packets/s; mean 500): the rate is that of the latest ACKs"),
+    ("bytes_acked:990000 busy:496ms", None),
+    ("bytes_acked:990000 busy:1979ms", None),
+    *((fields, None) for fields in ("bytes_acked:990000", "busy:9ms", "bytes_acked:0 busy:9ms", "bytes_acked:9 busy:0ms")),
 ])  # fmt: skip
 def test_ss_names_rates_and_retransmissions_of_other_causes(fields: str, message: str | None) -> None:
     """The window, which the receiver or the host sets, limits the rate; a duplicate (DSACK) was no loss. Ten of 1,000 are sent again."""
@@ -159,9 +164,19 @@ def test_ss_names_rates_and_retransmissions_of_other_causes(fields: str, message
     )
 
 
-@for_each(["rwnd_limited:4ms", "sndbuf_limited:x(1%)", "dsack_dups:-1", "bytes_retrans:x"])
+@for_each(
+    [
+        "rwnd_limited:4ms",
+        "sndbuf_limited:x(1%)",
+        "dsack_dups:-1",
+        "bytes_retrans:x",
+        "bytes_acked:-1",
+        "bytes_acked:1 busy:9",
+        "bytes_acked:1 busy:x",
+    ]
+)
 def test_ss_refuses_impossible_limits_and_duplicates(field: str) -> None:
-    with pytest.raises(ValueError, match=f"^source, line 1, {field.partition(':')[0]} = "):
+    with pytest.raises(ValueError, match=f"^source, line 1, {field.split()[-1].partition(':')[0]} = "):
         read_ss(f"ESTAB 0 0 10.0.0.1:22 10.0.0.2:4\n\t {FIELDS} delivery_rate 8Mbps {field}\n")
 
 
@@ -259,7 +274,7 @@ def test_lines_of_ss_from_other_programs(text: str, p: float, rtt: float, rate: 
         "source: 192.0.2.35:443 > 203.0.113.20:50123 (4; 3 in retrans; p without them 0"
     ] * (text == AGENT) + ["source: 192.0.2.35:443 > 203.0.113.20:50123 (80000; 3 in retrans; p by bytes 0.04002"] * (
         text == AGENT
-    )
+    ) + ["source: 192.0.2.4:33096 > 192.0.2.3:9527 (7812 packets/s; mean 4.218e+04"] * (text == LOSSY)
     np.testing.assert_allclose((found.p, found.rtt, found.rate, found.packets), [[p], [rtt], [rate], [packets]])
 
 

@@ -355,6 +355,32 @@ def test_round_trips_in_another_unit_are_named(answer: str, rtt: float, unit: st
                 for remark in remarks] == [True] * (unit is not None)  # fmt: skip
 
 
+@for_each([
+    ({"bytes_in_flight": 5000}, 0.04, 1200, True),  # at least packets 7 to 10: the first was sent 40 ms before
+    ({"bytes_in_flight": 5000}, 0.41, 1200, False),
+    ({"bytes_in_flight": 5000}, 200e3, 1200, False),  # it may wait longer than that
+    ({"bytes_in_flight": 0}, 0.04, 1200, False),
+    ({"bytes_in_flight": 10**6}, 0.04, 1200, False),  # packets from before the trace
+    ({}, 0.04, 1200, False),
+    ({"bytes_in_flight": 5000}, 0.04, None, False),
+])  # fmt: skip
+def test_bytes_in_flight_tell_the_unit_of_round_trips_without_answers(
+    metrics: dict[str, Any], rtt: float, length: int | None, is_named: bool
+) -> None:
+    """A trace of a transfer without losses whose program logs no ACKs, such as one of moq-rs with an RTT in s."""
+    raw = {"raw": {"length": length}} if length else {}
+    times = [
+        (10.0 * n, "packet_sent", {"header": {"packet_type": "1RTT", "packet_number": n}, **raw}) for n in range(11)
+    ]
+    events = [*times, (100.0, "metrics_updated", {"smoothed_rtt": rtt, **metrics})]
+    text = json.dumps({"traces": [{"events": [{"time": t, "name": n, "data": d} for t, n, d in events]}]})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert read_qlog(text).rtt.item() == pytest.approx(1e-3 * rtt)
+    message = "packets in flight for at least 0.04 s; qlog has them in ms, and this trace perhaps in s"
+    assert [str(warning.message).endswith(message) for warning in caught] == [True] * is_named
+
+
 def test_numbers_of_received_packets_are_checked() -> None:
     bad = event("quic:packets_acked", 210.0, {"packet_number_space": "1RTT", "packet_numbers": [3]})
     with pytest.raises(ValueError, match=r"packet_number_space.*'1RTT'.*application_data"):
