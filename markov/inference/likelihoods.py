@@ -215,7 +215,7 @@ class _Transition:
         product per block, of at most BLOCK / 2 terms: half a rounding error per step.
         """
         m, parts = self._step.shape[0], len(self._slopes) + 1
-        M: NDArray[np.float64] = np.kron(np.eye(parts), self._step.toarray())
+        M = np.asarray(np.kron(np.eye(parts), self._step.toarray()), dtype=np.float64)
         for j, slope in enumerate(self._slopes, start=1):
             M[j * m : (j + 1) * m, :m] = slope.toarray()
         rows = np.zeros((BLOCK, parts, m * parts))
