@@ -61,6 +61,7 @@ MAX_RELATIVE_STEP = 1.0  # relative to the larger one of a parameter and its sma
 MIN_SCALE = 1e-3  # relative to the first value of a parameter
 MAX_HALVINGS = 40
 MAX_FINAL_STEP = 1e-2  # Newton step at a maximum, relative to the parameters
+MAX_VANISHING = 1e-6  # relative to the first value: a search that ended at zero
 MIN_FALL = 0.05  # of the log-likelihood at a standard error from its maximum; 0.5 of a parabola
 MAX_STATES_IN_PYTHON = 20_000
 MIN_CURVATURE_RATIO = (
@@ -260,7 +261,8 @@ def estimate(model: Any, data: Any, parameters: Sequence[str], *, on_failure: On
     Notes
     -----
     The maximum is close to the first values; another one may be higher. Standard errors are for many observations, and
-    not valid for an estimate on a boundary.
+    not valid for an estimate on a boundary. Derivatives are by relative changes, so that the search does not pass zero:
+    of a parameter that may have either sign, such as a coefficient, estimate a sum with a constant.
 
     Examples
     --------
@@ -389,7 +391,13 @@ class _Search:
         reason = (
             "the likelihood may rise without limit as parameters grow or vanish, or depend on their combination alone"
         )
-        return f"the search went with {went}: {reason}; set one of them, or give more observations"
+        remedy = "set one of them, or give more observations"
+        if (np.abs(values) < MAX_VANISHING * np.abs(self._start)).any():
+            remedy += (
+                "; of a parameter that may have either sign, which the search does not take past zero, estimate a sum"
+            )
+            remedy += " with a constant, such as 10 + effect"
+        return f"the search went with {went}: {reason}; {remedy}"
 
     def likelihood_at(self, values: Vector) -> LogLikelihood:
         """Return the log-likelihood and its gradient at these values of the parameters."""

@@ -414,6 +414,23 @@ def test_an_interval_beyond_all_numbers_has_no_limits() -> None:
     assert "effect" in str(found)
 
 
+def test_a_search_that_ends_at_zero_says_how_to_pass_it() -> None:
+    """The logarithm of a rate, log log 2, from the other side of zero, and as a sum with a constant."""
+    data = [Panel([0.0, 1.0], [True, True]), Panel([0.0, 1.0], [True, False])]
+
+    def with_log_rate(constant: float) -> Any:
+        return explore(
+            lambda up, q: [(False, math.exp(q.log_rate - constant))] if up else [],
+            start=True,
+            params={"log_rate": constant + 0.5},
+        )
+
+    with pytest.raises(ConvergenceError, match="does not take past zero, estimate a sum with a constant"):
+        estimate(with_log_rate(0.0), data, ["log_rate"])
+    found = estimate(with_log_rate(10.0), data, ["log_rate"])
+    assert found.values["log_rate"] - 10.0 == pytest.approx(math.log(math.log(2.0)), abs=1e-7)
+
+
 @pytest.mark.parametrize("rate", [3e3, 8e5])
 def test_many_jumps_between_observations(rate: float) -> None:
     """P(up after t) = (repair + failure exp(-(failure + repair) t)) / (failure + repair), and its derivatives."""
