@@ -425,6 +425,20 @@ def _validate_names(states: Any, count: int) -> tuple[Any, ...]:
     return names
 
 
+class InSteps:
+    """Base of chains in discrete time, which functions of continuous time refuse."""
+
+
+def advice_for(thing: object) -> str:
+    """Return what to write in place of a chain in discrete time, for messages; nothing for other things."""
+    if not isinstance(thing, InSteps):
+        return ""
+    methods = "a chain in discrete time has methods of its own: stationary(), passage() and after()"
+    return (
+        f"; {methods}. MarkovChain(chain.P - I, states=chain.states), I the identity, steps once per second on average"
+    )
+
+
 def _validate_generator(Q: Any) -> sp.csr_matrix:
     """Return Q as a CSR matrix with recomputed diagonal; ValueError if it is no generator."""
     if not sp.issparse(Q):
@@ -435,7 +449,7 @@ def _validate_generator(Q: Any) -> sp.csr_matrix:
             msg = "a matrix of numbers is expected, with rows of one length"
             raise ValueError(f"Q = {format_value(matrix_like)}: {msg}") from None
         if Q.dtype == object and Q.ndim == 0:
-            msg = "a model by rules, a MarkovChain or a generator is expected"
+            msg = f"a model by rules, a MarkovChain or a generator is expected{advice_for(matrix_like)}"
             raise ValueError(f"Q = {format_value(matrix_like)}: {msg}")
     if Q.dtype.kind not in "iuf":
         raise ValueError(f"Q has entries of type {Q.dtype}: real numbers are expected")

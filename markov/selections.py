@@ -9,7 +9,7 @@ import numpy as np
 
 from hopflow.checks import check_sum_of_one, choice, count_of, format_value
 from hopflow.labels import aligned, labels_of
-from markov.chains import MarkovChain
+from markov.chains import MarkovChain, advice_for
 from markov.computing.resources import InfiniteStatesError
 from markov.exploration import InfiniteChain
 from markov.models.functions import Mean, evaluate_condition, name_of
@@ -36,7 +36,7 @@ def as_chain(model: Any) -> MarkovChain:
         return MarkovChain(chain)
     if not hasattr(chain, "shape") and not isinstance(chain, (list, tuple)):
         allowed = "a model by rules, a MarkovChain, what explore found, or a generator matrix"
-        raise TypeError(f"model = {format_value(model)}: must be {allowed}")
+        raise TypeError(f"model = {format_value(model)}: must be {allowed}{advice_for(model)}")
     return MarkovChain(chain)
 
 

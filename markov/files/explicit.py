@@ -302,7 +302,8 @@ def _read_counts(path: Path, lines: list[tuple[int, list[str]]], unit: str) -> t
     """Return (states, entries) from the first line of a file; FileError unless as many lines follow as it announces."""
     words = lines[0][1] if lines else []
     if len(words) != 2 or not all(map(NATURAL.fullmatch, words)):
-        message = f"{' '.join(words)[:20]!r}: numbers of states and of {unit} are expected"
+        mrmc = "; files of MRMC, which number states from 1, are not read" if words[:1] == ["STATES"] else ""
+        message = f"{' '.join(words)[:20]!r}: numbers of states and of {unit} are expected{mrmc}"
         raise FileError((path.name, lines[0][0] if lines else 1), message)
     n, count = map(int, words)
     if n < 1 or count != len(lines) - 1:
@@ -563,11 +564,9 @@ def _read_matrix_market(path: Path) -> sp.csr_matrix:
         if form == "coordinate":
             row, column = (_parse_state(word, n + 1, location) - 1 for word in entry[:2])
             if row < 0 or column < 0 or (symmetry != "general" and column > row - first):
-                raise FileError(
-                    location,
-                    f"entry ({row + 1}, {column + 1}): must be within the matrix, "
-                    f"below its diagonal where it is {symmetry}",
-                )
+                below = "" if symmetry == "general" else f" and below its diagonal, as it is {symmetry}"
+                message = f"must be within the matrix, rows and columns 1 to {n}{below}"
+                raise FileError(location, f"entry ({row + 1}, {column + 1}): {message}")
         rows[k], columns[k], values[k] = row, column, _parse_number(entry[-1], location)
         if form == "array":
             row += 1

@@ -98,8 +98,8 @@ FIELDS: dict[str, AllowedContents] = {
     "listOfSpecies": AllowedContents(elements="species"),
     "species": AllowedContents(
         "id compartment initialAmount initialConcentration hasOnlySubstanceUnits boundaryCondition constant "
-        "substanceUnits",
-        "speciesType spatialSizeUnits charge",
+        "substanceUnits spatialSizeUnits",
+        "speciesType charge",
     ),
     "listOfParameters": AllowedContents(elements="parameter"),
     "parameter": AllowedContents("id value", "constant units"),
@@ -158,6 +158,12 @@ def read_model_element(path: Path) -> tuple[Element, int]:
     if version not in VERSIONS.get(level, "") or len(version) != 1:
         message = f"level {level!r}, version {version!r} of SBML: must be level 2 or 3"
         raise FileError((path.name, root.line), message)
+    versions = version if root.get("version") else VERSIONS[level]
+    if root.space and root.space not in (_namespace(level, number) for number in versions):
+        message = (
+            f"xmlns = {root.space!r}: must be that of level {level} version {version}, {_namespace(level, version)!r}"
+        )
+        raise FileError((path.name, root.line), message)
     packages = {}
     for name, value in root.attrib.items():
         space, _, attribute = name.rpartition("}")
@@ -171,6 +177,12 @@ def read_model_element(path: Path) -> tuple[Element, int]:
     if len(models) > 1:
         raise FileError((path.name, models[1].line), "a second model")
     return models[0], int(level)
+
+
+def _namespace(level: str, version: str) -> str:
+    """Return the XML namespace of a level and version of SBML."""
+    suffix = "" if (level, version) == ("2", "1") else f"/version{version}"
+    return f"{CORE}{level}{suffix}{'/core' if level == '3' else ''}"
 
 
 def _parse_xml(text: str, file: str) -> Element:

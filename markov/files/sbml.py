@@ -203,6 +203,8 @@ def shift(tree: Expression, step: Mapping[str, int]) -> Expression:
 
 
 OUTSIDE = "outside"
+SIZE_UNITS = {"1": ("length", "metre"), "2": ("area", ""), "3": ("volume", "litre")}
+"""Default unit of a size in level 2 by dimensions, and the base unit that it is where a file does not define it."""
 TWO_REACTIONS = (
     "; write two reactions, one for each direction, with laws that are never negative, "
     'or reversible="false" where the law is the rate of one direction alone'
@@ -313,7 +315,8 @@ class _Reader:
         self.line = model.line
         self._check_units()
         self.ids: dict[str, str] = {}
-        self.sizes = {self.new_id(element): self._read_size(element) for element in self.elements("Compartments")}
+        self.compartments = {self.new_id(element): element for element in self.elements("Compartments")}
+        self.sizes = {name: self._read_size(element) for name, element in self.compartments.items()}
         self.amount_of: dict[str, Expression] = {}
         self.concentrations: dict[str, Name] = {}  # sizes of the compartments of species
         self.species = {self.new_id(element): element for element in self.elements("Species")}
@@ -421,13 +424,18 @@ class _Reader:
         dimensions = compartment.get("spatialDimensions", "3")
         if dimensions.strip() not in ("0", "1", "2", "3"):
             raise self.error(describe_element(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3")
-        size = self.real(compartment, "size")
-        if size is not None and (size <= 0 or dimensions == "0"):
+        size, has_no_size = self.real(compartment, "size"), self._has_no_size(compartment)
+        if size is not None and (size <= 0 or has_no_size):
             raise self.error(
                 describe_element(compartment),
                 f"size = {compartment.get('size')!r}: must be > 0, and is not given in 0 dimensions",
             )
-        return Fraction(1) if dimensions == "0" else size
+        return Fraction(1) if has_no_size else size
+
+    @staticmethod
+    def _has_no_size(compartment: Element) -> bool:
+        """Return whether a compartment has 0 dimensions."""
+        return compartment.get("spatialDimensions", "3").strip() == "0"
 
     def _read_symbol(self, name: str, species: Element) -> None:
         """Record whether a species' name in formulas means its amount or its concentration."""
@@ -436,6 +444,7 @@ class _Reader:
         compartment = species.get("compartment")
         if compartment is not None and compartment not in self.sizes:
             raise self.error(where, f"compartment {compartment!r} is not defined")
+        self._check_size_unit(where, species)
         self.amount_of[name] = Name(name, self.line)
         if self.truth(species, "hasOnlySubstanceUnits", default=False):
             return
@@ -444,6 +453,18 @@ class _Reader:
         self.concentrations[name] = Name(compartment, self.line)
         per = (("/", self.concentrations[name]),)
         self.amount_of[name] = Chain(Name(name, self.line), per, self.line)
+
+    def _check_size_unit(self, where: str, species: Element) -> None:
+        """Raise FileError if a species has concentrations by another unit of size than that of its compartment."""
+        unit = species.get("spatialSizeUnits")
+        if unit is None:
+            return
+        compartment = self.compartments.get(species.get("compartment", ""), Element("compartment"))
+        default, base = SIZE_UNITS.get(compartment.get("spatialDimensions", "3").strip(), ("none", ""))
+        expected = compartment.get("units", default)
+        if unit != expected and not (expected == default not in self.units and unit == base):
+            message = f"spatialSizeUnits = {unit!r}: must be the unit of its compartment's size, {expected!r}"
+            raise self.error(where, f"{message}; numbers are not converted")
 
     def _amount(self, name: str, value: Expression) -> Expression:
         """Return the amount of a species, as a tree, when its name has this value, which may be a concentration."""
@@ -459,6 +480,10 @@ class _Reader:
             raise self.error(where, "initialAmount and initialConcentration: must have one of them")
         if concentration is not None:
             compartment = species.get("compartment", "")
+            if compartment in self.compartments and self._has_no_size(self.compartments[compartment]):
+                raise self.error(
+                    where, f"initialConcentration: compartment {compartment!r} has 0 dimensions and no size"
+                )
             size = self.sizes.get(compartment)
             if size is None:
                 raise self.error(
@@ -792,6 +817,9 @@ class _Reader:
                         taken[name] = taken.get(name, 0) + int(amount)
                 elif name not in self.fixed:
                     raise self.error(where, f"{name!r} has an assignment rule: reactions cannot change it")
+                elif not self.truth(self.species[name], "boundaryCondition", default=False):
+                    message = f"{name!r} is constant without boundaryCondition: must be no reactant and no product"
+                    raise self.error(where, message)
         return {name: n for name, n in taken.items() if n}, {name: n for name, n in changes.items() if n}
 
 

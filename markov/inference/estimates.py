@@ -60,12 +60,16 @@ FORWARD_DIFFERENCE = 1e-6  # relative to a parameter
 MAX_RELATIVE_STEP = 1.0  # relative to the larger one of a parameter and its smallest scale
 MIN_SCALE = 1e-3  # relative to the first value of a parameter
 MAX_HALVINGS = 40
+MAX_FINAL_STEP = 1e-2  # Newton step at a maximum, relative to the parameters
+MAX_VANISHING = 1e-6  # relative to the first value: a search that ended at zero
+MIN_FALL = 0.05  # of the log-likelihood at a standard error from its maximum; 0.5 of a parabola
 MAX_STATES_IN_PYTHON = 20_000
 MIN_CURVATURE_RATIO = (
     1e-9  # smallest curvature over the largest, for relative changes; below it a parameter is not determined
 )
 LINEARITY_STEP = 2.0**-8  # relative to a parameter, for the comparison of rates with straight lines
 LINEARITY_TOLERANCE = 16.0 * U  # relative to a rate: rounding of the comparison
+MAX_EXPONENT = 700.0  # of exp in float64: a wider interval is without limits
 DIFFERENCE_SCALES = 5  # number of step sizes of differences
 
 
@@ -171,7 +175,8 @@ class Estimate(Result):
         limits = {}
         for name, error in self.standard_errors.items():
             value = self.values[name]
-            factor = math.exp(quantile * error / abs(value))
+            exponent = quantile * error / abs(value)
+            factor = math.exp(exponent) if not exponent > MAX_EXPONENT else math.inf
             limits[name] = (min(value / factor, value * factor), max(value / factor, value * factor))
         return limits
 
@@ -256,7 +261,8 @@ def estimate(model: Any, data: Any, parameters: Sequence[str], *, on_failure: On
     Notes
     -----
     The maximum is close to the first values; another one may be higher. Standard errors are for many observations, and
-    not valid for an estimate on a boundary.
+    not valid for an estimate on a boundary. Derivatives are by relative changes, so that the search does not pass zero:
+    of a parameter that may have either sign, such as a coefficient, estimate a sum with a constant.
 
     Examples
     --------
@@ -385,7 +391,13 @@ class _Search:
         reason = (
             "the likelihood may rise without limit as parameters grow or vanish, or depend on their combination alone"
         )
-        return f"the search went with {went}: {reason}; set one of them, or give more observations"
+        remedy = "set one of them, or give more observations"
+        if (np.abs(values) < MAX_VANISHING * np.abs(self._start)).any():
+            remedy += (
+                "; of a parameter that may have either sign, which the search does not take past zero, estimate a sum"
+            )
+            remedy += " with a constant, such as 10 + effect"
+        return f"the search went with {went}: {reason}; {remedy}"
 
     def likelihood_at(self, values: Vector) -> LogLikelihood:
         """Return the log-likelihood and its gradient at these values of the parameters."""
@@ -447,6 +459,21 @@ class _Search:
         matrix = np.array(rows)
         return np.asarray(0.5 * (matrix + matrix.T))
 
+    def _falls_around(self, values: Vector, likelihood: LogLikelihood, curvature: Vector, axes: Matrix) -> bool:
+        """Return whether the likelihood falls at a standard error where it is flattest, if that is far away.
+
+        Far out on a likelihood that rises towards a limit, gradient and curvature are rounding errors.
+        """
+        flattest = int(np.argmin(curvature))
+        if not curvature[flattest] < 1.0:  # the standard error is below the parameters
+            return True
+        if not curvature[flattest] > 0.0:
+            return False
+        standard_error = axes[:, flattest] / math.sqrt(curvature[flattest])
+        sides = [self._try_likelihood_at(values + side * standard_error).value for side in (1.0, -1.0)]
+        falls = [likelihood.value - value for value in sides if math.isfinite(value)]
+        return bool(falls) and min(falls) >= MIN_FALL
+
     def run(self) -> _Optimum:
         """Return the optimum that Newton's method reaches from the model's parameters.
 
@@ -463,9 +490,11 @@ class _Search:
             size = np.maximum(np.abs(curvature), MIN_CURVATURE_RATIO * np.abs(curvature).max() or 1.0)
             slope = axes.T @ (scale * likelihood.gradient)
             gain = 0.5 * float(slope @ (slope / size))
-            if gain <= LIKELIHOOD_TOLERANCE:
-                return _Optimum(values, likelihood, information, steps, converged=True)
             step = axes @ (slope / size)
+            is_short = float(np.abs(step).max()) <= MAX_FINAL_STEP
+            if gain <= LIKELIHOOD_TOLERANCE:
+                converged = is_short and self._falls_around(values, likelihood, curvature, scale[:, None] * axes)
+                return _Optimum(values, likelihood, information, steps, converged=converged)
             step *= scale * min(1.0, MAX_RELATIVE_STEP / float(np.abs(step).max()))
             # if rounding hides the gain of the full step, it hides the smaller gains of halved steps
             for _ in range(MAX_HALVINGS if gain > likelihood.error else 1):
@@ -476,7 +505,12 @@ class _Search:
                     break
                 step = 0.5 * step
             else:  # the gain is below rounding, or the model refuses larger steps
-                return _Optimum(values, likelihood, information, steps, converged=gain <= 1e3 * likelihood.error)
+                converged = (
+                    is_short
+                    and gain <= 1e3 * likelihood.error
+                    and self._falls_around(values, likelihood, curvature, scale[:, None] * axes)
+                )
+                return _Optimum(values, likelihood, information, steps, converged=converged)
 
 
 class ChangedError(ArithmeticError):

@@ -35,6 +35,9 @@ UNIFORMIZATION_FACTOR = 1.1  # q over the largest exit rate
 POISSON_TAIL = 1e-60
 MIN_PROBABILITY = 1e-45  # transition probability that counts as possible
 MAX_JUMPS = 1e6  # expected number between two observations
+BLOCK = 256  # powers at once, a power of two
+MIN_POWERS_IN_BLOCKS = 4096
+MAX_BLOCK_STATES = 128  # times one more than there are parameters: at most BLOCK
 
 
 class LogLikelihood(NamedTuple):
@@ -164,6 +167,8 @@ class _Transition:
             UNIFORMIZATION_FACTOR / (UNIFORMIZATION_FACTOR - 1.0) * (int(np.diff(Q.indptr).max(initial=1)) + 2)
         )
         self._rounding = (terms + 3 + lost_digits) * U
+        self._rounding_in_blocks = (len(states) + 4 + lost_digits) * U
+        self._is_small = len(states) * len(parts) <= MAX_BLOCK_STATES
 
     def log_likelihood(self, gaps: dict[float, int]) -> LogLikelihood:
         """Return the log-likelihood of panel transitions between the two states, from counts by time gap in s."""
@@ -172,7 +177,10 @@ class _Transition:
             allowed = f"must be at most {MAX_JUMPS:.0e} between two observations"
             raise ValueError(f"data: about {self.rate * longest:.1e} jumps in {longest:g} s: {allowed}")
         poisson = {gap: poisson_weights(self.rate * gap, POISSON_TAIL) for gap in gaps}
-        values, slopes = self._powers(max(weights.right for weights in poisson.values()) + 1)
+        count = max(weights.right for weights in poisson.values()) + 1
+        in_blocks = self._is_small and count >= MIN_POWERS_IN_BLOCKS
+        rounding = self._rounding_in_blocks if in_blocks else self._rounding
+        values, slopes = (self._powers_in_blocks if in_blocks else self._powers)(count)
         total, error, gradient = 0.0, 0.0, np.zeros(len(self._slopes))
         for gap, count in gaps.items():
             weights = poisson[gap]
@@ -182,7 +190,7 @@ class _Transition:
                 return LogLikelihood(IMPOSSIBLE, 0.0, np.zeros(len(self._slopes)))
             total += count * math.log(probability)
             gradient = gradient + count * (slopes[:, window] @ weights.weights) / probability
-            relative = 2.0 * weights.error + (weights.right + 1) * (self._rounding + U) + weights.cut / probability
+            relative = 2.0 * weights.error + (weights.right + 1) * (rounding + U) + weights.cut / probability
             error += count * (relative + 2.0 * U * abs(math.log(probability)))
         return LogLikelihood(total, error, gradient)
 
@@ -198,3 +206,29 @@ class _Transition:
                 changes[j] = self._step @ changes[j] + slope @ p
             p = np.asarray(self._step @ p)
         return values, slopes
+
+    def _powers_in_blocks(self, count: int) -> tuple[Vector, NDArray[np.float64]]:
+        """Return what `_powers` returns, for a few states and many powers.
+
+        It differs from step by step: one matrix M moves p and its derivatives together, rows of the targets times the
+        powers of M below BLOCK give so many values at once, and M^BLOCK leads from block to block. That is one more
+        product per block, of at most BLOCK / 2 terms: half a rounding error per step.
+        """
+        m, parts = self._step.shape[0], len(self._slopes) + 1
+        M = np.asarray(np.kron(np.eye(parts), self._step.toarray()), dtype=np.float64)
+        for j, slope in enumerate(self._slopes, start=1):
+            M[j * m : (j + 1) * m, :m] = slope.toarray()
+        rows = np.zeros((BLOCK, parts, m * parts))
+        rows[0, np.arange(parts), np.arange(parts) * m + self._target] = 1.0
+        for k in range(1, BLOCK):
+            rows[k] = rows[k - 1] @ M
+        for _ in range(BLOCK.bit_length() - 1):
+            M = M @ M
+        vector = np.zeros(m * parts)
+        vector[self._source] = 1.0
+        blocks = np.empty((math.ceil(count / BLOCK), BLOCK, parts))
+        for block in blocks:
+            block[:] = rows @ vector
+            vector = M @ vector
+        table = blocks.reshape(-1, parts)[:count]
+        return np.ascontiguousarray(table[:, 0]), np.ascontiguousarray(table[:, 1:].T)

@@ -129,7 +129,10 @@ class PhaseType(ByValue):
                 break
             leads = extended
         if not leads.all():
-            raise ValueError(f"T: phase {int(np.argmin(leads))} never leads to absorption")
+            absorbing = ~(rates > 0.0).any(axis=1) & ~(exits > 0.0)
+            hint = "; leave the absorbing state out of alpha and T" if absorbing.any() else ""
+            phase = int(np.argmax(absorbing)) if absorbing.any() else int(np.argmin(leads))
+            raise ValueError(f"T: phase {phase} never leads to absorption{hint}")
         for name, array in (("alpha", alpha / alpha.sum()), ("T", T), ("exits", exits)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)

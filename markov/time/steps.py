@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from hopflow.checks import check_sum_of_one, count_of, integer, number
 from hopflow.fork_safety import cached_property
-from markov.chains import ROW_SUM_TOLERANCE, MarkovChain, labelled_matrix
+from markov.chains import ROW_SUM_TOLERANCE, InSteps, MarkovChain, labelled_matrix
 from markov.computing.rounding import U
 from markov.driver import stationary
 from markov.proofs.bounded import Bounded
@@ -74,7 +74,7 @@ class Steps:
         return np.array([float(v.sum()) for v in _powers(self._inside, self._start, steps)])
 
 
-class DiscreteChain:
+class DiscreteChain(InSteps):
     """A finite Markov chain in discrete time.
 
     Parameters
@@ -182,7 +182,18 @@ class DiscreteChain:
 
         Of a periodic chain they are means over a period: the distribution after n steps does not
         converge.
+
+        Raises
+        ------
+        ValueError
+            For several recurrent classes, which have a distribution each.
         """
+        if len(self._chain.recurrent_classes) > 1:
+            counted = count_of(len(self._chain.recurrent_classes), "recurrent class", "recurrent classes")
+            weights = "chain.passage(to=CLASS, start=STATE).probability is the weight of a class from a start"
+            by_class = "stationary_by_class(MarkovChain(chain.P - I, states=chain.states)), I the identity"
+            advice = f"{weights}; {by_class}, has their distributions"
+            raise ValueError(f"{self!r}: {counted}: the stationary distribution is not unique; {advice}")
         return stationary(self._chain, **how)
 
     def after(self, steps: ArrayLike, start: Any) -> Vector:
@@ -282,7 +293,10 @@ def _validate_matrix(P: Any) -> sp.csr_matrix:
         raise ValueError(f"{entry}: probabilities must be in 0 .. 1")
     sums = np.asarray(matrix.sum(axis=1)).ravel()
     row = int(np.argmax(np.abs(sums - 1.0)))
-    check_sum_of_one(f"row {row} of P sums", sums[row], ROW_SUM_TOLERANCE)
+    columns = np.asarray(matrix.sum(axis=0)).ravel()
+    transposed = bool((np.abs(columns - 1.0) <= ROW_SUM_TOLERANCE).all())
+    hint = "; its columns sum to 1: row i of P has the probabilities out of state i, give the transpose"
+    check_sum_of_one(f"row {row} of P sums", sums[row], ROW_SUM_TOLERANCE, hint if transposed else "")
     matrix.eliminate_zeros()
     return matrix
 

@@ -265,7 +265,7 @@ def test_events_follow_each_other_and_may_depend_on_the_state(read_with_events: 
 
 
 def test_reactions_that_change_nothing_leave_the_state(read: Any) -> None:
-    constant = SPECIES.format("X", 4).replace("/>", " constant='true'/>")
+    constant = SPECIES.format("X", 4).replace("/>", " boundaryCondition='true' constant='true'/>")
     model = read(network(constant + SPECIES.format("Y", 3), DEATH, MU))
     assert model.chain.size == 1
     assert stationary(model)["Y"] == 3.0
@@ -896,6 +896,64 @@ def test_level_2_has_one_molecule_by_default(read):
     assert read(old.replace("<listOfSpecies>", units.format("item"))).chain.size == 5
     with pytest.raises(FileError, match=r"unitDefinition 'substance': .*kind=mole"):
         read(old.replace("<listOfSpecies>", units.format("mole")))
+
+
+LEVEL_2 = (
+    '<sbml xmlns="http://www.sbml.org/sbml/level2" level="2" version="1"><model>'
+    '<listOfUnitDefinitions><unitDefinition id="ml"><listOfUnits><unit kind="litre" scale="-3"/></listOfUnits>'
+    "</unitDefinition></listOfUnitDefinitions>"
+    '<listOfCompartments><compartment id="c" size="2"/></listOfCompartments>'
+    '<listOfSpecies><species id="X" compartment="c" initialConcentration="1"/></listOfSpecies>'
+    f"<listOfParameters>{MU}</listOfParameters>"
+    f"<listOfReactions>{DEATH}</listOfReactions></model></sbml>"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('level="2" version="1"', 'level="2"'),
+        (' xmlns="http://www.sbml.org/sbml/level2"', ""),
+        ('level2" level="2" version="1"', 'level2/version3" level="2" version="3"'),
+        ('level2" level="2" version="1"', 'level2/version3" level="2"'),
+        ('<species id="X"', '<species id="X" spatialSizeUnits="volume"'),
+        ('<species id="X"', '<species id="X" spatialSizeUnits="litre"'),
+        ('id="c" size="2"/></listOfCompartments><listOfSpecies><species', 'id="c" size="2" units="ml"/></listOfCompartments><listOfSpecies><species spatialSizeUnits="ml"'),
+        ('id="c" size="2"/></listOfCompartments><listOfSpecies><species', 'id="c" size="2" spatialDimensions="2"/></listOfCompartments><listOfSpecies><species spatialSizeUnits="area"'),
+    ],
+)  # fmt: skip
+def test_files_that_agree_with_themselves_are_read(read: Any, old: str, new: str) -> None:
+    """Two molecules in two units of size, each of which the law sees as a concentration of a half."""
+    assert old in LEVEL_2
+    model = read(LEVEL_2.replace(old, new))
+    assert transient(model, [1.0])["X"][0] == pytest.approx(2.0 * math.exp(-0.25), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("sbml/level2", "sbml/level3/version1/core", "line 1: xmlns = .*level3/version1/core': must be that of level 2"),
+        ("sbml/level2", "sbml/level2/version4", "line 1: xmlns = .*must be that of level 2 version 1, .*level2'"),
+        ('level="2" version="1"', 'level="3"', "line 1: xmlns = .*must be that of level 3 version 2"),
+        ("http://www.sbml.org/sbml/level2", "urn:x", "line 1: xmlns = 'urn:x': must be"),
+        ('<species id="X"', '<species id="X" spatialSizeUnits="ml"', "species 'X': spatialSizeUnits = 'ml': must be .*'volume'"),
+        ('<species id="X"', '<species id="X" spatialSizeUnits="area"', "species 'X': spatialSizeUnits = 'area'"),
+        ('id="ml"', 'id="volume"/><unitDefinition id="ml"', None),
+        ('size="2"', 'spatialDimensions="0"', "species 'X': initialConcentration: compartment 'c' has 0 dimensions"),
+        ('size="2"', 'spatialDimensions=" 0 "', "species 'X': initialConcentration: compartment 'c' has 0 dimensions"),
+        ('size="2"', 'size="2" spatialDimensions=" 0 "', "compartment 'c': size = '2': must be > 0, and is not given"),
+        ('<species id="X"', '<species id="X" constant="true"', "reaction 'death': 'X' is constant without boundaryCondition"),
+    ],
+)  # fmt: skip
+def test_files_that_contradict_themselves_are_refused(read: Any, old: str, new: str, message: str | None) -> None:
+    """Level and namespace, the size that a concentration refers to, and constants that reactions change."""
+    assert old in LEVEL_2
+    text = LEVEL_2.replace(old, new)
+    if message is None:  # a volume that the file defines need not be a litre
+        text = text.replace('<species id="X"', '<species id="X" spatialSizeUnits="litre"')
+        message = "spatialSizeUnits = 'litre': must be the unit of its compartment's size, 'volume'"
+    with pytest.raises(FileError, match=message):
+        read(text).chain  # noqa: B018
 
 
 # Models of the stochastic part of the SBML test suite (sbmlteam/sbml-test-suite, cases/stochastic, LGPL-2.1), in words of our own:

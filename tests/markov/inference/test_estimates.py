@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,12 +11,14 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from hopflow import ms
+from hopflow.results import Status
 from markov import ObservedPath, Panel, estimate, explore, paths, read_prism, stationary
 from markov.errors import ConvergenceError
 from markov.inference import estimates
 from markov.inference.estimates import ChangedError, RateRows
 from markov.inference.likelihoods import ImpossibleError, log_likelihood, relevant_states
 from markov.inference.observations import Statistics
+from markov.sensitivities.perturbations import Perturbation
 from tests.markov.time.exact_exponentials import exact
 
 # Estimates against closed forms, published ones, exact likelihoods, and simulations.
@@ -363,6 +366,87 @@ def test_what_cannot_be_is_refused():
     wide = paths(np.array([[-1.0, 1, 0], [0, -1, 1], [1, 0, -1]]), 1.0, start=0, seed=1)
     with pytest.raises(ValueError, match="paths of 3 states, not 2"):
         Statistics.of(model.chain, wide)
+
+
+# Likelihoods without a maximum, wide intervals, and many jumps between observations.
+
+
+def machine(failure: float = 1.0, repair: float = 1.0) -> Any:
+    """A machine that is up or down."""
+    return explore(
+        lambda up, q: [(not up, q.failure if up else q.repair)],
+        start=True,
+        params={"failure": failure, "repair": repair},
+    )
+
+
+def mortal(rate: float) -> Any:
+    """A component that fails once."""
+    return explore(lambda up, q: [(False, q.rate)] if up else [], start=True, params={"rate": rate})
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "name"),
+    [
+        (mortal(1.0), Panel([0.0, 1.0], [True, False]), "rate"),
+        (mortal(1.0), [Panel([0.0, 10.0], [True, False])] * 50, "rate"),
+        (machine(), Panel([0.0, 1.0], [True, False]), "failure"),
+    ],
+    ids=["exponential tail", "fifty of it", "slow tail"],
+)
+def test_a_likelihood_that_rises_for_ever_has_no_maximum(model: Any, data: Any, name: str) -> None:
+    """1 - exp(-rate t) rises up to one, as does failure / (failure + repair): no estimate, far out where it is flat."""
+    found = estimate(model, data, [name], on_failure="return")
+    assert found.status is Status.INACCURATE
+    assert math.isnan(found.standard_errors[name])
+    assert "the likelihood may rise without limit" in str(found)
+    with pytest.raises(ConvergenceError, match="likelihood may rise without limit"):
+        estimate(model, data, [name])
+
+
+def test_an_interval_beyond_all_numbers_has_no_limits() -> None:
+    """A coefficient near zero with a large standard error, as of a covariate without an effect."""
+    drift = explore(lambda up, q: [(not up, math.exp(q.effect) if up else 1.0)], start=True, params={"effect": 0.1})
+    path = ObservedPath([0.0, 1.0, 2.0], [True, False, True], end=2.0 + 1e-6)
+    found = estimate(drift, path, ["effect"])
+    assert abs(found.values["effect"]) < 1e-5 < found.standard_errors["effect"]
+    assert found.intervals()["effect"] in ((0.0, math.inf), (-math.inf, 0.0))
+    assert "effect" in str(found)
+
+
+def test_a_search_that_ends_at_zero_says_how_to_pass_it() -> None:
+    """The logarithm of a rate, log log 2, from the other side of zero, and as a sum with a constant."""
+    data = [Panel([0.0, 1.0], [True, True]), Panel([0.0, 1.0], [True, False])]
+
+    def with_log_rate(constant: float) -> Any:
+        return explore(
+            lambda up, q: [(False, math.exp(q.log_rate - constant))] if up else [],
+            start=True,
+            params={"log_rate": constant + 0.5},
+        )
+
+    with pytest.raises(ConvergenceError, match="does not take past zero, estimate a sum with a constant"):
+        estimate(with_log_rate(0.0), data, ["log_rate"])
+    found = estimate(with_log_rate(10.0), data, ["log_rate"])
+    assert found.values["log_rate"] - 10.0 == pytest.approx(math.log(math.log(2.0)), abs=1e-7)
+
+
+@pytest.mark.parametrize("rate", [3e3, 8e5])
+def test_many_jumps_between_observations(rate: float) -> None:
+    """P(up after t) = (repair + failure exp(-(failure + repair) t)) / (failure + repair), and its derivatives."""
+    chain = machine(failure=0.5 * rate, repair=rate).chain
+    slow = 2.0 / rate
+    observed = Statistics.of(chain, [Panel([0.0, 1.0], [True, True]), Panel([0.0, slow], [True, True])])
+    slopes = [Perturbation(chain, np.arange(2), name, {}).generator()[0] for name in ("failure", "repair")]
+    found = log_likelihood(chain.Q, slopes, observed)
+    failure, repair, decay = 0.5 * rate, rate, math.exp(-1.5 * rate * slow)
+    total = failure + repair
+    later = (repair + failure * decay) / total
+    assert abs(found.value - math.log(repair / total) - math.log(later)) <= found.error
+    assert found.error < 1e-8
+    by_failure = -1.0 / total + ((1.0 - failure * slow) * decay / total - later / total) / later
+    by_repair = 1.0 / repair - 1.0 / total + ((1.0 - failure * slow * decay) / total - later / total) / later
+    np.testing.assert_allclose(found.gradient, [by_failure, by_repair], rtol=1e-6)
 
 
 # Rates out of some states, and their derivatives, by plain Python.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov import DiscreteChain
+from markov import DiscreteChain, MarkovChain, mixing_time, passage, paths, stationary, stationary_by_class, transient
 from markov.errors import ConvergenceError
 
 
@@ -43,6 +45,50 @@ def test_passages_through_rates_too_far_apart_are_refused_with_the_reason():
         ConvergenceError, match=r"no useful bound on the mean was proved: rates .* 80 decades apart; leave"
     ):
         DiscreteChain(P).passage(to=3, start=0)
+
+
+RUIN = np.array([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5], [0.0, 0.0, 1.0]])
+
+
+def test_a_matrix_by_columns_is_refused_with_the_advice_to_transpose_it() -> None:
+    """Columns that sum to one are another convention; where neither does, nothing is said of it."""
+    with pytest.raises(ValueError, match=r"row 1 of P sums to 0\.25: .* its columns sum to 1: .* give the transpose"):
+        DiscreteChain(RUIN.T)
+    with pytest.raises(ValueError, match=r"row 2 of P sums to 0\.5: must be 1 within 1e-10$"):
+        DiscreteChain(np.diag([1.0, 1.0, 0.5]))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        MarkovChain,
+        stationary,
+        stationary_by_class,
+        mixing_time,
+        lambda chain: transient(chain, [1.0], start=1),
+        lambda chain: passage(chain, to=0, start=1),
+        lambda chain: paths(chain, duration=1.0, start=1, seed=1),
+    ],
+    ids=["MarkovChain", "stationary", "stationary_by_class", "mixing_time", "transient", "passage", "paths"],
+)
+def test_functions_of_rates_name_the_methods_of_a_chain_in_steps(call: Any) -> None:
+    """A step is no time: a distribution after 3 s is another one than after 3 steps."""
+    with pytest.raises(
+        (TypeError, ValueError), match=r"has methods of its own: .*after\(\)\. MarkovChain\(chain\.P - I"
+    ):
+        call(DiscreteChain(RUIN))
+
+
+def test_several_classes_are_refused_with_advice_that_works() -> None:
+    """From the middle state, the first class has a third of the weight: 1/4 of 1/4 + 1/2."""
+    chain = DiscreteChain(RUIN, states=["lost", "even", "won"])
+    with pytest.raises(
+        ValueError, match=r"2 recurrent classes: .* chain\.passage\(to=CLASS, start=STATE\)\.probability .*chain\.P - I"
+    ):
+        chain.stationary()
+    assert 1.0 / 3.0 in chain.passage(to="lost", start="even").probability
+    rates = MarkovChain(chain.P - sp.identity(3), states=chain.states)
+    assert [answer.pi.tolist() for answer in stationary_by_class(rates)] == [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
 
 
 def test_steps_print_their_numbers():
