@@ -747,7 +747,7 @@ def _switch_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         "Headroom tables: lookup files and CSV", lossless.read_table,
         formats="`pg_profile_lookup.ini` of SONiC; CSV with a heading.",
         used=_names(name for name in table_files.COLUMNS if name not in ("threshold", "xon_offset")) + ".",
-        skipped="`threshold`, `xon_offset`; comments of a lookup file.",
+        skipped="`threshold`, `xon_offset`; comments of a lookup file; rows for `0m`, which the audit names.",
         units="Speed in Mb/s, at least 1000; cable with its unit; others in bytes.", limits=limits,
     )  # fmt: skip
     used = {
@@ -764,7 +764,7 @@ def _switch_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         skipped="; ".join((
             *(f"`{name}`: {_names(n for n in config_databases.FIELDS[name] if n not in fields)}" for name, fields in used.items()),
             "other fields of `PORT` and `DEVICE_METADATA`",
-            f"ports whose `CABLE_LENGTH` is `0m`, which SONiC does not use, and `{config_databases.TRAFFIC}`; the audit names them",
+            f"ports whose `CABLE_LENGTH` is `0m`, and profiles named for `0m`, which SONiC does not use, and `{config_databases.TRAFFIC}`; the audit names them",
             f"other tables, unless their name resembles one of {_names(config_databases.TABLES)}",
         )) + ".",
         units="Speed in Mb/s, at least 1000; cable with its unit; others in bytes.", limits=f"{limits[:-1]}, {config_databases.MAX_TABLES:,} tables.",

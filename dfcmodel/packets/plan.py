@@ -278,7 +278,7 @@ class PortWatchdog(NamedTuple):
     min_paused
         Minimum paused time of a bad interval, s.
     bad_polls, good_polls
-        Consecutive bad intervals that declare a storm, and consecutive others that end it.
+        Consecutive bad intervals that declare a storm, and consecutive intervals without a pause that end it.
     """
 
     port: int

@@ -31,7 +31,8 @@ def losses_text(run: Records) -> str:
     """Return the nodes that lost packets with their numbers, by falling number; "" if there are none.
 
     Losses at the first node of a path, where ``host="direct"`` puts packets into the buffer at once, are marked: they
-    are no losses of the network behind it. Packets that a manager dropped are marked as well.
+    are no losses of the network behind it. If the link is paused, or the sender is a `FixedRate`, the host that stops
+    the sender is named. Packets that a manager dropped are marked as well.
     """
     lost = columns_of(run, "lost")
     totals = lost.by_node()
@@ -80,8 +81,15 @@ def _cause(run: Records, lost: AtNodes, n: int) -> str:
 def _cause_text(run: Records, lost: AtNodes, n: int, cause: str) -> str:
     """Return the description of a cause of losses at node n."""
     if cause == HOST_LINK:
-        diffuses = any(link.discipline.diffuses for link in _links_from(run, n))
-        return AT_HOST_LINK + (': DFC slows a host down only with host="shaped"' if diffuses else "")
+        links = _links_from(run, n)
+        if any(link.discipline.diffuses for link in links):
+            return f'{AT_HOST_LINK}: DFC slows a host down only with host="shaped"'
+        indices = [run.scenario.links.index(link) for link in links]
+        if run.paused is not None and np.isin(run.paused["link"], indices).any():
+            return f'{AT_HOST_LINK}, which is paused: pauses stop a sender only with host="nic"'
+        sources = [run.scenario.flows[f].source for f in lost.flow[lost.node == n].tolist()]
+        constant = any(getattr(source, "is_constant", False) for source in sources)
+        return AT_HOST_LINK + (': FixedRate waits for its link only with host="nic"' if constant else "")
     words = causes_of(run.scenario.all_elements)[cause]
     if cause != "manager":
         return words

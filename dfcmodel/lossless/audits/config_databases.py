@@ -20,6 +20,7 @@ from dfcmodel.lossless.audits.profiles import (
     EGRESS,
     NO_XOFF,
     PROFILE_FIELDS,
+    UNUSED_PORT,
     DraftRow,
     TableContent,
     bare_name,
@@ -334,7 +335,7 @@ class _Configuration:
         """Append the row of a class of a port, or the reason for its absence; a lossy class has neither."""
         location = f"{port}|{group}"
         if self.cables.get(port) == 0.0:
-            skipped.append((location, "its CABLE_LENGTH is 0m, by which SONiC marks a port that is not used"))
+            skipped.append((location, f"its CABLE_LENGTH is {UNUSED_PORT}"))
             return
         reference = self.groups.get((port, group))
         bare = bare_name(reference or "")

@@ -14,6 +14,7 @@ __all__ = [
     "EGRESS",
     "NO_XOFF",
     "PROFILE_FIELDS",
+    "UNUSED_PORT",
     "DraftRow",
     "PortDefaults",
     "TableContent",
@@ -30,6 +31,7 @@ __all__ = [
 
 NO_XOFF = "no xoff: not a profile of a lossless ingress"
 EGRESS = "its pool is one of an egress, where xoff has no meaning"
+UNUSED_PORT = "0m, by which SONiC marks a port that is not used"
 NO_NAME = "its name has no speed and cable and no port uses it; give rate and cable"
 PROFILE_FIELDS = (
     *("pool", "size", "xon", "xoff", "xon_offset", "dynamic_th", "static_th"),
@@ -170,7 +172,7 @@ def check_fields(location: str, fields: Iterable[str], allowed: Iterable[str]) -
 def fill(drafts: Iterable[DraftRow], defaults: PortDefaults) -> tuple[list[BufferRow], list[tuple[str, str]]]:
     """Return rows with default rate and cable where they lack them, and the skipped profiles with the reason.
 
-    Skipped are profiles that still lack a rate or cable, and rows whose speed is not judged.
+    Skipped are profiles that still lack a rate or cable, rows whose speed is not judged, and rows for cables of 0 m.
 
     Raises
     ------
@@ -201,6 +203,9 @@ def fill(drafts: Iterable[DraftRow], defaults: PortDefaults) -> tuple[list[Buffe
         if cable is None and name_port is not None and "CABLE_LENGTH" in draft.absent:
             cable = name_port[1]
             remarks.append(f"no table CABLE_LENGTH: {cable:g}m as in the profile's name")
+        if cable == 0.0:
+            skipped.append((draft.place, f"it is for a length of {UNUSED_PORT}"))
+            continue
         if rate is None or cable is None:
             if draft.profile == draft.place:
                 skipped.append((draft.place, NO_NAME))

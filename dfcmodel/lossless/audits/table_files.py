@@ -67,7 +67,7 @@ def read_table(
     are not used. Other columns are refused.
 
     Rows with a speed below 1 Gb/s, where no port has priority flow control, or above 10 Tb/s are ``skipped`` with the
-    reason, in all formats.
+    reason, in all formats, as are rows and profiles for ``0m``, by which SONiC marks ports that are not used.
 
     *config*: a row for each lossless class of each port, with the rate of ``PORT`` (with auto-negotiation the highest
     of ``adv_speeds``), the length of ``CABLE_LENGTH``, and the xoff of the profile that its group has in ``BUFFER_PG``

@@ -125,10 +125,11 @@ def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> Wat
     n, r, m = watchdog.polls, watchdog.good_polls, len(Q)
     import scipy.sparse as sp
 
-    good, blocks = every - bad, sp.lil_matrix(((n + r) * m, (n + r) * m))
+    quiet, blocks = _whole_intervals(Q, ~on, watchdog, every), sp.lil_matrix(((n + r) * m, (n + r) * m))
     for k in range(n + r):
-        # counters of bad intervals 0 .. n - 1, then of good ones 0 .. r - 1 while dropping
-        onward, back = (bad, good) if k < n else (good, bad)
+        # counters of bad intervals 0 .. n - 1, then of those without a pause 0 .. r - 1 while dropping
+        onward = bad if k < n else quiet
+        back = every - onward
         after = k + 1 if k < n + r - 1 else 0
         first = 0 if k < n else n
         rows = slice(k * m, (k + 1) * m)
@@ -220,10 +221,9 @@ def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats 
 
     # rounding of expm leaves entries of about -1e-16 in place of tiny probabilities, as of Erlang phases far apart
     every = np.maximum(expm(Q * dog.period), 0.0)
-    bad = np.zeros_like(Q)
     if dog.fraction == 1.0:
-        bad[np.ix_(on, on)] = np.clip(expm(Q[np.ix_(on, on)] * dog.period), 0.0, every[np.ix_(on, on)])
-        return bad, every
+        return _whole_intervals(Q, on, dog, every), every
+    bad = np.zeros_like(Q)
     rate = float(-Q.diagonal().min())
     if rate * dog.period > MAX_EVENTS:
         return None, every
@@ -245,6 +245,15 @@ def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats 
         if events < last:
             paths[1 : events + 3, :, on] = stepped[:, :, on]
     return np.minimum(bad, every), every
+
+
+def _whole_intervals(Q: Floats, phases: NDArray[np.bool_], dog: Watchdog, every: Floats) -> Floats:
+    """Return the probabilities of an interval spent in these phases alone, by its first and last phase."""
+    from scipy.linalg import expm
+
+    probabilities, block = np.zeros_like(Q), np.ix_(phases, phases)
+    probabilities[block] = np.clip(expm(Q[block] * dog.period), 0.0, every[block])
+    return probabilities
 
 
 def _chernoff(dog: Watchdog, Q: Floats, on: NDArray[np.bool_], start: Floats) -> float:

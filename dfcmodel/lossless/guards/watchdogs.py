@@ -2,9 +2,10 @@
 
 A watchdog polls a queue. An interval between two polls is *bad* if the queue was paused for at least a fraction of it.
 After ``detection / polling`` bad intervals in succession, rounded up, a storm is declared and packets are dropped,
-until ``restoration / polling`` intervals in succession were not bad. This is the rule of chips that count the time
-paused. For other chips an interval is bad if pause frames arrived and the queue sent nothing (SONiC,
-``pfc_detect_broadcom.lua``). They detect the same lasting storms, and also shorter storms of queues without packets.
+until ``restoration / polling`` intervals in succession had no pause at all (SONiC, ``pfc_restore.lua``: no pause frame
+between two polls). This is the rule of chips that count the time paused. For other chips an interval is bad if pause
+frames arrived and the queue sent nothing (SONiC, ``pfc_detect_broadcom.lua``). They detect the same lasting storms, and
+also shorter storms of queues without packets.
 """
 
 from __future__ import annotations
@@ -53,9 +54,12 @@ class Watchdog:
     Parameters
     ----------
     polling
-        Time between polls, at most ``detection``: otherwise the setting has no effect.
-    detection, restoration
-        Time for which a queue must be bad until a storm is declared, and not bad until it ends.
+        Time between polls, at most ``detection`` and ``restoration``: otherwise these have no effect.
+    detection
+        Time for which a queue must be bad until a storm is declared.
+    restoration
+        Time without any pause until packets are no longer dropped, in whole intervals. The interval in which the last
+        pause ends does not count: a queue is restored ``restoration`` to one polling time more after it.
     fraction
         Minimum paused fraction of a bad interval, above 0, at most 1. SONiC's rule for chips without a counter of the
         time paused is different: pause frames and nothing sent in the interval, which a shorter pause of a queue
@@ -64,8 +68,8 @@ class Watchdog:
     Raises
     ------
     ValueError
-        For a polling interval above the detection time, more than 10,000 polls, a fraction outside 0 to 1, and numbers
-        of more than 60 s without a unit: files of switches have ms.
+        For a polling interval above the detection or the restoration time, more than 10,000 polls, a fraction outside
+        0 to 1, and numbers of more than 60 s without a unit: files of switches have ms.
 
     Examples
     --------
@@ -84,9 +88,9 @@ class Watchdog:
         """Convert to s and check."""
         for name in ("polling", "detection", "restoration"):
             object.__setattr__(self, name, watchdog_time(name, getattr(self, name)))
-        if self.polling > self.detection:  # type: ignore[operator]
-            msg = f"polling = {self.polling:g} s: must be at most detection, {self.detection:g} s"
-            raise ValueError(msg)
+        for name in ("detection", "restoration"):
+            if self.period > (time := float(getattr(self, name))):
+                raise ValueError(f"polling = {self.period:g} s: must be at most {name}, {time:g} s")
         object.__setattr__(self, "fraction", in_units("fraction", self.fraction, "share"))
         one_number("fraction", self.fraction, above=0.0, at_most=1.0)
         integer("detection / polling", self.polls, 1, 10_000)
@@ -104,7 +108,7 @@ class Watchdog:
 
     @property
     def good_polls(self) -> int:
-        """Intervals in succession that are not bad and end it."""
+        """Intervals in succession without a pause that end it."""
         return math.ceil(float(self.restoration) / self.period * (1.0 - 1e-12))
 
     @property
@@ -162,11 +166,12 @@ def simulate_watchdog(
     times = np.concatenate(event_times)
     paused = np.concatenate([[0.0], np.cumsum(np.diff(times) * (np.arange(len(times) - 1) % 2))])
     paused_times = np.diff(np.interp(watchdog.period * np.arange(count + 1), times, paused))
-    bad = paused_times >= watchdog.period * watchdog.fraction - 1e-9 * watchdog.period
+    rounding = 1e-9 * watchdog.period
+    bad, quiet = paused_times >= watchdog.period * watchdog.fraction - rounding, paused_times <= rounding
     alarms, dropped, run, dropping = 0, 0, 0, False
-    for is_bad in progress_bar(bad.tolist(), desc="polls"):
+    for is_bad, is_quiet in progress_bar(zip(bad.tolist(), quiet.tolist(), strict=True), total=count, desc="polls"):
         dropped += dropping
-        run = run + 1 if is_bad != dropping else 0
+        run = run + 1 if (is_quiet if dropping else is_bad) else 0
         if run == (watchdog.good_polls if dropping else watchdog.polls):
             alarms, run, dropping = alarms + (not dropping), 0, not dropping
     return alarms, dropped / count

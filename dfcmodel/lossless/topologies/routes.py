@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import numbers
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,7 +55,7 @@ class Route(NamedTuple):
 
 
 def check_digraph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
-    """Return a graph after checking that it is a networkx.DiGraph with at least one node."""
+    """Return a graph after checking that it is a networkx.DiGraph with a node, and without links to themselves."""
     import networkx as nx
 
     msg = "must be a networkx.DiGraph; for cables that go both ways write graph.to_directed()"
@@ -66,11 +67,16 @@ def check_digraph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
         raise ValueError(f"{name} = {type(graph).__name__}: {hint}")
     if not len(graph):
         raise ValueError(f"{name}: must have a node at least")
+    for node in nx.nodes_with_selfloops(graph):
+        raise ValueError(f"{name}: a link leads from {node!r} to itself: must be two nodes")
     return graph
 
 
 def parse_routes(routes: Any, name: str = "routes") -> list[Route]:
-    """Return lists of nodes or `Route` objects as routes, after checks: at least one, each with at least two nodes."""
+    """Return lists of nodes or `Route` objects as routes, after checks.
+
+    There must be at least one, each with at least two nodes, of which none follows itself.
+    """
     if not isinstance(routes, Iterable) or isinstance(routes, (str, bytes)):
         raise TypeError(f"{name} = {format_value(routes)}: must be a list of lists of nodes")
     if hasattr(routes, "__array__"):  # the rows of a DataFrame
@@ -86,6 +92,9 @@ def parse_routes(routes: Any, name: str = "routes") -> list[Route]:
         for node in route.nodes:
             if not isinstance(node, Hashable):
                 raise TypeError(f"{name}[{n}] = {format_value(item)}: a node must be hashable")
+        for node, after in itertools.pairwise(route.nodes):
+            if node == after:
+                raise ValueError(f"{name}[{n}]: node {node!r} follows itself: write it once")
         parsed.append(route)
     if not parsed:
         raise ValueError(f"{name} = {format_value(routes)}: must have at least one route")

@@ -339,7 +339,7 @@ WATCHDOG = np.dtype(
         ("lane", "i4"),  # that of its class; -1: all
         ("next", "i4"),  # next watchdog of the port; -1: none
         ("bad_polls", "i4"),  # consecutive bad intervals that declare a storm
-        ("good_polls", "i4"),  # consecutive others that end it
+        ("good_polls", "i4"),  # consecutive intervals without a pause that end it
         ("streak", "i4"),  # how many there were of the present kind
         ("paused", "i4"),  # 1: its lane is paused
         ("dropping", "i4"),  # 1: it has declared a storm, which is not over

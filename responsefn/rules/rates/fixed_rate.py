@@ -17,7 +17,8 @@ class FixedRate(NoLossRate):
     """A constant rate without congestion control: a RoCE sender at line rate, unless told otherwise.
 
     Other than `dfcmodel.CBR`, whose application creates packets independently of the network, this sender is
-    back-pressured: at packet level it creates a packet when the interface of its host has sent the previous packet. As
+    back-pressured where its host has a network interface (``host="nic"`` of a flow): at packet level it creates a
+    packet when the interface has sent the previous packet. With other hosts nothing stops it at its own link. As
     for all rate rules, ACKs acknowledge its packets, and lost packets are sent again (``dfcmodel.Packets``,
     ``recovery``). With ``recovery="none"`` there are no ACKs, since nothing would use them.
 

@@ -11,7 +11,7 @@ import dfcmodel as dfc
 from dfcmodel import simulate
 from dfcmodel.network.drop_causes import CAUSES
 from hopflow import Status, mbps
-from responsefn import CUBIC, NewReno
+from responsefn import CUBIC, FixedRate, NewReno
 from tests.oracles.engines import ENGINES, plain_simulate
 
 # Where packets were lost, and what dropped them, as a summary says it.
@@ -50,6 +50,31 @@ def test_losses_of_hosts_that_dfc_does_not_slow_down_name_the_remedy(method) -> 
     assert said.endswith('(at the senders\' own link: DFC slows a host down only with host="shaped")')
     shaped = replace(scenario, flows=(replace(scenario.flows[0], host="shaped"),))
     assert "lost at" not in simulate(shaped, method).summary()
+
+
+@pytest.mark.parametrize("method", METHODS_LOSS_SUMMARIES)
+@pytest.mark.parametrize(
+    ("rule", "source", "remark"),
+    [
+        (dfc.Pause(50, 25), FixedRate(), ', which is paused: pauses stop a sender only with host="nic")'),
+        (dfc.Pause(50, 25), dfc.CBR(41_667.0), ', which is paused: pauses stop a sender only with host="nic")'),
+        (dfc.FIFO(), FixedRate(), ': FixedRate waits for its link only with host="nic")'),
+    ],
+)
+def test_losses_of_senders_that_nothing_stops_name_the_remedy(method, rule, source, remark: str) -> None:
+    """A server of 1 Gb/s sends to clients of 100 Mb/s and 1 Gb/s; the switch pauses it for the slow one."""
+    links = [dfc.Link("server", "switch", "1Gbps", "1us", 1000), dfc.Link("switch", "fast", "1Gbps", "1us", 200)]
+    links.append(dfc.Link("switch", "slow", "100Mbps", "1us", 200, rule))
+    flows = [dfc.Flow(name, ("server", "switch", name), source) for name in ("slow", "fast")]
+    scenario = dfc.Scenario("clients", links, flows, duration="100ms")
+    assert f"(at the senders' own link{remark}" in simulate(scenario, method).summary()["lost at"]
+    hosted = replace(scenario, flows=[replace(flow, host="nic") for flow in flows])
+    run = simulate(hosted, method)
+    assert "own link" not in run.summary().get("lost at", "")
+    if rule.pauses:
+        late = run.time > 0.05
+        rates = np.ptp(run.delivered[:, late], axis=1) / np.ptp(run.time[late]) * 1500 * 8 / 1e6
+        np.testing.assert_allclose(rates, 100.0, rtol=0.05)  # both at the rate of the slow one
 
 
 @pytest.mark.parametrize("method", METHODS_LOSS_SUMMARIES)

@@ -50,10 +50,10 @@ class PollingGuard:
         """Count an interval, and declare a storm or its end."""
         self.look()
         whole = self.polls > 0  # the first interval begins with the first poll
-        bad = whole and self.spent >= self.dog.min_paused
+        counts = self.spent == 0.0 if self.dropping else self.spent >= self.dog.min_paused
         self.spent = 0.0
         self.polls += 1
-        self.streak = self.streak + 1 if whole and bad != self.dropping else 0
+        self.streak = self.streak + 1 if whole and counts else 0
         if self.streak == (self.dog.good_polls if self.dropping else self.dog.bad_polls):
             self.streak = 0
             self.dropping = not self.dropping

@@ -120,10 +120,10 @@ def poll(world: Any, e: int) -> None:
     it = net.watchdog[g]
     observe(net, g, time)
     whole = it.polls > 0  # the first interval begins with the first poll
-    bad = whole and it.spent >= it.least
+    counted = it.spent == 0.0 if it.dropping == 1 else it.spent >= it.least
     it.spent = 0.0
     it.polls += 1
-    it.streak = it.streak + 1 if whole and bad != (it.dropping == 1) else 0
+    it.streak = it.streak + 1 if whole and counted else 0
     if it.streak == (it.good_polls if it.dropping == 1 else it.bad_polls):
         it.streak = 0
         if it.dropping == 0:

@@ -359,6 +359,25 @@ def test_a_class_without_pfc_or_of_a_port_that_is_down_or_computed_by_the_switch
     assert [row.remarks for row in off] == [(), ("PFC is not enabled for this class",)]
 
 
+def test_profiles_and_rows_for_0m_are_of_ports_that_are_not_used() -> None:
+    """Of sonic-swss, pull request 3548: the log of a profile for 0m. It was judged as that of a cable without length."""
+    name, numbers = "pg_lossless_200000_0m_profile", {"xoff": "71680", "xon": "19456", "size": "19456"}
+    log = {f"BUFFER_PROFILE_TABLE:{name}": numbers, "BUFFER_PG_TABLE:Ethernet0:3-4": {"profile": name}}
+    used = {f"BUFFER_PROFILE_TABLE:{NAMED}": numbers, "BUFFER_PG_TABLE:Ethernet8:3": {"profile": NAMED}}
+    table = read_table(io.StringIO(json.dumps(log | used)))
+    assert [row.place for row in table] == ["Ethernet8|3"]
+    reason = "it is for a length of 0m, by which SONiC marks a port that is not used"
+    assert table.skipped == (("Ethernet0|3", reason), ("Ethernet0|4", reason))
+    assert dict(read_table(configuration(BUFFER_PROFILE={NAMED: numbers, name: numbers})).skipped)[name] == reason
+    template = f'"{name}": {{"xoff": "9"}}, "{NAMED}": {{"xoff": "71680"}}'
+    assert read_table(io.StringIO(template), kind="template").skipped == ((name, reason),)
+    lookup = read_table(io.StringIO("200000 0m 0 0 71680\n200000 5m 0 0 71680\n"), kind="lookup")
+    assert [row.cable for row in lookup] == [5.0]
+    assert lookup.skipped == (("line 1", reason),)
+    with pytest.raises(ValueError, match=r"at least one row with an xoff \(line 1: it is for a length of 0m"):
+        read_table(io.StringIO("200000 0m 0 0 71680\n"), kind="lookup")
+
+
 def test_priorities_are_mapped_to_groups_by_the_map_of_the_port() -> None:
     maps = {
         "PORT_QOS_MAP": {"Ethernet8": {"pfc_enable": "1-2", "pfc_to_pg_map": "AZURE"}},

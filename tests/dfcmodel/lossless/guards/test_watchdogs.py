@@ -83,6 +83,13 @@ def test_pauses_and_gaps_of_many_phases_are_computed() -> None:
         assert (risk.alarms, risk.dropping) == pytest.approx((alarms / (20_000 * 0.4), dropping), rel=0.02)
 
 
+def test_pauses_in_every_interval_are_never_restored() -> None:
+    """Gaps of 5 ms leave an interval of 100 ms without a pause with probability exp(-20), so that dropping goes on."""
+    dog, pauses, gaps = Watchdog(0.1, 0.1, 0.1), PhaseType.exponential(10.0), PhaseType.exponential(200.0)
+    assert watchdog_risk(dog, pauses, gaps).dropping == pytest.approx(1.0, abs=1e-6)
+    assert simulate_watchdog(dog, pauses, gaps, polls=1000, seed=1)[1] > 0.99
+
+
 def test_the_paused_time_of_an_interval_is_bounded_where_it_is_not_computed() -> None:
     pauses, gaps = PhaseType.exponential(5e4), PhaseType.exponential(1e4)
     risk = watchdog_risk(Watchdog("100 ms", "200 ms", "1 s", 0.8), pauses, gaps)
@@ -160,7 +167,7 @@ def test_a_storm_is_declared_and_restored_and_packets_are_dropped_in_between() -
     (alarm,) = seen.alarms
     low, high = DOG.delay
     assert low <= alarm.declared - 0.201 <= high  # the message takes 1 ms
-    assert 0.15 <= alarm.restored - 0.701 <= 0.2  # four good intervals, of which the storm ends in the first
+    assert 0.2 <= alarm.restored - 0.701 <= 0.25  # four intervals without a pause, after that in which the storm ends
     assert alarm.link == "1->2"
     assert not alarm.false
     # what waits since the pause, and what comes until the end
@@ -170,6 +177,15 @@ def test_a_storm_is_declared_and_restored_and_packets_are_dropped_in_between() -
     assert "1, 0 of them false" in repr(seen)
     assert seen.to_xarray().declared.attrs["units"] == "s"
     assert seen.plot().get_xlim() == (0.0, 1.5)
+
+
+def test_drops_last_as_long_as_the_storms_of_a_switch() -> None:
+    """sonic-swss#4784: storms of 2 s every 4 s with all times 400 ms are dropped for 2005.7 ms on average of 255."""
+    dog, storms = Watchdog("400 ms", "400 ms", "400 ms"), [(4.0 * n + 1.0, 4.0 * n + 3.0) for n in range(5)]
+    flow = Flow("few", (1, 2, 3), CBR(1.0), host="direct")
+    scenario = short_chain(Pause(high=50, low=25), flow, duration=20.5)
+    alarms = watch_packets(scenario, dog, storms={"2->3": storms}).alarms
+    assert [alarm.restored - alarm.declared for alarm in alarms] == pytest.approx([2.0] * 5)
 
 
 def test_only_the_class_that_is_paused_is_dropped() -> None:
