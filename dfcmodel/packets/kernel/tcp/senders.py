@@ -153,14 +153,15 @@ def call_for_ack(net: Any, senders: Any, f: int, e: int, grows: bool, twice: boo
     """
     s = senders.flow[f]
     marked = net.packet[e].marked == 1
-    grows = grows and validated and (s.accurate == 1 or not marked)  # RFC 3168, 6.1.2
-    twice = twice and s.recovering == 0
     if s.selective == 1 and s.listed == NATIVE:
-        report_ack(net, senders, f, e, validated, int64(0 if not grows else 2 if twice else 1))
+        growth = int64(0)
+        if grows and validated and (s.accurate == 1 or not marked):
+            growth = int64(2 if twice and s.recovering == 0 else 1)
+        report_ack(net, senders, f, e, validated, growth)
         return
-    if grows:
+    if grows and validated and (s.accurate == 1 or not marked):  # RFC 3168, 6.1.2
         grow(senders, f)
-        if twice:
+        if twice and s.recovering == 0:
             grow(senders, f)
     if marked and s.accurate == 1:
         answer_mark(senders, f)
