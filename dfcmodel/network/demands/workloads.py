@@ -66,7 +66,8 @@ class WorkloadOptions(FlowOptions):
         Algorithm of all-reduces, as for `all_reduce`. All-gathers and reduce-scatters go around a ring; in an
         all-to-all each rank exchanges an equal part with each other rank, in rounds (`all_to_all_rounds`). The bytes of
         an all-gather are each rank's contribution in a trace and in a text of ASTRA-sim 1, whose first line has no size
-        except ``model_parallel_NPU_group``; in a text of SimAI they are the total.
+        except ``model_parallel_NPU_group``; in a text of SimAI they are the total. With ``checkpoints`` as the only
+        other size a text may be of either, and an all-gather is refused.
     tick
         Unit of the times of computation in a text, s; None: nanoseconds, as in SimAI; ASTRA-sim 1 has cycles. Traces
         have microseconds.
