@@ -160,6 +160,7 @@ class _Flows:
         members = self.step.group_of(named)
         N = members.shape[1]
         if N < 2:
+            self.flows.alone[f"{part.operation}{part.group and '_'}{part.group}"].append(part.line)
             return
         try:
             messages, share = self._messages(part, N)
