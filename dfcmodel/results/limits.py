@@ -24,7 +24,7 @@ from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.notifications import follows_telemetry, needs_marks
-from dfcmodel.network.phase_effects import flows_in_phase
+from dfcmodel.network.phase_effects import flows_in_phase, unequal_losses
 from dfcmodel.network.queueing.disciplines import (
     DFC,
     FIFO,
@@ -271,18 +271,34 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
     ``benchmarks.level_shares`` has the networks.
     """
     at_random = run.dropped is not None and (run.dropped["cause"] == AT_RANDOM).any()
-    if run.packet_jitter != 0.0 or at_random:
+    if at_random:
         return ()
     scenario = run.scenario
     flows, links = flows_in_phase(scenario, losing)
-    if not len(flows):
-        return ()
+    if run.packet_jitter != 0.0 or not len(flows):
+        return _unequal_losses(run)
     names = [scenario.flows[f].name for f in flows.tolist()]
     shared = [scenario.links[n].name for n in np.unique(links).tolist()]
     return _one(
         f"phase effects: {_list_names('flow', names)} of different round-trip times or rules share "
         f"{_list_names('link', shared)} without random times: shares were measured to be off by 0.16 in the median and "
         "up to 0.55; write simulate(..., packet_jitter='1pkt'), or --packet-jitter 1pkt in the shell",
+    )
+
+
+def _unequal_losses(run: Any) -> tuple[str, ...]:
+    """Report identical senders without windows that lose very different parts at a full queue."""
+    unequal = unequal_losses(run)
+    if not unequal:
+        return ()
+    scenario, worst = run.scenario, max(unequal, key=lambda losses: losses.most - losses.least)
+    names = [scenario.flows[f].name for f in worst.flows.tolist()]
+    return _one(
+        f"phase effects: {_list_names('flow', names)} without windows have equal sources, sizes and starts, and lose "
+        f"{worst.least:.2g} to {worst.most:.2g} of their packets at {scenario.links[worst.link].name}, by the link "
+        "over which they come: packets in even intervals meet the full queue in the same order again and again. This "
+        "order decides which flow loses, and when it is complete. packet_jitter delays packets of window rules alone; "
+        "for senders below the rate of their links, Jitter in Scenario(elements=) removes the order",
     )
 
 
