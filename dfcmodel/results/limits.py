@@ -76,6 +76,7 @@ LIMIT_KINDS = (
     "unused options",
     "part-filled packets",
     "unsuitable parameters",
+    "reordering over several paths",
 )
 """First words of the limits, in the order of their flags."""
 
@@ -100,6 +101,8 @@ MAX_STABLE_DIFFUSION = 0.5
 """Largest D at which a chain of any length is stable for alpha = 1 (docs/theory-stability.md)."""
 GO_BACK_N = "go-back-n"
 """Name of the recovery in `Records.recoveries`."""
+RECOVERIES_WITHOUT_WINDOWS = (GO_BACK_N, "selective")
+"""Names of the recoveries of network interfaces, which reduce no window."""
 MAX_NAMES = 3
 """Largest number of names listed in a message."""
 
@@ -119,7 +122,7 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
     of_flows = (*_ineffective_options(run), *_part_filled(scenario), *_path_mismatches(scenario))
     unmarked = (*_no_marks(scenario), *_instability(scenario), *of_flows)
     if run.step == 0.0:
-        by_path = (*_telemetry_over_paths(run.scenario), *_go_back_over_paths(run))
+        by_path = (*_telemetry_over_paths(run.scenario), *_go_back_over_paths(run), *_reordering_over_paths(run))
         return (*_phase_effects(run, losing), *unmarked, *by_path)
     limits = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
     return (*limits, *_resolution(run), *_deadlocks(run), *_full_buffers(run), *unmarked)
@@ -519,6 +522,25 @@ def _go_back_over_paths(run: Any) -> tuple[str, ...]:
         "go-back-N over several paths: sprayed packets overtake each other, and go-back-N takes that for a loss: "
         f"{names} went back {back} times, and sent {sent:.0f} packets for {delivered:.0f} delivered and {lost:.0f} "
         "lost ones; write Packets(recovery=SelectiveRepair(reordering=64))",
+    )
+
+
+def _reordering_over_paths(run: Any) -> tuple[str, ...]:
+    """Report sprayed window flows that reduced their windows for losses, although none of their packets was lost."""
+    table, sprayed = run.scenario.table, _has_several_paths(run.scenario)
+    if not run.recoveries or not sprayed.any():
+        return ()
+    reduces = np.array([recovery not in RECOVERIES_WITHOUT_WINDOWS for recovery in run.recoveries], dtype=np.bool_)
+    reduces &= sprayed & table.of_kind(WindowRule) & (run.loss_events > 0) & (run.lost_by_flow == 0.0)
+    affected = np.flatnonzero(reduces).tolist()
+    if not affected:
+        return ()
+    names = _list_names("flow", [table.name(f) for f in affected])
+    return _one(
+        f"reordering over several paths: sprayed packets overtake each other, which {names} took for "
+        f"{run.loss_events[affected].sum():.0f} loss events, although none of their packets was lost; write "
+        "Packets(recovery=RackRecovery(reordering=4, reordering_seen=1)), of dfcmodel.recoveries, or with a larger "
+        "reordering",
     )
 
 

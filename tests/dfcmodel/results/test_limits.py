@@ -11,6 +11,7 @@ import pytest
 
 import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
+from dfcmodel.recoveries import RackRecovery
 from responsefn import DCQCN, DCTCP, HPCC, TIMELY, FixedRate, NewReno, PatchedTIMELY, Prague
 
 
@@ -28,7 +29,9 @@ class _Loads(HPCC):
 
 
 PATIENT = dfc.SelectiveRepair(reordering=64)
+LATE = RackRecovery(reordering=64, reordering_seen=1)
 TELEMETRY, GO_BACK = "telemetry over several paths", "go-back-N over several paths"
+REORDERING = "reordering over several paths"
 
 
 @pytest.mark.parametrize(
@@ -52,6 +55,22 @@ def test_sprayed_flows_say_what_spraying_spoils(source, routes, recovery, expect
     assert [each.partition(":")[0] for each in run.limits] == expected
     for each in expected:
         assert f"limit, {each}" in run.summary()
+
+
+@pytest.mark.parametrize(
+    ("routes", "recovery", "found"), [("spray", "sack", True), ("spray", LATE, False), ("even", "sack", False)]
+)
+def test_windows_that_reordering_reduces_are_named(routes, recovery, found) -> None:
+    """No packet is lost: what senders with SACK take for losses was overtaken."""
+    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=4), buffer="2 MB", packet_size=4096, discipline=dfc.FIFO())
+    flows = dfc.all_to_all(fabric.hosts, sizes=100, source=NewReno(), links=fabric.links, routes=routes)
+    method = dfc.Packets(seed=1, recovery=recovery, spraying="random")
+    run = dfc.simulate(fabric.scenario("all-to-all", flows, duration=5e-3), method)
+    assert not run.lost_by_flow.any()
+    assert (run.loss_events.sum() > 0) == found
+    assert [each.partition(":")[0] for each in run.limits] == [REORDERING] * found
+    if found:
+        assert f"{run.loss_events.sum():.0f} loss events, although none of their packets was lost" in run.limits[0]
 
 
 def test_flows_that_went_back_are_counted() -> None:
