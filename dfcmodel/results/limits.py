@@ -366,7 +366,7 @@ def _room_of_queues(scenario: Scenario) -> Floats:
 
 
 def _ineffective_options(run: Any) -> tuple[str, ...]:
-    """Report options of flows without effect on senders, receivers or links, and lossless classes without flows.
+    """Report options of flows or of the run without effect on senders, receivers or links, and classes without flows.
 
     A rate rule bounds its packets in flight with selective repair alone, and its receiver acknowledges every packet.
     """
@@ -399,6 +399,8 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         if flags.any():
             names = _list_names("flow", [table.name(f) for f in np.flatnonzero(flags).tolist()])
             unused[f"{name} of {names}"] = use
+    if run.packet_jitter > 0.0 and not is_window.any():
+        unused["packet_jitter"] = "packet_jitter delays packets of window rules"
     rules: list[Any] = [link.discipline for link in run.scenario.link_table.kinds if link.discipline.pauses == "class"]
     lossless = {priority for rule in rules for priority in rule.classes}
     priorities = sorted({int(priority) for priority in np.unique(table.numbers("priority"))})

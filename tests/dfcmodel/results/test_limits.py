@@ -286,6 +286,23 @@ def test_ranks_of_flows_that_no_link_serves_by_rank_are_named(discipline, ranks,
     assert [limit for limit in run.limits if limit.startswith("unused options")] == [said] * unused
 
 
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+def test_random_times_that_no_sender_has_are_named(level) -> None:
+    """They change nothing in a run without window rules."""
+
+    def run(*sources, jitter):
+        links = [dfc.Link(*ends, 1e4, 1e-4, 1000) for ends in ("as", "sd")]
+        flows = [dfc.Flow(f"f{n}", ("a", "s", "d"), source, size=50) for n, source in enumerate(sources)]
+        return dfc.simulate(dfc.Scenario("times", links, flows, duration=0.05), level=level, packet_jitter=jitter)
+
+    rate = FixedRate(sending_rate=1e3)
+    plain, random = (run(rate, jitter=jitter) for jitter in (None, "1pkt"))
+    assert np.array_equal(plain.finished, random.finished, equal_nan=True)
+    assert random.limits == ("unused options: packet_jitter: packet_jitter delays packets of window rules",)
+    assert plain.limits == ()
+    assert "packet_jitter" not in "".join(run(rate, NewReno(), jitter="1pkt").limits)
+
+
 def test_without_recorded_recoveries_nothing_is_said_of_rate_rules() -> None:
     """Runs that were made elsewhere have none; a sender without a window is named all the same."""
     links = [dfc.Link("a", "s", 1e5, 1e-4, 100), dfc.Link("s", "d", 1e5, 1e-4, 100)]
