@@ -4,19 +4,24 @@ If flows of different round-trip times or rules fill a drop-tail queue, and all 
 no real network has decide which flow loses packets (Floyd and Jacobson, "On traffic phase effects in packet-switched
 gateways", Internetworking: Research and Experience 3, 1992). A random time of up to one packet before each packet
 removes them.
+
+Senders without a window that send in even intervals have them at any round-trip time: at a full queue, the packets that
+come right after a departure are stored, and the others are dropped.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dfcmodel.network.demands.offered_rates import bottlenecks
+from dfcmodel.network.drop_causes import BUFFER_FULL
+from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.queueing.disciplines import FIFO
 from hopflow.checks import one_number
 from hopflow.units import in_units, quantity
-from responsefn import WindowRule
+from responsefn import FixedRate, RateRule, WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,17 +29,32 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
 
 __all__ = [
+    "UnequalLosses",
     "flows_in_phase",
     "packet_time",
     "packet_wait",
     "random_time",
     "start_spread",
+    "unequal_losses",
 ]
 
 PACKETS = ("pkt", "pkts", "packet", "packets")
 """Units of ``packet_jitter`` that are times of packets."""
 DIGITS = 12
 """Decimal places of round-trip times in s that are compared."""
+MIN_LOST_PACKETS = 100.0
+"""Packets that a queue drops, from which the parts that identical flows lose are compared."""
+LOSS_RATIO_LIMIT = 2.0
+"""Largest ratio of the parts that identical flows lose at a queue, from link to link, which is not reported."""
+
+
+class UnequalLosses(NamedTuple):
+    """A full queue with different losses of identical flows: link, flows, smallest and largest part lost."""
+
+    link: int
+    flows: NDArray[np.int64]
+    least: float
+    most: float
 
 
 def flows_in_phase(scenario: Scenario, losing: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -55,6 +75,40 @@ def flows_in_phase(scenario: Scenario, losing: NDArray[np.bool_]) -> tuple[NDArr
     np.maximum.at(highest, links, group)
     differ = (highest > lowest)[links]
     return chosen[differ], links[differ]
+
+
+def unequal_losses(run: Any) -> list[UnequalLosses]:
+    """Return the full queues of a run at which identical senders without windows lose very different parts.
+
+    The flows are equal in source, size and start, and come over different links. Unless they have constant rates, their
+    round-trip times are equal as well. Packets that arrive in random order would lose equal parts.
+    """
+    scenario, dropped = run.scenario, run.dropped
+    if dropped is None or run.emitted is None or not len(dropped):
+        return []
+    table, routes = scenario.table, scenario.routes
+    is_even = table.of_kind(RateRule) | table.of_kind(CBR)
+    counted = (dropped["cause"] == BUFFER_FULL) & (dropped["ack"] == 0)
+    rows = dropped[counted & is_even[dropped["flow"]]]
+    totals = np.bincount(rows["link"], rows["packets"])
+    has_constant_rate = table.of_kind(CBR) | table.of_kind(FixedRate)
+    rtts = np.where(has_constant_rate, 0.0, np.round(scenario.base_rtts(), DIGITS))
+    group = table.alike("source", "size", rtts, np.round(run.started, DIGITS))[1]
+    unequal = []
+    for link in np.flatnonzero(totals >= MIN_LOST_PACKETS).tolist():
+        entries = np.flatnonzero(routes.places == link)
+        entries = entries[~np.isin(entries, routes.begin)]  # over another link
+        flows, before = routes.flow[entries], routes.places[entries - 1]
+        here = rows[rows["link"] == link]
+        lost = np.bincount(here["flow"], here["packets"], len(table))
+        for kind in np.unique(group[flows[is_even[flows]]]).tolist():
+            chosen = group[flows] == kind
+            places, which = np.unique(before[chosen], return_inverse=True)
+            sent = np.bincount(which.reshape(-1), run.emitted[flows[chosen]], len(places))
+            parts = np.bincount(which.reshape(-1), lost[flows[chosen]], len(places)) / np.maximum(sent, 1.0)
+            if parts.max() > LOSS_RATIO_LIMIT * parts.min():
+                unequal.append(UnequalLosses(link, flows[chosen], float(parts.min()), float(parts.max())))
+    return unequal
 
 
 def random_time(scenario: Scenario, losing: NDArray[np.bool_]) -> float:

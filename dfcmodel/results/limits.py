@@ -25,7 +25,7 @@ from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.notifications import follows_telemetry, needs_marks
-from dfcmodel.network.phase_effects import flows_in_phase
+from dfcmodel.network.phase_effects import flows_in_phase, unequal_losses
 from dfcmodel.network.queueing.disciplines import (
     DFC,
     FIFO,
@@ -79,6 +79,7 @@ LIMIT_KINDS = (
     "part-filled packets",
     "unsuitable parameters",
     "reordering",
+    "reordering over several paths",
 )
 """First words of the limits, in the order of their flags."""
 
@@ -107,6 +108,8 @@ WITHOUT_REORDERING_WINDOW = ("sack", "prr")
 """Names of recoveries in `Records.recoveries` with which a delivery rule counts each overtaken packet as lost."""
 LINUX = "linux-6.12"
 """Name of the recovery of Linux in `Records.recoveries`."""
+RECOVERIES_WITHOUT_WINDOWS = (GO_BACK_N, "selective")
+"""Names of the recoveries of network interfaces, which reduce no window."""
 MAX_NAMES = 3
 """Largest number of names listed in a message."""
 
@@ -126,7 +129,12 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
     of_flows = (*_ineffective_options(run), *_part_filled(scenario), *_path_mismatches(scenario))
     unmarked = (*_no_marks(scenario), *_instability(scenario), *of_flows)
     if run.step == 0.0:
-        by_path = (*_telemetry_over_paths(run.scenario), *_go_back_over_paths(run), *_reordering(run))
+        by_path = (
+            *_telemetry_over_paths(run.scenario),
+            *_go_back_over_paths(run),
+            *_reordering(run),
+            *_reordering_over_paths(run),
+        )
         return (*_phase_effects(run, losing), *unmarked, *by_path)
     limits = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
     return (*limits, *_resolution(run), *_deadlocks(run), *_full_buffers(run), *unmarked)
@@ -278,18 +286,34 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
     ``benchmarks.level_shares`` has the networks.
     """
     at_random = run.dropped is not None and (run.dropped["cause"] == AT_RANDOM).any()
-    if run.packet_jitter != 0.0 or at_random:
+    if at_random:
         return ()
     scenario = run.scenario
     flows, links = flows_in_phase(scenario, losing)
-    if not len(flows):
-        return ()
+    if run.packet_jitter != 0.0 or not len(flows):
+        return _unequal_losses(run)
     names = [scenario.flows[f].name for f in flows.tolist()]
     shared = [scenario.links[n].name for n in np.unique(links).tolist()]
     return _one(
         f"phase effects: {_list_names('flow', names)} of different round-trip times or rules share "
         f"{_list_names('link', shared)} without random times: shares were measured to be off by 0.16 in the median and "
         "up to 0.55; write simulate(..., packet_jitter='1pkt'), or --packet-jitter 1pkt in the shell",
+    )
+
+
+def _unequal_losses(run: Any) -> tuple[str, ...]:
+    """Report identical senders without windows that lose very different parts at a full queue."""
+    unequal = unequal_losses(run)
+    if not unequal:
+        return ()
+    scenario, worst = run.scenario, max(unequal, key=lambda losses: losses.most - losses.least)
+    names = [scenario.flows[f].name for f in worst.flows.tolist()]
+    return _one(
+        f"phase effects: {_list_names('flow', names)} without windows have equal sources, sizes and starts, and lose "
+        f"{worst.least:.2g} to {worst.most:.2g} of their packets at {scenario.links[worst.link].name}, by the link "
+        "over which they come: packets in even intervals meet the full queue in the same order again and again. This "
+        "order decides which flow loses, and when it is complete. packet_jitter delays packets of window rules alone; "
+        "for senders below the rate of their links, Jitter in Scenario(elements=) removes the order",
     )
 
 
@@ -354,7 +378,7 @@ def _room_of_queues(scenario: Scenario) -> Floats:
 
 
 def _ineffective_options(run: Any) -> tuple[str, ...]:
-    """Report options of flows without effect on senders, receivers or links, and lossless classes without flows.
+    """Report options of flows or of the run without effect on senders, receivers or links, and classes without flows.
 
     A rate rule bounds its packets in flight with selective repair alone, and its receiver acknowledges every packet.
     """
@@ -387,6 +411,8 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         if flags.any():
             names = _list_names("flow", [table.name(f) for f in np.flatnonzero(flags).tolist()])
             unused[f"{name} of {names}"] = use
+    if run.packet_jitter > 0.0 and not is_window.any():
+        unused["packet_jitter"] = "packet_jitter delays packets of window rules"
     rules: list[Any] = [link.discipline for link in run.scenario.link_table.kinds if link.discipline.pauses == "class"]
     lossless = {priority for rule in rules for priority in rule.classes}
     priorities = sorted({int(priority) for priority in np.unique(table.numbers("priority"))})
@@ -589,6 +615,25 @@ def _may_be_overtaken(scenario: Scenario) -> Flags:
         passing = np.unique(routes.flow[routes.places == names.index(element.link)]).tolist()
         flags[[f for f in passing if _passes(scenario, element, f)]] = True
     return flags
+
+
+def _reordering_over_paths(run: Any) -> tuple[str, ...]:
+    """Report sprayed window flows that reduced their windows for losses, although none of their packets was lost."""
+    table, sprayed = run.scenario.table, _has_several_paths(run.scenario)
+    if not run.recoveries or not sprayed.any():
+        return ()
+    reduces = np.array([recovery not in RECOVERIES_WITHOUT_WINDOWS for recovery in run.recoveries], dtype=np.bool_)
+    reduces &= sprayed & table.of_kind(WindowRule) & (run.loss_events > 0) & (run.lost_by_flow == 0.0)
+    affected = np.flatnonzero(reduces).tolist()
+    if not affected:
+        return ()
+    names = _list_names("flow", [table.name(f) for f in affected])
+    return _one(
+        f"reordering over several paths: sprayed packets overtake each other, which {names} took for "
+        f"{run.loss_events[affected].sum():.0f} loss events, although none of their packets was lost; write "
+        "Packets(recovery=RackRecovery(reordering=4, reordering_seen=1)), of dfcmodel.recoveries, or with a larger "
+        "reordering",
+    )
 
 
 def _has_several_paths(scenario: Scenario) -> Flags:

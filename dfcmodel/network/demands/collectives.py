@@ -470,15 +470,15 @@ def permutation(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return a flow from each host to another host; each host receives at most one flow.
+    """Return the flows of a random permutation: each host sends and receives at most one flow.
 
     Parameters
     ----------
     hosts
         At least two nodes.
     seed
-        Seed or generator of the random permutation. A host that it maps to itself, or to another interface of its
-        server in a `rail_optimized` fabric, has no flow.
+        Seed or generator of the permutation. A host that it maps to itself (in the mean one of all hosts), or to
+        another interface of its server in a `rail_optimized` fabric, has no flow.
     sizes, starts, source, links, routes, options
         As for `flows_from`.
 

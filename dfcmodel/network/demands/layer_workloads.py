@@ -13,7 +13,8 @@ also unused.
 
 The bytes of an all-gather are the total array in SimAI (``MockNcclGroup.cc`` divides them by the ranks), and each
 rank's contribution in ASTRA-sim (``Ring.cc`` sends them in each step). SimAI's first line has sizes that ASTRA-sim
-lacks, which distinguish the two formats.
+lacks, which distinguish the two formats. Both have ``checkpoints`` and ``checkpoint_initiates``: where these are the
+only other sizes, as in ASTRA-sim and in early files of SimAI, an all-gather is refused.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ NOT_READ = {
     "checkpoint_initiates": (0, "activations that are computed again are not read"),
 }
 """Sizes that must have a fixed value, with the reason."""
+IN_BOTH_FORMATS = ("model_parallel_NPU_group", "checkpoints", "checkpoint_initiates")
+"""Sizes in the first line of ASTRA-sim 1 as well as of SimAI."""
 WITHOUT_MEANING = ("ga", "vpp")
 """Ignored sizes: rounds of accumulation, since the file lists all layers, and parts of the single stage."""
 OPERATIONS = ("ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL")
@@ -85,8 +88,8 @@ class _Step(NamedTuple):
     expert: int
     ranks: int
     layers: tuple[_Layer, ...]
-    gathers_shards: bool
-    """Whether the bytes of an all-gather are each rank's contribution, as in ASTRA-sim."""
+    gathers_shards: bool | None
+    """Whether the bytes of an all-gather are each rank's contribution, as in ASTRA-sim; None: not known."""
 
     def group_of(self, name: str) -> NDArray[np.int64]:
         """Return the ranks of each group of a kind, shape (groups, ranks of a group).
@@ -157,6 +160,7 @@ class _Flows:
         members = self.step.group_of(named)
         N = members.shape[1]
         if N < 2:
+            self.flows.alone[f"{part.operation}{part.group and '_'}{part.group}"].append(part.line)
             return
         try:
             messages, share = self._messages(part, N)
@@ -172,6 +176,12 @@ class _Flows:
 
     def _messages(self, part: _Part, N: int) -> tuple[Messages, PacketUnits]:
         """Return the messages of an operation among N ranks, in packets, and the bytes for each packet."""
+        if part.operation == "ALLGATHER" and self.step.gathers_shards is None:
+            raise ValueError(
+                f"{part.size} bytes are the total array in SimAI, and each rank's contribution in ASTRA-sim 1. The "
+                f"first line is of either program: add all_gpus: {self.step.ranks} for SimAI, or delete checkpoints "
+                "and checkpoint_initiates for ASTRA-sim 1"
+            )
         size = part.size * N if part.operation == "ALLGATHER" and self.step.gathers_shards else part.size
         packets = math.ceil(size / self.packet_size)
         if part.operation == "ALLTOALL":
@@ -217,8 +227,10 @@ def _parse(text: str, hosts: int) -> _Step:
             raise ValueError(
                 f"line {part.line}, {part.operation}_{part.group}: line {n} must have ep, the ranks of an expert group"
             )
-    of_simai = {name for name, _ in _pairs(n, head[1:])} - {"model_parallel_NPU_group"}
-    return _Step(kind, tensor, expert, ranks, layers, gathers_shards=not of_simai)
+    names = {name for name, _ in _pairs(n, head[1:])}
+    of_simai = names - {*IN_BOTH_FORMATS}
+    is_unknown = not of_simai and not names <= {"model_parallel_NPU_group"}
+    return _Step(kind, tensor, expert, ranks, layers, gathers_shards=None if is_unknown else not of_simai)
 
 
 def _sizes(n: int, words: list[str]) -> dict[str, int]:

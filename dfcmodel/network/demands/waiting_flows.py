@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -73,6 +74,8 @@ class WaitingFlows:
         self.after, self.delays = list[list[int]](), list[tuple[float, ...]]()
         self.computations: Sequence[RankComputation] = ()
         """Computations of the ranks, set by the reader."""
+        self.alone = defaultdict[str, list[int]](list)
+        """Lines of operations with bytes in groups of one rank, which exchange nothing, by operation."""
 
     def add(self, source: int, target: int, size: PacketUnits, waits: Waits) -> int:
         """Add a flow and return its index."""

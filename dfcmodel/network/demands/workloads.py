@@ -42,6 +42,9 @@ NANOSECOND, MICROSECOND = 1e-9, 1e-6
 MAX_TRAILING_SHARE = 0.01
 """Largest part of a rank's computation without a later message that is not reported."""
 
+MAX_LINES = 3
+"""Largest number of lines that a warning lists."""
+
 
 class _Units(NamedTuple):
     """Parameters that files lack: bytes per packet, algorithm of all-reduces, unit of time in s, ranks of groups."""
@@ -66,7 +69,8 @@ class WorkloadOptions(FlowOptions):
         Algorithm of all-reduces, as for `all_reduce`. All-gathers and reduce-scatters go around a ring; in an
         all-to-all each rank exchanges an equal part with each other rank, in rounds (`all_to_all_rounds`). The bytes of
         an all-gather are each rank's contribution in a trace and in a text of ASTRA-sim 1, whose first line has no size
-        except ``model_parallel_NPU_group``; in a text of SimAI they are the total.
+        except ``model_parallel_NPU_group``; in a text of SimAI they are the total. With ``checkpoints`` as the only
+        other size a text may be of either, and an all-gather is refused.
     tick
         Unit of the times of computation in a text, s; None: nanoseconds, as in SimAI; ASTRA-sim 1 has cycles. Traces
         have microseconds.
@@ -164,7 +168,8 @@ def read_workload(
     gradients of weights first, and no other operation). A rank waits for its part of an operation of the forward pass
     or of gradients of inputs before it continues. Operations of gradients of weights run concurrently with the
     following passes and with each other. A rank begins a step of an operation when its messages of the previous step
-    are delivered. No flow waits for the computation after a rank's last message; a warning says how long it is.
+    are delivered. No flow waits for the computation after a rank's last message; a warning says how long it is. Another
+    one names operations with bytes in groups of one rank, which exchange nothing.
 
     In traces a node begins when its data and control dependencies are complete, as in ASTRA-sim 2 (where in addition a
     rank does only one computation and one communication at a time). A computation takes its duration. A sending node is
@@ -271,7 +276,18 @@ def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> Listed
     if units.groups is not None:
         raise ValueError("groups: must be None for a text, which has the sizes of groups")
     flows = flows_of_layers(text, hosts, packet_size, units.algorithm)
+    if flows.alone and flows.size:
+        operations = "; ".join(f"{name} of {_name_lines(lines)}" for name, lines in flows.alone.items())
+        message = f"{operations}: nothing is exchanged, as groups have one rank by the sizes in the first line"
+        warn_caller(UserWarning(message), "dfcmodel")
     return _to_listed_flows(flows, NANOSECOND if units.tick is None else units.tick)
+
+
+def _name_lines(lines: Sequence[int]) -> str:
+    """Return the numbers of lines as a string, the first three of many."""
+    numbers = sorted({*lines})
+    more = f" and {len(numbers) - MAX_LINES} more" if len(numbers) > MAX_LINES else ""
+    return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:MAX_LINES]))}{more}"
 
 
 def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size: float) -> ListedFlows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import FrozenInstanceError, fields, replace
 
 import networkx as nx
@@ -19,6 +20,7 @@ from dfcmodel import (
     ByteBuffer,
     Fair,
     Flow,
+    Jitter,
     Link,
     Packets,
     Pause,
@@ -35,7 +37,7 @@ from dfcmodel import (
 )
 from dfcmodel.network.links import Links
 from hopflow import gbps
-from responsefn import CUBIC, DCQCN, HPCC, TIMELY, NewReno, NS2Vegas, RateRule, Reno
+from responsefn import CUBIC, DCQCN, HPCC, TIMELY, FixedRate, NewReno, NS2Vegas, RateRule, Reno
 from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
 
 # Links and scenarios: paths, graphs, immutability, refused fields.
@@ -268,6 +270,44 @@ def test_flows_that_differ_at_one_queue_are_found(scenario: Scenario, found: boo
     chosen = choose_level(scenario)
     assert isinstance(chosen.method, Packets)
     assert chosen.packet_jitter == (1e-3 if found else 0.0)
+
+
+def senders(rate: float, elements=(), far: float = 1e-3, **shared) -> Scenario:
+    """Return two transfers from hosts of their own over a link of 1000 packets/s."""
+    links = [Link(name, "c", 1e3, delay, 1e4) for name, delay in (("a", 1e-3), ("b", far))]
+    links.append(replace(Link("c", "d", 1e3, 1e-3, 200), **shared))
+    flows = [Flow(name, (name, "c", "d"), CBR(rate), size=2000) for name in "ab"]
+    return Scenario("senders", links, flows, duration=6.0, elements=elements)
+
+
+def at_line_rate() -> Scenario:
+    """Return the same transfers at the rate of network interfaces."""
+    scenario = senders(1e3)
+    return replace(scenario, flows=[replace(flow, source=FixedRate(), host="nic") for flow in scenario.flows])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "jitter", "found"),
+    [
+        (senders(700.0), None, True),
+        (senders(700.0), "1pkt", True),  # delays packets of windows
+        (senders(700.0, far=7.2e-3), None, True),
+        (at_line_rate(), None, True),
+        (senders(700.0, discipline=PFC(xoff=40, xon=20)), None, False),  # nothing is lost
+        (senders(700.0, elements=[Jitter(f"{name}->c", bound=1e-3) for name in "ab"]), None, False),
+        (senders(400.0), None, False),  # no overload
+    ],
+)
+def test_equal_senders_that_lose_unequal_parts_are_named(scenario: Scenario, jitter: str | None, found: bool) -> None:
+    """Without random times one of two equal senders loses nothing, and the other all that is lost."""
+    run = simulate(scenario, Packets(seed=1, recovery="selective"), packet_jitter=jitter, sample=1.0)
+    named = [limit for limit in run.limits if limit.startswith("phase effects: flows a, b without windows")]
+    assert bool(named) == found
+    lost = run.lost_by_flow
+    assert (lost.min() < 0.01 * lost.max()) == found
+    if found:
+        assert re.search(r"lose 0(\.0005)? to 0\.4", named[0])
+        assert "Jitter in Scenario(elements=)" in named[0]
 
 
 def test_a_packet_run_names_them_unless_it_has_random_times() -> None:

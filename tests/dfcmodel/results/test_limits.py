@@ -30,7 +30,9 @@ class _Loads(HPCC):
 
 
 PATIENT = dfc.SelectiveRepair(reordering=64)
+LATE = RackRecovery(reordering=64, reordering_seen=1)
 TELEMETRY, GO_BACK = "telemetry over several paths", "go-back-N over several paths"
+REORDERING = "reordering over several paths"
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,22 @@ def test_sprayed_flows_say_what_spraying_spoils(source, routes, recovery, expect
     assert [each.partition(":")[0] for each in run.limits] == expected
     for each in expected:
         assert f"limit, {each}" in run.summary()
+
+
+@pytest.mark.parametrize(
+    ("routes", "recovery", "found"), [("spray", "sack", True), ("spray", LATE, False), ("even", "sack", False)]
+)
+def test_windows_that_reordering_reduces_are_named(routes, recovery, found) -> None:
+    """No packet is lost: what senders with SACK take for losses was overtaken."""
+    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=4), buffer="2 MB", packet_size=4096, discipline=dfc.FIFO())
+    flows = dfc.all_to_all(fabric.hosts, sizes=100, source=NewReno(), links=fabric.links, routes=routes)
+    method = dfc.Packets(seed=1, recovery=recovery, spraying="random")
+    run = dfc.simulate(fabric.scenario("all-to-all", flows, duration=5e-3), method)
+    assert not run.lost_by_flow.any()
+    assert (run.loss_events.sum() > 0) == found
+    assert [each.partition(":")[0] for each in run.limits] == [REORDERING] * found
+    if found:
+        assert f"{run.loss_events.sum():.0f} loss events, although none of their packets was lost" in run.limits[0]
 
 
 def test_flows_that_went_back_are_counted() -> None:
@@ -267,6 +285,23 @@ def test_ranks_of_flows_that_no_link_serves_by_rank_are_named(discipline, ranks,
     names = "flow f1" if ranks[0] == 0 else "flows f0, f1"
     said = f"unused options: priority of {names}: priority is for links with Priority, PFC, Credits or a program"
     assert [limit for limit in run.limits if limit.startswith("unused options")] == [said] * unused
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+def test_random_times_that_no_sender_has_are_named(level) -> None:
+    """They change nothing in a run without window rules."""
+
+    def run(*sources, jitter):
+        links = [dfc.Link(*ends, 1e4, 1e-4, 1000) for ends in ("as", "sd")]
+        flows = [dfc.Flow(f"f{n}", ("a", "s", "d"), source, size=50) for n, source in enumerate(sources)]
+        return dfc.simulate(dfc.Scenario("times", links, flows, duration=0.05), level=level, packet_jitter=jitter)
+
+    rate = FixedRate(sending_rate=1e3)
+    plain, random = (run(rate, jitter=jitter) for jitter in (None, "1pkt"))
+    assert np.array_equal(plain.finished, random.finished, equal_nan=True)
+    assert random.limits == ("unused options: packet_jitter: packet_jitter delays packets of window rules",)
+    assert plain.limits == ()
+    assert "packet_jitter" not in "".join(run(rate, NewReno(), jitter="1pkt").limits)
 
 
 def test_without_recorded_recoveries_nothing_is_said_of_rate_rules() -> None:

@@ -228,6 +228,30 @@ def test_bytes_of_an_all_gather_are_those_of_each_rank_in_astra_sim(head: str, p
     assert sum(flow.size for flow in other) * PACKET == 8 * 7 * size / 8
 
 
+def test_an_all_gather_of_a_text_that_may_be_of_either_program_is_refused() -> None:
+    """ASTRA-sim 1 requires both words after HYBRID_TRANSFORMER_FWD_IN_BCKWD; files of aliyun/aicb of July 2024 have no others."""
+    head = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 checkpoints: 0 checkpoint_initiates: 0"
+    size, sent = 80 * PACKET, []
+    with pytest.raises(ValueError, match=rf"line 3: ALLGATHER of 8 ranks: {size} bytes are the total array in SimAI"):
+        _flows(_layer(f"0 ALLGATHER {size}"), head=head)
+    _flows(_layer(f"0 REDUCESCATTER {size}"), head=head)  # the total in both programs
+    for advised in (f"{head} all_gpus: 8", head.partition(" checkpoints")[0]):
+        sent.append(sum(flow.size for flow in _flows(_layer(f"0 ALLGATHER {size}"), head=advised)) * PACKET)
+    assert sent == [7 * size, 8 * 7 * size]
+
+
+def test_operations_of_groups_of_one_rank_are_named() -> None:
+    """aliyun/aicb, L7B-D1-C02_Llama7B_deepspeed_zero3_A100.txt: tensor groups of one rank, and all-gathers of them."""
+    layer = _layer(inputs="4756000 ALLGATHER 357468", weights=f"1 REDUCESCATTER {80 * PACKET}")
+    message = (
+        "ALLTOALL_EP of line 7; ALLGATHER of lines 3, 4, 5 and 1 more: nothing is exchanged, as groups have one rank"
+    )
+    head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 1 ep: 1 all_gpus: 8"
+    with pytest.warns(UserWarning, match=message):
+        _flows(*4 * [layer], _layer("1 ALLTOALL_EP 8000", "1 ALLTOALL 0"), head=head)
+    _flows(_layer("1 NONE 0", "1 ALLGATHER 0", "1 ALLREDUCE 8000"), head=head)  # without bytes: warnings are errors
+
+
 def test_stages_of_the_larger_example_of_simai_are_refused() -> None:
     """example/workload_analytical.txt has 12 stages of pipelines and what these send: the whole file is refused by its first line."""
     head = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 16 pp: 12 vpp: 8 ga: 24 all_gpus: 9216 checkpoints: 0 checkpoint_initiates: 0 pp_comm 50331648"
