@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -73,8 +74,11 @@ def test_a_line_has_one_place(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Callable[[str, str, str], NativeRule]:
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], NativeRule]:
     """Return a function that builds an algorithm of a release."""
+    toolchains = os.environ["HOPFLOW_RUSTUP_HOME"]  # of the user: cargo has no other
+    if Path(toolchains).exists():
+        monkeypatch.setenv("RUSTUP_HOME", toolchains)
 
     def build(stack: str, release: str, algorithm: str) -> NativeRule:
         (unit,) = [unit for unit in units_of(stack, release) if unit.algorithm == algorithm]
