@@ -455,14 +455,19 @@ def table(rows: Sequence[Row]) -> str:
     lines += remarks
     for function in FUNCTIONS:
         ratios = {
-            row.number: row.cpu_ratio for row in rows if row.function == function and math.isfinite(row.cpu_ratio)
+            row.number: (row.kind, row.cpu_ratio)
+            for row in rows
+            if row.function == function and math.isfinite(row.cpu_ratio)
         }
-        if values := list(ratios.values()):
-            span = f"{np.mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"
-            lines += [
-                "",
-                f"CPU of a default call of `{function}` over that of commit {BASELINE}, {len(values)} paths: {span}.",
-            ]
+        by_kind = {kind: [ratio for k, ratio in ratios.values() if k == kind] for kind, _ in ratios.values()}
+        if ratios:
+            means = ", ".join(f"{kind} {np.mean(values):.2f}" for kind, values in by_kind.items())
+            values = [ratio for _, ratio in ratios.values()]
+            span = (
+                f"{np.mean([np.mean(each) for each in by_kind.values()]):.2f} ({min(values):.2f} to {max(values):.2f})"
+            )
+            what = f"CPU of a default call of `{function}` over that of commit {BASELINE}, {len(values)} paths"
+            lines += ["", f"{what}: {span}, the mean of the kinds ({means})."]
     return "\n".join(lines) + "\n"
 
 

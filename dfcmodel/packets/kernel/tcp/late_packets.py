@@ -22,6 +22,7 @@ from .deliveries import (
     outstanding,
     report_sample,
 )
+from .native_records import list_packet
 from .native_rules import begin_ack, collect_acked, report_ack, report_native
 from .recovery import (
     BURST,
@@ -72,7 +73,8 @@ def find_lost(senders: Any, f: int) -> float:
     lost = 0.0
     s.next_loss = math.inf
     while d.sent_first < d.sent_last:
-        r = history[d.history + (d.sent_first & d.sent_mask)]
+        at = d.history + (d.sent_first & d.sent_mask)
+        r = history[at]
         if not is_covered(senders, f, r.number):
             if r.sent > s.newest_sent or (r.sent == s.newest_sent and not is_passed(senders, f, r.number)):
                 return lost
@@ -82,8 +84,10 @@ def find_lost(senders: Any, f: int) -> float:
                 return lost
             if d.again_last - d.again_first > d.sent_mask:
                 d.again_first += 1
-            on_packet_lost(senders, f, d.history + (d.sent_first & d.sent_mask))
+            on_packet_lost(senders, f, at)
             lost += 1.0
+        elif s.listed == NATIVE and senders.slot[at].bytes != 0:
+            list_packet(senders, f, at, False)  # sent again at a timeout, and acknowledged by an earlier transmission
         d.sent_first += 1
     return lost
 

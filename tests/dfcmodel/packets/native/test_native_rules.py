@@ -121,6 +121,24 @@ def test_packets_in_flight_are_lost_at_a_timeout(native) -> None:
     assert observed(result, "wrong")[-1] == 0
 
 
+@pytest.mark.parametrize("flags", ["0", "HOPFLOW_CC_FLIGHT"])
+@pytest.mark.parametrize("recovery", ["sack", "rack"])
+def test_packets_that_an_earlier_transmission_acknowledged_leave_the_flight(recovery, flags, native) -> None:
+    """A round trip of 3 s is above the first timeout of 1 s: what was sent again is acknowledged by the first ACKs.
+
+    The flight held packets that a recovery by time had no record of any more, and the flow stood still.
+    """
+    probe = native("probe.c", "PROBE_WINDOW=4.0", f"PROBE_FLAGS={flags}")
+    links = Link("sender", "queue", 1e5, 1e-4, 10_000), Link("queue", "receiver", RATE, 1.5, 100)
+    scenario = Scenario("distant", links, (Flow("flow", ("sender", "queue", "receiver"), probe),))
+    result = packets(scenario, duration=90.0, recovery=recovery)
+    sent, acked, lost = (observed(result, name) for name in ("sent", "acked", "lost"))
+    assert result.timeouts[0] > 0
+    assert observed(result, "wrong")[-1] == 0
+    assert sent[-1] - acked[-1] - lost[-1] <= 4
+    assert acked[-1] > 0.8 * 4.0 * 90.0 / 3.0
+
+
 def test_data_that_arrive_at_random_and_delayed_acks_are_reported_without_contradiction(native) -> None:
     options = {"arrivals": Poisson(300.0), "delayed_acks": True, "handshake": True}
     result = packets(path(native("probe.c"), **options))
