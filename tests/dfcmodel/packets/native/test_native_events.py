@@ -199,7 +199,7 @@ class Connection:
             return
         self.repaired_at = self.number - 1
         self.call("on_ack", flags=MARK_EVENT + REPAIRING, marked=1)
-        self.answer("on_loss", Event(self.now, self.rtt))
+        self.answer("on_loss", Event(self.now, self.rtt, 1.0))
 
     def run(self, steps: list[Step]) -> None:
         """Do the steps, and compare what both forms decide after each."""
