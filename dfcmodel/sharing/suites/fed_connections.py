@@ -63,6 +63,13 @@ class Connection(ABC):
         self.now += self._spacing
         self._on_ack()
 
+    def ack_round_trip(self, limit: float = math.inf) -> None:
+        """Acknowledge packets to the end of the round trip, or until the window has ``limit`` packets."""
+        while self.window < limit:
+            self.ack()
+            if self._acks == 0:
+                break
+
     def report_loss(self) -> None:
         """Report a loss that starts a recovery, and end the recovery at once."""
         self._acks = 0

@@ -46,8 +46,7 @@ def _congestion_avoidance(rule: WindowRule) -> Iterator[Observation]:
         lose_at(connection, WINDOW)
         for number in range(1, ROUND_TRIPS + 1):
             window = connection.window
-            for _ in range(int(window)):
-                connection.ack()
+            connection.ack_round_trip()
             yield Observation(f"round trip {number} after a loss, {1000 * rtt:g} ms", 1.0, connection.window - window)
 
 

@@ -23,10 +23,8 @@ ROUNDING = Tolerance(0.01)
 EXACT = Tolerance(0.0)
 LARGE_PACKET = 65_535
 """Bytes of a packet with which few ACKs reach a window of 2^31 bytes: the largest of UDP."""
-ROUND_TRIP_ROUNDING = 1e-9
-"""Part of a round trip below which the sum of its times between ACKs may stay: it has as many ACKs as the window."""
 LARGEST_WINDOW = 1000.0
-"""Windows up to which round trips are fed, packets."""
+"""Windows up to which round trips are fed, packets: some rules double theirs again and again."""
 MIN_DECREASE = 0.2
 """Smallest part of its window that a loss leaves a rule of another claim; own choice, far below those of all rules."""
 VALID = "finite numbers, not negative, and at least a packet without pacing"
@@ -53,17 +51,10 @@ def _window_trace(connection: Connection) -> Iterator[tuple[str, float]]:
     yield "loss", connection.window
     for part, trips in (("the loss", 20), ("the timeout", 10)):
         for trip in range(1, trips + 1):
-            _round_trip(connection)
+            connection.ack_round_trip(LARGEST_WINDOW)
             yield f"round trip {trip} after {part}", connection.window
         if part == "the loss":
             connection.time_out()
-
-
-def _round_trip(connection: Connection) -> None:
-    """Acknowledge packets for a round trip, or until the window is large: some rules double it again and again."""
-    end = connection.now + (1.0 - ROUND_TRIP_ROUNDING) * connection.rtt
-    while connection.now < end and connection.window < LARGEST_WINDOW:
-        connection.ack()
 
 
 def _growth(rule: WindowRule) -> Iterator[Observation]:
@@ -155,7 +146,7 @@ def _monotone(rule: WindowRule) -> Iterator[Observation]:
     connection = connect(rule)
     windows = [connection.window]
     while len(windows) < 8 and connection.window < LARGEST_WINDOW / 2.0:
-        _round_trip(connection)
+        connection.ack_round_trip(LARGEST_WINDOW)
         windows.append(connection.window)
     for number, (before, after) in enumerate(pairwise(windows), 1):
         yield Observation(f"round trip {number}", 2.1, after / before)
