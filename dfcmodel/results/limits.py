@@ -464,11 +464,10 @@ def _policer_mismatches(scenario: Scenario) -> Iterator[str]:
     for policer in scenario.all_elements:
         if not isinstance(policer, Policer) or policer.acks:
             continue
-        passing = np.flatnonzero(routes.places == scenario.link_table.names.index(policer.link))
-        entries = [at for at in passing.tolist() if _passes(scenario, policer, int(routes.flow[at]))]
-        if not entries or any(at == 0 or routes.flow[at - 1] != routes.flow[at] for at in entries):
+        hops = _hops_of(scenario, policer)
+        if not len(hops) or np.isin(hops, routes.begin).any():
             continue
-        links = np.unique(routes.places[np.array(entries) - 1])
+        links = np.unique(routes.places[hops - 1])
         fastest = float(scenario.by_link(lambda link: link.rate)[links].sum())
         if policer.rate >= fastest and policer.burst >= len(links):
             yield (
@@ -478,9 +477,13 @@ def _policer_mismatches(scenario: Scenario) -> Iterator[str]:
             )
 
 
-def _passes(scenario: Scenario, element: PathElement, f: int) -> bool:
-    """Return whether an element acts on packets of a flow of its link."""
-    return element.flows is None or scenario.table.name(f) in element.flows
+def _hops_of(scenario: Scenario, element: PathElement) -> NDArray[np.int64]:
+    """Return the places in the routes at which an element acts on packets of data."""
+    routes = scenario.routes
+    hops = np.flatnonzero(routes.places == scenario.link_table.names.index(element.link))
+    if element.flows is None:
+        return hops
+    return hops[[scenario.table.name(f) in element.flows for f in routes.flow[hops].tolist()]]
 
 
 def _rate_rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
@@ -608,12 +611,8 @@ def _may_be_overtaken(scenario: Scenario) -> Flags:
     """Return flags of the flows whose packets of data an element may pass on in another order, (F,)."""
     elements = [element for element in scenario.all_elements if not element.acks and element.may_reorder]
     flags = np.zeros(len(scenario.table), dtype=np.bool_)
-    if not elements:
-        return flags
-    routes, names = scenario.routes, scenario.link_table.names
     for element in elements:
-        passing = np.unique(routes.flow[routes.places == names.index(element.link)]).tolist()
-        flags[[f for f in passing if _passes(scenario, element, f)]] = True
+        flags[scenario.routes.flow[_hops_of(scenario, element)]] = True
     return flags
 
 
