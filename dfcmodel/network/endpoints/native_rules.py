@@ -18,7 +18,7 @@ from hopflow.parameters import param
 from responsefn import DeliveryRule
 from responsefn.response import CLAIMS, Reference
 
-__all__ = ["ABI", "ECT0", "ECT1", "Config", "Control", "Library", "NativeRule", "cc_header", "is_library"]
+__all__ = ["ABI", "ECT1", "Config", "Control", "Library", "NativeRule", "cc_header", "is_library"]
 
 ABI = 1
 """Version of the interface of `hopflow_cc.h`."""
@@ -109,6 +109,11 @@ class Library:
     def limits_flight(self) -> bool:
         """Whether its window limits packets in flight."""
         return bool(self.flags & FLIGHT)
+
+    @property
+    def is_ecn_capable(self) -> bool:
+        """Whether its packets can be marked."""
+        return self.ecn in (ECT1, ECT0)
 
     def begin(self, config: Config, seed: int) -> tuple[int, Control]:
         """Return the address of the state of a new connection, and its first decision; 0: it has none."""

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.endpoints.native_rules import ECT0, ECT1, NativeRule
+from dfcmodel.network.endpoints.native_rules import ECT1, NativeRule
 from dfcmodel.packets.kernel.layout import NATIVE, NATIVE_RULE, SENT_PACKET
+from dfcmodel.packets.kernel.tcp.native_rules import FUNCTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +28,7 @@ def set_native(row: Any, rule: NativeRule) -> None:
     """Set what the row of a flow with a native rule has beyond that of a rule of deliveries."""
     library = rule.loaded
     row["listed"], row["samples"] = NATIVE, library.limits_flight
-    row["accurate"], row["not_ect"] = library.ecn == ECT1, library.ecn not in (ECT1, ECT0)
+    row["accurate"], row["not_ect"] = library.ecn == ECT1, not library.is_ecn_capable
 
 
 def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sent: int) -> dict[str, Any]:
@@ -55,8 +56,8 @@ def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sen
         library = source.loaded
         n["unit"] = plan.sizes[0] if library.counts_bytes else 1.0
         n["nanoseconds"] = library.counts_nanoseconds
-        n["not_ect"] = library.ecn not in (ECT1, ECT0)
+        n["not_ect"] = not library.is_ecn_capable
         n["threshold"] = 1 if library.limits_flight else REORDERING_THRESHOLD
-        for name in ("on_sent", "on_ack", "on_timeout", "on_timer"):
+        for name in FUNCTIONS:
             n[name] = library.functions[name]
     return {"native": native, "slot": np.empty(sent + 2 * most, SENT_PACKET)}

@@ -216,10 +216,6 @@ class NativeConnection(Connection):
             self._functions[function](self._row.state, self._event, ctypes.addressof(self._row))
             self._check(function)
 
-    def _timer_after(self, function: str) -> float:
-        """Return the time after which the timer must be set, s: `on_timer` sets it to a later time than its own."""
-        return self._clock if function == "on_timer" else 0.0
-
     def _check(self, function: str) -> None:
         """Raise RuleError for a decision that cannot be, as the packet engine does."""
         row, unit = self._row, self._unit
@@ -227,12 +223,13 @@ class NativeConnection(Connection):
         departure, timer = row.departure, row.timer
         if self._library.counts_nanoseconds:
             departure, timer = 1e-9 * row.departure_ns, 1e-9 * row.timer_ns
+        earliest = self._clock if function == "on_timer" else 0.0  # `on_timer` sets a later time than its own
         if not wrong:
             if not 0.0 <= departure < math.inf:
                 wrong = "departure"
             elif not 0.0 <= row.send_quantum <= MAX_WINDOW:
                 wrong = "send_quantum"
-            elif timer != 0.0 and (not timer > self._timer_after(function) or not self._calls["on_timer"]):
+            elif timer != 0.0 and (not timer > earliest or not self._calls["on_timer"]):
                 wrong = "timer"
         if wrong:
             where = f"{self.rule!r}, t = {self._clock:g} s of a connection that is fed events"
