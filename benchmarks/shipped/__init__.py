@@ -19,11 +19,12 @@ import typer
 
 from benchmarks.shipped.builds import BUILDS, STACKS, NotRunError, Unit, units_of
 from dfcmodel import NativeRule, conformance
+from dfcmodel.sharing.suites.index import SUITES as suites_by_name
 
 __all__ = ["RESULTS", "main"]
 
 RESULTS = Path(__file__).with_name("results.csv")
-SUITES = ("rfc9438", "bbr-draft", "robustness", "incidents")
+SUITES = tuple(name for name in suites_by_name if name != "rfc9743")
 """Suites that take minutes for all stacks together; ``rfc9743`` takes minutes for each."""
 
 
