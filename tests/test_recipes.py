@@ -31,6 +31,8 @@ def test_there_is_a_recipe_for_each_frequent_change() -> None:
         "A reward or a measure",
         "A chain of the gallery, or a row of a summary",
         "A parameter or a feature of the packet level",
+        "A field of `Link`, which is a key of scenario files",
+        "A discipline of the library: a queue manager, a scheduler, a switch program",
         "What a link does to packets: drops, delays, copies, marks, counts",
         "A number in an error bound",
         "A claim",

@@ -63,6 +63,9 @@ MAX_DELAY = 10.0
 """Upper bound of the delay, s."""
 MIN_BUFFER, MAX_BUFFER = 1.0, 1e9
 """Bounds of the buffer, packets."""
+IN_ALL_KERNELS = {"in_all_kernels": True}
+"""Metadata of a field of `Link` with which all kernels of the packet level run, or that has no effect on packets. Where
+any other field differs from its default, the fabric kernel does not run."""
 
 
 @quantities(rate="rate", delay="time")
@@ -108,8 +111,8 @@ class Link(Described):
     rate: WithUnit
     delay: WithUnit
     buffer: WithUnit | ByteBuffer
-    discipline: Discipline = field(default_factory=FIFO)
-    shared: bool = True
+    discipline: Discipline = field(default_factory=FIFO, metadata=IN_ALL_KERNELS)
+    shared: bool = field(default=True, metadata=IN_ALL_KERNELS)
 
     def __post_init__(self) -> None:
         if isinstance(self.buffer, str):

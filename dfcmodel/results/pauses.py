@@ -140,8 +140,8 @@ def pause_table(run: Records) -> xr.Dataset:
     lasting = np.isinf(paused["end"])
     until = np.where(lasting, end, paused["end"])
     columns = {
-        "link": [link_name(run, int(n)) for n in paused["link"]],
-        "by": [link_name(run, int(n)) for n in paused["by"]],
+        "link": _names_of(run, paused["link"]),
+        "by": _names_of(run, paused["by"]),
         "priority": paused["priority"].copy(),
         "begin": ("s", paused["begin"].copy()),
         "end": ("s", until),
@@ -151,9 +151,14 @@ def pause_table(run: Records) -> xr.Dataset:
     table = xr.Dataset()
     for name, column in columns.items():
         units, values = column if isinstance(column, tuple) else ("", column)
-        kind = str if name in ("link", "by") else None
-        table[name] = ("pause", np.array(values, dtype=kind), {"units": units} if units else {})
+        table[name] = ("pause", values, {"units": units} if units else {})
     return table
+
+
+def _names_of(run: Records, links: NDArray[np.int64]) -> NDArray[np.str_]:
+    """Return the name of each of ``links``, in which few links stand many times."""
+    different, places = np.unique(links, return_inverse=True)
+    return np.array([link_name(run, int(n)) for n in different], dtype=str)[places]
 
 
 def storm_of(run: Records) -> PauseStorm | None:

@@ -104,11 +104,14 @@ class SwitchProgram(Discipline):
     the state, updated with ``s._replace(...)``. At packet level; the fluid refuses it.
 
     With ``queues`` packets wait in first-in first-out queues, which `queue_of` chooses, and the ranks order the queues:
-    the queue with the lowest rank sends, and queues of equal rank take turns. A queue gets the rank that `on_enqueue`
-    returns for the first packet in the empty queue. It retains rank and turn until `on_dequeue` ends the turn with
+    the queue with the lowest rank sends, of equal ranks the first. A queue gets the rank that `on_enqueue` returns for
+    the first packet in the empty queue. It retains rank and turn until it is empty, or `on_dequeue` ends the turn with
     ``skip`` = 1.0: then its packet stays, the queue moves behind the queues whose ranks are not above the returned
     rank, and `on_dequeue` sees the packet of the next queue. Equal ranks with ``skip`` are round robin, other ranks
     strict priorities between queues.
+
+    A program sees its own port only. `on_enqueue` runs before the check for room, so a packet that it counts may still
+    be dropped by the buffer; a packet that waits on after ``skip`` is not part of ``queue_backlog``.
 
     Attributes
     ----------

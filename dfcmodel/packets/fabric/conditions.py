@@ -25,9 +25,8 @@ __all__ = ["is_fabric", "is_likely_fabric"]
 
 REPAIRS = ("go-back-n", "none")
 """Repairs that send nothing again where nothing is lost, and whose timers begin again with each ACK."""
-LINK_FIELDS = ("source", "target", "rate", "delay", "buffer", "discipline", "shared")
 PFC_FIELDS = ("classes", "xoff", "xon", "headroom", "signalling", "counts", "manager")
-"""Fields of `Link` and `PFC` that the fabric kernel has. All others must have their defaults."""
+"""Fields of `PFC` that the fabric kernel has. All others must have their defaults."""
 
 
 def is_fabric(plan: PacketPlan) -> bool:
@@ -57,13 +56,22 @@ def is_likely_fabric(scenario: Scenario, method: Packets) -> bool:
 
 def _has_plain_links(scenario: Scenario) -> bool:
     """Return whether all links have the default of each field that the kernel lacks."""
-    return all(_has_defaults(link, LINK_FIELDS) for link in scenario.link_table.kinds)
+    return all(_has_defaults(link) for link in scenario.link_table.kinds)
 
 
-def _has_defaults(record: Any, except_for: Sequence[str]) -> bool:
-    """Return whether all fields of a dataclass have their defaults, except for fields with these names."""
-    fields = (field for field in dataclasses.fields(record) if field.name not in except_for)
-    return all(getattr(record, field.name) == field.default for field in fields)
+def _has_defaults(record: Any, except_for: Sequence[str] = ()) -> bool:
+    """Return whether a dataclass has the default of each field that has one, except for fields with these names.
+
+    Fields with the metadata `IN_ALL_KERNELS` may have any value.
+    """
+    missing = dataclasses.MISSING
+    for field in dataclasses.fields(record):
+        if field.name in except_for or field.metadata.get("in_all_kernels"):
+            continue
+        default = field.default if field.default_factory is missing else field.default_factory()
+        if default is not missing and getattr(record, field.name) != default:
+            return False
+    return True
 
 
 def _has_plain_method(plan: PacketPlan) -> bool:
