@@ -60,7 +60,8 @@ MADE_BY_THE_LIBRARY = {
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
     "RecombinedEstimate", "OverflowTime", "Chip", "RowAudit", "RowVerdict", "TableAudit", "Identification", "RequiredCredits",
     "CreditScenario", "CreditWitness", "LinkRetry", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
-    "Elapsed", "Feedback", "HeadroomPool", "LinkEvent", "QueuedPacket", "ReceivedPacket",
+    "Elapsed", "Feedback", "HeadroomPool", "LinkEvent", "PassingPacket", "QueuedPacket", "ReceivedPacket",
+    "SuiteConformance", "SuiteVerdict",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
     "Interrupted", "NotSolvedError", "ConvergenceError", "UndecidedError", "NoDerivativeError", "TooLargeError", "FileError", "FitWarning", "RuleError", "RuleWarning",
@@ -71,6 +72,7 @@ MADE_BY_THE_LIBRARY = {
     "DeliveryRule",
     "ChainModel", "Method", "Law", "RateRule", "WindowRule", "QueueManager", "ArrivalProcess", "SwitchProgram",
     "LossRecovery", "ReceiverAgent", "PathElement",
+    "NativeRule",  # of a library, which has to be compiled: tests/dfcmodel/packets/native
 }  # fmt: skip
 """Public names that users read or subclass, but do not call."""
 
@@ -453,6 +455,8 @@ def targets() -> tuple[Target, ...]:
             if name in known or any(each.name == name and each.call is getattr(package, name) for each in found):
                 continue
             own = given.get(name, {})
+            if "__call__" in own:
+                continue
             if getattr(package, name) is markov.from_networkx:
                 own = _markov()["from_networkx"]
             found.append(Target(name, getattr(package, name), own, FREE.get(name, ())))

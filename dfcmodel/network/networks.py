@@ -673,9 +673,9 @@ class Scenario(Ingresses):
         bytes are converted to packets of this size: strings such as ``rate="10Gbps"``, ``mbps(24)``, sizes in bytes of
         flows from files, the links of a `Fabric`. Numbers remain packets and packets/s.
     elements
-        Effects of paths on packets other than queueing: `Jitter`, `DelayTrace`, `Reordering`, `Aggregation`, `Policer`,
-        `BurstLoss`, `PeriodicLoss` and `RateTrace`. Each belongs to a link. The elements of one link act in the order
-        of the list, before its queue. At packet level; the fluid has `RateTrace` and `DelayTrace`.
+        Effects of paths on packets other than queueing (`PathElement`), such as `Jitter`, `Reordering` and `Policer`.
+        Each belongs to a link. The elements of one link act in the order of the list, before its queue. At packet
+        level; the fluid has `RateTrace` and `DelayTrace`.
 
     Raises
     ------

@@ -25,8 +25,13 @@ __all__ = ["is_fabric", "is_likely_fabric"]
 
 REPAIRS = ("go-back-n", "none")
 """Repairs that send nothing again where nothing is lost, and whose timers begin again with each ACK."""
+METHOD_FIELDS = (
+    "seed", "convention", "recovery", "phases", "loss", "ack_transmission", "ack_delay", "count_smoothing",
+    "frame_errors", "retry_delay", "spraying", "failures", "reroute_delay", "max_cpu_time",
+)  # fmt: skip
 PFC_FIELDS = ("classes", "xoff", "xon", "headroom", "signalling", "counts", "manager")
-"""Fields of `PFC` that the fabric kernel has. All others must have their defaults."""
+"""Fields of `Packets` and `PFC` that the fabric kernel has, or that the conditions below test. All others must have
+their defaults."""
 
 
 def is_fabric(plan: PacketPlan) -> bool:
@@ -45,6 +50,7 @@ def is_likely_fabric(scenario: Scenario, method: Packets) -> bool:
     """Return whether the fabric kernel runs a scenario, judged by its kinds of flows and links, for predictions."""
     return (
         not (method.is_ns2 or method.loss or method.frame_errors or method.failures)
+        and _has_defaults(method, METHOD_FIELDS)
         and not scenario.all_elements
         and all(paths == () for paths in scenario.table.columns["paths"].values)
         and _has_plain_links(scenario)
@@ -75,7 +81,7 @@ def _has_defaults(record: Any, except_for: Sequence[str] = ()) -> bool:
 
 
 def _has_plain_method(plan: PacketPlan) -> bool:
-    return not (
+    return _has_defaults(plan.method, METHOD_FIELDS) and not (
         plan.method.is_ns2
         or plan.jitter > 0.0
         or plan.losses.any()

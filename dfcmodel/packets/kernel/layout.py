@@ -675,6 +675,7 @@ FLOW = np.dtype(
         ("again", "i4"),  # of a rate rule with selective repair: packets to be sent again
         ("reports", "i4"),  # of a rate rule: records of telemetry in each ACK
         ("reported", "i4"),  # 1: some have come
+        ("descent", "i4"),  # in its ring of records, the last one whose packet is below that of the record before
         ("credits", "f8"),  # of a rate rule: packets that it may send; inf: it needs no credits
         (
             "beyond",
@@ -891,7 +892,7 @@ class Network(NamedTuple):
     """Ports, their queues, and packets in flight between them; P ports, N packets."""
 
     packet: Any  # ELEMENT (N,)
-    sent_at: Any  # (N,) when the data of each left its sender, s
+    sent_at: Any  # (N,) when each left its sender, of an ACK its data, of a rate sender its interface, s
     port: Any  # UNIT (P + 1,) the last is that of senders without an interface
     bucket: Any  # SLOT, of all calendar queues
     hop: Any  # HOP, of all flows

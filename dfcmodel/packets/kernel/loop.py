@@ -426,7 +426,8 @@ def passes_at_once(world: Any, u: int, e: int, time: float) -> bool:
 def apply_on_leaving(world: Any, u: int, e: int, time: float) -> bool:
     """Apply effects of the link and the manager to a packet whose transmission begins; return whether it is dropped.
 
-    The time for which the link sends it again, or more slowly, is written to the port.
+    It comes before disciplines and schedulers count the packet as gone. The time for which the link sends it again, or
+    more slowly, is written to the port.
     """
     net, senders = world.net, world.senders
     port = net.port[u]

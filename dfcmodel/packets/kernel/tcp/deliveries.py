@@ -27,6 +27,7 @@ __all__ = [
     "count_covered",
     "discard_sent",
     "find_reported",
+    "is_beyond_reports",
     "is_covered",
     "is_lost",
     "next_lost",
@@ -51,7 +52,8 @@ def outstanding(senders: Any, f: int) -> int:
 @compiled
 def on_packet_sent(senders: Any, f: int, number: int) -> None:
     """Record the transmission of a packet, at the end of its event (OnPacketSent)."""
-    d = senders.rule[senders.flow[f].rule]
+    s = senders.flow[f]
+    d = senders.rule[s.rule]
     now = senders.clock[NOW]
     inside = outstanding(senders, f)
     if inside == 0:
@@ -60,6 +62,8 @@ def on_packet_sent(senders: Any, f: int, number: int) -> None:
     if d.sent_last - d.sent_first > d.sent_mask:
         d.sent_first += 1
         d.lost_total += 1.0
+    if senders.history[d.history + ((d.sent_last - 1) & d.sent_mask)].number >= number:
+        s.descent = d.sent_last
     r = senders.history[d.history + (d.sent_last & d.sent_mask)]
     r.sent = now
     r.first_sent = d.first_sent
@@ -103,6 +107,16 @@ def discard_sent(senders: Any, f: int) -> None:
 def is_covered(senders: Any, f: int, number: int) -> bool:
     """Return whether a packet was acknowledged, cumulatively or selectively."""
     return number < senders.flow[f].snd_una or is_sacked(senders, f, number)
+
+
+@inlined
+def is_beyond_reports(senders: Any, f: int, k: int, number: int) -> bool:
+    """Return whether record k, of packet ``number``, and all later records are of packets above the acknowledged ones.
+
+    Packets ascend from the last descent on. It ends searches in large flights of packets sent at one time.
+    """
+    s = senders.flow[f]
+    return bool(k >= s.descent and number > s.top and number >= s.snd_una)
 
 
 @compiled
@@ -183,7 +197,7 @@ def find_reported(senders: Any, f: int, sent: float) -> int:
     for k in range(d.sent_first, d.sent_last):
         at = d.history + (k & d.sent_mask)
         r = senders.history[at]
-        if r.sent > sent:
+        if r.sent > sent or is_beyond_reports(senders, f, k, r.number):
             break
         if r.sent == sent and is_covered(senders, f, r.number):
             return int64(at)
@@ -196,7 +210,10 @@ def count_covered(senders: Any, f: int) -> None:
     d = senders.rule[senders.flow[f].rule]
     d.covered = 0
     for k in range(d.sent_first, d.sent_last):
-        if is_covered(senders, f, senders.history[d.history + (k & d.sent_mask)].number):
+        number = senders.history[d.history + (k & d.sent_mask)].number
+        if is_beyond_reports(senders, f, k, number):
+            return
+        if is_covered(senders, f, number):
             d.covered += 1
 
 

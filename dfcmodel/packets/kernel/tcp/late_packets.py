@@ -16,6 +16,7 @@ from .deliveries import (
     clear_sample,
     count_covered,
     find_reported,
+    is_beyond_reports,
     is_covered,
     is_lost,
     on_packet_lost,
@@ -53,7 +54,7 @@ def is_passed(senders: Any, f: int, number: int) -> bool:
     d = senders.rule[s.rule]
     for k in range(d.sent_first, d.sent_last):
         r = senders.history[d.history + (k & d.sent_mask)]
-        if r.sent > s.newest_sent:
+        if r.sent > s.newest_sent or is_beyond_reports(senders, f, k, r.number):
             return False
         if r.sent == s.newest_sent and r.number > number and is_covered(senders, f, r.number):
             return True

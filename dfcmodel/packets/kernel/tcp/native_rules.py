@@ -22,7 +22,7 @@ from hopflow.kernels.marks import call_native, compiled, inlined
 
 from ..calendar_queue import FAULT
 from ..layout import int64
-from .deliveries import on_packet_lost, on_packet_sent
+from .deliveries import is_beyond_reports, on_packet_lost, on_packet_sent
 from .native_records import grow_ring, list_acked, list_packet
 from .selective import is_sacked
 from .timers import ACK_DELAY, JITTER, NOW, wake_at
@@ -95,7 +95,7 @@ def collect_acked(senders: Any, f: int, until: float) -> int:
     for k in range(d.sent_first + 1, d.sent_last):
         at = d.history + (k & d.sent_mask)
         packet = senders.slot[at]
-        if packet.sent > until:
+        if packet.sent > until or is_beyond_reports(senders, f, k, packet.data):
             break
         if packet.bytes != 0 and (packet.data < s.snd_una or is_sacked(senders, f, packet.data)):
             list_packet(senders, f, at, False)
@@ -278,6 +278,8 @@ def on_native_sent(net: Any, senders: Any, f: int, number: int) -> None:
     if s.samples + s.by_time > 0:
         on_packet_sent(senders, f, number)
     else:
+        if senders.slot[d.history + ((d.sent_last - 1) & d.sent_mask)].data >= number:
+            s.descent = d.sent_last
         d.sent_last += 1
     packet = senders.slot[at]
     packet.number = n.transmissions

@@ -14,7 +14,9 @@ from .tcp_constants import MAX_BACKOFF, MAX_RTO, RTO_DEVIATIONS, RTTVAR_GAIN, SR
 
 __all__ = ["back_off", "measure", "rto_with_backoff", "schedule", "set_timer", "wake_at"]
 
-NOW, END, CHECK, _, MIN_RTO, JITTER, ACK_DELAY, WINDOW = range(len(CLOCK))  # of `is_ns2` see `ns2`
+NOW, END, CHECK, MIN_RTO, JITTER, ACK_DELAY, WINDOW = (
+    CLOCK.index(name) for name in ("now", "end", "check", "min_rto", "jitter", "ack_delay", "window")
+)  # of `is_ns2` see `ns2`
 
 
 @inlined
