@@ -91,7 +91,7 @@ def compared(run: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("jitter", "pacing", "loss"), [(0.0, False, 0.0), (0.0, False, 0.02), (5e-4, True, 0.1)])
 @pytest.mark.slow
 def test_newreno_of_a_user_gives_the_bits_of_the_built_in_one(jitter: float, pacing: bool, loss: float) -> None:
-    scenario = shared((NewReno(), CUBIC(), Vegas()), 20.0, 4.0, pacing=pacing, delayed_acks=True)
+    scenario = shared((NewReno(), CUBIC(), Vegas()), 20.0, 6.0, pacing=pacing, delayed_acks=True)
     lose = {"in->out": loss} if loss else None
     runs = []
     for recovery in ("newreno", Own()):
