@@ -89,7 +89,8 @@ def test_each_failed_case_of_quinn_has_a_second_witness() -> None:
         ("0.11.19", "rfc9438/fast-convergence", "failed: 196.02 packets, expected 203", "196 packets for 203"),
         ("0.11.19", "rfc9438/alpha-one", "; over 20 round trips 0.5", "0.5 packets per round trip, for 1"),
         ("0.11.19", "rfc9438/after-timeout", "failed: 196.82 packets, expected 201.99", "197 packets for 202"),
-        ("0.11.19", "rfc9438/largest-growth", "; over 20 ACKs 0.35", "at most 0.35 per ACK over 20 ACKs"),
+        ("0.11.19", "rfc9438/largest-growth", "; over 20 ACKs at 2 s 0.35;", "at most 0.35 per ACK over 20 ACKs"),
+        ("0.11.19", "rfc9438/largest-growth", "; over 20 ACKs at 5 s 1", "1 packet per ACK over 20 ACKs, for 0.5"),
         (
             "0.11.15",
             "incidents/pacing",
@@ -105,7 +106,7 @@ def test_the_page_has_the_figures_of_connections(release: str, case: str, figure
 
 
 class Sender(Program):
-    """A sender with slow start, whose losses leave ``factor`` of the window, ``again`` if the last peak was not reached."""
+    """A sender whose losses leave ``factor`` of the window, or ``again`` if the last peak was not reached."""
 
     factor, again = 0.7, 0.7
 

@@ -44,6 +44,8 @@ SUITES = "rfc5681", "rfc9438", "incidents"
 """Suites whose cases a connection can be put through; `robustness` changes units and sizes of packets."""
 STEPS = 20
 """ACKs, or round trips, over which growth is averaged."""
+LONG_RTTS = (2.0, 5.0)
+"""Round-trip times, s: that of `largest-growth`, and one at which W_cubic(t + RTT) exceeds two windows."""
 SAMPLE, SETTLED, REDUCTION, SHOWN = 4e-3, 5.0, 0.95, 6
 """Of the comparison on a path: time between samples, and from which on the window is averaged, s; ratio of two windows
 below which the window was reduced; number of reductions whose values are shown."""
@@ -51,8 +53,8 @@ QUANTITIES = {
     "share of 60 s": 0.01, "mean window from 5 s on": 0.02, "reductions": 0.1, "window after over window before": 0.03,
     "window before a reduction": 0.05,
 }  # fmt: skip
-"""Quantities of the comparison, windows in packets, and the relative difference within which they agree. In slow start a
-window of 320 packets grows by 8 between two samples."""
+"""Quantities of the comparison, windows in packets, and the relative difference within which they agree. In slow start
+a window of 320 packets grows by 8 between two samples."""
 MAX_THRESHOLD = 1e15
 """Packets above which a threshold stands for none: the largest number of 64 bits, in bytes."""
 REORDERING = 3
@@ -104,11 +106,10 @@ class Program:
     def run(
         self, path: ConnectionPath, duration: float, data: str = "-", drops: Iterable[tuple[int, int]] = ()
     ) -> Iterator[Row]:
-        """Yield the rows of a run, which goes on as they are read; ``drops``: first and last numbers of lost datagrams."""
+        """Yield the rows of a run as it goes on; ``drops``: first and last numbers of lost datagrams."""
         ranges = ",".join(f"{first}-{last}" for first, last in drops) or "-"
-        arguments = (
-            self.algorithm, round(path.rate * PACKET_BYTES), round(0.5e9 * path.rtt), path.buffer, duration, data, ranges,
-        )  # fmt: skip
+        rate, delay = round(path.rate * PACKET_BYTES), round(0.5e9 * path.rtt)
+        arguments = (self.algorithm, rate, delay, path.buffer, duration, data, ranges)
         with subprocess.Popen([self.file, *map(str, arguments)], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             try:
@@ -158,11 +159,16 @@ class WholeConnection(Connection):
 
     @property
     def pacing_rate(self) -> float:
-        """Infinity: the connection does not report its own."""
-        return math.inf
+        """Not reported."""
+        raise NotJudged("a connection does not report its pacing rate")
+
+    def limit_application(self, packets: float) -> None:
+        """Refuse a limit in packets in flight, which an application does not set."""
+        if packets < math.inf:
+            raise NotJudged("the application of a connection does not limit packets in flight")
 
     def ack_round_trip(self, limit: float = math.inf) -> None:
-        """Acknowledge a window, of whose last datagram it may have a part, or less if the window has ``limit`` packets."""
+        """Acknowledge a window, rounded up to whole datagrams, or less if the window has ``limit`` packets."""
         for _ in range(math.ceil(self.window)):
             if self.window >= limit:
                 break
@@ -283,9 +289,9 @@ def compare_cases(rule: NativeRule, program: Program) -> Iterator[tuple[str, str
             witness = "agrees" if agrees else "disagrees" if second.is_judged else "cannot show it"
             text = describe(second)
             if agrees and (average := AVERAGES.get(verdict.name)):
-                observation = average(program)
-                text += f"; {observation.event} {observation.found:.3g}"
-                witness = "disagrees" if verdict.case.holds(observation) else witness
+                averages = list(average(program))
+                text += "".join(f"; {observation.event} {observation.found:.3g}" for observation in averages)
+                witness = "disagrees" if all(map(verdict.case.holds, averages)) else witness
             yield verdict.name, describe(verdict), text, witness
         yield f"{adapter.suite.name}, {equal} other cases", "no failure", "no failure", "agrees"
 
@@ -297,27 +303,28 @@ def describe(verdict: SuiteVerdict) -> str:
     return f"{verdict.verdict}: {verdict.found}, expected {verdict.expected}, {verdict.event}"
 
 
-def average_over_acks(program: Any) -> Observation:
-    """Return the largest growth per ACK over several ACKs, where `largest-growth` observes each."""
-    connection = connect(program, 2.0)
-    lose_at(connection, 400.0)
-    end, windows = connection.now + 30.0, [connection.window]
-    while connection.now < end:
-        connection.ack()
-        windows.append(connection.window)
-    growth = np.array(windows[STEPS:]) - windows[:-STEPS]
-    return Observation(f"over {STEPS} ACKs", 0.5, float(growth.max()) / STEPS)
+def average_over_acks(program: Any) -> Iterator[Observation]:
+    """Yield the largest growth per ACK over several ACKs, where `largest-growth` observes each."""
+    for rtt in LONG_RTTS:
+        connection = connect(program, rtt)
+        lose_at(connection, 400.0)
+        end, windows = connection.now + 30.0, [connection.window]
+        while connection.now < end:
+            connection.ack()
+            windows.append(connection.window)
+        growth = np.array(windows[STEPS:]) - windows[:-STEPS]
+        yield Observation(f"over {STEPS} ACKs at {rtt:g} s", 0.5, float(growth.max()) / STEPS)
 
 
-def average_over_round_trips(program: Any) -> Observation:
-    """Return the growth per round trip over several round trips, where `alpha-one` observes each."""
+def average_over_round_trips(program: Any) -> Iterator[Observation]:
+    """Yield the growth per round trip over several round trips, where `alpha-one` observes each."""
     connection = connect(program, 0.01)
     before, _ = lose_at(connection, 40.0)
     slow_start_to(connection, before + 1.0)
     window = connection.window
     for _ in range(STEPS):
         connection.ack_round_trip()
-    return Observation(f"over {STEPS} round trips", 1.0, (connection.window - window) / STEPS)
+    yield Observation(f"over {STEPS} round trips", 1.0, (connection.window - window) / STEPS)
 
 
 AVERAGES = {"rfc9438/largest-growth": average_over_acks, "rfc9438/alpha-one": average_over_round_trips}

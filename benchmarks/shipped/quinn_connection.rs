@@ -1,19 +1,19 @@
 //! One connection of quinn-proto over one simulated path, in virtual time. BSD-3-Clause.
 //!
-//! `connection ALGORITHM RATE DELAY BUFFER DURATION DATA DROPS`: client and server of an unmodified release of the crate,
-//! with its recovery, probes, pacer, flow control and TLS. The client sends over a bottleneck of RATE bytes/s with room
-//! for BUFFER packets, behind which a packet takes DELAY ns; datagrams of the server take DELAY ns. DURATION is in s.
-//! DATA: bytes that the application writes, and the time in ms at which it writes the next ones
-//! (`1000000,40000,5000000`); `-`: as many as fit. DROPS: first and last numbers of datagrams of the client that are lost
-//! (`500-500,700-720`), counted from 0; `-`: none.
+//! `connection ALGORITHM RATE DELAY BUFFER DURATION DATA DROPS`: client and server of an unmodified release of the
+//! crate, with its recovery, probes, pacer, flow control and TLS. The client sends over a bottleneck of RATE bytes/s
+//! with room for BUFFER packets, behind which a packet takes DELAY ns; datagrams of the server take DELAY ns. DURATION is
+//! in s. DATA: bytes that the application writes, and the time in ms at which it writes the next ones
+//! (`1000000,40000,5000000`); `-`: as many as fit. DROPS: first and last numbers of datagrams of the client that are
+//! lost (`500-500,700-720`), counted from 0; `-`: none.
 //!
 //! Each row of the output is a datagram of the client, or a call of the connection to its congestion control, which
-//! `Recorder` passes on: time in ns; `sent`, `ack` of a packet, `loss` for a congestion event, or `persistent` for one in
-//! persistent congestion; the number of the datagram, at a congestion event the newest lost one; window, threshold and
-//! bytes in flight after it; smoothed round-trip time in ns; packets lost so far.
+//! `Recorder` passes on: time in ns; `sent`, `ack` of a packet, `loss` for a congestion event, or `persistent` for one
+//! in persistent congestion; the number of the datagram, at a congestion event the newest lost one; window, threshold
+//! and bytes in flight after it; smoothed round-trip time in ns; packets lost so far.
 //!
-//! Clock: `Instant`s after one that is fixed at the start. A host sends one datagram per microsecond, so that the time at
-//! which a packet was sent identifies it.
+//! Clock: `Instant`s after one that is fixed at the start. A host sends one datagram per microsecond, so that the time
+//! at which a packet was sent identifies it.
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -21,11 +21,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use quinn_proto::congestion::{BbrConfig, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig};
+use quinn_proto::congestion::{
+    BbrConfig, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
+};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, RttEstimator,
-    ServerConfig, StreamId, TransportConfig, VarInt,
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig,
+    RttEstimator, ServerConfig, StreamId, TransportConfig, VarInt,
 };
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
@@ -269,7 +271,8 @@ fn main() {
     };
     let number = |text: &String| text.parse::<u64>().unwrap();
     let (rate, delay, buffer) = (number(rate), Duration::from_nanos(number(delay)), number(buffer) as usize);
-    let drops: Vec<Vec<u64>> = drops.split(',').map(|range| list(range, '-')).filter(|range| range.len() == 2).collect();
+    let drops: Vec<Vec<u64>> =
+        drops.split(',').map(|range| list(range, '-')).filter(|range| range.len() == 2).collect();
     let mut data = list(data, ',').into_iter();
 
     let start = Instant::now();
