@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks.shipped import RESULTS, read_rows
-from benchmarks.shipped.builds import BUILDS, HERE, STACKS, NotRunError, put_line, units_of, unpack
+from benchmarks.shipped import RESULTS, WITNESS, read_rows, read_table
+from benchmarks.shipped.builds import BUILDS, HERE, STACKS, NotRunError, build_connection, put_line, units_of, unpack
+from benchmarks.shipped.connections import SUITES as WITNESSED
+from benchmarks.shipped.connections import Comparison, ConnectionPath, Program, Row, WholeConnection
 from dfcmodel import NativeRule
+from dfcmodel.sharing.suites.connections import lose_at, slow_start_to
 from dfcmodel.sharing.suites.index import SUITES
 from dfcmodel.sharing.suites.judging import judge_case
 from responsefn import CUBIC
 
 ROWS = read_rows()
+PAGE = Path(__file__).parents[1] / "docs" / "shipped.md"
+COMPARISONS = [Comparison(*row) for row in read_table(WITNESS)]
 
 
 def test_rows_are_of_known_releases_with_their_hash_and_of_the_present_suites() -> None:
@@ -54,8 +61,120 @@ def test_known_faults_and_their_repairs_are_in_the_table(row: tuple[str, ...], c
 
 
 def test_the_page_shows_the_table() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "shipped.md").read_text(encoding="utf-8")
-    assert f":file: ../{RESULTS.relative_to(RESULTS.parents[2]).as_posix()}" in page
+    page = PAGE.read_text(encoding="utf-8")
+    for table in (RESULTS, WITNESS):
+        assert f":file: ../{table.relative_to(table.parents[2]).as_posix()}" in page
+
+
+def test_each_failed_case_of_quinn_has_a_second_witness() -> None:
+    """Of the suites that a connection can be put through."""
+    failed = {
+        (row.release, row.sha256, row.algorithm, f"{suite}/{case}")
+        for row in ROWS.values()
+        if row.stack == "quinn-proto" and (suite := row.suite.partition("@")[0]) in WITNESSED
+        for case in row.failed.split()
+    }
+    witnessed = {row[1:5] for row in COMPARISONS if row.adapter.startswith("failed")}
+    assert failed == witnessed
+    assert {row.witness for row in COMPARISONS} <= {"agrees", "disagrees", "cannot show it"}
+
+
+@pytest.mark.parametrize(
+    ("release", "case", "figure", "text"),
+    [
+        ("0.11.14", "rfc9438/consecutive-losses", "failed: 0.595,", "0.595 of the window, for 0.7"),
+        ("0.11.19", "rfc9438/timeout-threshold", "failed: 0.49198,", "ends at 0.492 of the window, for 0.7"),
+        ("0.11.19", "incidents/idle", "failed: 1.6752, expected at most 1.5, 120 ms", "1.68 windows in the third"),
+        ("0.11.14", "incidents/idle", "failed: 1.6806, expected at most 1.5, 120 ms", "1.68 windows in the third"),
+        ("0.11.19", "rfc9438/fast-convergence", "failed: 196.02 packets, expected 203", "196 packets for 203"),
+        ("0.11.19", "rfc9438/alpha-one", "; over 20 round trips 0.5", "0.5 packets per round trip, for 1"),
+        ("0.11.19", "rfc9438/after-timeout", "failed: 196.82 packets, expected 201.99", "197 packets for 202"),
+        ("0.11.19", "rfc9438/largest-growth", "; over 20 ACKs at 2 s 0.35;", "at most 0.35 per ACK over 20 ACKs"),
+        ("0.11.19", "rfc9438/largest-growth", "; over 20 ACKs at 5 s 1", "1 packet per ACK over 20 ACKs, for 0.5"),
+        (
+            "0.11.15",
+            "incidents/pacing",
+            "failed: 23 packets, expected at most 22 packets, 1 tenths",
+            "23 packets for 22",
+        ),
+    ],
+)
+def test_the_page_has_the_figures_of_connections(release: str, case: str, figure: str, text: str) -> None:
+    (row,) = [row for row in COMPARISONS if (row.release, row.case) == (release, case)]
+    assert figure in row.connection
+    assert text in PAGE.read_text(encoding="utf-8")
+
+
+class Sender(Program):
+    """A sender whose losses leave ``factor`` of the window, or ``again`` if the last peak was not reached."""
+
+    factor, again = 0.7, 0.7
+
+    def run(
+        self, path: ConnectionPath, duration: float, data: str = "-", drops: Iterable[tuple[int, int]] = ()
+    ) -> Iterator[Row]:
+        """Yield the rows of a sender with a probe timeout of 1.25 round trips."""
+        ranges = list(drops)
+        now, window, peak, threshold, number, first_after, backoff = 0.0, 10.0, 0.0, math.inf, 0, 0, 1.0
+        flight: dict[int, float] = {}
+
+        def row(event: str, packet: int) -> Row:
+            return Row(now, event, packet, window, threshold, float(len(flight)), path.rtt, 0)
+
+        while now < duration:
+            arriving = [n for n in flight if not any(first <= n <= last for first, last in ranges)]
+            if not arriving and flight:
+                now, backoff = now + 1.25 * backoff * path.rtt, 2.0 * backoff
+            while len(flight) < window or not arriving:
+                now += 1e-6
+                flight[number] = now
+                yield row("sent", number)
+                arriving, number = [*arriving, number], number + 1
+            if not (arriving := [n for n in flight if not any(first <= n <= last for first, last in ranges)]):
+                continue
+            acked, backoff = arriving[0], 1.0
+            now = max(now, flight.pop(acked) + path.rtt)
+            if acked >= first_after:
+                window += 1.0 if window < threshold else 1.0 / window
+            yield row("ack", acked)
+            if lost := [n for n in flight if n <= acked - 3]:
+                times = [flight.pop(n) for n in lost]
+                is_persistent = times[-1] - times[0] > 3.0 * path.rtt
+                if lost[-1] >= first_after:
+                    threshold = max(2.0, window * (self.again if window < peak else self.factor))
+                    window, peak, first_after = (2.0 if is_persistent else threshold), window, number
+                yield row("persistent" if is_persistent else "loss", lost[-1])
+
+
+def test_a_case_steps_through_a_connection_by_dropped_datagrams() -> None:
+    connection = WholeConnection(Sender(Path(), "model", "cubic-rfc9438"), 0.1)
+    before, after = lose_at(connection, 100.0)
+    assert [before, after] == pytest.approx([100.0, 70.0])  # as large at the loss as before the datagram was dropped
+    time = connection.now
+    connection.ack()
+    assert connection.window == pytest.approx(70.0 + 1.0 / 70.0)
+    assert connection.now >= time + 0.1  # ACKs in recovery are passed over
+    connection.report_loss()
+    assert connection.window == pytest.approx(0.7 * (70.0 + 1.0 / 70.0), rel=1e-3)
+    slow_start_to(connection, 60.0)
+    before = connection.window
+    connection.time_out()
+    assert [connection.window, connection.ssthresh] == pytest.approx([2.0, 0.7 * before], rel=1e-3)
+
+
+@pytest.mark.parametrize(("again", "verdict"), [(0.7, "passed"), (0.595, "failed")])
+def test_cases_judge_a_connection(again: float, verdict: str) -> None:
+    sender = type("Variant", (Sender,), {"again": again})(Path(), "model", "cubic-rfc9438")
+    (case,) = [case for case in SUITES["rfc9438"](CUBIC()).cases if case.id == "consecutive-losses"]
+    result = judge_case("rfc9438", case, sender, {})
+    assert result.verdict == verdict
+    assert [observation.found for observation in result.observations] == pytest.approx([again] * 2, abs=1e-3)
+
+
+def test_rows_of_the_program_are_read_in_packets_and_seconds() -> None:
+    row = Row.read("2500000000,loss,17,147200,18446744073709551615,14720,40000000,3\n")
+    assert row._replace(threshold=0.0) == (2.5, "loss", 17, 100.0, 0.0, 10.0, 0.04, 3)
+    assert row.threshold > 1e15
 
 
 def test_an_unknown_archive_is_not_run(tmp_path: Path) -> None:
@@ -79,6 +198,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
     toolchains = os.environ["HOPFLOW_RUSTUP_HOME"]  # of the user: cargo has no other
     if Path(toolchains).exists():
         monkeypatch.setenv("RUSTUP_HOME", toolchains)
+    monkeypatch.setenv("CARGO_HOME", str(tmp_path / "cargo"))
 
     def build(stack: str, release: str, algorithm: str) -> NativeRule:
         (unit,) = [unit for unit in units_of(stack, release) if unit.algorithm == algorithm]
@@ -108,3 +228,20 @@ def test_releases_are_red_and_green(
     rule = library(stack, release, algorithm)
     (chosen,) = [each for each in SUITES["incidents"](CUBIC()).cases if each.id == case]
     assert judge_case("incidents", chosen, rule, {}).verdict == verdict
+
+
+@pytest.mark.network
+@pytest.mark.slow
+def test_a_whole_connection_shows_the_fault_of_its_congestion_control(
+    library: Callable[..., NativeRule], tmp_path: Path
+) -> None:
+    """It is deterministic, and its second loss in a row leaves 0.595 of the window in 0.11.14."""
+    rule = library("quinn-proto", "0.11.14", "cubic")
+    program = Program(build_connection(tmp_path / "cubic"), "cubic", rule.claims)
+    path = ConnectionPath(0.04, 2000.0, 80)
+    first, second = (list(program.run(path, 5.0)) for _ in range(2))
+    assert first == second
+    assert sum(row.event == "ack" for row in first) > 0.95 * 5.0 * path.rate
+    (case,) = [case for case in SUITES["incidents"](CUBIC()).cases if case.id == "consecutive-losses"]
+    stand_in: Any = program
+    assert judge_case("incidents", case, stand_in, {}).found == "0.595"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from dfcmodel import cc_header
 
-__all__ = ["BUILDS", "STACKS", "NotRunError", "Unit", "units_of"]
+__all__ = ["BUILDS", "STACKS", "NotRunError", "Unit", "build_connection", "units_of"]
 
 HERE = Path(__file__).parent
 STACKS: dict[str, Any] = tomllib.loads((HERE / "stacks.toml").read_text(encoding="utf-8"))
@@ -28,11 +28,20 @@ version = "0.0.0"
 edition = "2021"
 [dependencies]
 {crate} = {{ version = "={release}", default-features = false }}
+rustls = {{ version = "0.23", default-features = false, features = ["ring", "std"], optional = true }}
+[features]
+connection = ["dep:rustls", "{crate}/rustls-ring"]
 [lib]
 crate-type = ["cdylib"]
+[[bin]]
+name = "connection"
+path = "src/connection.rs"
+required-features = ["connection"]
 [lints.rust]
 unexpected_cfgs = "allow"
 """
+OPTIONS = "--release", "--locked", "-q"
+"""Options of Cargo."""
 
 
 class NotRunError(Exception):
@@ -177,27 +186,27 @@ def build_crate(stack: str, release: str, folder: Path) -> Callable[[Unit], Path
     (folder / "src").mkdir()
     (folder / "Cargo.toml").write_text(MANIFEST.format(crate=stack, release=release), encoding="utf-8")
     shutil.copy(HERE / "quinn_adapter.rs", folder / "src" / "lib.rs")
+    shutil.copy(HERE / "quinn_connection.rs", folder / "src" / "connection.rs")
     shutil.copy(cc_header() / "hopflow_cc.rs", folder / "src")
     lock_crates(stack, release, folder)
 
     def build(unit: Unit) -> Path:
         name = STACKS[stack]["algorithms"][unit.algorithm]
-        run(
-            "cargo",
-            "rustc",
-            "--release",
-            "--locked",
-            "-q",
-            "--lib",
-            "--",
-            "--cfg",
-            f'algorithm="{name}"',
-            folder=folder,
-        )
-        target = Path(os.environ.get("CARGO_TARGET_DIR", folder / "target"))  # kept between runs where it is set
-        return Path(shutil.copy(target / "release" / "libadapter.so", folder / f"{name}.so"))
+        run("cargo", "rustc", *OPTIONS, "--lib", "--", "--cfg", f'algorithm="{name}"', folder=folder)
+        return Path(shutil.copy(target_of(folder) / "libadapter.so", folder / f"{name}.so"))
 
     return build
+
+
+def build_connection(folder: Path) -> Path:
+    """Return the program that runs whole connections of the crate whose adapter is built in a folder."""
+    run("cargo", "build", *OPTIONS, "--features", "connection", "--bin", "connection", folder=folder)
+    return Path(shutil.copy(target_of(folder) / "connection", folder / "connection"))
+
+
+def target_of(folder: Path) -> Path:
+    """Return where Cargo writes; a folder of the user is kept between runs."""
+    return Path(os.environ.get("CARGO_TARGET_DIR", folder / "target")) / "release"
 
 
 def lock_crates(stack: str, release: str, folder: Path) -> None:

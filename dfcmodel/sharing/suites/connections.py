@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.endpoints.native_rules import NativeRule
@@ -30,8 +31,11 @@ WINDOW_AT_LOSS = 400.0
 """Window before the first of several losses, packets: those after it are of at least 100."""
 
 
+@singledispatch
 def connect(rule: WindowRule, rtt: float = 0.1, packet_bytes: int = 1500) -> Connection:
     """Return a connection of a rule; rules in Python count packets, whatever their size in bytes.
+
+    Connections of other kinds register the type of what they connect (`functools.singledispatch`).
 
     Parameters
     ----------
@@ -40,9 +44,10 @@ def connect(rule: WindowRule, rtt: float = 0.1, packet_bytes: int = 1500) -> Con
     packet_bytes
         Size of a packet, bytes, for rules that count bytes.
     """
-    if isinstance(rule, NativeRule):
-        return NativeConnection(rule, rtt, packet_bytes)
     return PythonConnection(rule, rtt)
+
+
+connect.register(NativeRule, NativeConnection)
 
 
 def slow_start_to(connection: Connection, window: float) -> None:

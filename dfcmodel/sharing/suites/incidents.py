@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["INCIDENTS", "BottleneckPath"]
+__all__ = ["INCIDENTS", "BottleneckPath", "PathSamples", "sample_path"]
 
 SAMPLES_PER_ROUND_TRIP = 10
 BOTTLENECK = "left->right"
@@ -68,7 +69,11 @@ class BottleneckPath:
     size: float = math.inf
     elements: tuple[PathElement, ...] = ()
 
-    def run(self, rule: WindowRule, times: Floats, seed: int = 0) -> _Samples:
+    def run(self, rule: WindowRule, times: Floats, seed: int = 0) -> PathSamples:
+        """Run a flow of a rule, and sample it at times, s, whole tenths of a round trip."""
+        return sample_path(rule, self, times, seed)
+
+    def simulate(self, rule: WindowRule, times: Floats, seed: int = 0) -> PathSamples:
         """Simulate a flow of a rule, and sample it at times, s, whole tenths of a round trip."""
         access = 1e-4 * self.rtt
         links = [
@@ -81,7 +86,7 @@ class BottleneckPath:
         plan = plan_scenario(scenario, Packets(seed=seed), duration=self.duration, sample=sample)
         return with_room(plan, lambda run, _: self._record(run, times))
 
-    def _record(self, run: Any, times: Floats) -> _Samples | None:
+    def _record(self, run: Any, times: Floats) -> PathSamples | None:
         """Return the samples of a run; None if its arrays were too small."""
         rows = []
         for time in times:
@@ -90,11 +95,11 @@ class BottleneckPath:
             flow = run.arrays["flow"][0]
             rows.append((flow["cwnd"], flow["emitted"], flow["snd_una"], flow["paced"]))
         window, sent, acknowledged, paced = np.array(rows, dtype=float).T
-        return _Samples(window, sent, acknowledged, float(run.arrays["flow"]["finished"][0]), bool(paced.any()))
+        return PathSamples(window, sent, acknowledged, float(run.arrays["flow"]["finished"][0]), bool(paced.any()))
 
 
 @dataclass(frozen=True)
-class _Samples:
+class PathSamples:
     """Window, packets sent and packets acknowledged in order at the samples; end of the flow, s; whether paced."""
 
     window: Floats
@@ -102,6 +107,12 @@ class _Samples:
     acknowledged: Floats
     finished: float
     is_paced: bool
+
+
+@singledispatch
+def sample_path(rule: WindowRule, path: BottleneckPath, times: Floats, seed: int) -> PathSamples:
+    """Simulate a flow over a path; senders of other kinds register their type (`functools.singledispatch`)."""
+    return path.simulate(rule, times, seed)
 
 
 def _empty_path(rule: WindowRule) -> Iterator[Observation]:
@@ -122,7 +133,7 @@ def _loss_phase(rule: WindowRule) -> Iterator[Observation]:
         yield Observation(f"10 MB with seed {seed}", 10.0, finished if math.isfinite(finished) else math.inf)
 
 
-def _restart(rule: WindowRule, idle: float, round_trips: int) -> tuple[BottleneckPath, _Samples]:
+def _restart(rule: WindowRule, idle: float, round_trips: int) -> tuple[BottleneckPath, PathSamples]:
     """Return a run with an application that is idle from about 10 s on: before, and in tenths of round trips after."""
     start, path = 10.0, BottleneckPath()
     first = replace(path, duration=start).run(rule, np.array([start]))
