@@ -215,7 +215,7 @@ def _shortest_times(scenario: Scenario) -> Iterator[float]:
         if type(link.discipline) is not FIFO:
             yield from (scenario.links[u].delay for u in (n, *scenario.feeders(n)) if u >= 0)
     routes, size = scenario.routes, scenario.packet_size
-    slowest = routes.first_minimum(scenario.by_link(lambda link: link.rate))
+    slowest = routes.link_of_minimum(scenario.by_link(lambda link: link.rate))
     emptied = scenario.by_link(lambda link: buffer_in_packets(link, size) / link.rate)
     yield float(emptied[slowest].min())
     yield float(scenario.base_rtts().min()) / DELAYS_PER_ROUND_TRIP
@@ -345,12 +345,12 @@ def with_expected_marks(scenario: Scenario) -> Scenario:
     ValueError
         For a manager or a sender without an expected form.
     """
-    links = [replace(link, discipline=_discipline(link)) for link in scenario.links]
+    links = [replace(link, discipline=_with_mean_marks(link)) for link in scenario.links]
     flows = [replace(flow, source=_source(flow)) for flow in scenario.flows]
     return replace(scenario, links=tuple(links), flows=tuple(flows))
 
 
-def _discipline(link: Link) -> Discipline:
+def _with_mean_marks(link: Link) -> Discipline:
     """Return the discipline of a link that marks the mean."""
     rule: Any = link.discipline
     manager = manager_of(rule)

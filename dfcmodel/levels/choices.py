@@ -276,7 +276,7 @@ MAX_SECONDS = 3.0 * 3600.0
 
 
 class AtBottlenecks(NamedTuple):
-    """Bottleneck of each flow, its number of flows, and bandwidth-delay product of a flow's share, packets, (F,)."""
+    """For each flow its bottleneck, the flows there, and bandwidth times delay of its share, packets, each (F,)."""
 
     links: Integers
     flows: Floats
@@ -359,8 +359,8 @@ def predict_seconds(
     return 1e-9 * float(np.mean(table.at(costs, flows, windows))) * work
 
 
-def _rules(scenario: Scenario) -> list[Any]:
-    """Return the disciplines of all kinds of links."""
+def _disciplines(scenario: Scenario) -> list[Any]:
+    """Return the disciplines of a scenario's links, one for each kind of link."""
     return [link.discipline for link in scenario.link_table.kinds]
 
 
@@ -368,7 +368,7 @@ def _is_lossless_fabric(scenario: Scenario) -> bool:
     """Return whether all flows begin at interfaces of hosts, and all links, two or more on a path, are under `PFC`."""
     if scenario.routes.counts.max() < 2:
         return False  # one queue was measured
-    is_pfc = all(type(rule) is PFC for rule in _rules(scenario))
+    is_pfc = all(type(rule) is PFC for rule in _disciplines(scenario))
     return is_pfc and bool(scenario.is_interface[scenario.routes.first].all())
 
 
@@ -383,12 +383,12 @@ def _fabric_seconds(scenario: Scenario, method: Packets, duration: float) -> flo
     hops, ack_hops = (float(np.dot(packets, links * does)) for does in (1.0, receives_feedback))
     spent = FABRIC_FLOW_NANOSECONDS * len(table)
     if not is_likely_fabric(scenario, method):
-        per_hop = max(GENERAL_HOP_NANOSECONDS[rule.counts] for rule in _rules(scenario))
+        per_hop = max(GENERAL_HOP_NANOSECONDS[rule.counts] for rule in _disciplines(scenario))
         return 1e-9 * (spent + per_hop * (hops + ack_hops))
     doublings = max(0.0, math.log2(_flows_under_way(scenario, packets) / CACHED_FLOWS))
     spent += FABRIC_HOP_NANOSECONDS * hops + FABRIC_ACK_NANOSECONDS * ack_hops
     spent += DOUBLING_NANOSECONDS * doublings * (hops + ack_hops)
-    marks = any(rule.manager is not None for rule in _rules(scenario))
+    marks = any(rule.manager is not None for rule in _disciplines(scenario))
     is_called = table.each("source", lambda source: marks or not source.is_idle_until_marked)
     return 1e-9 * (spent + CALL_NANOSECONDS * float(packets[is_called & ~is_constant].sum()))
 

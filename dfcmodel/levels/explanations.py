@@ -142,7 +142,7 @@ class Explanation(Result):
 
     @property
     def _counts(self) -> tuple[int, int]:
-        """Numbers n and k of refinements of the fluid and of packets."""
+        """Numbers of the refinements of the fluid, n, and of packets, k."""
         n = self.fluid.shape[1].bit_length() - 1
         return n, len(self.refinements) - n
 
@@ -213,7 +213,7 @@ class Explanation(Result):
                 effects += [
                     f"{quantity.name} {effect}"
                     for q, quantity in enumerate(self.quantities)
-                    if (effect := _phase_effect(with_phases[:, q], at_random[:, q], 2 * len(self.quantities)))
+                    if (effect := _phase_effect_clause(with_phases[:, q], at_random[:, q], 2 * len(self.quantities)))
                 ]
         if not effects:
             return ""
@@ -299,18 +299,18 @@ class Explanation(Result):
             steps["packets"] = data["packets"].to_numpy()[q]
             if self.stack:
                 effects = data["stack_effect"].to_numpy()[:, q]
-                steps |= {f"with {self.stack[i]}": effects[i] for i in self._stack_by_size(q)}
+                steps |= {f"with {self.stack[i]}": effects[i] for i in self._stack_parts_by_effect(q)}
             rows += [(quantity.name, quantity.units, name, *estimates) for name, estimates in steps.items()]
         return pd.DataFrame(rows, columns=["quantity", "units", "row", *ESTIMATES])
 
     def _by_size(self, q: int) -> list[int]:
-        """Return the indices of the parts of quantity q: shared, others, unexplained; by falling size in each group."""
+        """Return indices of `parts`: shared, others, unexplained; each by falling contribution to quantity q."""
         sizes = np.nan_to_num(np.abs(self.contributions[:, :, q].mean(axis=0)))
         shared, unexplained = set(self.shared), self._counts[0]
         return sorted(range(len(sizes)), key=lambda i: (i == unexplained, self.parts[i] not in shared, -sizes[i]))
 
-    def _stack_by_size(self, q: int) -> list[int]:
-        """Return the indices of the parts of the stack by falling effect on quantity q."""
+    def _stack_parts_by_effect(self, q: int) -> list[int]:
+        """Return the indices of the parts of the protocol stack by falling absolute mean effect on quantity q."""
         sizes = np.nan_to_num(np.abs(self.stack_effects[:, :, q].mean(axis=0)))
         return [int(i) for i in np.argsort(-sizes, kind="stable")]
 
@@ -323,6 +323,7 @@ class Explanation(Result):
         return "\n".join(self._sentence(q) for q in range(len(self.quantities)))
 
     def _sentence(self, q: int) -> str:
+        """Return the line on quantity q: the gap, the parts that contribute most, and the remaining parts."""
         quantity = self.quantities[q]
         gap, parts = self.gap[:, q], self.contributions[:, :, q]
         effects = self.stack_effects[:, :, q]
@@ -349,7 +350,9 @@ class Explanation(Result):
             "nothing in any run: ": [self._label(i) for i in distinct if not parts[:, i].any()],
             "both levels have: ": [texts[i] for i in texts if i not in distinct],
             "of the stack ": [
-                f"{self.stack[i]} {interval_text(effects[:, i])}" for i in self._stack_by_size(q) if effects[:, i].any()
+                f"{self.stack[i]} {interval_text(effects[:, i])}"
+                for i in self._stack_parts_by_effect(q)
+                if effects[:, i].any()
             ],
             "no effect of the stack's ": [
                 name for name, effect in zip(self.stack, effects.T, strict=True) if not effect.any()
@@ -375,7 +378,7 @@ class Explanation(Result):
         return f"by their spread, runs={runs} would tell the largest one, {parts[runs]}"
 
     def _label(self, part: int) -> str:
-        """Return the name of a part in a sentence."""
+        """Return the name of the part with this index of `parts`, as in sentences."""
         return "not explained" if part == self._counts[0] else self.parts[part]
 
     def summary(self) -> dict[str, object]:
@@ -432,7 +435,7 @@ class Explanation(Result):
 
 
 def _differs(values: Floats, level: float = LEVEL) -> Any:
-    """Return where Student's interval of the mean over runs excludes 0."""
+    """Return flags where Student's interval at ``level`` of the mean over runs, the first axis, excludes 0."""
     low, high = mean_interval(values, level)
     return (low > 0.0) | (high < 0.0)
 
@@ -448,8 +451,8 @@ def _runs_to_differ(values: Floats) -> int:
     return int(enough[0]) if len(enough) else MAX_ADVISED_RUNS + 1
 
 
-def _phase_effect(with_phases: Floats, at_random: Floats, tests: int) -> str:
-    """Return a message on the phase effect on a quantity; "" if it is too small.
+def _phase_effect_clause(with_phases: Floats, at_random: Floats, tests: int) -> str:
+    """Return a clause, verb first, on the change of a quantity by phase effects; "" if it is too small.
 
     The arguments are the values of the quantity in packets with phase effects and with random times, (R,), and the
     number of simultaneous tests.
@@ -474,7 +477,7 @@ def _phase_effect(with_phases: Floats, at_random: Floats, tests: int) -> str:
 
 
 def by_subset(values: Floats) -> Floats:
-    """Return values of shape (R, subsets, Q) with axes (subsets, R, Q)."""
+    """Return values of shape (R, subsets, Q) with the subsets first, shape (subsets, R, Q)."""
     return np.moveaxis(values, 1, 0)
 
 
@@ -485,6 +488,6 @@ def interval_text(values: Floats) -> str:
 
 
 def _single_runs(values: Floats) -> str:
-    """Return the interval of one further run as a string."""
+    """Return the interval of one further run as a string, such as "single runs -0.1 to +0.2"."""
     mean, half = float(values.mean()), float(prediction_half_width(values, LEVEL))
     return f"single runs {mean - half:+.3g} to {mean + half:+.3g}"

@@ -84,7 +84,7 @@ class Runs:
         return np.random.SeedSequence(self.seed).spawn(self.count)
 
     def settings(self, seeds: np.random.SeedSequence) -> dict[str, Any]:
-        """Return the arguments of `simulate` for one run; both levels have the same starts."""
+        """Return the arguments of `simulate` for the run of one seed; both levels have the same starts."""
         return {
             "duration": self.duration,
             "sample": self.sample,

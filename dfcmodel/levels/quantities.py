@@ -88,7 +88,7 @@ def quantities_of(
 
 
 def _shares(scenario: Scenario, since: float) -> list[Quantity]:
-    """Return the share of each flow, or of many flows the mean and the smallest share."""
+    """Return a quantity for the share of each flow, or for many flows the mean and the smallest share."""
     names = [flow.name for flow in scenario.flows]
     if len(names) > MAX_FLOWS:
         return [Quantity(f"{kind} share", "1", _Share(since, kind)) for kind in ("mean", "smallest")]
@@ -97,7 +97,7 @@ def _shares(scenario: Scenario, since: float) -> list[Quantity]:
 
 @dataclass(frozen=True)
 class _Function:
-    """A function of the caller, which must return a number."""
+    """A function of the caller, of a run; a call raises an error unless it returns a number."""
 
     name: str
     function: Callable[[Trajectory], float]

@@ -31,7 +31,7 @@ SIMULATED = ("packet_jitter",)
 
 @dataclass(frozen=True)
 class Refinement:
-    """One part of the model of a level, with the settings of the level without it.
+    """A part of a level's model, with the settings that switch it on and off.
 
     Parameters
     ----------

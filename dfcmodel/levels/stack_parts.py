@@ -107,7 +107,7 @@ def _without_counting(flow: Flow) -> Flow:
 
 
 def _change_cubic(**parameters: float) -> Callable[[Flow], Flow]:
-    """Return a function that changes parameters of a flow's rule if it is `LinuxCUBIC`."""
+    """Return a function that returns a flow with changed parameters of its rule if this is `LinuxCUBIC`."""
 
     def without(flow: Flow) -> Flow:
         if type(flow.source) is not LinuxCUBIC:

@@ -63,7 +63,7 @@ class CreditScenario:
     overhead: int = OVERHEAD
 
     def run(self) -> int:
-        """Return the number of frames that wait for credits."""
+        """Return the number of frames that wait for credits; ValueError for too few credits for a frame."""
         free, waits = self.credits, 0
         start = out = 0
         pending: deque[tuple[int, int]] = deque()

@@ -59,7 +59,7 @@ Signature = tuple[type[Any], tuple[str, ...]]
 
 
 class Places(NamedTuple):
-    """Offsets in a record of the state and the result of a callback.
+    """Offsets, in a callback's record, of the state and of the result.
 
     Attributes
     ----------
@@ -159,6 +159,7 @@ def law_events_of(signatures: tuple[Signature, ...]) -> Any:
 
 
 def _no_addresses(signatures: tuple[Signature, ...], events: tuple[str, ...]) -> Any:
+    """Return zeros in place of addresses of events, shape (at least 1, events)."""
     return np.zeros((max(1, len(signatures)), len(events)), dtype=np.uint64)
 
 
@@ -171,7 +172,7 @@ def _callback(
     where: Places = OF_STATE,
     floats: bool = False,
 ) -> Any:
-    """Return a function of a class as a callback on a record, ``w``.
+    """Return a function of a signature's class as a callback that reads and writes one record, ``w``.
 
     Parameters
     ----------
@@ -212,7 +213,7 @@ def _callback(
 
 
 def _on_link(event: Callable[..., None]) -> Callable[..., None]:
-    """Return a manager's event in plain Python that takes a link's record."""
+    """Return a function that applies a manager's event, in plain Python, to the record of a link."""
 
     def apply(link: Any) -> None:
         numbers = [link.drop, link.mark, *link.state, *link.parameters, *link.seen]

@@ -79,7 +79,7 @@ LONGEST_TRANSFER = 10**9
 
 
 def runs_at(features: str, levels: frozenset[str]) -> dict[str, Any]:
-    """Return metadata of an option of flows that some level does not run: its features, and the levels that run it."""
+    """Return metadata of an option of flows: ``features`` of it, and the levels that run it, not all of them."""
     return {"features": features, "levels": levels}
 
 
@@ -311,7 +311,7 @@ class Flow(Described):
 
 
 def check_option(option: str, label: str, value: Any) -> None:
-    """Raise TypeError or ValueError for a value that no flow can have as an option, whatever its other options are.
+    """Raise TypeError or ValueError for a value that an option of no flow may have; ``label`` names it.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def check_option(option: str, label: str, value: Any) -> None:
 
 
 def _check_ttl(flow: Flow, of: str) -> None:
-    """Unroll a looping path; ValueError for a path that returns to a node without a time to live."""
+    """Unroll the path of a flow with ``ttl``; ValueError for another path that returns to a node."""
     if flow.ttl is None:
         if len(set(flow.path)) < len(flow.path):
             msg = "must not visit a node twice; a loop needs ttl, such as ttl=64"
@@ -550,7 +550,7 @@ def _check_arrivals(flow: Flow, of: str) -> None:
 
 
 def of_kind(flows: Iterable[Flow], *kinds: type) -> list[bool]:
-    """Return whether each flow's source is an instance of one of ``kinds``; each class is tested once."""
+    """Return a list of whether each flow's source is an instance of one of ``kinds``; each class is tested once."""
     flows = tuple(flows)
     matches = {kind for kind in {type(flow.source) for flow in flows} if issubclass(kind, kinds)}
     return [type(flow.source) in matches for flow in flows]
@@ -580,7 +580,7 @@ def acks_per_packet(flow: Flow) -> float:
 
 
 def recovery_of(flow: Flow, recovery: str | None) -> str:
-    """Return a flow's recovery under a method's ``recovery`` (None: the rule's); "" without a window."""
+    """Return a flow's loss recovery: ``recovery``, or if None its rule's; "" if it has no window."""
     return (recovery or flow.source.recovery) if isinstance(flow.source, WindowRule) else ""
 
 
@@ -621,7 +621,7 @@ class Choices(NamedTuple):
     number: Integers | None
 
     def is_like(self, other: Choices) -> bool:
-        """Return whether another table's paths were chosen by the same method over the same links."""
+        """Return whether another table's paths were chosen by equal routes over equal links."""
         if self.routes != other.routes:
             return False
         return self.links is other.links or (self.links == other.links and self.links.seed == other.links.seed)
@@ -637,7 +637,7 @@ class Choices(NamedTuple):
 
 
 class ChosenPath(tuple[Hashable, ...]):  # a tuple of any length has no slots
-    """Shortest path of a flow of a table with its `Choices`, for lists of flows from several tables.
+    """Shortest path of a flow, with the `Choices` of its table, so that lists of several tables can choose again.
 
     Attributes
     ----------
@@ -768,7 +768,7 @@ class Flows(Sequence[Flow]):
         return Flows.of(other) + self if isinstance(other, tuple) else NotImplemented
 
     def _predecessors(self, first: int) -> list[tuple[int, ...]]:
-        """Return the predecessors of each flow as numbers, counted from ``first`` for the first flow."""
+        """Return the indices of each flow's predecessors, plus ``first``; ValueError for an unknown name."""
         column = self.columns["after"]
         if not any(column.values):
             return [()] * len(self)
@@ -783,7 +783,7 @@ class Flows(Sequence[Flow]):
             raise ValueError(f"after = {error.args[0]!r}: must be a name of a flow of its table") from None
 
     def _choose_together(self, first: Flows, second: Flows) -> Flows:
-        """Return this sum of two tables with all paths chosen again, if both chose theirs by the same method."""
+        """Return this sum of two tables, with all paths chosen again if both chose by the same method."""
         choice, others = first.choices, second.choices
         if choice is None or others is None or choice.number is None or others.number is None:
             return self
@@ -839,11 +839,11 @@ class Flows(Sequence[Flow]):
         return f"Flows({count_of(len(self), 'flow')} between {count_of(len(self.nodes), 'node')}: {kinds})"
 
     def path(self, f: int) -> tuple[Hashable, ...]:
-        """Return the nodes of the path of a flow."""
+        """Return the nodes of the path of flow f."""
         return tuple(self.nodes[n] for n in self.paths[f])
 
     def name(self, f: int) -> str:
-        """Return the name of a flow."""
+        """Return the name of flow f."""
         if self._names is not None:
             return self._names[f]
         path = self.paths[f]
@@ -872,7 +872,7 @@ class Flows(Sequence[Flow]):
         return len(present(keys, span * span)) == len(keys)
 
     def _derive(self, key: Hashable, column: Callable[[], Column]) -> NDArray[Any]:
-        """Return a derived column as a read-only array, cached by ``key``."""
+        """Return the array of a derived column, read-only and cached by ``key``."""
         array = self._derived.get(key)
         if array is None:
             array = self._derived[key] = column().array()
@@ -880,7 +880,7 @@ class Flows(Sequence[Flow]):
         return array
 
     def numbers(self, name: str) -> Floats:
-        """Return a numeric option of all flows, shape (F,); read-only."""
+        """Return a numeric option of all flows as floats, shape (F,); read-only."""
         return self._derive(name, lambda: self.columns[name].map(float))
 
     def given(self, name: str) -> NDArray[np.bool_]:
@@ -889,7 +889,7 @@ class Flows(Sequence[Flow]):
 
     @cached_property
     def unusual(self) -> frozenset[str]:
-        """Options that at least one flow sets to a value other than its default."""
+        """Names of the options that at least one flow sets to a value other than the default."""
         return frozenset(
             option.name
             for option in OPTIONS
@@ -905,15 +905,15 @@ class Flows(Sequence[Flow]):
         return column.map(bool).array()
 
     def numbers_or_nan(self, name: str) -> Floats:
-        """Return an option of all flows, shape (F,); NaN for values that are not numbers."""
+        """Return an option of all flows, (F,); NaN for values that are not numbers, such as None and strings."""
         return self.columns[name].map(_number_or_nan).array()
 
     def which(self, name: str) -> Integers:
-        """Return the index of each flow's value in the column of an option, shape (F,)."""
+        """Return, by flow, the index of its value among the column's distinct values, shape (F,)."""
         return self.columns[name].whole()
 
     def each(self, name: str, value: Any) -> NDArray[Any]:
-        """Return a function of an option, computed once per distinct value, shape (F,)."""
+        """Return ``value`` applied to an option of each flow, shape (F,), with one call per distinct value."""
         return self.columns[name].map(value).array()
 
     def of_kind(self, *kinds: type) -> NDArray[np.bool_]:
@@ -976,7 +976,7 @@ def choose_together(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
 
 
 def _choose_paths_again(flows: list[Flow], choices: Choices, tables: list[list[int]]) -> None:
-    """Replace the paths of flows, whose indices ``tables`` lists by table, by the paths of one table."""
+    """Replace, in place, chosen paths by the paths of one table; ``tables`` has the flows' indices by table."""
     used: dict[tuple[Hashable, Hashable], int] = {}
     members: list[int] = []
     numbers_of_flows: list[int] = []
@@ -1010,6 +1010,7 @@ def _concatenate(first: Column, second: Column) -> Column:
 
 
 def _number_or_nan(value: Any) -> float:
+    """Return a value as a float; NaN if it is no number or too large."""
     try:
         return float(value) if isinstance(value, numbers.Real) else math.nan
     except OverflowError:
@@ -1017,7 +1018,7 @@ def _number_or_nan(value: Any) -> float:
 
 
 def random_starts(table: Flows, jitter: float, random: np.random.Generator) -> Floats:
-    """Return the starts of flows in s, each delayed by a random time of up to ``jitter`` s, (F,).
+    """Return the starts of flows, s, each plus an independent uniform time of up to ``jitter`` s, (F,).
 
     A run draws them first from its generator, at both levels, so that both have the same starts with one seed.
     """

@@ -47,7 +47,7 @@ class Followers(NamedTuple):
         return np.repeat(np.arange(len(self.missing)), np.diff(self.begin))
 
     def times(self, starts: Floats) -> tuple[Floats, Floats]:
-        """Return each pair's time from the end of a flow to its follower's start, (E,), and earliest starts, (F,), s.
+        """Return pairs' times from the end of a flow to its follower's start, (E,), and earliest starts, (F,), s.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Followers(NamedTuple):
 
 
 def waits_of(table: Flows) -> tuple[Integers, Integers, Floats]:
-    """Return followers, their predecessors and the delays, pair by pair in order of the followers, (E,) each.
+    """Return follower, predecessor and delay, s, of each pair of flows, in the order of the followers, (E,) each.
 
     A delay is NaN for a flow without delays.
 
@@ -107,7 +107,7 @@ def waits_of(table: Flows) -> tuple[Integers, Integers, Floats]:
 
 
 def _delays(table: Flows, counts: Integers) -> Floats:
-    """Return the delays of all flows, concatenated, s; NaN for each predecessor of a flow without delays."""
+    """Return the delays after all predecessors, s, flow by flow, (E,); NaN for flows without delays."""
     column = table.columns["delays"]
     if not any(column.values):
         return np.full(int(counts.sum()), np.nan)
@@ -167,7 +167,7 @@ def _check_order(table: Flows, followers: Followers) -> None:
 
 
 def actual_starts(followers: Followers, delays: Floats, earliest: Floats, finished: Floats) -> Floats:
-    """Return the starts of flows, s, (F,); NaN for a flow with an unfinished predecessor.
+    """Return the starts of flows, s, (F,), from the ends of their predecessors; NaN if one is unfinished.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def _kinds(kind: type[Discipline]) -> Iterator[type[Discipline]]:
 
 
 def options_without(level: str) -> tuple[str, ...]:
-    """Return the options of flows that a level does not run.
+    """Return the names of the options of flows that a level does not run.
 
     >>> "ttl" in options_without("fluid"), options_without("packets")
     (True, ())
@@ -80,11 +80,12 @@ def refuse_flow_options(flow: Flow, level: str) -> None:
 
 @cache
 def _usual_options() -> dict[str, Any]:
+    """Return the default of each option of flows, without a stack, by name."""
     return {field.name: getattr(NO_STACK, field.name, field.default) for field in dataclasses.fields(Flow)}
 
 
 def level_rows() -> list[tuple[str, str, str, tuple[bool, bool, bool]]]:
-    """Return what some level does not run: kind, name, features, and whether the fluid, packets and the twin run it.
+    """Return rows of features that some level does not run: kind, name, features, and flags (fluid, packets, twin).
 
     >>> [row[3] for row in level_rows() if row[1] in ("BFC", "DFC", "size")]
     [(False, True, False), (True, True, True), (True, True, False)]

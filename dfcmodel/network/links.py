@@ -178,7 +178,7 @@ def buffer_in_packets(link: Link, packet_size: float) -> float:
 
 
 def queue_room(link: Link) -> tuple[int, int]:
-    """Return a queue's capacity at packet level and its unit: packets with 0, or bytes with the bytes per cell.
+    """Return a queue's capacity at packet level and its unit: (packets, 0), or (bytes, bytes per cell).
 
     >>> links = [Link(1, 2, rate=1e3, delay=0.01, buffer=size) for size in (100.0, ByteBuffer("150 kB", cell=80))]
     >>> [queue_room(link) for link in links]
@@ -189,7 +189,7 @@ def queue_room(link: Link) -> tuple[int, int]:
 
 
 def can_pause(link: Link, room: float) -> None:
-    """Raise ValueError for a pause threshold that a queue of at most ``room`` packets never exceeds.
+    """Raise ValueError unless a queue of at most ``room`` packets can exceed the link's pause threshold.
 
     The scenario checks reservations of PFC, which depend on the flows.
     """
@@ -472,7 +472,7 @@ class Column(Sequence[Any]):
         return map(self.values.__getitem__, self.which.tolist())
 
     def whole(self) -> Integers:
-        """Return the index of each flow's value, shape (F,); read-only for a constant column."""
+        """Return the index in ``values`` of each flow's value, shape (F,); read-only if all have one value."""
         return np.broadcast_to(np.int64(0), self.length) if self.which is None else self.which
 
     def map(self, value: Callable[[Any], Any]) -> Column:
@@ -532,7 +532,7 @@ def column_of(values: Sequence[Any]) -> Column:
 
 
 def among(sequence: Sequence[Any]) -> Sequence[Any]:
-    """Return the distinct values of a column; another sequence is returned unchanged.
+    """Return the distinct values of a column; a sequence that is no column is returned unchanged.
 
     >>> among(Column(("x",), None, 3)), among(("x", "x"))
     (('x',), ('x', 'x'))
@@ -557,7 +557,7 @@ def nodes_of(name: str, nodes: Any) -> list[Hashable]:
 
 
 def check_count(name: str, values: Any, count: int, of: str = "flows") -> None:
-    """Raise ValueError unless the number of values is ``count``, the number of flows or links."""
+    """Raise ValueError unless there are ``count`` values, one for each flow or link as ``of`` says."""
     if len(values) != count:
         raise ValueError(f"{name}: {count_of(len(values), 'value')}, must be one, or one for each of {count} {of}")
 
@@ -572,7 +572,7 @@ def as_sequence(option: Any) -> Any:
 
 
 def column_for(name: str, option: Any, count: int, of: str = "flows") -> Column:
-    """Return the column of an option, a single value or a sequence of ``count`` values."""
+    """Return the column of an option from one value for all, or from a sequence of ``count`` values."""
     option = as_sequence(option)
     if isinstance(option, Column):
         check_count(name, option, count, of)
@@ -616,7 +616,7 @@ class Routes(Sequence[tuple[int, ...]]):
 
     @classmethod
     def of(cls, routes: Iterable[Sequence[int]]) -> Routes:
-        """Return the routes of an iterable of sequences."""
+        """Return routes from sequences of whole numbers; `Routes` are returned unchanged."""
         if isinstance(routes, Routes):
             return routes
         routes = list(routes)
@@ -638,12 +638,12 @@ class Routes(Sequence[tuple[int, ...]]):
         """Index of the flow to which each entry belongs, shape (H,)."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
-    def first_minimum(self, values: NDArray[Any]) -> Integers:
-        """Return each route's entry with the minimum value, the first of equal minima, shape (F,).
+    def link_of_minimum(self, values: NDArray[Any]) -> Integers:
+        """Return the link (or port) on each route at which ``values`` is least, the first of equals, shape (F,).
 
         ``values`` has a value for each possible entry, such as the rates of all links.
 
-        >>> Routes.of([(2, 0), (1,)]).first_minimum(np.array([3.0, 4.0, 5.0])).tolist()
+        >>> Routes.of([(2, 0), (1,)]).link_of_minimum(np.array([3.0, 4.0, 5.0])).tolist()
         [0, 1]
         """
         entry_values = values[self.places]
@@ -675,7 +675,7 @@ class Routes(Sequence[tuple[int, ...]]):
 
 
 def encode_integers(values: NDArray[Any]) -> tuple[Integers, Integers]:
-    """Return the distinct whole numbers in ascending order, and the index of each number among them.
+    """Return the distinct whole numbers in ascending order, and the index among them of each value, (N,).
 
     >>> unique, inverse = encode_integers(np.array([7, -2, 7]))
     >>> unique.tolist(), inverse.tolist()

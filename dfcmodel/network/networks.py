@@ -147,7 +147,7 @@ class RoutedFlows(Described):
         return Routes(hops, table.paths.counts - 1)
 
     def _refuse_path(self, f: int, at: int) -> None:
-        """Raise ValueError for flow f, which has no link between two nodes of its path."""
+        """Raise ValueError for flow f: no link leads from node ``at`` of the concatenated paths to the next."""
         pair = (self.table.nodes[n] for n in self.table.paths.places[at : at + 2])
         names = ", ".join(link.name for link in self.links[:12])
         msg = f"there is no link {'->'.join(map(str, pair))}, must go over {names}"
@@ -192,7 +192,10 @@ class RoutedFlows(Described):
         return sums.astype(np.float64)
 
     def base_rtt(self, flow: Flow) -> float:
-        """Return the round-trip propagation delay of a flow in s, including its access link."""
+        """Return a flow's round-trip propagation delay, s, with an access link as long as its first link.
+
+        A flow that enters at once (`enters_at_once`) has no access link.
+        """
         links = self.path(flow)
         access = 0.0 if self.enters_at_once(flow) else links[0].delay
         return 2.0 * (access + sum(link.delay for link in links))
@@ -239,7 +242,7 @@ class RoutedFlows(Described):
         return np.array([self._handshake(flow) if flow.handshake else 0.0 for flow in self.flows])
 
     def _handshake(self, flow: Flow) -> float:
-        """Return the round trip of a SYN and a SYN-ACK of a flow, s."""
+        """Return the round-trip time of a SYN and a SYN-ACK of a flow without queues, s."""
         links = list(self.path(flow))
         if not self.enters_at_once(flow):
             links.append(links[0])  # the access link equals the first link
@@ -247,7 +250,7 @@ class RoutedFlows(Described):
         return self.base_rtt(flow) + 2.0 * transmission
 
     def host_of(self, flow: Flow) -> str:
-        """Return how a flow's packets enter the network: its ``host``, or the default where this is None.
+        """Return how a flow's packets enter the network: "nic", "direct" or "shaped"; the default for ``host=None``.
 
         Flows that begin at a host of a fabric, a node ``("host", n)`` of `with_hosts`, have ``"nic"``, and so have
         flows whose first link pauses; others have ``"direct"``. A first link with `DFC`, which reports a rate to its
@@ -269,7 +272,7 @@ class RoutedFlows(Described):
 
     @cached_property
     def _asks_for_nic(self) -> NDArray[np.bool_]:
-        """Whether flows that begin with each link have a network interface by default, (L,)."""
+        """Whether flows over each link as first link have ``host="nic"`` by default, (L,)."""
         table = self.link_table
         hosts = [n for n, node in enumerate(table.nodes) if isinstance(node, tuple) and is_fabric_host(node)]
         pauses = self.by_link(lambda link: bool(link.discipline.pauses))
@@ -305,7 +308,7 @@ class RoutedFlows(Described):
 
     @property
     def shortest_delay(self) -> float:
-        """The delay of the shortest link, s."""
+        """The smallest propagation delay of a link, s."""
         return min(link.delay for link in self.link_table.kinds)
 
     @cached_property
@@ -328,12 +331,12 @@ class RoutedFlows(Described):
 
     @cached_property
     def interfaces(self) -> frozenset[int]:
-        """The links that are interfaces of hosts."""
+        """The indices of the links that are interfaces of hosts."""
         return frozenset(np.flatnonzero(self.is_interface).tolist())
 
     @cached_property
     def at_once(self) -> NDArray[np.bool_]:
-        """`enters_at_once` of each flow, shape (F,)."""
+        """Whether each flow enters the first queue without an access link (`enters_at_once`), shape (F,)."""
         by_nic = self.host_is("nic") & self.is_interface[self.routes.first]
         return np.asarray(self.host_is("direct") | by_nic)
 
@@ -343,7 +346,7 @@ class RoutedFlows(Described):
         return host == "direct" or (host == "nic" and self.path_index(flow)[0] in self.interfaces)
 
     def access_of(self, feeders: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the feeders of links, numbered as by `feeders`, with one number per access link.
+        """Return feeders, links or -1 - flow, in which flows with a common access link have one number.
 
         Flows with ``host="nic"`` whose first link is no interface share an access link, numbered by their first flow.
         """
@@ -356,7 +359,7 @@ class RoutedFlows(Described):
 
     @cached_property
     def _access(self) -> NDArray[np.int64]:
-        """First flow that shares the access link of each flow, (F,); the flow itself if it shares none."""
+        """Index of the first flow with the same access link, by flow, (F,); the flow itself if it shares none."""
         shared_with = np.arange(len(self.flows))
         rows = np.flatnonzero(self.host_is("nic") & ~self.at_once)
         if rows.size:
@@ -365,15 +368,16 @@ class RoutedFlows(Described):
         return shared_with
 
     def feeders(self, n: int) -> dict[int, tuple[int, ...]]:
-        """Return the links over which flows come to link n, with the flows; a host is -1 - flow."""
+        """Return the flows that come to link n, by the link that they come over; a host is -1 - flow."""
         return self._feeders.get(n, {})
 
     def feeding(self, u: int) -> Link:
-        """Return the link of a feeder; for a host, the first link of its flow's path, which equals its access link."""
+        """Return the link of feeder u; for a host, -1 - flow, the flow's first link, to which access is equal."""
         return self.links[u if u >= 0 else int(self.routes.first[-1 - u])]
 
     @cached_property
     def _feeders(self) -> dict[int, dict[int, tuple[int, ...]]]:
+        """`feeders` of each link, by index."""
         by_link: dict[int, dict[int, list[int]]] = {}
         for f, route in enumerate(self.routes):
             for before, n in itertools.pairwise((-1 - f, *route)):
@@ -381,7 +385,7 @@ class RoutedFlows(Described):
         return {n: {u: tuple(flows) for u, flows in by_feeder.items()} for n, by_feeder in by_link.items()}
 
     def room_of(self, n: int) -> float:
-        """Return the packets for which a link has room: its buffer, or inf at an interface of a host."""
+        """Return the packets that link n can hold: its buffer, or inf at an interface of a host."""
         return math.inf if n in self.interfaces else self.buffer_of(n)
 
     def buffer_of(self, n: int) -> float:
@@ -413,15 +417,15 @@ class RoutedFlows(Described):
 
 
 class Ingresses(RoutedFlows):
-    """Rooms and validation of priority flow control in a network."""
+    """Reserved buffers ("rooms") of lossless classes at links with flow control by class, and their validation."""
 
     def counted_together(self, n: int) -> tuple[int, ...]:
-        """Return the links, including link n, whose packets of an ingress PFC counts together."""
+        """Return the links, link n among them, whose packets from one feeder count against one room."""
         return self.count_groups.get(n, (n,))
 
     @cached_property
     def count_groups(self) -> dict[int, tuple[int, ...]]:
-        """Links whose packets of an ingress are counted together, by each of these links; others count alone.
+        """Links that count packets from one feeder together, by each of them; other links have no entry.
 
         These are the links with PFC of a node that counts packets of all its links. Interfaces of hosts do not count
         packets.
@@ -441,7 +445,7 @@ class Ingresses(RoutedFlows):
         return {n: group for group in groups for n in group}
 
     def ingress(self, n: int) -> list[tuple[int, int, float]]:
-        """Return the ingresses of a link with PFC: feeding link, lossless class, and room in packets.
+        """Return the ingresses of link n with PFC: feeder (a host: -1 - flow), lossless class, room in packets.
 
         Links are numbered as by `feeders`; the access link of a host equals the first link of the path.
         """
@@ -462,7 +466,7 @@ class Ingresses(RoutedFlows):
         }
 
     def rooms(self, n: int) -> dict[tuple[int, int], float]:
-        """Return the room in packets by feeding link (a flow for hosts) and lossless class.
+        """Return the room in packets by feeder (a host: -1 - flow) and lossless class at link n.
 
         It covers all links that are counted together with link n and share their rooms. Flows that share an access link
         share its room; in the fluid each has a separate access link.
@@ -471,13 +475,13 @@ class Ingresses(RoutedFlows):
         return {(u, priority): room for m in together for u, priority, room in self.ingress(m)}
 
     def rooms_once(self, n: int) -> dict[tuple[int, int], float]:
-        """Return `rooms` with one entry for flows that share an access link."""
+        """Return `rooms` of link n with one entry per access link, under its first flow."""
         rooms = self.rooms(n)
         access = self.access_of(np.array([u for u, _ in rooms], dtype=np.int64)).tolist()
         return {(u, c): room for u, (_, c), room in zip(access, rooms, rooms.values(), strict=True)}
 
     def reserved(self, n: int) -> float:
-        """Return the packets of a link's buffer that PFC reserves for the ingress of lossless classes.
+        """Return the packets of the buffer of link n that PFC reserves for lossless classes.
 
         An access link that flows of a host share (``host="nic"``) has a room for each of its classes. Links that are
         counted together share the reservation in proportion to their buffers.
@@ -490,6 +494,7 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _group_reservations(self) -> dict[int, float]:
+        """Cache of `reserved`, by link, for links that are counted together."""
         return {}
 
     @cached_property
@@ -509,11 +514,11 @@ class Ingresses(RoutedFlows):
         return sums
 
     def part_of_rooms(self, n: int, rooms: float) -> float:
-        """Return link n's part of the rooms of links that are counted together, packets."""
+        """Return link n's part, by its buffer, of rooms of the links counted together with it, packets."""
         return rooms * self.buffer_of(n) / self._buffer_together(n)
 
     def spare_of_rooms(self, n: int) -> float:
-        """Return the packets beyond the rooms in the buffers of links that are counted together."""
+        """Return the buffers of the links counted together with link n less their rooms, packets."""
         return self._buffer_together(n) - sum(self.rooms(n).values())
 
     def _buffer_together(self, n: int) -> float:
@@ -528,7 +533,7 @@ class Ingresses(RoutedFlows):
         over = u
         if (u < 0).any():
             over = np.where(u >= 0, u, self.routes.first[np.maximum(-1 - u, 0)])
-        classes = self._ranks[0]
+        classes = self._class_indices[0]
         rank = classes.searchsorted(priority)
         span = len(examples) * len(classes)
         keys = (kind_of[n] * len(examples) + kind_of[over]) * len(classes) + rank
@@ -553,7 +558,7 @@ class Ingresses(RoutedFlows):
         return n[rows], u[rows], self._feed_columns[2][rows], room[rows]
 
     @cached_property
-    def _ranks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _class_indices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Classes of the flows in ascending order, (C,), and the index of each flow's class among them, (F,)."""
         column = self.table.columns["priority"]
         values = list(map(int, column.values))
@@ -568,7 +573,7 @@ class Ingresses(RoutedFlows):
         routes, count = self.routes, len(self.links)
         counts = self.by_link(lambda link: link.discipline.queue_per == "class")
         counts[self.is_interface] = False
-        classes, rank = self._ranks
+        classes, rank = self._class_indices
         places, flow = routes.places.astype(np.int64), routes.flow
         at = np.flatnonzero(counts[places])
         begins = np.zeros(len(places), dtype=np.bool_)
@@ -595,7 +600,7 @@ class Ingresses(RoutedFlows):
     @cached_property
     def _classes_over(self) -> dict[int, set[int]]:
         """Classes of the flows over each link."""
-        classes, rank = self._ranks
+        classes, rank = self._class_indices
         keys = self.routes.places * len(classes) + rank[self.routes.flow]
         classes_of: dict[int, set[int]] = {}
         for key in present(keys, len(self.links) * len(classes)).tolist():
@@ -605,7 +610,7 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _has_to_be_checked(self) -> NDArray[np.bool_]:
-        """Whether `_check_classes` may refuse each link, (L,)."""
+        """Whether `_check_classes` has to check each link, (L,): all others pass."""
         n, u, is_lossless, _ = self._room_columns
         is_pfc = self.by_link(lambda link: link.discipline.queue_per == "class")
         is_suspect = np.zeros(len(self.links), dtype=np.bool_)
@@ -799,7 +804,7 @@ class Scenario(Ingresses):
         self._set_column(name, column.map(convert))
 
     def _set_column(self, name: str, replacement: Column) -> None:
-        """Replace an option of the flows by values that are valid."""
+        """Replace the values of an option of the flows without validation; they must be valid."""
         column = self.table.columns[name]
         if all(a is b for a, b in zip(column.values, replacement.values, strict=True)):
             return
@@ -813,7 +818,7 @@ class Scenario(Ingresses):
         object.__setattr__(self, "flows", changed)
 
     def _set_base_rtts(self) -> None:
-        """Set the longest round-trip time without queues in rate rules that need it."""
+        """Set the longest base round-trip time of their flows, s, in rate rules that need it."""
         column = self.table.columns["source"]
         if not any(map(needs_base_rtt, column.values)):
             return
@@ -825,7 +830,7 @@ class Scenario(Ingresses):
 
     @property
     def has_efficiency(self) -> bool:
-        """Whether summaries and pictures show the efficiency of takano2006, the criterion of its scenarios."""
+        """Whether the name begins with ``takano2006/``: only then do summaries and pictures show the efficiency."""
         return self.name.startswith("takano2006/")
 
     def summary(self) -> dict[str, object]:
@@ -954,7 +959,7 @@ PARALLEL = "parallel links are one link with the sum of their rates, or go over 
 
 
 def _fold_name(name: object) -> str:
-    """Return the name of an attribute in lower case, without separators."""
+    """Return a name in lower case, without underscores, hyphens and blanks."""
     return str(name).lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
@@ -975,7 +980,7 @@ def run_end(scenario: Scenario, duration: Any = None) -> float:
 
 
 def _with_option(flow: Flow, name: str, value: Any) -> Flow:
-    """Return a flow with another valid value of an option."""
+    """Return a copy of a flow with another value, not validated, of an option."""
     if getattr(flow, name) is value:
         return flow
     changed = copy.copy(flow)
@@ -984,7 +989,7 @@ def _with_option(flow: Flow, name: str, value: Any) -> Flow:
 
 
 def _in_packets(where: str, part: Any, size: float) -> Any:
-    """Return a part of a scenario in packets of its size; ValueError names the part."""
+    """Return a part of a scenario with bits and bytes converted to packets of ``size`` bytes; errors name ``where``."""
     try:
         return in_packets_of(part, size)
     except ValueError as error:
@@ -993,7 +998,7 @@ def _in_packets(where: str, part: Any, size: float) -> Any:
 
 
 def _distinct(kind: str, names: Collection[str], hint: str = "") -> None:
-    """Raise ValueError for the first duplicate name."""
+    """Raise ValueError for the first duplicate of the names of a ``kind``."""
     if len(set(names)) == len(names):
         return
     visited: set[str] = set()

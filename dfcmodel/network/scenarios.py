@@ -114,6 +114,7 @@ def dumbbell(
 
 
 def _check_access(rate: float, delay: float) -> None:
+    """Raise ValueError for an invalid rate or delay (0 to 10 s) of access links."""
     check_rate("access_rate", rate)
     one_number("access_delay", delay, above=0.0, at_most=10.0, hint="in s: ms(0.1)")
 

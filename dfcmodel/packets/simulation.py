@@ -216,7 +216,7 @@ def simulate_packets(
     return trajectory(plan, records, watch.seconds())
 
 
-def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory:
+def trajectory(plan: PacketPlan, records: Records, run_seconds: float) -> Trajectory:
     """Return the records of a run as a trajectory, which computes most of its arrays when they are first read."""
     view = _Sampled(plan, records)
     fields = dict(
@@ -225,7 +225,7 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         time=np.append(plan.sample * view.ends[:-1], plan.end),
         notifications=records.notifications,
         imbalance=records.imbalance,
-        seconds=seconds,
+        seconds=run_seconds,
         first_loss=records.first_loss,
         finished=records.finished,
         started=_starts(plan, records.finished),

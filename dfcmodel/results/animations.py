@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.results.plots import name_nodes
+from dfcmodel.results.plots import label_sender_ticks
 from dfcmodel.results.records import samples_until
 from hopflow.checks import choice, integer, number
 from hopflow.progress import progress_bar
@@ -182,10 +182,10 @@ class _Panel:
         if top > 0.5 * buffers.min():
             ax.stairs(buffers, edges, color="0.4", ls=":", baseline=None, label="buffer")
         ax.set(xlim=(-0.5, nodes - 0.5), ylim=(0, 1.3 * top), ylabel="packets queued")
-        name_nodes(run, ax.xaxis)
+        label_sender_ticks(run, ax.xaxis)
 
     def show(self, before: int, sample: int, time: float) -> None:
-        """Show the queues at a sample (-1: before the first) and the losses after sample ``before`` up to it."""
+        """Show the queues at a sample (-1: empty) and mark nodes with losses after sample ``before`` up to it."""
         queued = self.run.queued[:, sample] if sample >= 0 else np.zeros(len(self.lost))
         self.bars.set_data(queued)
         (nodes,) = np.nonzero(self.lost[:, max(0, before + 1) : sample + 1].sum(axis=1))
@@ -194,7 +194,7 @@ class _Panel:
 
 
 def _top(run: Records, samples: NDArray[np.int64]) -> float:
-    """Return the largest queue at samples, or the buffers if they are near."""
+    """Return the top of the axis, packets: the largest queue at samples, or a buffer less than twice as large."""
     buffers = _buffers(run)
     top = max(1.0, float(run.queued[:, np.maximum(samples, 0)].max()))
     if top > 0.5 * buffers.min():
@@ -214,7 +214,7 @@ def animation_format(path: Path) -> str:
 
 
 def _buffers(run: Records) -> NDArray[np.float64]:
-    """Return the buffer of each sending node in packets, shape (L,)."""
+    """Return the buffers of each sending node's links together, packets, shape (number of senders,)."""
     total = dict.fromkeys(run.scenario.senders, 0.0)
     for n, link in enumerate(run.scenario.links):
         total[link.source] += run.scenario.buffer_of(n)

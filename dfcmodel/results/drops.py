@@ -35,7 +35,7 @@ HOST_LINK = "own link"
 
 @dataclass(frozen=True)
 class LosslessLoss:
-    """Packets of a lossless class that were dropped for want of room.
+    """Packets of one lossless class that one link dropped because its buffer was full.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ def require_drops(run: Records) -> Any:
 
 
 def lossless_losses(run: Records) -> tuple[LosslessLoss, ...]:
-    """Return the losses of lossless classes for want of room by link and class, in the order of their first drop."""
+    """Return the packets of lossless classes dropped at full buffers, by link and class, in order of the first drop."""
     if run.dropped is None or not len(run.dropped):
         return ()
     rows = run.dropped[is_lossless(run, run.dropped)]
@@ -173,7 +173,7 @@ def lossless_losses(run: Records) -> tuple[LosslessLoss, ...]:
 
 
 def _loss(run: Records, n: int, priority: int, rows: list[Any]) -> LosslessLoss:
-    """Return the loss of a class at link n from its rows of `DROPPED`."""
+    """Return the `LosslessLoss` of a class at link n from the rows of `DROPPED` of the class."""
     packets = {ack: sum(float(row["packets"]) for row in rows if row["ack"] == ack) for ack in (0, 1)}
     room, enough = _rooms(run, n, priority)
     flows = dict.fromkeys(run.scenario.flows[int(row["flow"])].name for row in rows)
@@ -184,7 +184,7 @@ def _loss(run: Records, n: int, priority: int, rows: list[Any]) -> LosslessLoss:
 
 
 def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
-    """Return the room above the threshold and the room that would have been enough, packets.
+    """Return the packets of room above the threshold, and of the room that would have been enough (may be inf or nan).
 
     With PFC both are of the ingress with the largest need. With `Pause` the second is the number of packets that can
     arrive until links obey, unless a larger peak was counted.
@@ -219,7 +219,7 @@ def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
 
 
 def _cannot_pause(run: Records, u: int) -> bool:
-    """Return whether feeder u of a link cannot be paused: the sender of a flow with ``host="direct"``."""
+    """Return whether feeder u cannot be paused: an access link (-1 - flow) of a host with ``host="direct"``."""
     return u < 0 and run.scenario.host_of(run.scenario.flows[-1 - u]) == "direct"
 
 

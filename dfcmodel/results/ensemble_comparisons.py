@@ -119,7 +119,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
 
 
 def _column(ensemble: Ensemble, shown: Sequence[str]) -> dict[str, str]:
-    """Return the cells of an ensemble by row; only flows with names in ``shown`` have rows."""
+    """Return the cells of an ensemble's column by the names of the rows; only flows in ``shown`` have rows."""
     runs, first = ensemble.runs, ensemble.runs[0]
     goodput = ensemble.goodput.to_numpy()
     rows = {

@@ -89,7 +89,7 @@ EFFICIENCY = (FLOW, TIME), "packets in transit over the bandwidth-delay product 
 
 
 def _variable(name: str, values: Any) -> tuple[tuple[str, ...], Any, dict[str, str]]:
-    """Return dimensions, values and attributes of a recorded array."""
+    """Return dimensions, values and attributes of the array ``name`` of a run, for xarray."""
     dims, about, units = EFFICIENCY if name == "efficiency" else ARRAYS[name]
     return dims, values, {"long_name": about, **({"units": units} if units else {})}
 
@@ -121,7 +121,7 @@ class AtNodes(NamedTuple):
 
     @classmethod
     def of(cls, array: NDArray[np.float64]) -> AtNodes:
-        """Return the non-zero entries of an array of all flows and nodes."""
+        """Return the non-zero entries of an array over flows and nodes, and samples if it has them."""
         flow, node = np.nonzero(array.any(axis=2) if array.ndim == 3 else array)
         return cls(flow, node, array[flow, node], array.shape)
 
@@ -144,7 +144,7 @@ class AtNodes(NamedTuple):
         return AtNodes(flow, node, values, self.shape)
 
     def array(self) -> NDArray[np.float64]:
-        """Return the array of all flows and nodes."""
+        """Return the dense array over flows and nodes, and samples if it has them."""
         dense = np.zeros(self.shape)
         dense[self.flow, self.node] = self.values
         return dense
@@ -589,7 +589,7 @@ class Records(Recorded):
         return Counts(packets, lost, seconds)
 
     def _count_delivered(self, chosen: slice) -> tuple[NDArray[np.float64], float]:
-        """Return the packets of each flow delivered during a slice of samples, (F,), and the duration, s."""
+        """Return the packets that each flow delivered in a slice of samples, (F,), and the slice's duration, s."""
         first, last = chosen.start - 1, chosen.stop - 1
         before, start = (self.delivered[:, first], self.time[first]) if first >= 0 else (0.0, 0.0)
         return self.delivered[:, last] - before, float(self.time[last] - start)
@@ -633,7 +633,7 @@ def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
 
 
 def samples_until(time: NDArray[np.float64], limits: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the number of sample times up to each of ``limits``, s; ``time`` is ascending, rounding is ignored.
+    """Return the number of samples up to each of ``limits``, s, as integers of its shape; ``time`` ascends.
 
     Sample times are multiples of a sampling time, rounded: 3 * 0.1 s is at 0.3 s.
 

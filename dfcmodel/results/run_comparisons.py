@@ -150,7 +150,7 @@ class RunComparison(SideBySide[Trajectory]):
 
 
 def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
-    """Return the cells of a run by row; only flows with names in ``shown`` have rows."""
+    """Return the cells of a run's column by the names of the rows; only flows in ``shown`` have rows."""
     measures = run.measures
     goodput = measures.goodput.to_series()
     rows = {f"goodput of {name} (packets/s)": f"{goodput[name]:.4g}" for name in shown if name in goodput}

@@ -74,7 +74,7 @@ def deadlock_of(run: Records) -> PauseDeadlock | None:
 
 
 def pausers_of(run: Records) -> dict[Lane, list[Any]]:
-    """Return the pauses that last at the end of a run, rows of `Records.paused`, by the stopped queue.
+    """Return the pauses that last at the end of a run, rows of `Records.paused`, by the queue that they stop.
 
     Empty queues are left out.
     """
@@ -101,7 +101,7 @@ def lanes_of(run: Records) -> list[Lane]:
 
 
 def _class_of(run: Records, n: int, f: int, is_ack: bool) -> int:
-    """Return the class in which packets or ACKs of flow f wait at link n; ALL if the link has none."""
+    """Return the class in which packets, or ACKs, of flow f wait at link n; ALL at a link without classes."""
     if n < 0:
         return run.scenario.flows[f].priority
     rule: Any = run.scenario.links[n].discipline
@@ -189,13 +189,13 @@ def _standstill(run: Records, pausers: dict[Lane, list[Any]]) -> PauseDeadlock |
 
 
 def _can_end(rule: Any, end: float) -> bool:
-    """Return whether pauses of a link let packets pass, or began by a fault before ``end``, s."""
+    """Return whether a link's pauses let packets pass, or began by a fault before ``end``, s."""
     storm = getattr(rule, "storm", None)
     return getattr(rule, "paused_rate", 0.0) > 0.0 or (storm is not None and storm < end)
 
 
 def _reference_sample(run: Records) -> int:
-    """Return the index of the last sample before the last part of a run."""
+    """Return the index of the last sample before the last part, `LAST_PART`, of a run."""
     return max(0, int(samples_until(run.time, (1.0 - LAST_PART) * run.time[-1:])[0]) - 1)
 
 

@@ -36,7 +36,7 @@ def first_flows(scenarios: Iterable[Scenario]) -> list[str]:
 
 
 def _source(flow: Flow, recovery: str, *, differ: bool) -> str:
-    """Return the class name of a flow's source, with the recovery if the method overrides it or flows differ."""
+    """Return the class name of a flow's source; with the recovery if the method sets it or recoveries differ."""
     name = type(flow.source).__name__
     of_rule = getattr(flow.source, "recovery", recovery)
     differs = recovery not in ("", of_rule) or (differ and recovery)
@@ -44,7 +44,7 @@ def _source(flow: Flow, recovery: str, *, differ: bool) -> str:
 
 
 def response_substitutes(scenario: Scenario) -> dict[float, float]:
-    """Return rates, b/s, without a response time of their own, with the rate that the default headroom assumes.
+    """Return link rates without a response time of their own, b/s, with the rate whose time is assumed, b/s.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def _about_hosts(scenario: Scenario) -> str:
 
 
 def _about_flows(run: Any) -> dict[str, object]:
-    """Return rows on the first flows and a row on the others: duration of the transfer or mean goodput."""
+    """Return a row for each of the first flows, transfer time or mean goodput, and one row for the others."""
     flows = run.scenario.flows
     recoveries = run.recoveries or [""] * len(flows)
     differ = recoveries_differ(recoveries)
@@ -174,7 +174,7 @@ def _goodput(scenario: Scenario, f: int, value: float) -> str:
 
 
 def _about_pauses(run: Any) -> dict[str, object]:
-    """Return the rows on pauses: deadlock, storm, number and longest chain; {} without pauses."""
+    """Return rows on the deadlock, the storm, and the number and longest chain of pauses; {} without pauses."""
     from dfcmodel.results.pauses import chain_of_pauses
 
     if run.paused is None or not len(run.paused):

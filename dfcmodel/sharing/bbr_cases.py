@@ -34,7 +34,7 @@ SHARED_RUNS = 16
 
 @dataclass(frozen=True)
 class Case:
-    """A case of the appendix.
+    """A test case of the appendix of the BBR draft.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Case:
 
 @lru_cache(maxsize=SHARED_RUNS)
 def _shared_run(rule: BBR, path: Path, seed: int) -> Observation:
-    """Return a run that several cases observe."""
+    """Run a rule on a path with a seed; the result is cached, because several cases use the same run."""
     return observe(rule, path, seed)
 
 
@@ -71,7 +71,7 @@ def _observe(rule: BBR, path: Path, seed: int) -> Observation:
 
 
 def _find_spell(path: Path, mode: str, index: int = 0) -> Callable[[BBR, int], tuple[float, Observation]]:
-    """Return a function that runs a rule and returns the begin of a spell in a state, s, and the run."""
+    """Return a function that runs a rule and returns the begin, s, of the index-th spell in ``mode`` and the run."""
 
     def find(rule: BBR, seed: int) -> tuple[float, Observation]:
         run = _observe(rule, path, seed)
@@ -84,12 +84,12 @@ def _find_spell(path: Path, mode: str, index: int = 0) -> Callable[[BBR, int], t
 
 
 def _on_path(path: Path) -> Callable[[BBR, int], Observation]:
-    """Return a function that runs a rule on a path."""
+    """Return a function (rule, seed) that runs a rule on a path."""
     return lambda rule, seed: _observe(rule, path, seed)
 
 
 def _with_rate_drop(path: Path, mode: str, part: float) -> Callable[[BBR, int], Observation]:
-    """Return a function that runs a rule on a path whose rate falls as BBR enters a state."""
+    """Return a function that runs a rule; as BBR enters ``mode``, the path's rate falls to ``part`` of it."""
 
     def run(rule: BBR, seed: int) -> Observation:
         at, _ = _find_spell(path, mode)(rule, seed)
@@ -100,7 +100,7 @@ def _with_rate_drop(path: Path, mode: str, part: float) -> Callable[[BBR, int], 
 
 
 def _with_limited_application(path: Path, mode: str, rate: float, length: float) -> Callable[..., Observation]:
-    """Return a function that runs a rule whose application limits the rate from a state on; ``burst`` adds losses."""
+    """Return a function that runs a rule; from ``mode`` on, its application sends at ``rate`` for ``length`` s."""
 
     def run(rule: BBR, seed: int, burst: bool = False) -> Observation:
         at, first = _find_spell(path, mode)(rule, seed)
@@ -127,7 +127,7 @@ LIMITED = Path(rtt=0.1, buffer=400, arrivals=_regular_arrivals(300.0, 10.0), dur
 
 
 def _with_rate_step(path: Path, rates: tuple[float, float]) -> Callable[[BBR, int], Observation]:
-    """Return a function that runs a rule on a path whose rate changes after 4 s."""
+    """Return a function that runs a rule on a path whose rate changes from ``rates[0]`` to ``rates[1]`` after 4 s."""
     return _on_path(replace(path, elements=(RateTrace(LINK, (0.0, 4.0), rates),)))
 
 

@@ -41,31 +41,31 @@ class Check(NamedTuple):
 
 
 def goes(run: Observation, n: int, successor: str) -> Check:
-    """Check that the n-th sample begins the state ``successor``."""
+    """Return the check that the state that ends before sample n is followed by the state ``successor``."""
     mode = run.mode_at(n)
     return Check(f"{run.mode_at(n - 1)} is followed by {successor}", f"by {mode}", mode == successor)
 
 
 def probes(run: Observation, n: int) -> Check:
-    """Check that a state is followed by PROBE_BW: DOWN, or a state that one ACK reaches from it."""
+    """Return the check that sample n begins DOWN, or CRUISE or REFILL, which one ACK reaches from DOWN."""
     mode = run.mode_at(n)
     expected = f"{run.mode_at(n - 1)} is followed by PROBE_BW"
     return Check(expected, f"by {mode}", mode in ("DOWN", "CRUISE", "REFILL"))
 
 
 def about(what: str, value: float, target: float, part: float) -> Check:
-    """Check that ``value`` is within ``part`` of ``target``."""
+    """Return the check that ``value`` is within the fraction ``part`` of ``target``; ``what`` names the value."""
     holds = abs(value - target) <= part * target
     return Check(f"{what} within {part:.0%} of {target:.5g}", f"{value:.5g}", bool(holds))
 
 
 def holds(what: str, holds: object, happened: str = "") -> Check:
-    """Return a check with its result, "yes" or "no" by default."""
+    """Return a check that passes if ``holds`` is true; its result is ``happened``, by default "yes" or "no"."""
     return Check(what, happened or ("yes" if holds else "no"), bool(holds))
 
 
 def _paces(run: Observation, begin: int, end: int, gain: float) -> Check:
-    """Check the median ratio of pacing rate and bandwidth between two samples."""
+    """Return the check that the median of pacing rate over bandwidth between two samples is ``gain`` within 1 %."""
     ratio = run.pacing_rate[begin:end] / (0.99 * np.minimum(run.max_bw, run.bw_shortterm)[begin:end])
     return about("pacing over bandwidth", float(np.median(ratio)), gain, 0.01)
 

@@ -48,7 +48,7 @@ class UnreportedError(AttributeError):
 
 @dataclass(frozen=True)
 class Path:
-    """One flow of BBR over one bottleneck.
+    """A path of one flow of BBR over one bottleneck, with its elements and arrivals.
 
     Attributes
     ----------
@@ -129,13 +129,13 @@ class Observation(ByValue):
         raise UnreportedError(f"observe does not report {name}")
 
     def spells(self, mode: str) -> list[tuple[int, int]]:
-        """Return the first sample of each spell in a state, and the first sample after it."""
+        """Return the first sample of each spell in a state, and the first sample after the spell."""
         inside = np.concatenate([[False], self.mode == MODES.index(mode), [False]])
         edges = np.flatnonzero(np.diff(inside.astype(np.int8)))
         return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
     def spell(self, mode: str, *, ends: bool = True) -> tuple[int, int]:
-        """Return the first spell in a state; ``ends``: one that ends before the run does."""
+        """Return the first spell in a state; ArithmeticError without one, or, with ``ends``, for one that lasts."""
         for begin, end in self.spells(mode)[:1]:
             if end < len(self.time) or not ends:
                 return begin, end
@@ -159,7 +159,7 @@ class Observation(ByValue):
         return float((self.delivered[end] - self.delivered[begin]) / span) if span > 0 else math.nan
 
     def until(self, duration: float) -> Observation:
-        """Return the beginning of a run without timeouts, of a duration in s."""
+        """Return the first ``duration`` seconds of a run without timeouts."""
         n = round(duration / self.path.rtt * SAMPLES_PER_ROUND_TRIP)
         arrays = {name: getattr(self, name)[:n] for name in ("time", "in_flight", "delivered", "lost", "emitted")}
         state = {name: values[:n] for name, values in self.state.items()}
@@ -182,7 +182,7 @@ def observe(rule: BBR, path: Path, seed: int) -> Observation:
 
 
 def _record(rule: Any, path: Path, run: Any) -> Observation | None:
-    """Return the variables of a run; None if its arrays were too small."""
+    """Advance a run to its end and return BBR's variables at all samples; None if its arrays were too small."""
     samples, is_native = run.plan.samples, isinstance(rule, NativeRule)
     names = rule.State._fields
     values, others = np.empty((samples, len(names))), np.empty((samples, 5))
@@ -214,7 +214,7 @@ def _record(rule: Any, path: Path, run: Any) -> Observation | None:
 
 
 def _reported_variables(rule: NativeRule, packet_bytes: float, reported: dict[str, Any]) -> dict[str, Floats]:
-    """Return the variables that a native rule reports, in packets, and the number of its state."""
+    """Return the variables that a native rule reports, by name, amounts in packets; ``mode`` numbers the states."""
     unit = packet_bytes if rule.loaded.counts_bytes else 1.0
     variables = {
         name: values / unit if name in AMOUNTS else values for name, values in reported.items() if name != "state"

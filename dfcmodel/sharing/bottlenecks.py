@@ -300,7 +300,7 @@ class Bottleneck:
 
 
 def recoveries_among(flows: Iterable[Flow], recovery: str | None) -> Any:
-    """Return the loss recovery of flows, by their names where native rules have one of their own."""
+    """Return ``recovery``, or if native rules have their own, the recovery of each flow by the flow's name."""
     native = {flow.name: flow.source.recovery for flow in flows if isinstance(flow.source, NativeRule)}
     if recovery is None or not native:
         return recovery
@@ -355,7 +355,7 @@ def bottleneck_of(
 
 
 def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = None) -> tuple[WindowRule, ...]:
-    """Return distinct window rules as a tuple; raise TypeError or ValueError for others.
+    """Return window rules as a tuple; raise TypeError or ValueError for other values and for duplicates.
 
     Rules that answer marks need a discipline that marks; None is a drop-tail queue.
     """
@@ -371,7 +371,7 @@ def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = 
 
 
 def within_limits(mean: Any, half_width: Any, low: Any, high: Any) -> NDArray[np.float64]:
-    """Return an interval clipped to the possible range, shape (2, ...); NaN without a half width.
+    """Return mean -/+ half width, clipped to [low, high], shape (2, ...); NaN without a half width.
 
     The true value is in the range, so that the clipped interval contains it as often.
 
@@ -383,5 +383,5 @@ def within_limits(mean: Any, half_width: Any, low: Any, high: Any) -> NDArray[np
 
 
 def mean_of(runs: Sequence[float]) -> tuple[float, float]:
-    """Return the mean over seeds and half its 95 % interval by Student's t; NaN from one seed."""
+    """Return the mean over runs and the half width of its 95 % interval by Student's t, NaN for one run."""
     return float(np.mean(runs)), float(half_width(runs))

@@ -52,7 +52,7 @@ class RunRecord(NamedTuple):
     limits: tuple[str, ...] = ()
 
     def measures(self, bandwidth: float) -> dict[str, Floats]:
-        """Return the quantities of `UNITS`, shapes (F,) or (), and ``half_goodput``, shape (2, F)."""
+        """Return the quantities of `UNITS` in the measured time, (F,) or (), and ``half_goodput``, shape (2, F)."""
         begin = len(self.time) - 1 - SAMPLES
 
         def growth(values: Any) -> Any:
@@ -180,7 +180,7 @@ class Coexistence(Result):
         return float(self.time[-1] - self.time[-1 - SAMPLES])
 
     def _mean(self, name: str) -> Any:
-        """Return the mean of a quantity over the runs."""
+        """Return the mean over the runs of a quantity of `UNITS`, shape (F,) or ()."""
         return self.by_run[name].mean(axis=0)
 
     @property
@@ -331,7 +331,7 @@ class Coexistence(Result):
         return rows | ({"settled": SETTLED} if settled.any() else {}) | limits
 
     def _share_text(self, flow: int) -> str:
-        """Return a share in percent, with its intervals if there are several runs."""
+        """Return a flow's share in percent; from several runs with the intervals of the mean and of single runs."""
         share, half = 100 * self.share[flow], 100 * self.share_half_width[flow]
         if len(self) == 1:
             return f"{share:.3g} %"

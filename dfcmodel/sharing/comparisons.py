@@ -184,7 +184,7 @@ class Comparison(Result):
 
     @property
     def ranking(self) -> tuple[WindowRule, ...]:
-        """The rules, the largest mean share against the others first."""
+        """The rules by falling mean share against the other rules."""
         return tuple(self.rules[n] for n in self._order)
 
     @property
@@ -202,7 +202,7 @@ class Comparison(Result):
 
     @property
     def _order(self) -> list[int]:
-        """The positions of the rules, the largest mean share first."""
+        """The indices of the rules by falling mean share against the other rules."""
         score = self.rate if len(self.rules) == 1 else self.against_others
         return [int(n) for n in np.argsort(-score, kind="stable")]
 
@@ -228,12 +228,12 @@ class Comparison(Result):
 
     @property
     def wide(self) -> NDArray[np.bool_]:
-        """Whether the budget was spent before a share's interval was at most five points wide, shape (R, R)."""
+        """Whether a share's interval is still wider than five points after all seeds of the budget, shape (R, R)."""
         return np.asarray(~(2.0 * self.share_half_width <= WIDTH))
 
     @property
     def alone_wide(self) -> NDArray[np.bool_]:
-        """The same of the rate of each rule alone, over the bandwidth, shape (R,)."""
+        """Whether the interval of a rule's rate alone over the bandwidth is as wide after all seeds, shape (R,)."""
         return np.asarray(~(2.0 * self.rate_half_width / self.path.bandwidth <= WIDTH))
 
     @property
@@ -351,7 +351,7 @@ class Comparison(Result):
         return text
 
     def _settings(self, pairs: NDArray[np.bool_], alone: NDArray[np.bool_]) -> list[str]:
-        """Return the names of the flagged settings: pairs, (R, R), and rules alone, (R,)."""
+        """Return the names of the settings that are True in ``pairs``, (R, R), or in ``alone`` (rules alone), (R,)."""
         rows = [
             f"{self.rules[n]!r} and {'another one' if n == m else repr(self.rules[m])}"
             for n, m in itertools.combinations_with_replacement(range(len(self.rules)), 2)
@@ -367,11 +367,11 @@ class Comparison(Result):
         return f"{100 * self.share[n, m]:.0f} %{widths}{self._state(n, m, ' ')}"
 
     def _state(self, n: int, m: int, gap: str) -> str:
-        """Return ``gap`` and the state of a share, settled or drifting; "" if it is neither."""
+        """Return ``gap`` and "settled" or "drifting" for the share of rule n against rule m; "" if it is neither."""
         return gap + "settled" if self.settled[n, m] else gap + "drifting" if self.drifting[n, m] else ""
 
     def _estimate_text(self, name: str, n: int, form: str) -> str:
-        """Return the rate alone or the exponent of rule n with its intervals and its state as a string."""
+        """Return the estimate ``name`` of rule n, rate alone or exponent, with its intervals and state as a string."""
         mean, half = getattr(self, name)[n], getattr(self, f"{name}_prediction_half_width")[n]
         settled = (self.alone_settled if name == "rate" else self.rtt_exponent_settled)[n]
         runs = f" (single runs {mean - half:{form}} .. {mean + half:{form}})" if np.isfinite(half) else ""
@@ -516,7 +516,7 @@ class _Setting(NamedTuple):
     drifting: bool
 
     def reverse(self) -> _Setting:
-        """Return the setting with the share of the second flow."""
+        """Return the setting of the same runs whose share is that of the second flow."""
         return self._replace(estimate=self.estimate._replace(mean=1.0 - self.estimate.mean))
 
 
@@ -582,7 +582,7 @@ def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.in
 
 
 def _run_exponent(path: Bottleneck, rule: WindowRule, seeds: NDArray[np.int64]) -> _Setting:
-    """Run two flows with the path's round trip and twice it, whose measure is the exponent of their rates."""
+    """Run two flows with round-trip times R and 2R of the path; the measure is the exponent of their rates."""
 
     def exponent(rates: Floats) -> float:
         return float(np.log(rates[0] / rates[1]) / np.log(RTT_RATIO)) if rates.all() else float("nan")

@@ -56,7 +56,7 @@ MIN_ROUND_TRIPS = 500.0
 
 
 class PathSet(NamedTuple):
-    """A path by bandwidth in packets/s, propagation there and back in s, and buffer in packets.
+    """A path by its bandwidth in packets/s, round-trip propagation delay in s, and buffer in packets.
 
     Examples
     --------
@@ -207,7 +207,7 @@ class Evaluation(Result):
 
 
 def _interval_text(low: Any, high: Any) -> str:
-    """Return an interval as a string; "" if it is not finite."""
+    """Return an interval as a string, such as " [0.1 .. 0.2]"; "" if it is not finite."""
     return f" [{low:.3g} .. {high:.3g}]" if np.isfinite(low) and np.isfinite(high) else ""
 
 
@@ -300,7 +300,7 @@ def evaluate_rfc9743(
 
 
 def _measure_row(link: Bottleneck, measure: str, function: Measure, rule: WindowRule, seeds: Any) -> tuple[float, ...]:
-    """Return the columns of a row from ``value`` on, with seeds until the interval of the difference is narrow."""
+    """Run seeds until the interval of rule less NewReno is narrow; return the row's columns from ``value`` on."""
 
     def run_pair(seed: int) -> tuple[float, float]:
         return function(Bench(link, seed), rule), function(Bench(link, seed), NewReno())

@@ -61,7 +61,7 @@ def better_is(measure: str) -> str:
 
 
 def differences(measure: str, values: Sequence[float], reference: Sequence[float]) -> Difference:
-    """Return the advantage of a rule over NewReno in a measure, from the values of runs with the same seeds.
+    """Return the advantage of a rule over NewReno, from one value per run of each, with the same seeds.
 
     A value that is not finite (a flow that did not finish) is the worst value. If the rule has it on all seeds and
     NewReno on none, the difference is minus infinity. Otherwise the difference is NaN if any value is not finite.
@@ -114,7 +114,7 @@ def judge(table: pd.DataFrame, not_judged: Mapping[str, str]) -> tuple[SectionVe
 
 
 def _judge_section(name: str, part: pd.DataFrame) -> SectionVerdict:
-    """Judge a section by its rows."""
+    """Return the verdict on a section from its rows; its reason quotes the decisive row."""
     low, high = part["difference_low"].to_numpy(float), part["difference_high"].to_numpy(float)
     worse, holds = _joint_high(part) < -MARGIN, low >= -MARGIN
     order = np.argsort(np.where(np.isnan(low), -np.inf, low), kind="stable")
@@ -131,7 +131,7 @@ def _judge_section(name: str, part: pd.DataFrame) -> SectionVerdict:
 
 
 def _joint_high(part: pd.DataFrame) -> NDArray[np.float64]:
-    """Return the upper ends of the differences at the level at which all rows of a section together have 95 %."""
+    """Return the upper ends, (n,), of the differences at the level at which all rows together have 95 %."""
     value, high = part["difference"].to_numpy(float), part["difference_high"].to_numpy(float)
     dof = np.maximum(part["seeds"].to_numpy(float) - 1.0, 1.0)
     wider = t_quantile(dof, 1.0 - (1.0 - NOMINAL_LEVEL) / len(part)) / t_quantile(dof, NOMINAL_LEVEL)
@@ -140,7 +140,7 @@ def _joint_high(part: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def _section_number(section: str) -> tuple[int, int, int]:
-    """Return the numbers of a section for sorting."""
+    """Return the three numbers of a section's title as a sort key, such as (5, 1, 0)."""
     digits = [int(digit) for digit in section.split()[0].rstrip(",").split(".")]
     first, second, third = (*digits, 0, 0)[:3]
     return first, second, third

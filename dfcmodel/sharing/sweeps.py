@@ -171,7 +171,7 @@ def _add_intervals(data: xr.Dataset) -> xr.Dataset:
 
 
 def _axis_values(name: str, values: Any, dimension: Any, packet_size: float) -> Any:
-    """Return a single value, or a list for several, in packets and seconds."""
+    """Return an argument of a sweep in packets and seconds: a list for an iterable, otherwise one value."""
     values = unwrap_scalar(values)
     if isinstance(values, Iterable) and not isinstance(values, (str, bytes)):
         return [_axis_value(name, value, dimension, packet_size) for value in values]
@@ -192,7 +192,7 @@ def _axis_value(name: str, argument: Any, dimension: Any, packet_size: float) ->
 
 
 def _rows(flows: tuple[WindowRule, ...], tasks: Sequence[tuple[Bottleneck, int]]) -> Iterator[Row]:
-    """Yield the measures of the flows, a row per path and seed."""
+    """Simulate each task, a path with a seed, and yield the measures of its flows as a row."""
     names = [f"{n} {rule!r}" for n, rule in enumerate(flows, 1)]
     for path, seed in tasks:
         shared = path.run(flows, seed=seed)

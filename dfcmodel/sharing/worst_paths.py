@@ -235,7 +235,7 @@ def _range_text(values: Floats, measure: str) -> str:
 
 
 def _delay_text(trace: DelayTrace) -> str:
-    """Return the first eight delays of a trace as a string."""
+    """Return the first eight delays, ms, of a trace with their times as a string."""
     steps = zip(trace.times[:8], trace.delays[:8], strict=True)
     text = ", ".join(f"{1e3 * delay:.3g} ms from {time:.3g} s" for time, delay in steps)
     return text + (", ..." if len(trace.times) > 8 else "")
@@ -321,19 +321,19 @@ def worst_case(
 
 
 def _fresh_seeds(seed: int, repeats: int) -> list[int]:
-    """Return seeds that the search does not use."""
+    """Return ``repeats`` seeds that the search for the worst delay does not use."""
     return [int(fresh) for fresh in spawn_seeds(seed, 1 + repeats)[1:]]
 
 
 def _trace(times: Any, delays: Any) -> DelayTrace:
-    """Return a delay of the acknowledgements of the first flow."""
+    """Return the delays, s, from times, s, on as an element for the acknowledgements of the first flow."""
     return DelayTrace(LINK, tuple(times), tuple(delays), flows=("1",), acks=True)
 
 
 def _search(
     path: JitteredPath, rng: np.random.Generator, best: Callable[[], DelayTrace | None]
 ) -> Iterator[DelayTrace]:
-    """Yield delays: first known shapes, then random changes of the best delay so far."""
+    """Yield delays to try without end: first known shapes, then random changes of ``best()``, the best so far."""
     D, end, trip = path.bound, path.duration, 2.0 * path.rtt
     for begin in (0.0, 0.1 * end):  # absent or present for some round trips
         for inside, outside in ((0.0, D), (D, 0.0)):
@@ -366,7 +366,7 @@ def _mutate(trace: DelayTrace, path: JitteredPath, rng: np.random.Generator) -> 
 def _run_measure(
     rule: WindowRule, path: JitteredPath, measure: str, trace: DelayTrace | None, seed: int
 ) -> tuple[Any, float]:
-    """Simulate flows of a rule with a delay; return the run and its measure."""
+    """Simulate flows of a rule with a delay; return the run and its measure, the utilisation or the smaller share."""
     scenario = path.scenario(rule, trace, 2 if measure == SHARE else 1)
     starts = random_starts(scenario.table, path.rtt, np.random.default_rng(seed))
     recovery = recoveries_among(scenario.flows, "sack")

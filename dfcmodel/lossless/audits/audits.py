@@ -281,7 +281,7 @@ def audit_headroom(
 
 
 def _in_pools(rows: list[RowAudit], assumed: Assumptions) -> list[RowAudit]:
-    """Return the audits with the verdicts on rows that share a pool of headroom.
+    """Return the audits, with new verdicts on rows that share a pool of headroom.
 
     A row has at most the bytes of the pool and the bytes that its size reserves. The classes of ports that share the
     pool are covered at the same time if the sum of their demands on it fits. The demand of a class is its proved
@@ -328,7 +328,7 @@ def _key(row: BufferRow) -> Key:
 
 
 def _distinct(table: BufferTable) -> tuple[BufferRow, ...]:
-    """Return one row for each rate, cable and xoff, without classes without headroom."""
+    """Return one row for each rate, cable and xoff; rows without headroom are omitted."""
     return tuple({_key(row): row for row in table if not row.no_headroom}.values())
 
 
@@ -345,7 +345,7 @@ def _propose_cell(table: BufferTable) -> int | None:
 
 
 def _decades(values: list[float]) -> tuple[float, float]:
-    """Return the powers of ten around values, at least one decade apart."""
+    """Return the powers of ten below and above all values, at least one decade apart, as limits of an axis."""
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     return 10.0**low, 10.0 ** max(high, low + 1)
 
@@ -359,12 +359,12 @@ def _rows(value: Any) -> tuple[BufferRow, ...]:
 
 
 def _chip(name_or_chip: str | Chip | None) -> Chip | None:
-    """Return the chip of a name; a `Chip` and None are returned unchanged."""
+    """Return the chip of this name; a `Chip` and None are returned unchanged."""
     return name_or_chip if name_or_chip is None or isinstance(name_or_chip, Chip) else chip(name_or_chip)
 
 
 def _judge(row: BufferRow, assumed: Assumptions) -> RowAudit:
-    """Return the audit of a row by its rate, cable and xoff alone."""
+    """Return the audit of a row by its rate, cable and xoff alone, without the other rows and the profile's name."""
     link = assumed.link(row.rate, row.cable)
     needs = needs_of(link, row.rate, row.cable)
     verdict, reason, smallest = verdict_of(row, needs, link)
@@ -405,7 +405,7 @@ def _audit(row: BufferRow, judged: RowAudit, remarks: Iterable[str]) -> RowAudit
 def _remarks(
     table: BufferTable, law: TableLaw | None, chip_data: Chip | None, assumed: Assumptions
 ) -> dict[Key, list[str]]:
-    """Return remarks on rows by key, from comparisons with other rows, the cell and the chip."""
+    """Return remarks on rows by `_key`, from comparisons with the other rows, the cell and the chip."""
     by_key: dict[Key, list[str]] = {}
 
     def add(row: BufferRow, remark: str) -> None:

@@ -149,11 +149,11 @@ class BufferTable:
         return sorted({row.rate for row in self.rows})
 
     def of_rate(self, rate: float) -> list[BufferRow]:
-        """Return the rows of a rate by length of the cable."""
+        """Return the rows of a rate in b/s, sorted by length of the cable."""
         return sorted((row for row in self.rows if row.rate == rate), key=lambda row: row.cable)
 
     def at(self, rate: float, cable: float) -> BufferRow:
-        """Return the row of a rate and a cable.
+        """Return the first row of a rate in b/s and a cable in m; KeyError if there is none.
 
         Raises
         ------

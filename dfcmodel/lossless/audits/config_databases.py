@@ -126,7 +126,7 @@ def _nest_tables(data: Fields) -> Fields:
 
 
 def _table(data: Fields, name: str) -> dict[str, Fields]:
-    """Return a table, empty where the file has none."""
+    """Return the objects of a table by name, {} where the file has none; ValueError for a value that is no object."""
     table = data.get(name, {})
     if not isinstance(table, dict):
         raise ValueError(f"{name} = {format_value(table)}: must be an object of objects")  # noqa: TRY004
@@ -190,7 +190,7 @@ class _Configuration:
         self.divided = self._divide_headroom()
 
     def _speeds(self) -> dict[str, float]:
-        """Return the rate in b/s by port, with auto-negotiation the highest of ``adv_speeds``."""
+        """Return the rate in b/s by port; with auto-negotiation, the highest of ``adv_speeds``."""
         speeds: dict[str, float] = {}
         for port, fields in self.tables["PORT"].items():
             location = f"PORT, {port}"
@@ -228,7 +228,7 @@ class _Configuration:
         return cables
 
     def _groups(self) -> dict[tuple[str, int], str]:
-        """Return the reference to a profile by port and priority group."""
+        """Return the reference to a profile by (port, priority group)."""
         groups: dict[tuple[str, int], str] = {}
         for key, fields in self.tables["BUFFER_PG"].items():
             ports, bar, classes = key.partition("|")
@@ -270,7 +270,7 @@ class _Configuration:
         return groups_by_port if self.tables["PORT_QOS_MAP"] else None
 
     def rows(self) -> TableContent:
-        """Return the rows, and the profiles without a row with the reason."""
+        """Return the rows of the table, and pairs of a profile without a row and the reason."""
         rows: list[DraftRow] = []
         skipped: list[tuple[str, str]] = []
         paused = {(port, group) for port, groups in (self.paused or {}).items() for group in groups}
@@ -296,7 +296,7 @@ class _Configuration:
         return rows, skipped
 
     def _divide_headroom(self) -> dict[str, int]:
-        """Return the bytes of headroom by pool that the switch computes with the over-subscription ratio.
+        """Return the bytes of headroom by name of the pool, divided by the over-subscription ratio; {} if unknown.
 
         The ratio divides the sum of the bytes that classes of active ports take from the pool. Empty if a part of the
         sum is not in the file.
@@ -384,7 +384,7 @@ def _bytes_from_pool(name: str, profile: Fields) -> int:
 
 
 def _classes(location: str, text: str) -> list[int]:
-    """Return the classes of a number or range such as ``3-4``; ``location`` is for the error message."""
+    """Return the classes of a string, a number or a range such as ``3-4``; ``location`` is for the error message."""
     match = re.fullmatch(r"\s*([0-7])(?:\s*-\s*([0-7]))?\s*", text)
     if match is None or int(match[2] or 7) < int(match[1]):
         raise ValueError(f"{location}: classes = {format_value(text)}: must be 0 to 7, or a range such as 3-4")

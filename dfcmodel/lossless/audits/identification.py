@@ -264,7 +264,7 @@ def identify(
 
 
 def _points(source: Any) -> tuple[tuple[BufferRow, ...], bool]:
-    """Return the rows of the argument of `identify`, after checks, and whether they are measured."""
+    """Return the argument of `identify` as rows, after checks, and whether they are measured watermarks."""
     if isinstance(source, (str, Path)):
         source = read_table(file_path("given", source))
     rows = tuple(source) if isinstance(source, Iterable) else ()
@@ -282,7 +282,7 @@ def _format_interval(pair: Pair, form: str) -> str:
 
 
 def _between(lines: tuple[RateLine, ...], identification: Identification, rate: float, wire: float) -> Pair:
-    """Return the interval of a value from the slopes and delays of all rates; ``wire``: bytes on the cable."""
+    """Return the interval of a value, bytes, at a rate in b/s, from slopes and delays of all rates; ``wire``: bytes."""
     spare = 2.0 * (identification.cell or max(identification.margin))
     delays = [line.delay(identification.mtu, identification.lossless_mtu, spare) for line in lines]
     slopes = [line.slope for line in lines]

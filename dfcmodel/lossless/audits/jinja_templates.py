@@ -221,7 +221,7 @@ class _PlainTemplate:
         return self._branches[bisect_right(self._branches, (position, "\uffff")) - 1][1]
 
     def value(self, text: str, position: int) -> str:
-        """Return a value, with a constant for its name, and other expressions as in the template."""
+        """Return a value as a string, with the constant of a name, and other expressions as in the template."""
         code = text.strip()
         if code.count(EXPRESSION) == 2 and code[0] == code[-1] == EXPRESSION:
             name = code[1:-1].strip()
@@ -242,6 +242,6 @@ def _fields(name: str, body: str) -> dict[str, str]:
 
 
 def _readable(text: str) -> str:
-    """Return a part of the plain text with expressions as in the template."""
+    """Return a part of the plain text, with each marked expression in {{ }} as in the template."""
     parts = text.split(EXPRESSION)
     return "".join(f"{{{{ {part} }}}}" if n % 2 else part for n, part in enumerate(parts))

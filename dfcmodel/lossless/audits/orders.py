@@ -52,7 +52,7 @@ def falling_pairs(table: BufferTable) -> list[tuple[BufferRow, BufferRow]]:
 
 
 def flat_rates(table: BufferTable) -> list[float]:
-    """Return the rates in b/s with one value at several cables."""
+    """Return the rates in b/s that have several cables and the same value at all of them."""
     return [
         rate
         for rate in table.rates
@@ -61,7 +61,7 @@ def flat_rates(table: BufferTable) -> list[float]:
 
 
 def copies(table: BufferTable) -> dict[BufferRow, float]:
-    """Return rows with the value of a slower rate at the same cable, and that rate in b/s.
+    """Return rows with the value of a slower rate at the same cable, each with that rate in b/s.
 
     Rates whose values agree at all cables, of which there are at least two, are omitted.
     """
@@ -76,7 +76,7 @@ def copies(table: BufferTable) -> dict[BufferRow, float]:
 
 
 def equal_cables(table: BufferTable) -> dict[BufferRow, list[float]]:
-    """Return rows with the value of other cables of their rate, and these cables in m; without `flat_rates`."""
+    """Return rows with the value of other cables of their rate, each with these cables in m; no `flat_rates`."""
     flat = set(flat_rates(table))
     cables: dict[BufferRow, list[float]] = {}
     for rate in table.rates:

@@ -153,7 +153,7 @@ def speed_error(rate: float) -> str:
 
 
 def numbers_of(location: str, fields: Any) -> tuple[int, int | None, int | None]:
-    """Return xoff, xon and size in bytes of a row or profile; xon and size may be None."""
+    """Return xoff, xon and size in bytes of a row or profile; xon and size are None where they are missing."""
     xon, size = (
         whole_number(location, name, fields[name]) if fields.get(name) not in (None, "") else None
         for name in ("xon", "size")
@@ -170,7 +170,7 @@ def check_fields(location: str, fields: Iterable[str], allowed: Iterable[str]) -
 
 
 def fill(drafts: Iterable[DraftRow], defaults: PortDefaults) -> tuple[list[BufferRow], list[tuple[str, str]]]:
-    """Return rows with default rate and cable where they lack them, and the skipped profiles with the reason.
+    """Return drafts as rows, with default rate and cable where they have none, and skipped profiles with the reason.
 
     Skipped are profiles that still lack a rate or cable, rows whose speed is not judged, and rows for cables of 0 m.
 

@@ -61,7 +61,7 @@ class RateLine:
         return float(values.min()), float(values.max())
 
     def delay(self, mtu: int, lossless_mtu: int, spare: float) -> Pair:
-        """Return the interval of response and pipeline together in s; ``spare``: bytes lost to phase and cells."""
+        """Return the interval in s of response and pipeline together; ``spare``: bytes that phase and cells may use."""
         slope, base = self.corners.T
         limits = [(base - lossless_mtu - extra) / slope - mtu - WIRE - PAUSE for extra in (0.0, spare)]
         low, high = float(limits[1].min()), float(limits[0].max())
@@ -74,7 +74,7 @@ def wire_bytes(rate: float, cable: float) -> float:
 
 
 def density(sizes: NDArray[np.int64], cell: int) -> Points:
-    """Return the maximum bytes of cells per byte on the wire for frames of at least each size, shape (n,)."""
+    """Return, by minimum frame size, the maximum bytes of cells per byte on the wire, shape (n,)."""
     cells = -(-sizes // cell)
     largest: Points = cell * np.maximum(cells / (sizes + WIRE), (cells + 1) / (cells * cell + 1 + WIRE))
     return largest
@@ -111,7 +111,7 @@ def coverage_of(points: Points, margin: Pair) -> tuple[int, int]:
 
 
 def line_of(rate: float, rows: list[tuple[float, float]], margin: Pair) -> RateLine | None:
-    """Return the lines through the rows (cable in m, bytes) of a rate; one row is omitted if necessary.
+    """Return the lines through the rows (cable in m, bytes) of a rate, if necessary without one row; None: no line.
 
     None: at most one cable, or no line. A row is only omitted where at least three others remain.
     """
@@ -129,6 +129,6 @@ def line_of(rate: float, rows: list[tuple[float, float]], margin: Pair) -> RateL
 
 
 def _without_one(points: Points, cables: list[float]) -> list[tuple[Points, tuple[float, ...]]]:
-    """Return the points without each point in turn and the omitted cables, the longest cable first."""
+    """Return, for each point, the other points and the omitted cable as a 1-tuple, the longest cable first."""
     order = range(len(points) - 1, -1, -1)
     return [(np.delete(points, n, axis=0), (cables[n],)) for n in order]

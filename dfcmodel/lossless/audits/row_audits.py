@@ -82,7 +82,7 @@ class RowAudit:
 
 
 def rows_text(rows: tuple[RowAudit, ...]) -> str:
-    """Return a line per row in columns, below a heading; place and profile come first if any row has them."""
+    """Return a table as a string: a heading and a line per row; place and profile come first if any row has them."""
     cells = [WHERE + HEADING, *(audit.where + audit.columns for audit in rows)]
     columns = [n for n in range(len(cells[0]) - 1) if any(row[n] for row in cells[1:]) or n >= len(WHERE)]
     widths = {n: max(len(row[n]) for row in cells) for n in columns}
@@ -95,7 +95,7 @@ def rows_text(rows: tuple[RowAudit, ...]) -> str:
 
 
 def law_lines(law: TableLaw) -> list[str]:
-    """Return a line per rate with the constant of the law."""
+    """Return a line per rate of a law: cells beyond the proved headroom, and the delay, ns, that explains them."""
     lines = []
     for entry in law.rates:
         shared = "".join(f", also {rate / 1e9:g}G" for rate in entry.shared)

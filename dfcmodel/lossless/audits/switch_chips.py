@@ -138,7 +138,7 @@ def chip(name: str) -> Chip:
 
 
 def _read(name: str, text: str) -> Chip:
-    """Return the chip of a TOML file."""
+    """Return the chip of this name from the text of its TOML file."""
     data = tomllib.loads(text)
     rates = tuple(
         ChipRate(entry["gigabits"] * 1e9, tuple(entry["cells"]), tuple(ns * 1e-9 for ns in entry["ns"]))
@@ -175,7 +175,7 @@ def _ranges() -> dict[tuple[float, float], CensusRange]:
 
 
 def census_lines(rate: float, cable: float) -> list[str]:
-    """Return a line with the range of the public tables for a rate in b/s and a cable in m, or an empty list."""
+    """Return a line with the range of the public tables for a rate in b/s and a cable in m; [] without one."""
     census = census_range(rate, cable)
     if census is None:
         return []
@@ -184,7 +184,7 @@ def census_lines(rate: float, cable: float) -> list[str]:
 
 
 def chip_lines(rate: float, cable: float) -> list[str]:
-    """Return lines with the headroom for a rate in b/s and a cable in m by the law of each chip."""
+    """Return a line per chip with the headroom in bytes for a rate in b/s and a cable in m by the chip's law."""
     lines = []
     for model in chips():
         constant = model.at(rate)

@@ -33,7 +33,7 @@ MIN_LAWFUL_FRACTION = 2.0 / 3.0
 
 @dataclass(frozen=True)
 class RateLaw:
-    """The constant of a rate.
+    """The bytes, by the law of a table, beyond the proved headroom at one rate.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def law_of(table: BufferTable, assumed: Assumptions, cell: int | None = None) ->
     ``cell`` are the bytes of a cell of the chip; None: all candidates are tried.
     """
     values = np.array([row.xoff for row in table if row.xoff])
-    groups = _groups(table)
+    groups = _groups_of_rates(table)
     if not len(values) or not any(len(rows) > 1 for rows, _ in groups):
         return None
     cells = [cell] if cell else [c for c in CELLS if np.mean(values % c == 0) >= MIN_MULTIPLE_FRACTION]
@@ -105,8 +105,8 @@ def law_of(table: BufferTable, assumed: Assumptions, cell: int | None = None) ->
 Group = tuple[list["BufferRow"], tuple[float, ...]]
 
 
-def _groups(table: BufferTable) -> list[Group]:
-    """Return the rows of each rate by cable; a rate with the values of a faster rate is joined to that."""
+def _groups_of_rates(table: BufferTable) -> list[Group]:
+    """Return for each rate its rows by cable and the slower rates with the same values, which have no entry."""
     groups: list[Group] = []
     for rate in reversed(table.rates):
         rows = table.of_rate(rate)
@@ -122,11 +122,11 @@ def _groups(table: BufferTable) -> list[Group]:
 
 def distinct_rates(table: BufferTable) -> list[float]:
     """Return the rates in b/s whose values no faster rate has."""
-    return [rows[0].rate for rows, _ in _groups(table)]
+    return [rows[0].rate for rows, _ in _groups_of_rates(table)]
 
 
 def _slope_fits(groups: list[Group], cell: int) -> bool:
-    """Return whether most rates with several cables have the slope of a cell, within two cells."""
+    """Return whether the slope of most rates with several cables is that of cells of this size, within two cells."""
     fits = []
     for rows, _ in groups:
         first, last = rows[0], rows[-1]
@@ -165,7 +165,7 @@ def _rate_law(
     rows: list[BufferRow], shared: tuple[float, ...], constants: tuple[float, ...], lawful: list[int],
     links: list[PausedLink],
 ) -> RateLaw:  # fmt: skip
-    """Return the constant of a rate with the delays that explain the rows that follow the law."""
+    """Return the law at one rate, with the interval of delays that explains the lawful rows."""
     lawful_constants = [constants[n] for n in lawful]
     for slack in (0, 1):
         delays = [delays_of(links[n], rows[n].xoff // links[n].cell, slack) for n in lawful]
@@ -178,7 +178,7 @@ def _rate_law(
 
 
 def delays_of(link: PausedLink, cells: int, slack: int = 0) -> tuple[int, int]:
-    """Return the interval of delays in bit times beyond the link's response that need ``cells``, within ``slack``.
+    """Return the shortest and longest delay, bit times beyond the response, that need ``cells`` +/- ``slack``.
 
     Negative: the peer is assumed to be faster. The interval is empty, low above high, if no delay does.
 

@@ -134,7 +134,7 @@ def dependencies_of_shortest_paths(graph: nx.DiGraph[Any], ends: Sequence[Any] |
 
 
 def _route(nodes: list[Any], paths: ShortestPaths, i: int, j: int) -> Route:
-    """Return the route of a dependency; a module-level function, so that results can be pickled."""
+    """Return a route that makes buffer i wait for buffer j; a module-level function, so that results can be pickled."""
     return Route([nodes[v] for v in paths.path(int(i), int(j))])
 
 

@@ -24,7 +24,7 @@ __all__ = ["UpDown", "class_per_hop", "class_per_turn", "up_down"]
 
 
 def ranks(graph: nx.DiGraph[Any], root: Any = None) -> dict[Any, int]:
-    """Return the rank of each node in a total order: a link to a smaller rank leads up.
+    """Return the rank of each node in a total order; a link towards a smaller rank leads up.
 
     The highest level is first if all nodes have the attribute ``level`` and ``root`` is None. Otherwise
     the order is by distance from the root, by default a node with the maximum number of links.
@@ -75,7 +75,7 @@ class UpDown:
 
     @property
     def stretch(self) -> float:
-        """Mean length of a route over that of a shortest path."""
+        """Mean length of all routes over the mean length of the shortest paths; 1 if no route is longer."""
         pairs = ~np.eye(len(self.ends), dtype=bool)
         return float(self.lengths[pairs].mean() / self.shortest[pairs].mean())
 

@@ -190,7 +190,7 @@ class _Spreading:
             self.feeders.setdefault(buffer, set()).update({before} - {None})
 
     def _slopes(self, stopped: dict[Any, float]) -> dict[Any, tuple[float, Any]]:
-        """Return the fill rate of each buffer, and the stopped link that its packets wait for."""
+        """Return, by filling buffer, the fill rate and a stopped link that its packets wait for."""
         slopes: dict[Any, tuple[float, Any]] = {}
         for buffer, _, after, flow, k in self.visits:
             arrives = not any(link in stopped for link in self.hops[flow][: k + 1])
@@ -199,7 +199,7 @@ class _Spreading:
         return slopes
 
     def run(self, initial: list[Any], threshold: float, delay: float) -> tuple[Any, Any]:
-        """Return times and causes of the stops by link, until no buffer below its threshold fills."""
+        """Return the time at which each link stops and its cause, both by link, until no further buffer fills."""
         now, level = 0.0, dict.fromkeys(self.feeders, 0.0)
         stopped, cause = dict.fromkeys(initial, 0.0), dict.fromkeys(initial)
         due: dict[Any, tuple[float, Any]] = {}

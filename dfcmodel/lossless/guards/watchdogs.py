@@ -34,7 +34,7 @@ MAX_BARE_TIME = 60.0
 
 
 def watchdog_time(name: str, value: Given) -> float:
-    """Return a time of a watchdog in s; numbers in ms are refused.
+    """Return a time of a watchdog in s, from s or a string; large numbers without a unit, likely ms, are refused.
 
     >>> watchdog_time("polling", "200 ms"), watchdog_time("polling", 0.2)
     (0.2, 0.2)

@@ -65,7 +65,7 @@ class FrameScenario:
     reverse_phase: int
 
     def run(self) -> FrameRun:
-        """Return the outcome of the scenario."""
+        """Return the outcome of sending the frames in order."""
         link = self.link
         out = np.zeros(5, dtype=np.int64)
         ahead = link.delays["pause frames of other classes"] + link.delays["own resume frame"]
@@ -81,7 +81,7 @@ class FrameScenario:
 
 @dataclass(frozen=True)
 class FrameRun:
-    """Outcome of a scenario.
+    """Outcome of a `FrameScenario`: peak, losses, and the times of crossing and stop.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def witness(link: PausedLink) -> Witness:
 
 @accept_old_names(rng="seed")
 def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Generator = 0) -> int:
-    """Return the maximum cells above the threshold of a random search over frame sizes and phases.
+    """Return the maximum of cells above the threshold that a random search over frame sizes and phases reached.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def _vary(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
 
 
 def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
-    """Return allowed frame sizes; half of them are the smallest size of a number of cells."""
+    """Return ``count`` random allowed frame sizes; half of them are the smallest size of a number of cells."""
     top, cell = link.lossless_mtu, link.cell
     if link.has_equal_frames:
         return np.full(count, top)
@@ -282,7 +282,7 @@ class Wire(NamedTuple):
 
 
 def pass_frames(sizes: Sizes, buffer: Any, message: Any, wire: Any, out: Sizes) -> None:
-    """Send frames until the sender is stopped; ``out`` receives the fields of `FrameRun`."""
+    """Kernel: send frames until the sender stops; ``out`` receives the fields of `FrameRun`, times in bit times."""
     cell, taken, threshold, capacity = buffer
     peak, lost, sent, crossed, stopped = taken, 0, 0, -1, -1
     start = 0

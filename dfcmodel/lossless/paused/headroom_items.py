@@ -93,12 +93,12 @@ class Sensitivity:
 
 
 def items_of(links: tuple[PausedLink, PausedLink], bursts: tuple[Burst, Burst]) -> tuple[Item, ...]:
-    """Return the components of a headroom, from the links at both ends of the inputs."""
+    """Return the components of a headroom, from links and bursts at the low and the high end of the inputs."""
     return _items(links, bursts, _parts)
 
 
 def resume_items_of(links: tuple[PausedLink, PausedLink], drains: tuple[Burst, Burst]) -> tuple[Item, ...]:
-    """Return the components of the minimum xon, from the links at both ends of the inputs."""
+    """Return the components of the minimum xon, from links and drains at the low and the high end of the inputs."""
     return _items(links, drains, _resume_parts)
 
 
@@ -131,7 +131,7 @@ def sensitivities_of(low: PausedLink, high: PausedLink, metres: float) -> tuple[
 
 
 def _swing(low: PausedLink, high: PausedLink, name: str) -> int:
-    """Return the bytes saved if one input is at its low end."""
+    """Return the bytes of headroom saved if the input ``name`` is at its low end."""
     less = dataclasses.replace(high, **{name: getattr(low, name)})
     return (largest_burst(high).cells - largest_burst(less).cells) * high.cell
 
@@ -154,20 +154,20 @@ def _items(
 
 
 def _parts(link: PausedLink) -> dict[str, float]:
-    """Return the bytes at line rate of each cause of arrivals after the threshold is crossed."""
+    """Return the bytes that arrive at line rate after the threshold is crossed, by cause."""
     parts = {name: bits / 8 for name, bits in link.delays.items()}
     return parts | {"frame leaving the sender": float(link.lossless_mtu)}
 
 
 def _resume_parts(link: PausedLink) -> dict[str, float]:
-    """Return the bytes at line rate of each cause of departures before the first arrival."""
+    """Return the bytes that depart at line rate before the first arrival after a resume, by cause."""
     renamed = {"pause frame": "resume frame", "own resume frame": "own pause frame"}
     parts = {renamed.get(name, name): bits / 8 for name, bits in link.delays.items()}
     return parts | {"first frame of the sender": PREAMBLE / 8 + link.lossless_mtu}
 
 
 def _complete(parts: dict[str, float], link: PausedLink, burst: Burst) -> dict[str, float]:
-    """Return the parts, completed by overheads and rounding; they add up to the burst's cells."""
+    """Return the parts with overheads and rounding added, which make them add up to the burst's cells, in bytes."""
     parts["preambles, gaps and phase"] = burst.frame_bytes - sum(parts.values())
     parts["rounding to cells"] = float(burst.cells * link.cell - burst.frame_bytes)
     return parts

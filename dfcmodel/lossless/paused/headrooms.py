@@ -221,7 +221,7 @@ class Headroom(Result):
         return f"of any size in cells of {cell} B: {size_text(size, None)} ({arguments})"
 
     def _range(self, low: int, high: int) -> int | tuple[int, int]:
-        """Return a pair if inputs are ranges, otherwise the high end."""
+        """Return the pair (low, high) if inputs are ranges, otherwise ``high``."""
         return (low, high) if self.ranged else high
 
 
@@ -311,10 +311,12 @@ def headroom(
 
 
 def _velocity(name: str, value: Given) -> float:
+    """Return the velocity of propagation in m/s, 1e8 to 3e8."""
     hint = "in m/s: 2e8 is 5 ns/m"
     return one_number(name, value, at_least=1e8, at_most=3e8, hint=hint)
 
 
 def _share(name: str, value: Given) -> float:
+    """Return a fraction of the frames, from a number or a string such as ``50%``."""
     share = in_units(name, value, "share")
     return one_number(name, share, at_least=0.0, at_most=1.0, hint="a fraction of the frames")

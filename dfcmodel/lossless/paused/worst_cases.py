@@ -50,7 +50,7 @@ class Burst:
 
     @property
     def frame_bytes(self) -> int:
-        """Bytes of frames, without preambles, gaps and unused bytes of cells."""
+        """Bytes of the frames and of the head, the crossing frame's part above the threshold; no overheads."""
         return self.head + sum(size * count for size, count in self.runs)
 
 
@@ -242,7 +242,7 @@ def _random_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst
 
 
 def _small_sizes(link: PausedLink) -> list[int]:
-    """Return the smallest frame size of each number of cells below ``lossless_mtu``; that alone if there is none."""
+    """Return the smallest frame size of each number of cells, if below ``lossless_mtu``; else [lossless_mtu]."""
     counts = range(link.cells_of(link.lossless_mtu) if link.cell > 1 else 0)
     sizes = sorted({max(link.smallest, n * link.cell + 1) for n in counts})
     return [size for size in sizes if size < link.lossless_mtu] or [link.lossless_mtu]

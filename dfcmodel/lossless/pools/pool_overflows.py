@@ -235,7 +235,7 @@ def _one_estimate(episodes: _Episodes, levels: Floats, within: float, paths: int
 
 
 class _Episodes:
-    """Numbers of episodes by headroom and phase: a Markov jump process whose rates are linear in them."""
+    """Numbers of episodes by size of headroom and phase, a Markov jump process whose rates are linear in them."""
 
     def __init__(self, pool: HeadroomPool, starts: float, held: PhaseType) -> None:
         sizes, self.counts = np.unique(pool.headroom, return_counts=True)
@@ -260,7 +260,7 @@ class _Episodes:
         self.slopes, self.constants = np.array(slopes).T, np.array(constants)
 
     def equilibrium(self, paths: int, draw: np.random.Generator) -> Floats:
-        """Return states in equilibrium: binomial numbers, phases in proportion to time spent."""
+        """Return random states in equilibrium, shape (paths, n): binomial numbers, phases by time spent."""
         times = np.linalg.solve(-self.held.T.T, self.held.alpha)
         busy = [draw.binomial(count, self.p, paths) for count in self.counts]
         phases = times / times.sum()

@@ -68,7 +68,7 @@ class PoolWitness:
 
     @property
     def demand(self) -> float:
-        """Bytes in the pool at the end."""
+        """Bytes in the pool at the end: the sum of ``used``."""
         return float(self.used.sum())
 
     @property
@@ -141,7 +141,7 @@ class PoolWorstCase(Result):
 
     @property
     def excess(self) -> tuple[float, float]:
-        """Bytes beyond the size of the pool: of the witness, and the upper bound."""
+        """Bytes beyond the size of the pool: of the witness, and of the upper bound; 0 if it fits."""
         return max(0.0, self.lower - self.pool.size), max(0.0, self.upper - self.pool.size)
 
     def summary(self) -> dict[str, object]:

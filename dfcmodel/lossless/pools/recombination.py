@@ -30,7 +30,7 @@ MAX_STEPS = 4096
 
 
 class Recombined(NamedTuple):
-    """An estimate from recombined histories.
+    """An estimate from recombined histories: probability, and effective number of runs.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Recombined(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Histories:
-    """Packets of K parts at S sampling times in R runs.
+    """Packets held by K independent parts at S sampling times in R runs.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Histories:
 
     @cached_property
     def top(self) -> int:
-        """Minimum number of steps that exceeds the size."""
+        """Smallest number of steps that exceeds the size."""
         return int(self.size / self.step * (1.0 - 1e-12)) + 1
 
     @cached_property
@@ -83,7 +83,7 @@ class Histories:
         return order
 
     def plain(self) -> int:
-        """Return the number of plain runs that exceed the size."""
+        """Return the number of runs, as simulated, in which the parts together exceed the size at any time."""
         total = self.held.sum(axis=1, dtype=np.float64)
         return int((total > self.size).any(axis=0).sum())
 
@@ -108,7 +108,7 @@ class Histories:
         return Recombined(total * float(worth.mean()), self._effective(drawn, worth))
 
     def _masses(self, weights: Integers) -> Floats:
-        """Return the probability of each number of steps, shape (S, K, top + 1)."""
+        """Return the probability of each number of steps at each time and part, shape (S, K, top + 1)."""
         times, parts, runs = self.steps.shape
         width = self.top + 1
         rows = np.arange(times * parts).reshape(times, parts, 1) * width
@@ -118,7 +118,7 @@ class Histories:
         return masses
 
     def _tails(self, masses: Floats) -> list[Floats]:
-        """Return the probability of exceeding the size, by number of omitted parts and by their steps.
+        """Return, by number of omitted parts, the probability of exceeding the size by the omitted parts' steps.
 
         All terms are positive: every probability is exact to rounding, however small.
         """

@@ -55,7 +55,7 @@ WORLD = ("", "0")
 
 
 class _Operation(NamedTuple):
-    """A collective operation: its type, its bytes, its group, and the number of its node in each rank."""
+    """A collective operation: type, bytes, ranks of its group, and number of its node in the trace of each rank."""
 
     kind: Collective
     size: int
@@ -64,7 +64,7 @@ class _Operation(NamedTuple):
 
 
 class _Transfer(NamedTuple):
-    """A message: sending and receiving node (rank and number each), and its bytes."""
+    """A message: its sending and its receiving node, each as (rank, number of the node), and its bytes."""
 
     sender: tuple[int, int]
     receiver: tuple[int, int]
@@ -149,7 +149,7 @@ class TraceFlows:
     def _computation(
         self, trace: Trace, completed: Iterable[int], followers: Mapping[int, Sequence[int]]
     ) -> RankComputation:
-        """Return the computation of a rank; ``completed`` are its nodes in the order in which they complete.
+        """Return the times of computation of a rank; ``completed`` are its nodes in order of completion.
 
         The trailing part is the longest chain of nodes for which no node of communication waits.
         """
@@ -165,7 +165,7 @@ class TraceFlows:
         return RankComputation(total, max(trailing.values(), default=0.0))
 
     def _process_node(self, rank: int, node: Node, waits: Waits) -> Iterator[tuple[int, int, Waits]]:
-        """Yield the nodes that complete because a node begins: rank, number and condition of each."""
+        """Begin a node; yield the nodes that complete by that, as (rank, number, condition)."""
         end = rank, node.number
         if end in self.operation:
             self.begun[end] = waits
@@ -181,7 +181,7 @@ class TraceFlows:
             yield (*end, waits)
 
     def _process_message(self, of: _Transfer, end: tuple[int, int]) -> Iterator[tuple[int, int, Waits]]:
-        """Yield the sending node when it begins, and the receiving node when both have begun."""
+        """Begin an end of a message; yield the sender at once, and the receiver when both have begun."""
         if end == of.sender:
             size = size_in_packets(max(1, of.size), self.packet_size)
             flow = self.flows.add(end[0], of.receiver[0], size, self.begun[end])
@@ -192,7 +192,7 @@ class TraceFlows:
             yield (*of.receiver, waits)
 
     def _process_operation(self, of: _Operation) -> Iterator[tuple[int, int, Waits]]:
-        """Yield the nodes of an operation once all of its ranks have begun it."""
+        """Yield the nodes of an operation, as (rank, number, condition), once all of its ranks have begun it."""
         nodes = list(zip(of.ranks, of.nodes, strict=True))
         if not all(end in self.begun for end in nodes):
             return
@@ -206,7 +206,7 @@ class TraceFlows:
             yield (*end, after)
 
     def _messages(self, of: _Operation) -> tuple[Messages, PacketUnits]:
-        """Return the messages of an operation and the bytes per packet; each rank contributes ``of.size`` bytes."""
+        """Return the messages of an operation, in packets, and one of its packets with its bytes."""
         N = len(of.ranks)
         if of.kind == Collective.ALL_TO_ALL:
             packets = math.ceil(of.size / N / self.packet_size)
@@ -288,7 +288,7 @@ class TraceFlows:
         index: int,
         node: Node,
     ) -> _Operation:
-        """Return the operation of a group at ``index``; ValueError if it differs between ranks."""
+        """Return the operation at ``index`` among those of a group; ValueError if it differs between ranks."""
         kind, size = _kind(node), node.attributes.whole_number("comm_size")
         if not size:
             raise ValueError("comm_size: 0: must be at least 1")
@@ -305,7 +305,7 @@ class TraceFlows:
         return _Operation(kind, size, ranks, tuple(numbers))
 
     def _group(self, rank: int, has: Mapping[str, Any]) -> tuple[tuple[int, ...], str]:
-        """Return the ranks and the name of the group of an operation."""
+        """Return the ranks and the name of an operation's group; "" for all ranks. ValueError without ``rank``."""
         dimensions = has.get("involved_dim", (True,))
         if not isinstance(dimensions, tuple) or not all(dimensions):
             raise ValueError("involved_dim: must have all dimensions; name a group by pg_name")
@@ -324,7 +324,7 @@ class TraceFlows:
 
 @contextmanager
 def _error_context(rank: int, node: Node) -> Iterator[None]:
-    """Name the rank and the node in a ValueError that is raised in this context."""
+    """Context in which a ValueError gets the rank and the node in its message."""
     try:
         yield
     except ValueError as error:
@@ -345,7 +345,7 @@ def _check_attributes(node: Node) -> None:
 
 
 def _longest(nodes: Mapping[int, Sequence[Node]]) -> list[tuple[int, Node]]:
-    """Return the nodes of the rank with the most nodes, each with the rank."""
+    """Return pairs of the rank with the most nodes and each of its nodes."""
     rank = max(nodes, key=lambda r: len(nodes[r]))
     return [(rank, node) for node in nodes[rank]]
 

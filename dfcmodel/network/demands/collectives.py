@@ -212,7 +212,7 @@ def _label_values(name: str, values: Any) -> Iterable[tuple[str, Any]]:
 
 
 def options_of(options: FlowOptions | None, kind: type[FlowOptions] = FlowOptions) -> dict[str, Any]:
-    """Return the fields that options state; TypeError for one that is not of ``kind``, the class of the function."""
+    """Return the fields that ``options`` states, by name; TypeError for a field that ``kind`` does not have."""
     stated = {} if options is None else instance("options", options, FlowOptions, f"{kind.__name__}(...)").changed
     allowed = [field.name for field in fields(kind)]
     for name, value in stated.items():
@@ -507,7 +507,7 @@ def permutation(
 
 
 def collective_hosts(hosts: Iterable[Hashable], arguments: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
-    """Return the hosts of a collective, at least two, and the arguments with ``links`` as columns.
+    """Return the hosts of a collective, at least two distinct nodes, and the arguments with `Links` as ``links``.
 
     Ranks are indices of hosts, so that no host may occur twice.
     """
@@ -560,7 +560,7 @@ def _convert_units(name: str, value: Any, packet_size: float) -> Any:
 
 
 def _entropy(value: Any) -> NDArray[np.int64] | None:
-    """Return the numbers that ECMP hashes, shape (F,); ValueError for numbers outside 0..2^39 - 1."""
+    """Return the explicit numbers that ECMP hashes, (F,); None for None; ValueError outside 0..2^39 - 1."""
     if value is None:
         return None
     entropy = np.asarray(value)
@@ -573,7 +573,7 @@ def _entropy(value: Any) -> NDArray[np.int64] | None:
 
 
 def _as_rows(value: Any, kinds: str) -> Any:
-    """Return a list of numbers of these kinds, or of lists of equally many, as an array; other values unchanged."""
+    """Return a list of numbers of these kinds, or of lists of one length, as an array; other values unchanged."""
     if type(value) is list and all(isinstance(entry, (numbers.Real, list)) for entry in value):
         with contextlib.suppress(ValueError):  # lists of different lengths
             array = np.asarray(value)
@@ -582,7 +582,7 @@ def _as_rows(value: Any, kinds: str) -> Any:
 
 
 def _after_column(name: str, value: Any, count: int) -> Column:
-    """Return the column of each flow's predecessors, from an array of indices or in the form of `Flow`."""
+    """Return each flow's predecessors as a column, from indices (-1: none) or from references as in `Flow`."""
     indices = np.asarray(value) if isinstance(value, np.ndarray) else None
     if indices is None or indices.dtype.kind not in "iu":
         return column_for(name, value, count)
@@ -597,7 +597,7 @@ def _after_column(name: str, value: Any, count: int) -> Column:
 
 
 def _delay_column(delays: NDArray[Any], after: Any, count: int) -> Column:
-    """Return the column of delays, from an array of the shape of ``after``."""
+    """Return each flow's delays after its predecessors as a column, from an array of the shape of ``after``."""
     if not isinstance(after, np.ndarray) or after.shape != delays.shape:
         shape = getattr(after, "shape", None)
         raise ValueError(f"delays: an array of shape {delays.shape}, must have that of after, {shape}")
@@ -614,7 +614,7 @@ def _node_indices(links: Links, nodes: Sequence[Hashable]) -> NDArray[np.int64]:
 def _check_endpoints(
     links: Links, sources: Sequence[Hashable], targets: Sequence[Hashable]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the node indices of sources and targets, (F,) each; ValueError for a pair without a valid path."""
+    """Return the node indices of sources and of targets, (F,) each; ValueError for a pair without a path."""
     indices = _node_indices(links, sources), _node_indices(links, targets)
     for name, nodes, index in zip(("sources", "targets"), (sources, targets), indices, strict=True):
         if (index < 0).any():
@@ -650,7 +650,7 @@ def _hash_keys(
     target: NDArray[np.int64],
     entropy: NDArray[np.int64] | str | None,
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
-    """Return each flow's number in its pair of nodes (None with explicit entropy), and the keys of ECMP, (F,)."""
+    """Return each flow's number in its pair of nodes, None with explicit entropy, and its key for ECMP, (F,) each."""
     if isinstance(entropy, np.ndarray):
         return None, entropy
     number = np.zeros_like(source) if entropy == PAIR else numbers_between(source, target)
@@ -673,7 +673,7 @@ def _shortest_paths(
 
 
 def _other_shortest_paths(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) -> Column:
-    """Return each flow's other shortest paths with the same first and last link.
+    """Return, by flow, the other shortest paths with the same first and last link, and warn of excluded ones.
 
     Warns of flows with shortest paths over other first or last links, which their packets do not take.
     """
@@ -702,7 +702,7 @@ def _other_shortest_paths(links: Sequence[Link], nodes: Sequence[Hashable], path
 def _explicit_paths(
     routes: Any, sources: Sequence[Hashable], targets: Sequence[Hashable], links: Links
 ) -> tuple[Sequence[Hashable], Routes]:
-    """Return the nodes of explicit paths, and the paths as indices of these nodes."""
+    """Return the nodes of the network, and explicit paths as indices of these nodes."""
     if not isinstance(routes, Iterable):
         raise TypeError(f"routes = {format_value(routes)}: must be one of {CHOICES}, paths, or tables of next hops")
     paths = [path if type(path) is tuple else tuple(nodes_of(f"routes[{n}]", path)) for n, path in enumerate(routes)]

@@ -61,7 +61,7 @@ OF_SAVE = re.compile(r"[0-9]+\.([0-9]{6}|0*[1-9][0-9]*)")
 
 
 class _Connection(NamedTuple):
-    """A connection of a file: ranks, bytes, start in s or the trigger, and the triggers that it activates."""
+    """A connection of a file: ranks, bytes, start in s or number of the trigger, and triggers that it activates."""
 
     line: int
     source: int
@@ -73,6 +73,8 @@ class _Connection(NamedTuple):
 
 
 class _Trigger(NamedTuple):
+    """A trigger of a file: its kind, and the number of connections that must activate it."""
+
     kind: str
     needed: int
 
@@ -285,7 +287,7 @@ def _trigger_number(n: int, name: str, word: str) -> int:
 
 
 def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str]:
-    """Return the values of line n by name."""
+    """Return the words of line n as values by name; ValueError for a name that is not in ``allowed``."""
     names = words[::2]
     for index, name in enumerate(names):
         if name in NOT_READ:
@@ -299,7 +301,7 @@ def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str
 
 
 def _predecessors(connections: list[_Connection], triggers: dict[int, _Trigger]) -> list[list[int]]:
-    """Return, for each connection, the indices of the connections that must complete before it starts."""
+    """Return, for each connection, the indices of the connections that activate its trigger; [] without one."""
     activators: dict[int, list[int]] = {}
     for index, connection in enumerate(connections):
         for number in connection.activates:

@@ -30,7 +30,7 @@ NONE = -1
 
 
 class Messages(NamedTuple):
-    """The M messages of a collective operation, in an order in which each waits for earlier messages only.
+    """The M messages of a collective operation; each waits only for earlier ones, which stand before it.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Messages(NamedTuple):
 
 
 def chunk_sizes(packets: int, chunks: int, owner: str = "the chunk of each host") -> Integers:
-    """Return the sizes of chunks that differ by at most one packet, shape (chunks,).
+    """Return the packets of each of ``chunks`` chunks, (chunks,); they differ by at most one packet.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def chunk_sizes(packets: int, chunks: int, owner: str = "the chunk of each host"
 
 
 def refuse_bytes(packets: object, packet_size: float | None) -> None:
-    """Raise ValueError for an array in bytes, with the expression of its packets; None: their size is not known."""
+    """Raise ValueError for a string with a size in bytes; the message has the expression of its packets."""
     if not isinstance(packets, str):
         return
     try:
@@ -82,7 +82,7 @@ def refuse_bytes(packets: object, packet_size: float | None) -> None:
 
 
 def ring(hosts: int, packets: int, rounds: int = 1) -> Messages:
-    """Return the messages of a reduce-scatter or an all-gather around a ring; of an all-reduce with ``rounds=2``.
+    """Return the messages around a ring of a reduce-scatter or an all-gather, or of an all-reduce with ``rounds=2``.
 
     In step s host i sends chunk i - s to host i + 1 (modulo their number), once the message of the previous step has
     come from host i - 1. There are hosts - 1 steps per round (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2),
@@ -213,7 +213,7 @@ def binary_tree(hosts: int, packets: int, pieces: int = 1) -> Messages:
 
 
 def pairwise(hosts: int, packets: int) -> Messages:
-    """Return the messages of an all-to-all in rounds: in round r host i sends to host i + r, and receives from i - r.
+    """Return the messages of an all-to-all; in round r host i sends ``packets`` to host i + r.
 
     A host begins a round when it has sent and received the previous round's messages.
 

@@ -32,7 +32,7 @@ MAX_FILE_BYTES = 64 * 2**20
 
 
 class ListedFlows(NamedTuple):
-    """F flows of a file: ranks of sources and targets, sizes, starts in s, and indices of predecessors.
+    """F flows of a file: ranks of sources and targets, packets, starts in s, and indices of predecessors.
 
     ``delays`` are F tuples in s, as in `Flow`; (): none.
     """
@@ -99,7 +99,7 @@ def packet_size_for(requested: float | None, options: Mapping[str, Any]) -> floa
 
 
 def size_in_packets(in_bytes: float, packet_size: float) -> PacketUnits:
-    """Return a size in bytes as whole packets, at least one, which a `Scenario` converts to its packets.
+    """Return a size in bytes as packets rounded up; a `Scenario` converts it to packets of its size.
 
     >>> size_in_packets(2e6, 4096.0), size_in_packets(2e6, 4096.0).in_packets_of(1000.0)
     (489.0, 2000.0)

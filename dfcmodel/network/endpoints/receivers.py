@@ -124,7 +124,7 @@ class ReceiverAgent(ABC):
     """
 
     class State(NamedTuple):
-        """The answer."""
+        """The answer to a packet: ACK, request, mark, credits; and the time of the flow's timer, s."""
 
         ack: float = 0.0
         nack: float = -1.0
@@ -195,7 +195,7 @@ class Credited(RateRule):
 
 
 def check_answer(answer: Any, now: float, context: str, in_timer: bool) -> None:
-    """Raise ValueError for an invalid answer of an agent.
+    """Raise ValueError for a state of an agent with an invalid answer or a timer that is not later.
 
     Parameters
     ----------

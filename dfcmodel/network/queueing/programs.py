@@ -236,7 +236,7 @@ class SwitchProgram(Discipline):
         return numeric_fields(self)
 
     def check_queues(self) -> int:
-        """Return the number of queues; ValueError for an invalid number."""
+        """Return the parameter ``queues``, 0 for programs without queues; ValueError if it is invalid."""
         minimum = 1 if type(self).queues else 0
         return integer(f"queues of {type(self).__name__}", self.queues, minimum, MAX_QUEUES)
 

@@ -48,7 +48,7 @@ BASES = (
 
 
 def classes_in(package: ModuleType, base: type[Any]) -> dict[str, type[Any]]:
-    """Return the classes of a kind in all modules of a folder, by name, so that a new file is found."""
+    """Return the subclasses of ``base`` in all modules of a package, by name, so that a new file is found."""
     names = [f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
     kinds = (kind for name in names for kind in vars(importlib.import_module(name)).values())
     return {
@@ -100,7 +100,7 @@ def parameter_names(kind: type[Any]) -> tuple[str, ...]:
 
 
 def fields_without_default(kind: type[Any]) -> list[str]:
-    """Return the names of the fields that have no default."""
+    """Return the names of the parameters of a class that have no default."""
     if issubclass(kind, RULES):
         return [name for name in kind.Params._fields if name not in kind.Params._field_defaults]
     missing = dataclasses.MISSING

@@ -139,6 +139,8 @@ def read_scenario(
 
 
 class _BadKey(Exception):
+    """An error at a key of the document; `read_scenario` adds file and line."""
+
     def __init__(self, key: Key, why: str) -> None:
         super().__init__(why)
         self.key = key
@@ -146,13 +148,14 @@ class _BadKey(Exception):
 
 
 class _Reader:
-    """Conversion of nested dictionaries to objects; every error has the key that caused it."""
+    """Conversion of a parsed TOML document to objects; every error has the key that caused it."""
 
     def __init__(self, rules: Iterable[type[WindowRule]], native: bool) -> None:
         self.sources, self.native = sources_of(rules), native
         self.packet_size = 1500.0
 
     def scenario(self, document: Mapping[str, Any]) -> Scenario:
+        """Return the scenario of a document; `_BadKey` for an invalid one."""
         fields = {key: value for key, value in document.items() if key not in ("link", "flow")}
         if "packet_size" in fields:
             size = self.value(Scenario, "packet_size", fields["packet_size"], ("packet_size",))
@@ -186,7 +189,7 @@ class _Reader:
     def defaults(
         self, kind: type[Any], document: Mapping[str, Any], key: str, excluded: tuple[str, ...]
     ) -> dict[str, Any]:
-        """Return a table of defaults by key; the keys of ``excluded`` are refused."""
+        """Return a document's defaults for a kind of object, by field, as `_Inherited`; no ``excluded`` keys."""
         table = self.table(document.get(key, {}), (key,))
         allowed = [field.name for field in dataclasses.fields(kind) if field.name not in excluded]
         _check_keys(table, allowed, (key,))
@@ -195,6 +198,7 @@ class _Reader:
         return {name: _Inherited(value, (key, name)) for name, value in table.items()}
 
     def table(self, value: Any, key: Key) -> dict[str, Any]:
+        """Return a table; `_BadKey` for another value."""
         if not isinstance(value, dict):
             raise _BadKey(key, f"{format_value(value)}: must be a table of keys and values")
         return value
@@ -220,7 +224,7 @@ class _Reader:
             raise _BadKey(error_key, str(error)) from None
 
     def value(self, kind: type[Any], name: str, value: Any, key: Key) -> Any:
-        """Return a field's value: nested objects built, units converted, lists as tuples."""
+        """Return a field's value for the constructor: nested objects built, units converted, lists as tuples."""
         if (kind is Link and name == "discipline") or name == "manager":
             return self.one_of(DISCIPLINES, value, key)
         if kind is Flow and name == "source":
@@ -274,6 +278,7 @@ class _Inherited:
 
 
 def _check_keys(names: Iterable[str], allowed: Sequence[str], key: Key) -> None:
+    """Raise `_BadKey` for the first name that is not allowed in the table at ``key``."""
     for name in names:
         if name not in allowed:
             listed = format_choices(name, allowed) or "none"
@@ -294,6 +299,7 @@ def _find_field(why: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _tuples(value: Any) -> Any:
+    """Return nested lists as tuples; other values unchanged."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
@@ -320,7 +326,7 @@ def _line(text: str, key: Key) -> int:
 
 
 class _KeyLines:
-    """The keys of a valid TOML text with their lines; tables and values that cannot hold ``key`` are skipped."""
+    """Scanner for the keys of a valid TOML text with their lines; it skips tables that cannot hold ``key``."""
 
     def __init__(self, text: str, key: Key) -> None:
         self.text, self.sought = text, key
@@ -340,7 +346,7 @@ class _KeyLines:
         return ""
 
     def may_hold(self, key: Key) -> bool:
-        """Return whether the table or value at ``key`` may contain the sought key."""
+        """Return whether the table or value at ``key`` may contain the sought key or be it."""
         return key == self.sought[: len(key)]
 
     def skip(self, depth: int) -> None:

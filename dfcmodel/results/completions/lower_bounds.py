@@ -53,7 +53,7 @@ class _Hops(NamedTuple):
 
 
 def transfers(scenario: Scenario) -> NDArray[np.bool_]:
-    """Return flags, (F,), of the flows with a finite size and no stop."""
+    """Return flags, (F,), of the transfers: flows with a finite size and without a stop."""
     size, stop = (scenario.table.numbers(name) for name in ("size", "stop"))
     return np.isfinite(size) & np.isinf(stop)
 
@@ -184,7 +184,7 @@ def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
 def _link_bounds(
     scenario: Scenario, hops: _Hops, starts: Floats, chosen: NDArray[np.bool_]
 ) -> Iterator[tuple[int, float]]:
-    """Yield index and bound, s, of each link that transfers use."""
+    """Yield the index of each link that chosen flows use, and its lower bound on the last completion, s."""
     routes, size = scenario.routes, scenario.table.numbers("size")
     at = np.flatnonzero(chosen[routes.flow] & ~_is_optional(scenario))
     link, flow = routes.places[at], routes.flow[at]

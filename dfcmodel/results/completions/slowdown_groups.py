@@ -192,7 +192,7 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
 
 
 def _equal_groups(sizes: Floats) -> Floats:
-    """Return limits of at most `MAX_BINS` groups of equal numbers of transfers, as far as their sizes differ."""
+    """Return the limits of at most `MAX_BINS` groups with about equal numbers of transfers, from 0 on, packets."""
     if not len(sizes):
         return np.array([0.0, 1.0])
     upper_limits = np.quantile(sizes, np.linspace(0, 1, MAX_BINS + 1)[1:], method="higher")
