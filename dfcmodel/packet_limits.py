@@ -122,7 +122,7 @@ class PacketLimit(Result):
         return self.rate - half, self.rate + half
 
     def _rate(self, difference: Floats) -> Floats:
-        """Return the rates, (Q,), of a difference of shape (R, K, Q)."""
+        """Return the rates p, distance ~ factor^-p, (Q,), of differences of shape (R, K, Q)."""
         with np.errstate(divide="ignore"):  # equal in every run: no rate
             y = np.log(np.sqrt(np.mean(difference**2, axis=0)))
         x = np.log(self.factors) - np.mean(np.log(self.factors))
@@ -276,7 +276,7 @@ def packet_limit(
 
 @dataclass(frozen=True)
 class _Pair:
-    """Both levels in packets of one size."""
+    """A scenario in packets of one size, with both levels' methods."""
 
     scenario: Scenario
     factor: float
@@ -284,7 +284,7 @@ class _Pair:
     packets: Packets
 
     def run(self, runs: Runs, seeds: np.random.SeedSequence) -> list[Trajectory]:
-        """Return the runs of both levels of one instance."""
+        """Return the runs at both levels, fluid first, with the same seeds."""
         wait = min(packet_time(self.scenario), runs.duration)
         return [
             simulate(self.scenario, method, packet_jitter=wait, **runs.settings(seeds))
@@ -292,5 +292,5 @@ class _Pair:
         ]
 
     def value(self, quantity: Quantity, run: Trajectory) -> float:
-        """Return a quantity of a run, in packets of the first size."""
+        """Return a quantity of a run; a number of packets is converted to packets of the first size."""
         return quantity.of(run) / (self.factor if quantity.units == "packets" else 1.0)

@@ -235,7 +235,7 @@ def method_of(
 
 
 class _Times(NamedTuple):
-    """End of a run, its sampling interval (None: the level's) and the largest delays of starts and of packets, in s."""
+    """Times of a run, s: its end, sampling interval (None: the level's), largest delays of starts and packets."""
 
     end: float
     sample: float | None
@@ -244,7 +244,7 @@ class _Times(NamedTuple):
 
 
 def _is_short(scenario: Scenario, method: Fluid | Packets, duration: float) -> bool:
-    """Return whether a run is certainly short: it has few steps of flows, or few packets even if all links are full.
+    """Return whether a run is certainly short: few steps times flows, or few packets even on full links.
 
     Packets of sources without feedback are assumed to cross all links.
     """

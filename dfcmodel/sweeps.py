@@ -41,13 +41,13 @@ MAX_NAMED_POINTS = 3
 
 
 def units(thing: Scenario) -> dict[str, str | None]:
-    """Return the dimensions of a scenario's fields by name; None: it has no unit."""
+    """Return the dimension of each field of a scenario, such as "time", by name; None for a field without a unit."""
     declared = quantities_of(type(thing))
     return {field.name: declared.get(field.name) for field in dataclasses.fields(thing)}
 
 
 def variant(thing: Scenario, **changes: Any) -> Scenario:
-    """Return a copy of a scenario with changed fields."""
+    """Return a copy of a scenario with the fields in ``changes`` replaced."""
     return dataclasses.replace(thing, **changes)
 
 
@@ -57,7 +57,7 @@ def about(thing: Scenario) -> dict[str, str]:
 
 
 def validate(things: Sequence[Any], points: Sequence[Any]) -> dict[str, Any]:
-    """Build every scenario, validate level and ``since``, and return whether all have the same flows."""
+    """Validate all points; return {"by_flow": whether all scenarios have flows of the same names}."""
     names = set()
     for n, thing in enumerate(things):
         settings = points[n].settings
@@ -100,7 +100,7 @@ def remarks(data: xr.Dataset) -> Iterator[str]:
 
 
 def _point_names(flags: xr.DataArray) -> Iterator[str]:
-    """Yield the coordinates of each true value as a string."""
+    """Yield the coordinates of each true value, such as "rate = 10, seed = 1"."""
     for index in np.argwhere(flags.to_numpy()).tolist():
         pairs = zip(flags.dims, index, strict=True)
         values = [(dim, flags[dim].to_numpy().tolist()[n]) for dim, n in pairs]
@@ -128,7 +128,7 @@ def _ineffective_seeds(data: xr.Dataset) -> Iterator[str]:
 
 
 def _scenario(thing: Any, source: Any) -> Scenario:
-    """Return a scenario; from links one with a flow from each first node to the last node of the same index."""
+    """Return a scenario unchanged, or from links one with flows of ``source`` from first to last nodes."""
     if isinstance(thing, Scenario):
         if source is not None:
             raise ValueError(f"source = {format_value(source)}: is for functions that return links alone")

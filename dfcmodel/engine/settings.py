@@ -185,7 +185,7 @@ class Fluid(Described):
 
 
 def delay_for_step(scenario: Scenario) -> float:
-    """Return the delay in s of which the fluid's time step is a fraction.
+    """Return the delay, s, that is divided by ``steps_per_delay`` for the fluid's time step.
 
     It is the shortest delay of the links, or, if longer, the shortest of these times: delays of links that are not at
     the ends of paths, of links with a discipline other than FIFO, and of links that feed these; round trips divided by
@@ -210,7 +210,7 @@ def delay_for_step(scenario: Scenario) -> float:
 
 
 def _shortest_times(scenario: Scenario) -> Iterator[float]:
-    """Yield the times that a step must resolve, s."""
+    """Yield the times, s, that a step must resolve; `delay_for_step` takes the shortest."""
     for n, link in enumerate(scenario.links):
         if type(link.discipline) is not FIFO:
             yield from (scenario.links[u].delay for u in (n, *scenario.feeders(n)) if u >= 0)
@@ -226,7 +226,7 @@ def _shortest_times(scenario: Scenario) -> Iterator[float]:
 
 
 def nearest_steps(name: str, time: float, step: float) -> int:
-    """Return a feedback period ``time`` of a link in whole steps, at least one.
+    """Return a feedback period, s, as a whole number of steps, at least one; ValueError if 1 % off.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def nearest_steps(name: str, time: float, step: float) -> int:
 
 
 def integer_and_fraction(steps: Any) -> tuple[Any, Any]:
-    """Return the integer and the fractional part of times in steps, numbers or arrays.
+    """Return whole numbers and fractions (near 1: the next whole number) of steps, as arrays.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def integer_and_fraction(steps: Any) -> tuple[Any, Any]:
 
 
 def round_down(amounts: Any, quantum: float) -> Any:
-    """Return amounts, a number or an array, rounded down to multiples of a quantum.
+    """Return amounts of packets, a number or an array, rounded down to multiples of ``quantum``.
 
     Examples
     --------
@@ -338,7 +338,7 @@ DRAWN_MARKS_HINT = 'use marks="drawn"'
 
 
 def with_expected_marks(scenario: Scenario) -> Scenario:
-    """Return a scenario with the expected form of each queue manager and of each sender that sees marks.
+    """Return a scenario whose managers mark mean numbers of packets and whose senders respond to these.
 
     Raises
     ------
@@ -351,7 +351,7 @@ def with_expected_marks(scenario: Scenario) -> Scenario:
 
 
 def _with_mean_marks(link: Link) -> Discipline:
-    """Return the discipline of a link that marks the mean."""
+    """Return a link's discipline with marks of mean numbers; ValueError for a manager without such a form."""
     rule: Any = link.discipline
     manager = manager_of(rule)
     if manager is None:
@@ -366,7 +366,7 @@ def _with_mean_marks(link: Link) -> Discipline:
 
 
 def _source(flow: Flow) -> Any:
-    """Return the sender of a flow with its mean response."""
+    """Return a flow's source with its mean response to marks; ValueError for a rule without one."""
     source = flow.source
     mean = source.expected() if isinstance(source, RateRule) else None
     if mean is None and isinstance(source, (RateRule, WindowRule)):

@@ -258,7 +258,7 @@ def _events(plan: PacketPlan, rows: NDArray[Any], ports: Sequence[int]) -> NDArr
 
 
 def _in_order(rows: NDArray[Any]) -> NDArray[Any]:
-    """Return rows in the order of arrival, and at equal times in that of leaving, ports, flows and numbers."""
+    """Return rows of a trace sorted by arrival, then departure, port, flow, kind and number."""
     rows = rows[np.argsort(rows["arrived"], kind="stable")]
     same = rows["arrived"][1:] == rows["arrived"][:-1]
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))

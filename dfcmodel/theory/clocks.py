@@ -49,12 +49,12 @@ class Clocks:
 
     @property
     def steps(self) -> int:
-        """Number of steps of the common period."""
+        """Least common multiple of the links' delays, in steps: after it all clocks repeat."""
         return math.lcm(*self.delays)
 
     @property
     def period(self) -> float:
-        """Time after which all clocks repeat, in s."""
+        """Time after which all clocks repeat, s: `steps` times the step."""
         return self.steps * self.step
 
     def monodromy(self, diffusion: complex, intensity: complex = 1.0) -> NDArray[Any]:
@@ -99,7 +99,7 @@ class Clocks:
 
 
 def tick_phases(scenario: Scenario, seed: int) -> dict[Any, float]:
-    """Return the clock phases of the nodes as fractions of a period, with the same draws as ``simulate``."""
+    """Return the clock phase of each node as a fraction of its period, by node, as ``simulate`` draws them."""
     random = np.random.default_rng(seed)
     random.random(len(scenario.flows))  # the flows' jitter is drawn first
     return dict(zip(scenario.nodes, random.random(len(scenario.nodes)), strict=True))

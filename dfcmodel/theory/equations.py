@@ -57,7 +57,7 @@ End = Empty | Callable[[Any], Any] | float
 
 
 def _functions_or_numbers(equation: Any, *names: str) -> None:
-    """Raise ValueError for named fields that are neither functions nor finite numbers."""
+    """Raise ValueError unless each named field is a function or a finite number."""
     for name in names:
         value = getattr(equation, name)
         if not callable(value) and not isinstance(value, Empty):
@@ -294,7 +294,7 @@ class FeedbackEquation:
 
 
 def _on(function: Any, x: Any, *t: Any) -> NDArray[np.float64]:
-    """Return the values of a function, or of a constant, at the points of an array."""
+    """Return function(x, *t), or a constant, as an array of the shape of ``x``; TypeError for single precision."""
     values = np.asarray(function(x, *t) if callable(function) else function)
     if values.dtype in (np.float32, np.float16):
         raise TypeError(
@@ -305,7 +305,7 @@ def _on(function: Any, x: Any, *t: Any) -> NDArray[np.float64]:
 
 
 def _end(end: End, t: float, flow: Any, pulled: Any, h: Any) -> Any:
-    """Return the flux through an end; ``pulled`` is +- kappa n in the adjacent cell."""
+    """Return the flux through an end; ``pulled`` is +- kappa n in the adjacent cell, ``h`` the width of a cell."""
     if isinstance(end, Empty):
         return flow + pulled / (end.distance + h / 2.0)
     return np.asarray(end(t) if callable(end) else end, dtype=float)

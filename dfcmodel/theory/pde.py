@@ -31,11 +31,11 @@ class Equation(Protocol):
 
     @property
     def length(self) -> float:
-        """Length of the bar, 0 <= x <= length."""
+        """Length of the bar, in the unit of x: 0 <= x <= length."""
 
     @property
     def periodic(self) -> bool:
-        """Whether the ends are joined."""
+        """Whether the ends of the bar are joined to a ring."""
 
     def start(self, x: Any) -> Any:
         """Return the fields at t = 0, shape (fields, N)."""
@@ -113,7 +113,7 @@ class Density(Result):
 
     @property
     def packets(self) -> NDArray[np.float64]:
-        """The integral of n, shape (T,)."""
+        """The integral of n over x at each time, shape (T,)."""
         total: NDArray[np.float64] = self.density.sum(axis=1) * (self.x[1] - self.x[0])
         return total
 
@@ -220,7 +220,7 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
 def _integrate(
     equation: Equation, start: Any, ts: NDArray[np.float64], faces: Any, method: Lines
 ) -> tuple[NDArray[np.float64], int]:
-    """Return the fields at all times, shape (T, fields, N), and the number of time steps.
+    """Return the fields at the times ``ts``, shape (T, fields, N), and the number of time steps.
 
     Unknowns are ordered by cell, so that the Jacobian is a band; a ring is folded, 0, N - 1, 1, ...,
     so that adjacent cells are at most two positions apart.

@@ -91,7 +91,7 @@ class Spectrum(Result):
 
     @property
     def _even(self) -> bool:
-        """Whether all link delays are equal."""
+        """Whether the delays of all links, in steps, are equal."""
         return self.clocks is None or len(set(self.clocks.delays)) == 1
 
     @cached_property

@@ -121,7 +121,7 @@ def chain_matrix(hops: int, diffusion: float, intensity: float = 1.0) -> NDArray
 
 
 def _chain(b: int, diffusion: complex, intensity: complex) -> NDArray[Any]:
-    """Return `chain_matrix` without checks; complex parameters differentiate."""
+    """Return `chain_matrix` of ``b`` hops without checks; complex parameters are allowed, for derivatives."""
     unit, none = np.eye(4 * b - 1), np.zeros((1, 4 * b - 1))
     now, before, sent, nominal = np.split(unit, [b, 2 * b, 3 * b])
     start = Loop(
@@ -243,7 +243,7 @@ def stability_limit(
 
 
 def endless_limit(alpha: float, kind: str) -> float:
-    """Return von Neumann's limit of D, where the roots of the cubics reach the unit circle.
+    """Return the largest D at which an endless chain is stable, by von Neumann's criterion.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def endless_limit(alpha: float, kind: str) -> float:
 
 
 def warn_if_unstable(scenario: Scenario) -> None:
-    """Warn about the first link whose law is unstable on an endless chain (von Neumann)."""
+    """Warn of the first link whose diffusion is unstable on an endless chain (von Neumann)."""
     for link in scenario.link_table.kinds:
         rule = dfc_of(link.discipline)
         if rule is not None and not rule.is_stable:
@@ -270,12 +270,12 @@ def warn_if_unstable(scenario: Scenario) -> None:
 
 
 def _radius(matrix: NDArray[np.float64]) -> float:
-    """Return the spectral radius of a matrix."""
+    """Return the spectral radius of a matrix: the largest modulus of an eigenvalue."""
     return float(np.abs(np.linalg.eigvals(matrix)).max())
 
 
 def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
-    """Return the maximum value of a parameter at which the chain from host to bottleneck is stable.
+    """Return the largest value of ``parameter`` at which the chain from host to bottleneck is stable.
 
     Parameters
     ----------

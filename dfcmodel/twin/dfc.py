@@ -14,7 +14,7 @@ __all__ = ["Feedback", "begin", "exchange_feedback"]
 
 
 class Feedback(NamedTuple):
-    """Feedback received and in transit, and sending rates; queues (C,), hosts (F,)."""
+    """State of DFC: feedback at the nodes and in transit, and sending rates, of queues, (C,), and hosts, (F,)."""
 
     rate: Any  # r
     queue: Any  # n'

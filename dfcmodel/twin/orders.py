@@ -18,7 +18,7 @@ __all__ = ["Order", "begin", "remove_dropped", "serve"]
 
 
 class Order(NamedTuple):
-    """Arrivals and departures; a ring buffer holds the last R steps."""
+    """State of service in order of arrival: cumulative arrivals in a ring of the last R steps, and departures."""
 
     arrived: Any  # (R, C) cumulative arrivals after each step
     total: Any  # (R, L) cumulative arrivals of all flows of a link

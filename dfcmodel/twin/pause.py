@@ -18,7 +18,7 @@ __all__ = ["Paused", "begin", "reductions", "update"]
 
 
 class Paused(NamedTuple):
-    """Pause signals; R steps since the oldest one that may still count."""
+    """State of pauses: which links pause, their backlogs, and the signals of the last R steps."""
 
     on: Any  # (L,) whether a queue pauses its feeders
     backlog: Any  # (L,) packets in it after the last step
@@ -34,7 +34,7 @@ def begin(plan: TwinPlan, shape: Shape) -> Paused:
 
 
 def reductions(plan: TwinPlan, p: Any, s: Paused, k: Any) -> tuple[Any, Any]:
-    """Return the reduction of the service of links, (L,), and hosts, (F,), by pauses in step k, packets."""
+    """Return the packets that pauses prevent in step k from being sent, of links, (L,), and of hosts, (F,)."""
     import jax
     import jax.numpy as jnp
 

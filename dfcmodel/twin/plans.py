@@ -28,7 +28,7 @@ __all__ = ["Shape", "TwinPlan", "check_scenario", "plan_of", "shape_of"]
 
 
 class TwinPlan(NamedTuple):
-    """F flows over L links, C queues, each of a flow at a link of its path; times in steps."""
+    """Constants of a scenario for the loop, in steps: F flows over L links, C queues, each of a flow at a link."""
 
     step: float  # s
     flow_of: Ints  # (C,)
@@ -62,7 +62,7 @@ class TwinPlan(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Static arguments of the compiled loop."""
+    """Static arguments of the compiled loop: features of the links, and lengths of memories and of the run."""
 
     diffuses: bool  # links with DFC
     in_order: bool  # links that serve flows in order of arrival
@@ -77,7 +77,7 @@ class Shape(NamedTuple):
 
 
 def check_scenario(scenario: Scenario) -> None:
-    """Raise for parts of a scenario that the twin does not have.
+    """Raise ValueError or TypeError for parts of a scenario that the twin does not support.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | 
 
 
 def shape_of(scenario: Scenario, plan: TwinPlan, steps: int, every: int, smoothing: float) -> Shape:
-    """Return the static arguments of a run of ``steps`` steps."""
+    """Return the static arguments of a run of ``steps`` steps, with a sample per ``every`` steps."""
     pauses = len(plan.pausing) > 0
     used = np.unique(plan.link_of).tolist()
     in_order = [n for n in used if not scenario.links[n].discipline.diffuses]

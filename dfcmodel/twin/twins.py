@@ -174,6 +174,7 @@ class Twin:
 
     @cached_property
     def _plan(self) -> TwinPlan:
+        """The constants of the scenario for the step."""
         return plan_of(self.scenario, self.step, self.seed, self.phases)
 
     @cached_property
@@ -243,6 +244,7 @@ class Twin:
         return TwinRun(**run._replace(queued=by_link(run.queued), lost=by_link(run.lost))._asdict())
 
     def _run(self, parameters: Parameters | None = None) -> QueueRecords:
+        """Return the records, by queue, of a run with ``parameters``; None: those of the scenario."""
         plan = self._plan
         shape = shape_of(self.scenario, plan, self.steps, self.every, float(self.smoothing))
         at = self.parameters if parameters is None else parameters
@@ -270,7 +272,7 @@ class Twin:
 
 @cache
 def _measures() -> Any:
-    """Return the function from a run to its `Merits`, compiled: derivatives of pieces take longer."""
+    """Return a compiled function from a run's records to its `Merits`."""
     import jax
 
     def total(values: Any, weights: Any) -> Any:

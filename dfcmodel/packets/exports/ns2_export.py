@@ -172,7 +172,7 @@ def _check_bytes(link: Link, buffer: ByteBuffer, packet_size: float) -> None:
 
 
 def _exact(value: float) -> str:
-    """Return a number with all digits, so that Tcl reads the same value."""
+    """Return a number as a string with 17 digits, so that Tcl reads the same value."""
     return f"{value:.17g}"
 
 
@@ -197,12 +197,12 @@ def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
 
 
 def _limit(port: Port) -> int:
-    """Return ns-2's ``queue-limit``: one more than the packets, or bytes, that can be queued."""
+    """Return ns-2's ``queue-limit``: the packets, or bytes, that can be queued, plus one."""
     return 10**9 if port.room >= UNBOUNDED else port.room + 1
 
 
 def _stop(plan: PacketPlan, f: int) -> list[str]:
-    """Return the command that ends a CBR source, if there is one."""
+    """Return the command that ends flow f, a CBR source, in a list; [] if it has no end."""
     stop = float(plan.stops[f])
     return [f'$ns at {_exact(stop)} "$source({f}) stop"'] if math.isfinite(stop) else []
 

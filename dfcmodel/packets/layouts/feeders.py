@@ -22,7 +22,7 @@ __all__ = ["lay_out_feeders", "storms_of"]
 
 
 def _feeders(count: int, **columns: Any) -> NDArray[Any]:
-    """Return rows of feeders: of no port and no class unless columns say otherwise."""
+    """Return ``count`` rows of feeders, without port, lane and class unless ``columns`` set them."""
     rows = np.zeros(count, FEEDER)
     for name, values in {"port": -1, "lane": -1, "priority": ALL, **columns}.items():
         rows[name] = values
@@ -30,7 +30,7 @@ def _feeders(count: int, **columns: Any) -> NDArray[Any]:
 
 
 def lay_out_feeders(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
-    """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
+    """Return the rows of feeders; set in ``port_rows`` each port's thresholds and first feeder, in place."""
     for n, name in enumerate(("high", "low")):
         port_rows[name][: len(plan.ports)] = plan.thresholds[:, n]
     port_rows["signalling"][: len(plan.ports)] = plan.signalling
@@ -42,7 +42,7 @@ def lay_out_feeders(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]
 
 
 def _lay_out_pauses(plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the feeders that are paused with all that they carry, after one that is of no port."""
+    """Return rows of the feeders that `Pause` stops as a whole; row 0 belongs to no port."""
     rows = [(-1, 0.0)]
     for p in plan.under(Pause):
         feeders = plan.pausable(p)
@@ -59,7 +59,7 @@ def _lay_out_ingresses(
     lanes: dict[tuple[int, int], int],
     first: int,
 ) -> NDArray[Any]:
-    """Return the feeders that are counted by class, after what holds the other packets of each port.
+    """Return rows of the feeders that are counted by class, and one per port for its other packets.
 
     ``lanes`` has the lanes of classes that can be paused, ``first`` is the number of rows before them.
     """
@@ -100,7 +100,7 @@ def _lay_out_ingresses(
 
 
 def storms_of(plan: PacketPlan, arrays: dict[str, Any]) -> list[Event]:
-    """Return the pauses of ports with a fault, and their ends if they have any."""
+    """Return the events by which ports with a fault pause others, and resume them if the fault ends."""
     storms = [(*storm, True) for storm in plan.storms()] + plan.fault_messages()
     if not storms:
         return []
