@@ -162,7 +162,7 @@ def explain(
 def _level_settings(
     refinements: Sequence[Refinement], fluid: Fluid, packets: Packets, wait: float
 ) -> list[dict[str, Any]]:
-    """Return the arguments of `simulate` for all 2^n subsets of the fluid's refinements, then for the packets' ones."""
+    """Return the arguments of `simulate` for all 2^n subsets of the fluid's refinements, then of the packets'."""
     names = [refinement.name for refinement in refinements]
     for name in (*names, UNEXPLAINED):
         if names.count(name) > (name != UNEXPLAINED):

@@ -452,7 +452,7 @@ class _Samples:
         return len(self.flows), len(self.scenario.senders)
 
     def _at_queues(self, chosen: Any, values: Floats, *samples: int) -> AtNodes:
-        """Return ``values`` of the chosen ones of the hops with a queue, by flow and node."""
+        """Return ``values`` by flow and node; ``chosen`` indexes the hops that have a queue."""
         flow, node, queue = self._hops
         return AtNodes(flow[queue >= 0][chosen], node[queue >= 0][chosen], values, (*self._shape, *samples))
 

@@ -65,13 +65,13 @@ class Explanation(Result):
         Quantities of the fluid with every subset of its refinements, (R, 2^n, Q): the bits of the index
         say which are on, the first refinement is bit 0.
     packets
-        The same of packets, (R, 2^k, Q).
+        Values of the quantities in packets by run and subset of refinements, (R, 2^k, Q).
     stack
         Parts of the flows' stack (`dfcmodel.Flow`), each of which was switched off in turn; P names.
     without
         Quantities of packets without each of them, (R, P, Q).
     usual
-        Which of the 2^n subsets is the fluid as `simulate` runs it.
+        Index of the subset, of 2^n, with which `simulate` runs the fluid.
     statuses
         Statuses of all runs.
     limits_of_fluid

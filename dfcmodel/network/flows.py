@@ -150,7 +150,7 @@ class Flow(Described):
     random_idle
         Whether idle times are exponentially distributed with mean ``idle`` (drawn from the seed).
     handshake
-        How a window sender opens its connection (RFC 9293, 3.5). False: the connection is already established at
+        Opening of a window sender's connection (RFC 9293, 3.5). False: the connection is already established at
         ``start``. True: the sender sends a SYN of 40 bytes, which a SYN-ACK of 40 bytes answers; data follow with the
         third segment. Both are packets that queue and can be lost. A lost SYN is sent again after 1 s, then 2 s and so
         on, and the window then begins with one packet (RFC 5681, 3.1). ``"data"``: the SYN carries the first packet of
@@ -161,12 +161,12 @@ class Flow(Described):
         A `ReceiverAgent`, which answers the packets of a rate rule and may give it credits; None: a receiver that
         answers each packet. At packet level only.
     arrivals
-        When the data of a window sender become available: an `ArrivalProcess` or a `Replay`. The sender sends when
-        window and data allow. None: all data are available from the start. An ACK increases the window only if data are
-        waiting, or if all of the window was in flight before it (RFC 9002, 7.8). The window does not change over idle
-        times. The rule's clock stops during idle times and while the window is not used up (RFC 9438, 5.8). For a
-        delivery rule, samples are marked as limited by the application instead (`Delivery`). The flow ends when the
-        process has ended or ``size`` packets have arrived, and all of them are delivered. ``idle`` must be inf. At
+        Times at which data of a window sender become available: an `ArrivalProcess` or a `Replay`. The sender sends
+        when window and data allow. None: all data are available from the start. An ACK increases the window only if
+        data are waiting, or if all of the window was in flight before it (RFC 9002, 7.8). The window does not change
+        over idle times. The rule's clock stops during idle times and while the window is not used up (RFC 9438, 5.8).
+        For a delivery rule, samples are marked as limited by the application instead (`Delivery`). The flow ends when
+        the process has ended or ``size`` packets have arrived, and all of them are delivered. ``idle`` must be inf. At
         packet level only, and not in ns-2's convention.
     weight
         Number of packets of the flow that a network interface (``host="nic"``) sends in each of the flow's turns, a

@@ -174,7 +174,7 @@ def actual_starts(followers: Followers, delays: Floats, earliest: Floats, finish
     delays, earliest
         As for `Followers.times`, s, (E,) and (F,); a flow without predecessors begins at its earliest time.
     finished
-        When each was complete, s, nan: never, (F,).
+        Times at which the flows were complete, s, (F,); nan: never.
 
     Examples
     --------

@@ -574,20 +574,20 @@ class Ingresses(RoutedFlows):
         counts = self.by_link(lambda link: link.discipline.queue_per == "class")
         counts[self.is_interface] = False
         classes, rank = self._class_indices
-        places, flow = routes.places.astype(np.int64), routes.flow
-        at = np.flatnonzero(counts[places])
-        begins = np.zeros(len(places), dtype=np.bool_)
+        link_of_hop, flow = routes.places.astype(np.int64), routes.flow
+        at = np.flatnonzero(counts[link_of_hop])
+        begins = np.zeros(len(link_of_hop), dtype=np.bool_)
         begins[routes.begin] = True
         from_host = begins[at]
         hops = []  # first hop of each combination of link, feeder and class
         inner, outer = at[~from_host], at[from_host]
-        for rows, feeder, span in ((inner, places[inner - 1], count), (outer, flow[outer], len(rank))):
+        for rows, feeder, span in ((inner, link_of_hop[inner - 1], count), (outer, flow[outer], len(rank))):
             if len(rows):
-                keys = (places[rows] * span + feeder) * len(classes) + rank[flow[rows]]
+                keys = (link_of_hop[rows] * span + feeder) * len(classes) + rank[flow[rows]]
                 hops.append(rows[distinct(keys, count * span * len(classes))[1]])
         first = np.sort(np.concatenate(hops)) if hops else at
-        feeders = np.where(begins[first], -1 - flow[first], places[first - 1])
-        return places[first], feeders, classes[rank[flow[first]]]
+        feeders = np.where(begins[first], -1 - flow[first], link_of_hop[first - 1])
+        return link_of_hop[first], feeders, classes[rank[flow[first]]]
 
     @cached_property
     def _feed_classes(self) -> dict[int, dict[int, set[int]]]:
@@ -761,10 +761,10 @@ class Scenario(Ingresses):
 
     @cached_property
     def all_elements(self) -> tuple[PathElement, ...]:
-        """Elements of the links' own fields, then ``elements``."""
+        """Elements that fields of links stand for, then ``elements``."""
         links = np.flatnonzero(self.by_link(lambda link: bool(link.elements)))
-        own = (element for n in links.tolist() for element in self.links[n].elements)
-        return (*own, *self.elements)
+        elements_of_links = (element for n in links.tolist() for element in self.links[n].elements)
+        return (*elements_of_links, *self.elements)
 
     def _check_buffers(self, suspect: NDArray[np.bool_]) -> None:
         """Raise ValueError for unreachable pause thresholds and impossible pauses or reservations of PFC."""

@@ -99,13 +99,13 @@ def unequal_losses(run: Any) -> list[UnequalLosses]:
         entries = np.flatnonzero(routes.places == link)
         entries = entries[~np.isin(entries, routes.begin)]  # over another link
         flows, before = routes.flow[entries], routes.places[entries - 1]
-        here = rows[rows["link"] == link]
-        lost = np.bincount(here["flow"], here["packets"], len(table))
+        dropped_at_link = rows[rows["link"] == link]
+        lost = np.bincount(dropped_at_link["flow"], dropped_at_link["packets"], len(table))
         for kind in np.unique(group[flows[is_even[flows]]]).tolist():
             chosen = group[flows] == kind
-            places, which = np.unique(before[chosen], return_inverse=True)
-            sent = np.bincount(which.reshape(-1), run.emitted[flows[chosen]], len(places))
-            parts = np.bincount(which.reshape(-1), lost[flows[chosen]], len(places)) / np.maximum(sent, 1.0)
+            inputs, which = np.unique(before[chosen], return_inverse=True)
+            sent = np.bincount(which.reshape(-1), run.emitted[flows[chosen]], len(inputs))
+            parts = np.bincount(which.reshape(-1), lost[flows[chosen]], len(inputs)) / np.maximum(sent, 1.0)
             if parts.max() > LOSS_RATIO_LIMIT * parts.min():
                 unequal.append(UnequalLosses(link, flows[chosen], float(parts.min()), float(parts.max())))
     return unequal

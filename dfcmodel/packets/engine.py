@@ -161,11 +161,11 @@ class PacketRun:
     done
         Samples that have been completed.
     keeps
-        Whether its pauses are kept in the records, unlike the pauses of a copy.
+        Whether pauses are stored in the records; False for a copy by `fork`.
     traces
         Tables of `dfcmodel.packets.kernel.layout.TRACE`, of the ports that are traced.
     bar
-        Of progress, over samples; None shows none.
+        Progress bar over samples; None: no bar.
     native
         Flows with native rules; None without any.
     """
@@ -413,7 +413,7 @@ def run_engine(plan: PacketPlan) -> Records:
     Parameters
     ----------
     plan
-        What to run.
+        The plan of the run.
 
     Raises
     ------
@@ -457,7 +457,7 @@ def with_room(plan: PacketPlan, work: Callable[[PacketRun, int], T | None]) -> T
     Parameters
     ----------
     plan
-        What to run.
+        The plan of the run.
     work
         Called with the run at t = 0 and the factor on the first size of arrays that grow; returns None where
         `PacketRun.advance` returned False.
@@ -497,7 +497,7 @@ class Records:
     Parameters
     ----------
     plan
-        Of the run.
+        The plan of the run.
     is_lossless
         Whether the fabric kernel runs it, which loses nothing and has no windows: an array that it never writes has one
         value.
@@ -560,7 +560,7 @@ class Records:
     all_switches
         Whether `switched` has all pauses.
     observed
-        What native rules report at the ends of the samples, by the names of the flow and of the number, (S,) each.
+        Variables that native rules report at the ends of samples, by name of the flow and the variable, (S,) each.
     """
 
     timeouts: NDArray[np.int64]

@@ -115,13 +115,13 @@ class Packets(Described):
         switch sends the packet on over the link, among those on paths of the flow, with the fewest packets in its queue
         and transmission, at ties over that of the turn.
     failures
-        When links are down, from and until in s (inf: for ever): a mapping from link names to one pair or several.
-        Packets that a link has begun to send and does not deliver before, or that it sends meanwhile, at its rate, are
-        lost; pause messages are not. The other direction of a cable is another link. Flows with ``host="nic"`` are led
-        by ECMP over shortest paths without these links, sprayed ones over those of their paths that are left; ACKs take
-        a path that does not fail.
+        Times at which links are down, from and until in s (inf: for ever): a mapping from link names to one pair or
+        several. Packets that a link has begun to send and does not deliver before, or that it sends meanwhile, at its
+        rate, are lost; pause messages are not. The other direction of a cable is another link. Flows with
+        ``host="nic"`` are led by ECMP over shortest paths without these links, sprayed flows over their remaining
+        paths; ACKs take a path that does not fail.
     reroute_delay
-        How long after a failure or a repair hosts send by the new routes, in s. Packets keep the path that they have
+        Time from a failure or a repair until hosts send by the new routes, in s. Packets keep the path that they have
         begun.
     ack_delay
         For how long, at most, a flow with ``delayed_acks`` delays an ACK, in s, up to 0.5 (RFC 5681, 4.2).

@@ -91,9 +91,9 @@ class Hops(NamedTuple):
     flow, port
         The flow of the hop, and the port that it uses.
     is_ack
-        Whether ACKs take it.
+        Whether it is a hop of ACKs.
     begins
-        Whether it is the first one from an end of the flow.
+        Whether it is the first hop from the sender, or of ACKs from the receiver.
     """
 
     flow: Integers
@@ -199,13 +199,13 @@ class Ingresses(NamedTuple):
     Attributes
     ----------
     port
-        The port that counts.
+        Port that counts packets.
     before
-        The port over which its packets come; of a host without access link -1 - flow.
+        Port over which the counted packets come; -1 - flow for a host without access link.
     priority
-        Their class.
+        Class of the counted packets.
     room
-        For how many of them there is room, packets.
+        Room for them, packets.
     """
 
     port: Integers
@@ -328,11 +328,11 @@ class PacketPlan:
     ports
         The ports, and the routes of packets and ACKs over them.
     recoveries, repairs
-        What window senders and senders at the rate of a rule do about losses, F of each.
+        Loss recoveries of window senders, and repairs of senders at the rate of a rule, F of each; "" for others.
     starts, earliest
-        Start times of the flows, s, inf of flows that wait for others, and before what time these do not start, (F,).
+        Start times of the flows, s, inf for flows that wait for others, and earliest starts of these, s, (F,) each.
     delays_after
-        Of each pair of flows of which one waits for the other the time between, s, (E,), see `Followers`.
+        Time from the end of a flow to the start of a flow that waits for it, by pair, s, (E,); see `Followers`.
     jitter
         Upper end of the random delay of each packet at its sender, s.
     phases
@@ -343,7 +343,7 @@ class PacketPlan:
     faults, watchdogs
         Faults that end, and the watchdogs of ports.
     spraying
-        How packets of sprayed flows are led; None: there are none.
+        Paths of sprayed flows; None: there are no sprayed flows.
     """
 
     scenario: Scenario

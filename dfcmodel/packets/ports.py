@@ -85,7 +85,7 @@ class Port(NamedTuple):
     link
         Index in the scenario's links; -1 for mirrors and access links.
     mirror
-        Whether it is the reverse direction of a link, used by ACKs only.
+        Whether the port is the reverse direction of a link, used by ACKs only.
     cell
         Bytes of a cell of its buffer, 1 where it counts bytes; 0: it counts packets.
     """
@@ -136,7 +136,7 @@ class Ports(Sequence[Port]):
     Parameters
     ----------
     scenario, method
-        Of the runs.
+        Scenario, and method of the runs.
     receives_acks
         Whether the sender of each flow receives ACKs, shape (F,).
 

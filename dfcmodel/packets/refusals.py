@@ -179,7 +179,7 @@ def _check_segments(flow: Flow, chosen: Any) -> None:
 
 
 def _check_native(flow: Flow, rule: NativeRule, recovery: Any, method: Packets) -> None:
-    """Raise ValueError for options that a native rule cannot have; ``recovery`` is the one of `Packets`."""
+    """Raise ValueError for options that a native rule cannot have; ``recovery`` is that of `Packets`."""
     if method.is_ns2:
         msg = 'no agent of ns-2 has it; use convention="standard"'
         raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
@@ -373,7 +373,7 @@ def _check_order(flow: Flow) -> None:
 
 
 def _check_fields(flow: Flow, name: str, rule: WindowRule | RateRule | ArrivalProcess) -> None:
-    """Raise ValueError for a state whose first fields are not the ones that the engine reads."""
+    """Raise ValueError for a state whose first fields differ from the fields that the engine reads."""
     fields = rule.State._fields
     first: tuple[str, ...] = ("cwnd", "ssthresh")
     if isinstance(rule, (RateRule, ArrivalProcess)):
@@ -425,9 +425,9 @@ def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -
     scenario
         The scenario of the flows.
     too_many
-        Whether each flow does, shape (F,).
+        Whether each flow sends more packets, shape (F,).
     end
-        Of the run, s.
+        End of the run, s.
     """
     for f in np.flatnonzero(too_many).tolist():
         where = f"{scenario.name}, flow {scenario.flows[f].name!r}, before t = {end:g} s"
@@ -442,7 +442,7 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
     scenario, f
         The scenario, and the number of the flow.
     window
-        In packets.
+        Window of the flow, packets.
     now
         Time of the run, s.
 

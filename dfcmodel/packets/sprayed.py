@@ -44,7 +44,7 @@ class Rerouting:
     Attributes
     ----------
     times
-        When routes change, s, ascending, (E,).
+        Times at which routes change, s, ascending, (E,).
     turns
         For each flow the numbers of its paths, in the order in which packets take them, in each of the E + 1 intervals;
         () of a flow with one path.
@@ -61,17 +61,17 @@ class Spraying:
     Attributes
     ----------
     original
-        The scenario without them.
+        The scenario without the additional flows.
     lenders
-        How many flows lend a path; they come first in the plan.
+        Number of additional flows, one per further path; they come first in the plan.
     owner
-        The flow of the plan whose packets take the path of each flow, (F,).
+        Index in the plan of the flow whose packets use the path of each flow, (F,).
     first, count
-        The first of the flows that lend to each flow, and how many paths it has, (F,): 0 of flows that are not sprayed.
+        First additional flow of each flow, and its number of paths, 0 if it is not sprayed, (F,) each.
     begins
-        Which of its paths the first packet of each flow takes in turn, (F,).
+        Number of the path of the first packet of each flow, from which on packets take paths in turn, (F,).
     rerouting
-        Which paths flows take while links fail; None: always all of them.
+        Paths that flows use while links fail; None: always all paths.
     """
 
     original: Scenario

@@ -98,7 +98,7 @@ class Ensemble(Recorded, Result):
     packet_jitter
         Upper end of the random time before each packet, in s.
     method
-        That of the runs, a `Fluid` or `Packets`; None: not recorded.
+        Method of the runs, a `Fluid` or `Packets`; None: not recorded.
 
     Examples
     --------

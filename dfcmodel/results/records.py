@@ -378,7 +378,7 @@ class Records(Recorded):
         The times in which links were paused, a structured array with the fields link, by, priority, begin and end
         (see `dfcmodel.results.Trajectory.pauses`); None: not recorded.
     recoveries
-        How each flow repaired losses, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"``, ``"prr"``, ``"rack"`` or
+        Loss recovery of each flow, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"``, ``"prr"``, ``"rack"`` or
         ``"linux-6.12"``, after ``recovery`` of the method; ``"go-back-n"`` or ``"selective"`` of rate rules that repair
         them; otherwise empty. F strings.
     dropped
@@ -398,7 +398,7 @@ class Records(Recorded):
         shapes (L, T) and (L,); nan at nodes without. None: no link counts bytes, or fluid, which has data packets
         alone.
     choice
-        Which level ``level="auto"`` chose, and why; empty for another level.
+        Level that ``level="auto"`` chose, with the reason; empty for another level.
 
     step_error, accuracy
         Estimated error that the step causes in the goodput of a flow, as a part of the rate of its path's
@@ -410,7 +410,7 @@ class Records(Recorded):
     repeats_frames
         Whether links had frame errors, which they repair by themselves (``Packets(frame_errors=...)``).
     observed
-        What native rules that observe report at the ends of the intervals, by the name of the flow: arrays of shape
+        Variables that native rules report at the ends of the intervals, by the name of the flow: arrays of shape
         (T,) by the name of the number, and of the names of states as ``state`` (`dfcmodel.NativeRule`). None: no rule
         reports.
 

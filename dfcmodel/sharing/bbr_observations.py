@@ -102,8 +102,7 @@ class Observation(ByValue):
     time
         s, (S,).
     state
-        Variables of the draft by name, (S,): those of `BBR.State` that the draft has, of a native rule those that it
-        reports.
+        Variables by name, (S,): fields of `BBR.State` that the draft has, or variables that a native rule reports.
     in_flight, delivered, lost, emitted
         Packets, (S,): in flight; cumulative delivered and lost; sent, with retransmissions.
     timeouts

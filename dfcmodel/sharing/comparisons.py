@@ -325,8 +325,8 @@ class Comparison(Result):
             return f"{chosen}, that of each rule"
         native = [rule for rule in self.rules if isinstance(rule, NativeRule) and rule.recovery != chosen]
         if native:
-            own = by_recovery(map(repr, native), [rule.recovery for rule in native])
-            return f"{chosen}, and of native rules that of their library ({own})"
+            by_library = by_recovery(map(repr, native), [rule.recovery for rule in native])
+            return f"{chosen}, and of native rules that of their library ({by_library})"
         network = f"in a network that of each rule ({by_rule}) unless Packets(recovery={chosen!r}) sets it"
         return f"{chosen} for all; {network}"
 

@@ -244,7 +244,7 @@ class Twin:
         return TwinRun(**run._replace(queued=by_link(run.queued), lost=by_link(run.lost))._asdict())
 
     def _run(self, parameters: Parameters | None = None) -> QueueRecords:
-        """Return the records, by queue, of a run with ``parameters``; None: those of the scenario."""
+        """Return the records, by queue, of a run with ``parameters``; None: the scenario's parameters."""
         plan = self._plan
         shape = shape_of(self.scenario, plan, self.steps, self.every, float(self.smoothing))
         at = self.parameters if parameters is None else parameters

@@ -28,7 +28,7 @@ class RowAudit:
     verdict
         `RowVerdict`.
     reason
-        Why, with the numbers.
+        Reason of the verdict, with the numbers.
     needs
         Bytes that the row needs under the assumptions.
     smallest

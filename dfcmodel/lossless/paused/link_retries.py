@@ -234,7 +234,7 @@ def link_retry(
     message
         Bytes of an acknowledgement or request, preamble included.
     behind_frame
-        Whether it waits for a frame that the receiver sends.
+        Whether a message waits for the end of a frame that the receiver sends.
     pipeline
         Time to process a frame and an acknowledgement.
     timer

@@ -203,9 +203,9 @@ def _mix_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
         extra = (remaining - longer * (grown - link.smallest)) // link.cell
         in_head = np.minimum(extra, cells - 1) * head
         room = np.where(longer == count, longer * max(0, cells - min_cells - 1), 0)
-        found = in_head + min_cells * count + longer + np.minimum(extra - in_head, room) + cells * large
-        n = int(np.argmax(found))
-        best = max(best, (int(found[n]), int(large[n]), int(count[n])))
+        total_cells = in_head + min_cells * count + longer + np.minimum(extra - in_head, room) + cells * large
+        n = int(np.argmax(total_cells))
+        best = max(best, (int(total_cells[n]), int(large[n]), int(count[n])))
     _, large_count, small_count = best
     burst = _grow_frames(link, total - large_count * heavy, small_count, head=head)
     runs = (*burst.runs[:-1], (size, large_count + 1))

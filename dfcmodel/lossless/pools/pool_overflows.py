@@ -44,7 +44,7 @@ class OverflowTime(Result):
     passage
         The passage time of the chain of the number of groups, from equilibrium: mean, distribution, bounds.
     empty
-        The same from an empty pool.
+        Mean time from an empty pool.
     within
         The time, s.
 

@@ -47,7 +47,7 @@ def plan_pool(size: float, traffic: PacketRuns) -> PoolPlan:
 
 
 def _ports(scenario: Scenario, links: Iterable[str] | str | None) -> list[int]:
-    """Return the indices of the links with Pause or PFC, or of the named ones among them, after checks."""
+    """Return the indices of the links with Pause or PFC, or of the named links among them, after checks."""
     pausing = [link.name for link in scenario.links if any(link.discipline.thresholds)]
     if not pausing:
         raise ValueError(f"scenario {scenario.name!r}: must have a link with Pause or PFC")

@@ -159,8 +159,8 @@ class TraceFlows:
             after = followers[number]
             if node.kind in COMMUNICATES or not all(follower in trailing for follower in after):
                 continue
-            own = float(node.duration) if node.kind == Kind.COMP_NODE else 0.0
-            trailing[number] = own + max((trailing[follower] for follower in after), default=0.0)
+            duration = float(node.duration) if node.kind == Kind.COMP_NODE else 0.0
+            trailing[number] = duration + max((trailing[follower] for follower in after), default=0.0)
         total = sum(float(node.duration) for node in trace.values() if node.kind == Kind.COMP_NODE)
         return RankComputation(total, max(trailing.values(), default=0.0))
 
@@ -288,7 +288,7 @@ class TraceFlows:
         index: int,
         node: Node,
     ) -> _Operation:
-        """Return the operation at ``index`` among those of a group; ValueError if it differs between ranks."""
+        """Return a group's operation at ``index`` of its operations; ValueError if it differs by rank."""
         kind, size = _kind(node), node.attributes.whole_number("comm_size")
         if not size:
             raise ValueError("comm_size: 0: must be at least 1")

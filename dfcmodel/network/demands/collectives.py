@@ -673,7 +673,7 @@ def _shortest_paths(
 
 
 def _other_shortest_paths(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) -> Column:
-    """Return, by flow, the other shortest paths with the same first and last link, and warn of excluded ones.
+    """Return each flow's other shortest paths with equal first and last links; warn of excluded paths.
 
     Warns of flows with shortest paths over other first or last links, which their packets do not take.
     """

@@ -30,7 +30,7 @@ NONE = -1
 
 
 class Messages(NamedTuple):
-    """The M messages of a collective operation; each waits only for earlier ones, which stand before it.
+    """The M messages of a collective operation, in an order in which each waits for earlier messages only.
 
     Parameters
     ----------

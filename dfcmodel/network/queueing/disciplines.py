@@ -64,7 +64,7 @@ class Discipline(Described):
     subclasses_run_at
         Levels that run every subclass.
     diffuses
-        Whether it reports to the links that feed it at which rate each of its queues may be filled.
+        Whether a link reports to its feeders the rate at which each of its queues may be filled.
     pauses
         Unit that it pauses on the links that feed it while its queues are long: ``"link"``, a ``"class"`` of traffic,
         or a ``"flow"``; empty: none.

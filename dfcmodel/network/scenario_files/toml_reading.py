@@ -90,7 +90,7 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = (), *, n
     path
         The file, of at most 4 MiB: UTF-8 with or without a byte-order mark, or UTF-16 with one.
     rules
-        User-defined window rules that the file may name, in addition to those of `responsefn`.
+        User-defined window rules that the file may name, in addition to the rules of `responsefn`.
     native
         Whether shared libraries that the file names (`NativeRule`) are loaded: this runs their code. Their paths are
         relative to the present folder.

@@ -46,7 +46,7 @@ def to_ns3(
 ) -> str:
     """Return a C++ program for ns-3.44 with the links, queues and flows of a scenario.
 
-    Senders, queue managers and window rules are those of ns-3: runs agree with `Packets` in distribution, not packet
+    Senders, queue managers and window rules belong to ns-3: runs agree with `Packets` in distribution, not packet
     by packet. Every connection opens with a handshake, as with ``Flow(handshake=True)``. Packets have headers of PPP,
     IPv4, and TCP with options, so that an ACK has at least 42 bytes. The last packet of a managed queue is in the
     device below the manager. Rates are rounded to bit/s.

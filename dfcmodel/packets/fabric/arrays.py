@@ -40,11 +40,11 @@ class Windows(NamedTuple):
     Attributes
     ----------
     per_sample
-        Windows in a sample.
+        Number of windows in a sample.
     slots
-        Windows to come for which a port has a slot, a power of 2.
+        Number of future windows for which a port has a slot, a power of 2.
     ahead
-        How long after the end of a window a transmission may begin, s: its packet arrives in a window that has a slot.
+        Longest time, s, from the end of a window to the begin of a transmission whose packet arrives in a slot.
     """
 
     per_sample: int

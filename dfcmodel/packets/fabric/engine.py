@@ -42,11 +42,11 @@ class FabricRun:
     plan, arrays, records
         The plan, the state of the run, and its records.
     windows
-        In a sample.
+        Number of windows per sample.
     done
         Samples that have been completed.
     bar
-        Of progress, over samples; None shows none.
+        Progress bar over samples; None: no bar.
     """
 
     plan: PacketPlan

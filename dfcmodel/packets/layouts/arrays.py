@@ -209,7 +209,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
 
 
 def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> None:
-    """Make the engine record the packets at these ports in ``trace``, with room for those of one window."""
+    """Make the engine record packets at these ports in ``trace``, with room for the packets of a window."""
     port_rows, rows = arrays["port"], list(ports)
     port_rows["traced"][rows] = 1
     plain = port_rows["plain"][rows]

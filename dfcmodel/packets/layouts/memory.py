@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 ELEMENTS, PLACES = 2048, 1 << 15
-"""Elements of a run besides those of its flows, and places in the queues of ports without lanes, at first."""
+"""First numbers of elements of a run beyond its flows' elements, and of places in queues of ports without lanes."""
 FEWEST = 16
 """Places in the queue of a port without lanes, at first."""
 SPARE = 0.125
@@ -121,11 +121,11 @@ def first_ring_sizes(
     Parameters
     ----------
     max_queued
-        The most packets that can be in each; 0 where there is no ring.
+        Maximum number of packets in each ring; 0 for a port without a ring.
     flows
-        The flows that come there: at first each may send two packets at once.
+        Number of flows through each port: at first each may send two packets at once.
     spare
-        How much larger than at the first attempt they are.
+        Factor on the first sizes: 1 at the first attempt.
     """
     full = 1 << np.ceil(np.log2(np.where(max_queued > 0, max_queued + 2, 1))).astype(np.int64)
     share = 1 << int(max(FEWEST, PLACES // len(max_queued))).bit_length() - 1
@@ -203,7 +203,7 @@ def further_layout(plan: PacketPlan, options: tuple[Any, ...], make: Callable[[]
     Parameters
     ----------
     plan
-        Of the run.
+        The plan of the run.
     options
         Further values on which the layout depends.
     make

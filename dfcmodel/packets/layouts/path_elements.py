@@ -39,7 +39,7 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
     Parameters
     ----------
     plan, port_rows
-        Whose ports they are.
+        The plan, and the rows of its ports, which are changed in place.
     hops
         Rows of the table of hops.
     """

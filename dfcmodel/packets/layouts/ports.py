@@ -91,9 +91,9 @@ class Lookahead(NamedTuple):
     Attributes
     ----------
     inline
-        As `ports_without_queues` returns it, (P,).
+        1 for ports without a calendar queue, (P,): `ports_without_queues`.
     parts
-        As `route_parts` returns it.
+        Parts of routes between calendar queues: `route_parts`.
     order
         The processing order of the ports that have a calendar queue.
     ahead
@@ -419,11 +419,11 @@ def schedule(arrays: dict[str, Any], starts: tuple[NDArray[Any], ...], events: S
     Parameters
     ----------
     arrays
-        Of the layout.
+        Arrays of the layout by name.
     starts
         Calendar queue, time in s, key and flow of each start, in ascending order of keys, (N,) each.
     events
-        All others.
+        All other events before the run.
     """
     packet, bucket, port = arrays["packet"], arrays["bucket"], arrays["port"]
     unit, times, keys, flows = starts
