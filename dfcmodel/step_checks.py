@@ -140,7 +140,7 @@ def check_step(
     steps_per_delay
         Steps per delay of the coarser run, as for `simulate`.
     seed
-        Seed.
+        Seed, or generator, of the random numbers of all runs.
 
     Raises
     ------

@@ -225,7 +225,7 @@ def compile_scenario(
     rng
         Draws the phases of feedback clocks, on/off times and seeds.
     duration
-        In s; None is the scenario's.
+        Simulated time in s; None: the scenario's.
     starts
         Start times of the flows in s, shape (F,); None: the scenario's.
     packet_jitter

@@ -98,7 +98,7 @@ def advance(
     Parameters
     ----------
     plan
-        Its state is advanced.
+        The plan, whose state is changed to the end of the run.
     steps, every
         Number of steps, and the interval of the records; the last one may be shorter.
     compiled

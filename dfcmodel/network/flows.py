@@ -642,7 +642,7 @@ class ChosenPath(tuple[Hashable, ...]):  # a tuple of any length has no slots
     Attributes
     ----------
     choices
-        The choices of its table.
+        Method by which the paths of the flow's table were chosen.
     number
         Number of the flow among the flows of its pair of nodes.
     """

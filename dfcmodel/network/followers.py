@@ -29,7 +29,7 @@ class Followers(NamedTuple):
         Offset in ``flow`` of each flow's followers, (F + 1,): ``flow[begin[f]:begin[f + 1]]`` are the followers of flow
         f.
     flow
-        The followers, (E,).
+        Followers of all flows, as indices, flow by flow, (E,).
     missing
         Number of predecessors of each flow, (F,).
     delay

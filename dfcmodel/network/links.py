@@ -436,7 +436,7 @@ class Column(Sequence[Any]):
     which
         Index in ``values`` of each flow's value, shape (F,); None: all flows have the first value.
     length
-        F.
+        Number F of flows.
 
     Examples
     --------

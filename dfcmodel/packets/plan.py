@@ -205,7 +205,7 @@ class Ingresses(NamedTuple):
     priority
         Class of the counted packets.
     room
-        Room for them, packets.
+        Room for the counted packets, packets.
     """
 
     port: Integers
@@ -220,7 +220,7 @@ class PathPlan(NamedTuple):
     Attributes
     ----------
     elements
-        Each element, once.
+        Elements of the scenario, each once.
     chains
         The chains of elements that packets pass one after the other: numbers of elements, -1 behind the last of each.
     first

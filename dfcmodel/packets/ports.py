@@ -73,7 +73,7 @@ class Port(NamedTuple):
     Attributes
     ----------
     source, target
-        The nodes at its ends.
+        Nodes at the ends of the link.
     bits
         Rate in bit/s.
     delay

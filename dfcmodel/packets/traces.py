@@ -111,7 +111,7 @@ class PacketTrace(Result):
         path
             The file; times are in nanoseconds.
         node
-            An end of a traced link.
+            Node of the capture, an end of a traced link.
 
         Raises
         ------
@@ -189,7 +189,7 @@ def trace_packets(
         Names such as ``"a->b"``, one or several; for the ACKs on their way back the same the other way
         round. None: the links of the scenario.
     method
-        None: ``Packets(seed=1)``.
+        Packet-level method; None: ``Packets(seed=1)``.
     duration, jitter, packet_jitter
         As for `simulate`.
 

@@ -122,6 +122,7 @@ class Animation:
         return around.format(f"queues over time: {self._name}", Markup(animation))
 
     def _repr_html_(self) -> str:
+        """Return `to_html`, which notebooks show."""
         return self.to_html()
 
     def save(self, path: str | Path) -> Path:

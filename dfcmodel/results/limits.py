@@ -369,7 +369,7 @@ def _marking_threshold(link: Link) -> float:
 
 
 def _max_queue_of_links(scenario: Scenario) -> Floats:
-    """Return the most packets that fit into each link's queue, (L,): its node's buffers where classes share them."""
+    """Return the most packets in each link's queue, (L,): its node's buffers with classes, inf if not shared."""
     links, size = scenario.link_table, scenario.packet_size
     buffers = scenario.by_link(lambda link: buffer_in_packets(link, size) if link.shared else np.inf).astype(np.float64)
     at_node = np.bincount(links.source, buffers, minlength=len(links.nodes))[links.source]

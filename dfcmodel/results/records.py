@@ -264,6 +264,7 @@ class Recorded:
 
     @cached_property
     def _data(self) -> xr.Dataset:
+        """The recorded quantities that are not None, with units."""
         raise NotImplementedError
 
     @property
@@ -292,7 +293,7 @@ class Counts(NamedTuple):
     Attributes
     ----------
     delivered, lost
-        Packets, shape (F,).
+        Delivered and lost packets of each flow, shape (F,).
     seconds
         Duration of the part, s.
     """
@@ -485,6 +486,7 @@ class Records(Recorded):
 
     @cached_property
     def _data(self) -> xr.Dataset:
+        """The recorded quantities that are not None, with coordinates and attributes."""
         import xarray as xr
 
         variables = {"efficiency": _variable("efficiency", self._array("efficiency"))}
@@ -511,6 +513,7 @@ class Records(Recorded):
 
     @property
     def _coordinates(self) -> dict[str, Any]:
+        """Coordinates by dimension: names of flows, labels of nodes, and times, s."""
         return {
             "flow": list(self.scenario.table.names),
             "node": _labels(self.scenario.senders),
@@ -519,6 +522,7 @@ class Records(Recorded):
 
     @property
     def _attributes(self) -> dict[str, Any]:
+        """Attributes of the dataset that describe the run."""
         return {"scenario": self.scenario.name, "step": self.step}
 
     def _array(self, name: str) -> Any:

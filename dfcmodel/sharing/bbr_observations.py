@@ -100,7 +100,7 @@ class Observation(ByValue):
     path
         The simulated path.
     time
-        s, (S,).
+        Ends of the samples, s, (S,).
     state
         Variables by name, (S,): fields of `BBR.State` that the draft has, or variables that a native rule reports.
     in_flight, delivered, lost, emitted

@@ -155,7 +155,7 @@ class Bottleneck:
     Parameters
     ----------
     bandwidth
-        Packets/s.
+        Rate of the link, packets/s.
     rtt
         Propagation there and back in s.
     buffer
@@ -268,7 +268,7 @@ class Bottleneck:
         Parameters
         ----------
         sources
-            One per flow.
+            Sources of the flows, one per flow.
         seed
             Seed of starts, of the delay of up to one transmission time of each packet at its sender (which keeps
             deterministic flows out of step), and of the random losses.

@@ -48,7 +48,7 @@ class JitteredPath(Described):
     Parameters
     ----------
     bandwidth
-        Packets/s, > 0.
+        Rate of the bottleneck, packets/s, > 0.
     rtt
         Propagation there and back, s, > 0.
     buffer

@@ -36,7 +36,7 @@ class Clocks:
     Attributes
     ----------
     step
-        Time step in s.
+        Time step in s, the unit of delays and phases.
     delays
         Delays of the links into the nodes 1 to b, the host's access link first.
     phases

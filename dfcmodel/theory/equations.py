@@ -82,7 +82,7 @@ class DiffusionEquation:
     rate
         r, packets/s: a number or a function of x and t.
     intensity
-        alpha.
+        Flow intensity alpha.
     inflow, outflow
         Flux through the left and the right end in packets/s: a number or a function of t; 0 is a
         closed end. `Empty` is an external node without packets, to which the law applies (eq. 9).
@@ -216,9 +216,9 @@ class FeedbackEquation:
     initial
         n(x) at t = 0, packets per node, x in links.
     diffusion
-        D <= 1.
+        Diffusion D, at most 1.
     delay
-        d of every link in s.
+        Delay d of every link in s.
     length
         Number of links from the host, x = 0, to the last node.
     push

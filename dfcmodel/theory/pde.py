@@ -174,7 +174,7 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
     times
         Output times in s, >= 0 and increasing, shape (T,).
     method
-        None is ``Lines()``.
+        Numerical method; None: ``Lines()``.
 
     Raises
     ------

@@ -48,7 +48,7 @@ def serve(plan: TwinPlan, s: Order, arrivals: Any, service: Any, k: Any) -> tupl
     service
         Packets that each link may send in step k, (L,).
     k
-        The step.
+        Number of the step.
     """
     import jax.numpy as jnp
 

@@ -122,7 +122,7 @@ def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | 
     Parameters
     ----------
     scenario
-        See `Twin`.
+        Scenario that `check_scenario` has accepted.
     step
         Time step in s.
     seed

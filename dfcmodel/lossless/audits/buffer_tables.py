@@ -109,7 +109,7 @@ class BufferTable:
     Parameters
     ----------
     rows
-        At least one.
+        Rows of the table, at least one.
     source
         Name of the file.
     skipped
@@ -176,9 +176,9 @@ class Watermark:
     Parameters
     ----------
     rate, cable
-        As of `BufferRow`, b/s and m.
+        Line rate in b/s, and length of the cable in m, as for `BufferRow`.
     peak
-        Bytes above the threshold.
+        Largest measured number of bytes above the threshold.
 
     Raises
     ------

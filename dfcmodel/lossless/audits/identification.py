@@ -51,7 +51,7 @@ class Identification(Result):
     cell
         Bytes of a cell, from the caller or by divisibility and slope; None if unknown.
     mtu, lossless_mtu
-        Assumed, in bytes.
+        Assumed largest frames of any class and of the lossless class, in bytes.
     margin
         Bytes by which a value may differ from its line, below and above.
 

@@ -33,7 +33,7 @@ class RateLine:
     Parameters
     ----------
     rate
-        b/s.
+        Line rate in b/s.
     corners
         Corners of the polygon of slope and base in bytes, shape (n, 2).
     points

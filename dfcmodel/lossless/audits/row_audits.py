@@ -24,9 +24,9 @@ class RowAudit:
     Parameters
     ----------
     row
-        The row.
+        The judged row.
     verdict
-        `RowVerdict`.
+        The verdict, a `RowVerdict`.
     reason
         Reason of the verdict, with the numbers.
     needs

@@ -31,7 +31,7 @@ class ChipRate:
     Parameters
     ----------
     rate
-        b/s.
+        Line rate in b/s.
     cells
         Minimum and maximum cells beyond the proved headroom for any sizes (mtu 9216, the standard's response).
     allowance
@@ -50,7 +50,7 @@ class Chip:
     Parameters
     ----------
     name
-        Such as ``tomahawk5``.
+        Name of the chip, such as ``tomahawk5``.
     cell
         Bytes of a cell, a divisor of the values of the tables.
     rates
@@ -60,7 +60,7 @@ class Chip:
     buffer, capacity
         Bytes of its packet buffer, and total b/s of its ports; None: no public source is known.
     buffer_source
-        Source of these.
+        Source of the buffer and the capacity.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Chip:
 
     def at(self, rate: float) -> ChipRate | None:
         """Return the constant of a rate in b/s; None if no table has it."""
-        return next((each for each in self.rates if each.rate == rate), None)
+        return next((entry for entry in self.rates if entry.rate == rate), None)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class CensusRange:
     tables
         Number of tables with such a row, at least 2.
     minimum, median, maximum
-        Bytes.
+        Smallest, median and largest xoff, bytes.
     """
 
     tables: int

@@ -44,7 +44,7 @@ class WatchdogRisk(Result):
     Attributes
     ----------
     watchdog
-        The settings.
+        Settings of the watchdog.
     alarms
         Storms declared per second; None if an interval has too many pauses to compute it.
     bound
@@ -100,7 +100,7 @@ def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> Wat
     Parameters
     ----------
     watchdog
-        Its settings.
+        Settings of the watchdog.
     pauses, gaps
         Durations of the pauses and of the gaps between them, s.
 

@@ -131,14 +131,14 @@ def watch_packets(
     scenario
         A scenario with links under `Pause` or `PFC`; its own faults, ``storm=``, never end.
     watchdog
-        The settings, for all links.
+        Settings of the watchdogs, the same at all links.
     storms
         Faults that end: for names of links with Pause or PFC, such as ``"2->3"``, begin and end of each interval, in s
         or strings such as ``"200 ms"``, in which the link pauses all links that feed it, whatever its queue.
     links
         Names of the links with a watchdog, a string or a list. None: all links that can be paused.
     method
-        None: ``Packets(seed=1)``.
+        Packet-level method; None: ``Packets(seed=1)``.
     duration
         Simulated time, s; None: the scenario's.
 

@@ -39,7 +39,7 @@ class FrameScenario:
     sizes
         Bytes of the sender's frames, transmitted back to back from time 0.
     taken
-        Cells occupied at time 0.
+        Number of cells of the buffer that are occupied at time 0.
     threshold
         Cells above which the receiver pauses the sender.
     capacity
@@ -88,9 +88,9 @@ class FrameRun:
     peak
         Largest number of cells occupied.
     lost
-        Frames lost.
+        Number of lost frames.
     sent
-        Frames sent.
+        Number of sent frames, with lost frames.
     crossed, stopped
         Bit time of the first bit above the threshold at the receiver, and bit time after which the
         sender starts no further frame; -1 if that did not happen.
@@ -177,7 +177,7 @@ def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Gener
     tries
         Number of scenarios, 1 to 1e6: the first tenth at random, then variations of the best scenario.
     seed
-        Seed.
+        Seed or generator of the random search.
 
     Raises
     ------

@@ -81,7 +81,7 @@ class LinkRetry(Result):
     Parameters
     ----------
     link
-        Frames and delays.
+        The link, with its frames and delays.
     loop
         Bit times from the end of a frame until the sender acts on its acknowledgement or on a request.
     timer

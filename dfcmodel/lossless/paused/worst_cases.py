@@ -31,7 +31,7 @@ class Burst:
     head
         Bytes of the frame that crosses the threshold, from the first cell above it; 0: none.
     head_cells
-        Cells of these bytes.
+        Cells of the bytes of the head.
     runs
         Pairs of a frame size in bytes and a number of frames.
     cells

@@ -22,7 +22,7 @@ class PausedPackets:
     run
         Any run of the plan.
     ports
-        Indices of the links.
+        Indices of the links whose thresholds count.
     """
 
     def __init__(self, run: PacketRun, ports: list[int]) -> None:

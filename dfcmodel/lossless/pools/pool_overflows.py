@@ -46,7 +46,7 @@ class OverflowTime(Result):
     empty
         Mean time from an empty pool.
     within
-        The time, s.
+        Time within which an overflow counts, s.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class OverflowEstimate(Result):
     levels
         Demand above which paths are split, ascending, in bytes; the last is the size of the pool.
     within
-        The time, s.
+        Time within which an overflow counts, s.
 
     Examples
     --------

@@ -51,9 +51,9 @@ class Histories:
     Attributes
     ----------
     held
-        Packets, shape (S, K, R).
+        Packets above thresholds by time, part and run, shape (S, K, R).
     size
-        Packets.
+        Packets that the pool can hold.
     """
 
     held: NDArray[np.float32]

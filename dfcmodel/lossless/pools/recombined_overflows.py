@@ -51,7 +51,7 @@ class RecombinedEstimate(Result):
     parts
         Names of the links of each independent part.
     within
-        The time, s.
+        Time within which an overflow counts, s.
     seed
         Seed of the draws.
 

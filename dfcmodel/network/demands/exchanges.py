@@ -37,7 +37,7 @@ class Messages(NamedTuple):
     source, target
         Ranks of the hosts, shape (M,).
     size
-        Packets, shape (M,).
+        Packets of each message, shape (M,).
     after
         Messages that must be delivered first, padded with `NONE`, shape (M, K).
     step
@@ -91,7 +91,7 @@ def ring(hosts: int, packets: int, rounds: int = 1) -> Messages:
     Parameters
     ----------
     hosts
-        N, at least 2.
+        Number N of hosts, at least 2.
     packets
         Packets of the total array, at least N.
     rounds
@@ -171,7 +171,7 @@ def binary_tree(hosts: int, packets: int, pieces: int = 1) -> Messages:
     Parameters
     ----------
     hosts
-        N, at least 2.
+        Number N of hosts, at least 2.
     packets
         Packets of the total array, at least ``pieces``.
     pieces
@@ -220,7 +220,7 @@ def pairwise(hosts: int, packets: int) -> Messages:
     Parameters
     ----------
     hosts
-        N, at least 2.
+        Number N of hosts, at least 2.
     packets
         Packets from each host to each other host.
 

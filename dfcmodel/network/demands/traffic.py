@@ -51,7 +51,7 @@ class FlowSizes:
     Parameters
     ----------
     name
-        Shown in results.
+        Name of the distribution in results.
     sizes
         Bytes, increasing, the first one at least 0.
     shares
@@ -173,7 +173,7 @@ class TrafficOptions(FlowOptions):
     Parameters
     ----------
     seed
-        Seed or generator.
+        Seed, or generator, of the random pairs, sizes and starts.
     packet_size
         Bytes per packet; None: `Links.packet_size`, otherwise 1500. A `Scenario` with packets of another size converts
         the bytes of each flow to its packets. It refuses them if the rates of the links are numbers of packets/s, since

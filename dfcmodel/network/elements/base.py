@@ -48,11 +48,11 @@ class PassingPacket(NamedTuple):
     time
         Time of the run, s.
     flow
-        Index of its flow.
+        Index of the packet's flow.
     number
         Index of the packet in its flow; of an ACK that of the last packet that it acknowledges.
     priority
-        Priority of its flow.
+        Priority of the packet's flow.
     is_ack
         1.0 for an ACK, otherwise 0.0.
     ect
@@ -60,9 +60,9 @@ class PassingPacket(NamedTuple):
     marked
         1.0 if it is marked; of an ACK, if it echoes a mark.
     size
-        Size, bytes.
+        Size of the packet, bytes.
     packets
-        Size in packets of data.
+        Size of the packet in packets of data: 1 for data.
     backlog
         Packets that wait in the queue behind the element.
     random, random_2

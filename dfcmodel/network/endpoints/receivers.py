@@ -32,7 +32,7 @@ class ReceivedPacket(NamedTuple):
     time
         Time of the run, s.
     flow
-        Index of its flow.
+        Index of the packet's flow.
     number
         Number of the packet, from 0 on; -1.0 when the timer expires.
     expected

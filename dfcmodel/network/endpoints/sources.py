@@ -23,7 +23,7 @@ class CBR:
     Parameters
     ----------
     rate
-        Packets/s, > 0.
+        Sending rate, packets/s, > 0.
 
     Examples
     --------

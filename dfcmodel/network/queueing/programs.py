@@ -28,15 +28,15 @@ class QueuedPacket(NamedTuple):
     time
         Time of the run, s.
     flow
-        Index of its flow.
+        Index of the packet's flow.
     priority
-        Priority of its flow.
+        Priority of the packet's flow.
     is_ack
         1.0 for an ACK, otherwise 0.0.
     ect
         1.0 if it can be marked (RFC 3168), otherwise 0.0.
     size
-        Size, bytes.
+        Size of the packet, bytes.
     left
         Remaining packets of its flow's transfer, including this packet; inf for endless transfers, 1.0 for ACKs.
     rank

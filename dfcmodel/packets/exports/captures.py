@@ -48,13 +48,13 @@ def write_capture(
     Parameters
     ----------
     path
-        The file.
+        Path of the capture file.
     scenario
         The simulated scenario.
     times
         Times at which the packets were captured, s; nan: not captured.
     events
-        As in `PacketTrace`.
+        Events of the node's packets, as in `PacketTrace`.
 
     Raises
     ------

@@ -140,7 +140,7 @@ def grow(arrays: dict[str, Any], maximum: int) -> None:
     Parameters
     ----------
     maximum
-        The most packets of the plan.
+        Upper bound of the number of packets (`max_elements`).
     """
     counters, port_rows = arrays["counters"], arrays["port"]
     counters[CROWDED] = 0
@@ -231,7 +231,7 @@ class _Pattern(NamedTuple):
     Attributes
     ----------
     ahead, max_elements
-        As of `Layout`.
+        Length of a window, s, and number of packets that suffice, as in `Layout`.
     shared
         Arrays that all runs share.
     without_values

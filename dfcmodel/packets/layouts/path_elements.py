@@ -41,7 +41,7 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
     plan, port_rows
         The plan, and the rows of its ports, which are changed in place.
     hops
-        Rows of the table of hops.
+        Number of rows of the table of hops.
     """
     path, steps = plan.path, list[Any]()
     element = np.zeros(len(path.elements), ELEMENT)

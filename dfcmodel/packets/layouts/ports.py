@@ -318,7 +318,7 @@ class Event(NamedTuple):
     number, flow, hop
         The kind of event, its flow and its hop.
     span
-        The value in ``sent_at``, s.
+        Value that the event has in ``sent_at``, s.
     """
 
     unit: int

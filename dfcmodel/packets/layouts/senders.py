@@ -64,7 +64,7 @@ class Senders(NamedTuple):
         Rows of the flows and of their rules. Rows of flows that do not start before the end are zeros in memory that is
         not touched.
     bits
-        Bit maps.
+        Memory for bit maps of packets, of all flows.
     sent
         Number of records of packets in flight.
     windows
