@@ -528,7 +528,7 @@ class DelayedQueue(NamedTuple):
 
 
 def queues_with_delay(plan: FluidPlan) -> list[DelayedQueue]:
-    """Return the queues that feed a link with a trace of delays.
+    """Return the queues that feed a link with a trace of delays, as `DelayedQueue`; [] without traces.
 
     Raises
     ------
@@ -936,5 +936,5 @@ def _empty_transport(plan: FluidPlan, log: Any, holes: Any, schedule: Any) -> Tr
 
 
 def power_of_two(minimum: int) -> int:
-    """Return the smallest power of two that is not below a number."""
+    """Return the smallest power of two that is at least ``minimum``, as an integer."""
     return 1 << math.ceil(math.log2(minimum))

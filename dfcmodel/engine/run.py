@@ -505,7 +505,7 @@ class _Samples:
         return peaks
 
     def dropped(self) -> Any:
-        """Return the drops of the run, of `dfcmodel.network.run_tables.DROPPED`."""
+        """Return the drops of the run, rows of `dfcmodel.network.run_tables.DROPPED`."""
         routes, has_queue, queue = self.scenario.routes, self.hop_queues >= 0, self._queues
         by_manager = self.drops[MANAGED, queue]
         packets = np.column_stack([self.queues["lost"][queue] - by_manager, by_manager])  # BUFFER_FULL, BY_MANAGER

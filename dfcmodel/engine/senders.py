@@ -144,7 +144,7 @@ class _Path(NamedTuple):
 
 
 def _set_window(row: Any, flow: Flow, path: _Path, h: float, min_rto: float, fluid: Fluid) -> None:
-    """Write the state of a window-controlled sender into its record; ``min_rto``: smallest timeout, s."""
+    """Write the initial state of a window sender to its row; ``h`` is the step and ``min_rto`` a limit, both s."""
     source: Any = flow.source
     if fluid.recovery is None:
         check_recovery(f"recovery of {source!r}", source.recovery)

@@ -125,19 +125,19 @@ class Explanation(Result):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Names of the parts of the gap: refinements of the fluid, ``unexplained``, refinements of packets."""
+        """Names of the parts of the gap: n refinements of the fluid, ``unexplained``, k refinements of packets."""
         names = [refinement.name for refinement in self.refinements]
         n = self._counts[0]
         return (*names[:n], UNEXPLAINED, *names[n:])
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """Names of the refinements that both levels have, as the fluid of `simulate` has them."""
+        """Names of the refinements that both levels have; `simulate` switches them on in the fluid."""
         return tuple(self.refinements[i].name for i in range(self._counts[0]) if self.usual >> i & 1)
 
     @property
     def _start(self) -> str:
-        """Name of the fluid from which the waterfall starts."""
+        """Name of the waterfall's first bar: the fluid, or without shared refinements the bare fluid."""
         return "bare fluid" if self.shared else "fluid"
 
     @property
@@ -148,7 +148,7 @@ class Explanation(Result):
 
     @cached_property
     def gap(self) -> Floats:
-        """Packets less the fluid without the refinements, in each run, shape (R, Q)."""
+        """Packets with all refinements less the fluid without any, in each run, shape (R, Q)."""
         return np.asarray(self.packets[:, -1] - self.fluid[:, 0])
 
     @cached_property
@@ -158,7 +158,7 @@ class Explanation(Result):
 
     @property
     def stack_effects(self) -> Floats:
-        """Packets less packets without each part of the stack, in each run, shape (R, P, Q).
+        """Packets less packets without each of the P parts of the stack, in each run, shape (R, P, Q).
 
         Each is the effect of a part in the presence of all others. Parts interact, so that the effects do not add up to
         the effect of the stack.
@@ -192,7 +192,7 @@ class Explanation(Result):
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """Phase effects of the packet runs where they were measured, and the known limits of the fluid.
+        """Limits as messages: phase effects of the packet runs, if measured, and known limits of the fluid.
 
         Phase effects decide a quantity if packets with and without random times differ in its mean or its variance by
         at least a tenth of its value, by Student's and Fisher's test. The tests of all quantities together are at 95 %
@@ -203,7 +203,7 @@ class Explanation(Result):
 
     @property
     def phase_effects(self) -> str:
-        """Quantities that phase effects decide in packets, as a message with the remedy; "" if there are none."""
+        """Message on the quantities that phase effects decide in packets, with the remedy; "" if there are none."""
         of_packets = self.refinements[self._counts[0] :]
         effects = []
         for i, refinement in enumerate(of_packets):
@@ -223,7 +223,7 @@ class Explanation(Result):
         )
 
     def _join(self, fluid: Floats, packets: Floats) -> Floats:
-        """Join contributions in the fluid, (n, R, Q), the unexplained part and contributions in packets, (k, R, Q)."""
+        """Return (R, n + 1 + k, Q): contributions in the fluid, (n, R, Q), unexplained, in packets, (k, R, Q)."""
         unexplained = self.packets[:, 0] - self.fluid[:, -1]
         return np.moveaxis(np.concatenate([fluid, unexplained[np.newaxis], packets]), 0, 1)
 
@@ -315,7 +315,7 @@ class Explanation(Result):
         return [int(i) for i in np.argsort(-sizes, kind="stable")]
 
     def text(self) -> str:
-        """Return the explanation in sentences, one line for each quantity.
+        """Return the explanation as a string, one line for each quantity.
 
         The significant parts that the levels do not share come first, the largest first. Parts that are not significant
         and parts of both levels follow.
@@ -361,7 +361,7 @@ class Explanation(Result):
         return "; ".join([levels, *(head + ", ".join(items) for head, items in groups.items() if items)])
 
     def _more_runs(self) -> str:
-        """Return advice on the number of runs that tells the largest part from 0; "" if all are 0 or not finite."""
+        """Return advice on the runs that tell the largest part from 0; "" if all are 0 or not finite."""
         parts: dict[int, str] = {}
         for q, quantity in enumerate(self.quantities):
             values = self.contributions[:, :, q]
@@ -441,7 +441,7 @@ def _differs(values: Floats, level: float = LEVEL) -> Any:
 
 
 def _runs_to_differ(values: Floats) -> int:
-    """Return the smallest number of runs at which Student's interval excludes 0.
+    """Return the number of runs at which Student's interval of ``values``, (R,), would exclude 0.
 
     Mean and deviation of the values, (R,), are assumed to stay. `MAX_ADVISED_RUNS` + 1 stands for any larger number.
     """
@@ -482,7 +482,7 @@ def by_subset(values: Floats) -> Floats:
 
 
 def interval_text(values: Floats) -> str:
-    """Return the mean over runs and the half width of its interval as a string."""
+    """Return mean and half width of the interval over runs as a string, such as "+0.1 ± 0.02"."""
     low, high = mean_interval(values, LEVEL)
     return f"{values.mean():+.3g} ± {(high - low) / 2:.2g}"
 

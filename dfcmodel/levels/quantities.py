@@ -43,7 +43,7 @@ class Quantity:
 def quantities_of(
     scenario: Scenario, measures: Measure | Sequence[Measure], since: float = 0.0
 ) -> tuple[Quantity, ...]:
-    """Return the quantities of measures on a scenario.
+    """Return the quantities that measures, names or functions, stand for on a scenario.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class _Function:
 
 @dataclass(frozen=True)
 class _Share:
-    """The share of a flow by its index, or the mean or smallest share, measured from ``since`` on."""
+    """Function of a run: the share of flow number ``flow``, or the mean or smallest share, from ``since``, s, on."""
 
     since: float
     which: int | str
@@ -129,7 +129,7 @@ class _Share:
 
 
 def _losses(run: Trajectory) -> float:
-    """Return the number of lost packets."""
+    """Return the number of packets that a run lost."""
     return float(run.lost.sum())
 
 

@@ -19,7 +19,7 @@ __all__ = ["StackPart", "parts_of_stacks"]
 
 
 class StackPart(NamedTuple):
-    """A part of the stack, and the packet-level simulation without it.
+    """A part of the flows' protocol stack, with the scenario and the method without it.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class StackPart(NamedTuple):
 
 
 def parts_of_stacks(scenario: Scenario, packets: Packets) -> tuple[StackPart, ...]:
-    """Return the effective parts of the stacks of a scenario's flows.
+    """Return the parts of the protocol stacks of a scenario's flows that have an effect.
 
     Of ``stack="linux-6.12"``:
 

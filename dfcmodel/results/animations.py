@@ -75,7 +75,7 @@ class Animation:
 
     @property
     def _end(self) -> float:
-        """End of the shortest run, s."""
+        """End of the shortest run, s, which bounds the animation."""
         return min(float(run.time[-1]) for run in self.runs.values())
 
     @property
@@ -85,7 +85,7 @@ class Animation:
 
     @property
     def samples(self) -> NDArray[np.int64]:
-        """Indices of the samples shown of the first run, shape (at most ``frames``,)."""
+        """Indices of the shown samples of the first run, shape (at most ``frames``,)."""
         limits = np.array([self.since, self._end if self.until is None else self.until])
         indices = np.arange(*samples_until(self.time, limits).tolist())
         positions = np.linspace(0, max(0, len(indices) - 1), min(self.frames, len(indices)))
@@ -171,7 +171,7 @@ class Animation:
 
 
 class _Panel:
-    """The queues of one run: bars, and marks at nodes that lost packets since the previous frame."""
+    """A drawing of one run's queues: bars, and dots at nodes that lost packets since the previous frame."""
 
     def __init__(self, run: Records, label: str, ax: Any, top: float) -> None:
         self.run, self.label, self.ax, self.top = run, label, ax, top

@@ -83,14 +83,14 @@ class LosslessLoss:
 
 
 def is_at_host_link(run: Records, dropped: Any) -> Any:
-    """Return flags, (N,), of the rows of `DROPPED` at the first link of a flow whose sender cannot be paused there."""
+    """Return flags, (N,), of drops at the first link of a flow whose sender pauses cannot stop."""
     first, direct = run.scenario.routes.first, run.scenario.host_is("direct")
     at_first = direct[dropped["flow"]] & (first[dropped["flow"]] == dropped["link"])
     return at_first & (dropped["ack"] == 0) & (dropped["cause"] == BUFFER_FULL)
 
 
 def is_lossless(run: Records, dropped: Any) -> Any:
-    """Return flags, (N,), of the rows of `DROPPED` that are losses of a lossless class at a full buffer."""
+    """Return flags, (N,), of drops at full buffers in a class that is lossless there, except at host links."""
     at_host = is_at_host_link(run, dropped)
     flags = [
         not is_at_host
@@ -102,7 +102,7 @@ def is_lossless(run: Records, dropped: Any) -> Any:
 
 
 def _is_declared_lossless(run: Records, n: int, f: int, is_ack: bool) -> bool:
-    """Return whether link n is declared lossless for packets, or ACKs, of flow f."""
+    """Return whether the class of flow f's packets, or ACKs, is lossless at link n."""
     rule: Any = run.scenario.links[n].discipline
     priority = run.scenario.flows[f].priority
     if rule.queue_per == "class":
@@ -151,7 +151,7 @@ def element_table(run: Records) -> xr.Dataset:
 
 
 def require_drops(run: Records) -> Any:
-    """Return the drops of a run, or raise ValueError for one that has no record of their causes."""
+    """Return the drops of a run, rows of `DROPPED`; ValueError for a run that did not record them."""
     if run.dropped is None:
         raise ValueError(f"drops of {run.scenario.name!r}: this run has no record of their causes")
     return run.dropped
@@ -224,7 +224,7 @@ def _cannot_pause(run: Records, u: int) -> bool:
 
 
 def packets_by_cause(run: Records, rows: Any) -> Iterable[tuple[str, float]]:
-    """Yield each cause of drops with its number of packets, without ACKs, by falling number."""
+    """Yield each cause of drops among rows of `DROPPED` with its packets, without ACKs, by falling number."""
     rows = rows[rows["ack"] == 0]
     at_host = is_at_host_link(run, rows)
     totals = {HOST_LINK: float(rows["packets"][at_host].sum())}

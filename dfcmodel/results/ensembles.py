@@ -29,7 +29,7 @@ __all__ = ["Ensemble", "estimate_text", "mean_interval"]
 
 
 def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return lower and upper end of Student's confidence interval for the mean of independent runs.
+    """Return the ends of Student's interval of the mean over runs, the first axis of ``values``, as (low, high).
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Ensemble(Recorded, Result):
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """Known limits of the level that apply (`Trajectory.limits`), with the number of runs that have one."""
+        """Limits of the level that apply to any run, as messages, with the number of runs unless all have it."""
         return limits_of_several([run.limits for run in self.runs])
 
     @property
@@ -137,7 +137,7 @@ class Ensemble(Recorded, Result):
 
     @property
     def distinct(self) -> int:
-        """Number of distinct runs; if many coincide, the jitter is small compared with the step."""
+        """Number of distinct runs; if it is below R, the random times are small compared with the step."""
         return len({run.in_transit.tobytes() for run in self.runs})
 
     @cached_property

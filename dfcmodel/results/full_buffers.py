@@ -35,7 +35,7 @@ constant flow had 0.31 of the link's rate, and 0.13 in packets."""
 
 
 def passing_full_buffers(run: Any) -> tuple[list[int], list[int]]:
-    """Return indices of flows that pass full buffers under `DFC` in a fluid run, and of links with such buffers."""
+    """Return the indices of flows in a fluid run that pass full buffers under `DFC`, and of these links."""
     scenario: Scenario = run.scenario
     shared = [link.discipline.diffuses and link.shared for link in scenario.links]
     if run.dropped is None or not any(shared):

@@ -115,7 +115,7 @@ MAX_NAMES = 3
 
 
 def limits_of_scenario(scenario: Scenario, recoveries: Sequence[str], duration: float) -> tuple[str, ...]:
-    """Return the known limits of the fluid that apply to a scenario, without running it.
+    """Return the limits of the fluid that apply to a scenario, as messages, without running it.
 
     ``recoveries`` are the names of the loss recoveries of its flows, as in `Records.recoveries`.
     """
@@ -123,7 +123,7 @@ def limits_of_scenario(scenario: Scenario, recoveries: Sequence[str], duration: 
 
 
 def limits_of_run(run: Any) -> tuple[str, ...]:
-    """Return the known limits of the level of a run that apply to the run."""
+    """Return the limits of a run's level that apply to the run, as messages."""
     losing = run.lost_by_flow > 0.0
     scenario = run.scenario
     of_flows = (*_ineffective_options(run), *_part_filled(scenario), *_path_mismatches(scenario))
@@ -187,7 +187,7 @@ def _limits(scenario: Scenario, recoveries: Sequence[str], losing: Flags, durati
 
 
 def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
-    """Report window flows whose ACKs share a loaded link: ACKs of the fluid return after the propagation delay.
+    """Return () or one message: window flows whose ACKs share a loaded link, which the fluid does not delay.
 
     Queues per flow keep ACKs apart from data: 3 % more goodput where both directions are full.
     """
@@ -224,7 +224,7 @@ def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
 
 
 def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
-    """Report bottlenecks with a small buffer whose flows lose packets."""
+    """Return () or one message: bottlenecks with a small buffer whose flows lose packets."""
     links: dict[str, float] = {}
     at = bottlenecks(scenario).tolist()
     for flow, loses, n in zip(scenario.flows, losing, at, strict=True):
@@ -245,7 +245,7 @@ def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
 
 
 def _classic_reno(scenario: Scenario, recoveries: Sequence[str], losing: Flags) -> tuple[str, ...]:
-    """Report flows whose losses classic Reno repairs.
+    """Return () or one message: flows whose losses classic Reno repairs.
 
     The fluid spreads the losses of an overflow over more than a round trip, and waits for a timeout at the second lost
     packet of a window; packets start another fast retransmit. On a link of 2000 packets/s with a delay of 20 ms one
@@ -267,7 +267,7 @@ def _classic_reno(scenario: Scenario, recoveries: Sequence[str], losing: Flags) 
 
 
 def _resolution(run: Any) -> tuple[str, ...]:
-    """Report flows with timeouts and less than a packet per step at their equal share."""
+    """Return () or one message: flows with timeouts and less than a packet per step at their equal share."""
     scenario = run.scenario
     shares = run.step * shares_of_links(scenario)[bottlenecks(scenario)]
     few = (shares < 1.0) & (run.timeouts > 0)
@@ -281,7 +281,7 @@ def _resolution(run: Any) -> tuple[str, ...]:
 
 
 def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
-    """Report flows of different round-trip times or rules that share a drop-tail queue without random times.
+    """Return () or one message: flows with different round trips or rules at a drop-tail queue, without random times.
 
     ``benchmarks.level_shares`` has the networks.
     """
@@ -302,7 +302,7 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
 
 
 def _unequal_losses(run: Any) -> tuple[str, ...]:
-    """Report identical senders without windows that lose very different parts at a full queue."""
+    """Return () or one message: identical senders without windows that lose very different parts at a full queue."""
     unequal = unequal_losses(run)
     if not unequal:
         return ()
@@ -318,7 +318,7 @@ def _unequal_losses(run: Any) -> tuple[str, ...]:
 
 
 def _no_marks(scenario: Scenario) -> tuple[str, ...]:
-    """Report flows of rules for congestion marks that no queue marks; otherwise queues that can mark nothing.
+    """Return () or one message: flows that need marks and get none, otherwise queues that can mark nothing.
 
     A queue can mark nothing if its threshold exceeds its buffer, or if no packet that comes to it is ECN-capable.
     """
@@ -378,7 +378,7 @@ def _max_queue_of_links(scenario: Scenario) -> Floats:
 
 
 def _ineffective_options(run: Any) -> tuple[str, ...]:
-    """Report options of flows or of the run without effect on senders, receivers or links, and classes without flows.
+    """Return () or one message: options of flows or of the run without effect, and classes without flows.
 
     A rate rule bounds its packets in flight with selective repair alone, and its receiver acknowledges every packet.
     """
@@ -426,7 +426,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
 
 
 def _part_filled(scenario: Scenario) -> tuple[str, ...]:
-    """Report transfers in bytes that fill little of their packets, such as messages smaller than a packet."""
+    """Return () or one message: transfers in bytes that fill little of their packets, such as short messages."""
     table, size = scenario.table, scenario.packet_size
     sizes = table.columns["size"]
     if not any(isinstance(amount, PacketUnits) for amount in sizes.values):
@@ -448,7 +448,7 @@ def _part_filled(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _path_mismatches(scenario: Scenario) -> tuple[str, ...]:
-    """Report rate rules and policers with parameters that do not suit a path, such as bytes given as packets."""
+    """Return () or one message: rate rules and policers whose parameters do not suit a path."""
     mismatches = (*_rate_rule_mismatches(scenario), *_policer_mismatches(scenario))
     if not mismatches:
         return ()
@@ -507,7 +507,7 @@ def _rate_rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _instability(scenario: Scenario) -> tuple[str, ...]:
-    """Report flows whose chain from host to bottleneck is unstable under DFC with clocks in step.
+    """Return () or one message: flows whose chain from host to bottleneck is unstable under DFC, clocks in step.
 
     Asynchronous clocks have a lower limit, which depends on their phases (`dfcmodel.theory.spectrum` with a seed).
     Chains that have no single law are left out: links that differ, unequal delays, queues per input.
@@ -536,7 +536,7 @@ def _instability(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _telemetry_over_paths(scenario: Scenario) -> tuple[str, ...]:
-    """Report sprayed flows whose rules follow telemetry: each ACK has records of another queue for the same hop.
+    """Return () or one message: sprayed flows whose rules read telemetry, which comes from different queues.
 
     Measured with `HPCC` on the fabrics of docs/roce-fabric.md and `benchmarks.fabric_tables`.
     """
@@ -554,7 +554,7 @@ def _telemetry_over_paths(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _go_back_over_paths(run: Any) -> tuple[str, ...]:
-    """Report sprayed flows that went back: an overtaken packet is a loss for go-back-N.
+    """Return () or one message: sprayed flows that went back, because for go-back-N an overtaken packet is lost.
 
     The message also counts losses in the network: a flow may have gone back for a real loss.
     """
@@ -577,7 +577,7 @@ def _go_back_over_paths(run: Any) -> tuple[str, ...]:
 
 
 def _reordering(run: Any) -> tuple[str, ...]:
-    """Report senders that take a packet for lost because elements of its path let others overtake it.
+    """Return () or one message: senders that count overtaken packets as lost, as elements reorder them.
 
     A delivery rule counts it as lost at the first later delivery, unless its recovery waits for a time. Linux undoes a
     reduction when it learns that the packet was only late, which no recovery of this package does. BBR had half of a
@@ -608,7 +608,7 @@ def _reordering(run: Any) -> tuple[str, ...]:
 
 
 def _may_be_overtaken(scenario: Scenario) -> Flags:
-    """Return flags of the flows whose packets of data an element may pass on in another order, (F,)."""
+    """Return flags, (F,), of flows whose packets of data elements of paths may reorder."""
     elements = [element for element in scenario.all_elements if not element.acks and element.may_reorder]
     flags = np.zeros(len(scenario.table), dtype=np.bool_)
     for element in elements:
@@ -617,7 +617,7 @@ def _may_be_overtaken(scenario: Scenario) -> Flags:
 
 
 def _reordering_over_paths(run: Any) -> tuple[str, ...]:
-    """Report sprayed window flows that reduced their windows for losses, although none of their packets was lost."""
+    """Return () or one message: sprayed window flows that reduced their windows without lost packets."""
     table, sprayed = run.scenario.table, _has_several_paths(run.scenario)
     if not run.recoveries or not sprayed.any():
         return ()
@@ -636,13 +636,13 @@ def _reordering_over_paths(run: Any) -> tuple[str, ...]:
 
 
 def _has_several_paths(scenario: Scenario) -> Flags:
-    """Return flags of the flows with several paths, (F,)."""
+    """Return flags, (F,), of flows with several paths."""
     flags: Flags = scenario.table.each("paths", bool).astype(np.bool_)
     return flags
 
 
 def _deadlocks(run: Any) -> tuple[str, ...]:
-    """Report links whose buffers may wait for each other in a circle, if one of them was paused.
+    """Return () or one message: links whose buffers may wait for each other in a circle, if one was paused.
 
     `benchmarks.deadlocks` has the networks: rings and fabrics below and above their critical load.
     """
@@ -672,7 +672,7 @@ def _deadlocks(run: Any) -> tuple[str, ...]:
 
 
 def _full_buffers(run: Any) -> tuple[str, ...]:
-    """Report flows that pass buffers under `DFC` which other flows fill.
+    """Return () or one message: flows that pass buffers under `DFC` which other flows fill.
 
     Packets that arrive at a full buffer and leave in the same step are not lost in the fluid. `passing_full_buffers`
     has the measurements.
@@ -696,7 +696,7 @@ def _as_tuple(limit: str) -> tuple[str]:
 
 
 def _list_names(kind: str, names: Iterable[str]) -> str:
-    """Return the first `MAX_NAMES` names, and the number of further names, as a string."""
+    """Return names as a string after their kind: the first `MAX_NAMES`, and the number of others."""
     all_names = list(names)
     shown = ", ".join(all_names[:MAX_NAMES])
     more = f" and {len(all_names) - MAX_NAMES} more" if len(all_names) > MAX_NAMES else ""

@@ -46,7 +46,7 @@ def losses_text(run: Records) -> str:
 
 
 def largest_queue(run: Records) -> str:
-    """Return the largest queue in packets, and in bytes if buffers count them, with its link or its node."""
+    """Return the largest queue of a run, with its link or node, as a string; in bytes too if buffers count bytes."""
     n = int(np.argmax(run.peak_queue))
     links = _links_from(run, n)
     location = f"of link {links[0].name}" if len(links) == 1 else f"at node {run.scenario.senders[n]}"

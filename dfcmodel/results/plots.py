@@ -46,7 +46,7 @@ def averaging_intervals(run: Records) -> tuple[NDArray[np.int64], NDArray[np.flo
 
 
 def goodput_over_time(run: Records) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of at most 100 intervals, (T,), and each flow's goodput over them in packets/s, (F, T)."""
+    """Return the ends of at most 100 intervals, s, (T,), and each flow's goodput in them, packets/s, (F, T)."""
     indices, seconds = averaging_intervals(run)
     delivered = np.concatenate([np.zeros((len(run.delivered), 1)), run.delivered[:, indices]], axis=1)
     return run.time[indices], np.diff(delivered, axis=1) / seconds
@@ -161,7 +161,7 @@ def _label_strides() -> Iterator[int]:
 
 
 def title_of(run: Records) -> str:
-    """Return the scenario's name, with its disciplines and sources if these are few."""
+    """Return a title for a run: the scenario's name, with its disciplines and sources if these are few."""
     scenario = run.scenario
     about = [type(link.discipline).__name__ for link in scenario.links]
     kinds = list(dict.fromkeys([*about, *(type(f.source).__name__ for f in scenario.flows)]))

@@ -126,7 +126,7 @@ class AtNodes(NamedTuple):
         return cls(flow, node, array[flow, node], array.shape)
 
     def merge(self) -> AtNodes:
-        """Sum the values of repeated pairs, since routes may return to a node; return distinct pairs.
+        """Return the values with repeated pairs of flow and node summed, since routes may return to a node.
 
         Examples
         --------
@@ -168,13 +168,13 @@ class AtNodes(NamedTuple):
 
 
 class Deferred:
-    """A value that is computed when it is first read, or pickled."""
+    """A function with its arguments, called when an attribute that holds it is first read, or when it is pickled."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self.function, self.arguments = function, arguments
 
     def value(self) -> Any:
-        """Return the value."""
+        """Return the result of the function; `OnFirstRead` stores it."""
         return self.function(*self.arguments)
 
     def __reduce__(self) -> Any:
@@ -182,7 +182,7 @@ class Deferred:
 
 
 def _identity(value: Any) -> Any:
-    """Return the value: `Deferred` is unpickled as its value."""
+    """Return ``value``; pickling replaces a `Deferred` by its value."""
     return value
 
 
@@ -192,7 +192,7 @@ def value_of(value: Any) -> Any:
 
 
 class OnFirstRead:
-    """Descriptor of an attribute that may be set to `Deferred`; reading it returns the value."""
+    """Descriptor of an attribute that may hold a `Deferred`; reading it computes and stores the value."""
 
     def __init__(self, name: str, default: Any) -> None:
         self.name, self.default = name, default
@@ -210,7 +210,7 @@ class OnFirstRead:
 
 
 class PerFlowAndNode:
-    """Descriptor of an array of all flows and nodes, stored as `AtNodes` or `Deferred` until it is read."""
+    """Descriptor of an array over flows and nodes that is stored as `AtNodes` until it is read."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -251,7 +251,7 @@ def in_columns(*names: str) -> Callable[[type[T]], type[T]]:
 
 
 def columns_of(run: object, name: str) -> AtNodes:
-    """Return the columns of an attribute of `in_columns` without building its array."""
+    """Return an attribute of `in_columns` as `AtNodes`, without building its array."""
     value = vars(run)[name] = value_of(vars(run)[name])
     if isinstance(value, AtNodes):
         return value
@@ -260,7 +260,7 @@ def columns_of(run: object, name: str) -> AtNodes:
 
 
 class Recorded:
-    """Recorded quantities with units; ``run`` is the first dimension for an ensemble."""
+    """Base of runs and ensembles: quantities as arrays with units, first over ``run`` for an ensemble."""
 
     @cached_property
     def _data(self) -> xr.Dataset:
@@ -288,7 +288,7 @@ class Recorded:
 
 
 class Counts(NamedTuple):
-    """Packets of each flow over a part of a run.
+    """Packets that each flow delivered and lost over a part of a run, and the part's duration.
 
     Attributes
     ----------
@@ -480,7 +480,7 @@ class Records(Recorded):
 
     @property
     def advice(self) -> str:
-        """Advice to take finer steps if the error from the step exceeds the requested accuracy."""
+        """Advice to take finer steps, as a string, if the error by the step exceeds the requested accuracy; else ""."""
         coarse = self.status is Status.INACCURATE
         return "take finer steps, Fluid(steps_per_delay=...)" if coarse else ""
 
@@ -526,7 +526,7 @@ class Records(Recorded):
         return {"scenario": self.scenario.name, "step": self.step}
 
     def _array(self, name: str) -> Any:
-        """Return a recorded array, or the efficiency; None where the run has none of it."""
+        """Return the recorded array ``name``, or the efficiency; None if the run does not have it."""
         if name == "efficiency":
             capacities = self.scenario.by_link(lambda link: link.capacity)
             return self.in_transit / self.scenario.on_path(capacities)[:, np.newaxis]
@@ -599,7 +599,7 @@ class Records(Recorded):
         return self.delivered[:, last] - before, float(self.time[last] - start)
 
     def _samples(self, since: WithUnit, until: WithUnit) -> slice:
-        """Return the slice of the samples in an interval; raise ValueError for none."""
+        """Return the slice of the samples in (since, until], s; ValueError if there are none."""
         chosen = slice(*samples_until(self.time, np.array([since, until], dtype=np.float64)).tolist())
         if chosen.start >= chosen.stop:
             raise ValueError(f"since = {since}, until = {until}: no sample between them")
@@ -649,7 +649,7 @@ def samples_until(time: NDArray[np.float64], limits: NDArray[np.float64]) -> NDA
 
 
 def with_fields(run: T, **fields: object) -> T:
-    """Return a copy of a run with changed fields; arrays that were not read yet stay uncomputed."""
+    """Return a copy of a run with changed fields; arrays that were not read stay uncomputed."""
     original: Any = run
     changed: T = object.__new__(type(run))
     vars(changed).update({**original.__getstate__(), **fields})

@@ -91,7 +91,7 @@ def pausers_of(run: Records) -> dict[Lane, list[Any]]:
 
 
 def lanes_of(run: Records) -> list[Lane]:
-    """Return the queue in which the packets of each row of `Records.remaining` wait."""
+    """Return the queue, (link, class), of the packets in each row of `Records.remaining`."""
     assert run.remaining is not None
     rows = run.remaining
     return [
@@ -123,13 +123,13 @@ class _WaitingPackets:
 
     @classmethod
     def of(cls, run: Records) -> _WaitingPackets:
-        """Return the waiting packets of a run that recorded them."""
+        """Return the packets that wait at the end of a run, which must have recorded them."""
         assert run.remaining is not None
         ranks = run.scenario.table.numbers("priority").astype(np.int64)
         return cls(run, run.remaining, lanes_of(run), ranks[run.remaining["flow"]])
 
     def stuck_holders(self, pause: Any, stuck: Container[Lane]) -> set[Lane]:
-        """Return the stuck queues whose packets prolong a pause; an empty set if they are at most its threshold."""
+        """Return the stuck queues whose packets keep a pause in effect; empty if they are too few for that."""
         by, scenario = int(pause["by"]), self.run.scenario
         rule: Any = scenario.links[by].discipline
         if rule.queue_per == "class":
@@ -153,7 +153,7 @@ class _WaitingPackets:
 
 
 def _cyclic_deadlock(waiting: _WaitingPackets, stuck: dict[Lane, list[Any]]) -> PauseDeadlock:
-    """Return the deadlock of stuck queues, with the pauses that stop each; their graph has a cycle."""
+    """Return the deadlock of stuck queues, each with its pauses; it has the cycle of queues that is found first."""
     import networkx as nx
 
     run = waiting.run
@@ -174,7 +174,7 @@ def _cyclic_deadlock(waiting: _WaitingPackets, stuck: dict[Lane, list[Any]]) -> 
 
 
 def _standstill(run: Records, pausers: dict[Lane, list[Any]]) -> PauseDeadlock | None:
-    """Return a deadlock without a known circle if no waiting packets moved and links are paused; None otherwise."""
+    """Return a deadlock without a known cycle if links are paused and no waiting packet moved; otherwise None."""
     assert run.remaining is not None
     delivers = run.delivered[:, -1] > run.delivered[:, _reference_sample(run)]
     moves = delivers.any() or not (run.remaining["still"] == 1).all()
@@ -211,6 +211,6 @@ def link_name(run: Records, n: int) -> str:
 
 
 def _first_names(names: Sequence[str], limit: int = 6) -> str:
-    """Return the first ``limit`` names, and the number of others, as a string."""
+    """Return the first ``limit`` names as a string, with the number of others."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more

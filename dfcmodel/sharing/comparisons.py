@@ -233,7 +233,7 @@ class Comparison(Result):
 
     @property
     def alone_wide(self) -> NDArray[np.bool_]:
-        """Whether the interval of a rule's rate alone over the bandwidth is as wide after all seeds, shape (R,)."""
+        """Whether the interval of a rule's rate alone, after all seeds, exceeds five points of the bandwidth, (R,)."""
         return np.asarray(~(2.0 * self.rate_half_width / self.path.bandwidth <= WIDTH))
 
     @property

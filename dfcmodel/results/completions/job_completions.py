@@ -103,22 +103,22 @@ class JobCompletion(Result):
 
     @property
     def bound(self) -> float:
-        """The lower bound of ``time`` for the routes and transfers of the run, s."""
+        """Lower bound of ``time`` for the routes and transfers of the run, s."""
         return self.bounds.job - self.began
 
     @property
     def upper_bound(self) -> float:
-        """The upper bound of ``time``, s; nan if it does not apply."""
+        """Upper bound of ``time``, s; nan if it does not apply."""
         return self.upper - self.began
 
     @property
     def algorithm_bandwidth(self) -> float:
-        """Size over time, bytes/s; nan without an operation."""
+        """Bytes of the operation over ``time``, bytes/s; nan without an operation."""
         return self.size / self.time
 
     @property
     def bus_bandwidth(self) -> float:
-        """Bandwidth of each host's link by the operation's count, bytes/s; nan without an operation."""
+        """Bytes that each host has to send over ``time``, bytes/s; nan without an operation."""
         factor = BUS_FACTORS[self.operation](self.hosts) if self.operation else np.nan
         return factor * self.algorithm_bandwidth
 
@@ -176,7 +176,7 @@ class _Transfers(NamedTuple):
 
     @property
     def groups(self) -> int:
-        """Number of groups of hosts that transfers connect."""
+        """Number of groups of hosts with transfers within, but not between, the groups."""
         label = np.arange(1 + int(max(self.source.max(), self.target.max())))
         before = np.full_like(label, -1)
         while (label != before).any():

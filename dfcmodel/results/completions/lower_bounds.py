@@ -59,7 +59,7 @@ def transfers(scenario: Scenario) -> NDArray[np.bool_]:
 
 
 def empty_network_times(scenario: Scenario, *, forwards_whole_packets: bool = True) -> Floats:
-    """Return the duration of each transfer at the rate of its slowest link in an empty network, s, shape (F,).
+    """Return the time of each transfer alone in the network at its slowest link's rate, s, (F,).
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def empty_network_times(scenario: Scenario, *, forwards_whole_packets: bool = Tr
 
 
 def completion_bounds(scenario: Scenario) -> CompletionBounds:
-    """Return lower bounds on the completion times of a scenario at packet level, for any senders and switches.
+    """Return lower bounds on the completion of each transfer and of all, for any senders and switches.
 
     1. A transfer takes at least as long as in an empty network, from its start, or from the earliest possible end of
        its predecessors (`Flow`: ``after``).
@@ -146,7 +146,7 @@ def _lowest_rates(scenario: Scenario) -> Floats:
 
 
 def _hops(scenario: Scenario) -> _Hops:
-    """Return the times of a packet in an empty network at all hops."""
+    """Return the times of a packet in an empty network, s, up to and from each hop."""
     routes = scenario.routes
     delay = scenario.by_link(lambda link: link.delay)
     sending = 1.0 / scenario.by_link(lambda link: link.rate)
@@ -162,7 +162,7 @@ def _hops(scenario: Scenario) -> _Hops:
 
 
 def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
-    """Return the earliest start of each flow, s, (F,); nan: it waits for a flow without a known end."""
+    """Return the earliest start of each flow, s, (F,), from ``ideal`` durations; nan: after a flow without end."""
     after = scenario.followers
     delays, starts = after.times(scenario.table.numbers("start"))
     if not len(delays):

@@ -29,7 +29,7 @@ MAX_BINS = 10
 
 
 def completion_times(run: Records) -> xr.Dataset:
-    """Return completion times of the transfers of a run; see `dfcmodel.results.Trajectory.completion_times`."""
+    """Return the completion times of the transfers of a run as `Trajectory.completion_times` does."""
     import xarray as xr
 
     table = run.scenario.table
@@ -97,7 +97,7 @@ class Slowdowns(Result):
 
     @property
     def group(self) -> NDArray[np.int64]:
-        """The group of each transfer, shape (N,)."""
+        """Index of the group of each transfer, shape (N,)."""
         return np.searchsorted(self.limits[1:-1], self.sizes)
 
     @property
