@@ -116,7 +116,7 @@ class _Function:
 
 @dataclass(frozen=True)
 class _Share:
-    """Function of a run: the share of flow number ``flow``, or the mean or smallest share, from ``since``, s, on."""
+    """Function of a run: share of flow ``which``, or mean or smallest share, of the slowest link, from ``since``, s."""
 
     since: float
     which: int | str

@@ -21,13 +21,13 @@ __all__ = ["CreditScenario", "CreditWitness", "preamble_of"]
 
 
 def preamble_of(overhead: int) -> int:
-    """Return the part of the overhead before a frame, in bit times: at most the preamble of Ethernet."""
+    """Return the bit times of overhead before a frame, at most Ethernet's preamble; ``overhead`` is bit times."""
     return min(PREAMBLE, overhead)
 
 
 @dataclass(frozen=True, eq=False)
 class CreditScenario:
-    """Frames of a sender, its credits, and the delays of the receiver and of the return of credits.
+    """Frames of a sender with its credits, and the times of the receiver and of returning credits.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class CreditScenario:
 
 @dataclass(frozen=True)
 class CreditWitness:
-    """Required credits: ``fills`` never waits, ``waits`` has one credit fewer and waits.
+    """Two runs that prove a number of credits: with it no frame waits, with one fewer a frame waits.
 
     Parameters
     ----------

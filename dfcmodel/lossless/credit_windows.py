@@ -115,7 +115,7 @@ class RequiredCredits(Result):
 
     @property
     def bytes(self) -> int:
-        """Bytes of buffer for these credits: for zero loss and full rate."""
+        """Bytes of buffer for these credits, with which nothing is lost at full rate."""
         return self.credits * self.link.cell
 
     @cached_property

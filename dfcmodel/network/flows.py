@@ -376,7 +376,7 @@ def _check_ttl(flow: Flow, of: str) -> None:
 
 
 def unroll_loop(path: tuple[Any, ...], ttl: int) -> tuple[Any, ...]:
-    """Return a looping path repeated until the time to live is over; other paths are returned unchanged.
+    """Return a path that ends at a node of its own, repeated for ``ttl`` links; other paths unchanged.
 
     >>> unroll_loop(("h", "A", "B", "A"), 5)
     ('h', 'A', 'B', 'A', 'B', 'A', 'B')
@@ -390,7 +390,7 @@ def unroll_loop(path: tuple[Any, ...], ttl: int) -> tuple[Any, ...]:
 
 
 def _check_paths(flow: Flow, of: str) -> None:
-    """Raise an error for further paths that are invalid, or whose first or last link differs from the path's."""
+    """Raise ValueError for invalid further paths, and for other first or last links than the path has."""
     value: object = flow.paths
     if isinstance(value, tuple) and not value:
         return
@@ -410,7 +410,7 @@ def _check_paths(flow: Flow, of: str) -> None:
 
 
 def _check_stop(flow: Flow, of: str) -> None:
-    """Raise ValueError unless the stop is after the start."""
+    """Raise ValueError unless the stop is after the start; ``of`` names the flow."""
     if is_endless(unwrap_scalar(flow.stop)):
         object.__setattr__(flow, "stop", math.inf)
         return
@@ -418,7 +418,7 @@ def _check_stop(flow: Flow, of: str) -> None:
 
 
 def _check_stack(flow: Flow, of: str) -> None:
-    """Set unset options from the stack; ValueError for options that the flow cannot have."""
+    """Set unset options of a flow from its stack, in place; ValueError for options that it cannot have."""
     if flow.stack is not None:
         choice(f"stack {of}", flow.stack, tuple(STACKS))
     stack = NO_STACK if flow.stack is None else STACKS[flow.stack]
@@ -450,7 +450,7 @@ def _check_stack(flow: Flow, of: str) -> None:
 
 
 def check_delays(label: str, value: Any) -> tuple[float, ...]:
-    """Return delays after other flows in s; ValueError for other values."""
+    """Return delays after other flows, s, as a tuple; ValueError for other values, named by ``label``."""
     if not isinstance(value, Iterable):
         raise ValueError(f"{label} = {format_value(value)}: must be times in s, one for each of after")  # noqa: TRY004
     head, _, tail = label.partition(" ")
@@ -459,7 +459,7 @@ def check_delays(label: str, value: Any) -> tuple[float, ...]:
 
 
 def check_after(label: str, value: Any) -> tuple[Any, ...]:
-    """Return references to other flows, by name or index; ValueError for other values."""
+    """Return references to other flows, names or indices, as a tuple; ValueError names ``label``."""
     value = (value,) if isinstance(value, (str, int, np.integer)) else value
     if not isinstance(value, Iterable) or isinstance(value, (bytes, bytearray)):
         raise ValueError(f"{label} = {format_value(value)}: must be names of flows, or their places")  # noqa: TRY004
@@ -567,14 +567,14 @@ def has_window(flow: Flow) -> bool:
 
 
 def first_state(flow: Flow, rtt: float) -> Any:
-    """Return the state of a flow's window rule at its start, on a path with this round-trip time in s."""
+    """Return the first state of a flow's window rule; ``rtt``, s, is the path's round-trip time."""
     state: Any = flow.source.start(rtt)  # type: ignore[union-attr]
     options = {"cwnd": flow.initial_window, "ssthresh": flow.ssthresh}
     return state._replace(**{name: float(value) for name, value in options.items() if value is not None})
 
 
 def acks_per_packet(flow: Flow) -> float:
-    """Return the ACKs per packet that increase the window: 1/2 with delayed ACKs that are not counted."""
+    """Return the window increases per packet: 1, or 1/2 with delayed ACKs that count as one packet."""
     counted = flow.delayed_acks == COUNTED and getattr(flow.source, "counts_packets", True)
     return 0.5 if flow.delayed_acks and not counted else 1.0
 
@@ -590,12 +590,12 @@ def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:
 
 
 def rules_of(flows: Iterable[Flow]) -> Iterator[Any]:
-    """Yield the sources of the flows that are called at events, see `rules_among`."""
+    """Yield the sources and arrivals of flows that have events: see `rules_among`."""
     return rules_among(source for flow in flows for source in (flow.source, flow.arrivals))
 
 
 def rules_among(sources: Iterable[Source | None]) -> Iterator[Any]:
-    """Yield sources and arrivals that are called at events: window rules, rate rules, arrival processes."""
+    """Yield the sources and arrivals with events: window rules, rate rules and arrival processes."""
     return (source for source in sources if isinstance(source, (WindowRule, RateRule, ArrivalProcess)))
 
 
@@ -627,7 +627,7 @@ class Choices(NamedTuple):
         return self.links is other.links or (self.links == other.links and self.links.seed == other.links.seed)
 
     def paths(self, source: Integers, target: Integers, keys: Integers) -> Routes:
-        """Return paths between nodes, by index in the links; LookupError with the first flow without a path."""
+        """Return a path per pair of nodes, by index in the links; LookupError, with the flow, if there is none."""
         if isinstance(self.routes, NextHops):
             sources, targets = ([self.links.nodes[k] for k in indices.tolist()] for indices in (source, target))
             paths = self.routes.paths(sources, targets, keys, [False] * len(source))
@@ -662,7 +662,7 @@ class ChosenPath(tuple[Hashable, ...]):  # a tuple of any length has no slots
 
 
 class Flows(Sequence[Flow]):
-    """Flows as columns, a sequence that builds each `Flow` on access.
+    """A table of flows as columns; as a sequence it builds each `Flow` when it is read.
 
     `flows_from`, `all_to_all`, `incast` and `permutation` return such a table, and `Scenario` takes it as its
     ``flows``. The sum of two tables has the flows of the first, then the flows of the second, whose indices in
@@ -730,7 +730,7 @@ class Flows(Sequence[Flow]):
         return cls(tuple(index_of), Routes(np.array(indices, dtype=np.int64), counts), columns, names)
 
     def with_column(self, name: str, column: Column) -> Flows:
-        """Return the table with the values of one option replaced."""
+        """Return a copy of the table in which the option ``name`` has another column."""
         columns = {**self.columns, name: column}
         return Flows(self.nodes, self.paths, columns, self._names, self.choices)
 
@@ -852,7 +852,7 @@ class Flows(Sequence[Flow]):
 
     @property
     def names(self) -> Iterator[str]:
-        """The names of the flows, in order."""
+        """Names of the flows, in order, one after the other."""
         return iter(self._names) if self._names is not None else map(self.name, range(len(self)))
 
     @property
@@ -884,7 +884,7 @@ class Flows(Sequence[Flow]):
         return self._derive(name, lambda: self.columns[name].map(float))
 
     def given(self, name: str) -> NDArray[np.bool_]:
-        """Return whether an option of each flow is not None, shape (F,); read-only."""
+        """Return flags, (F,), of flows whose option ``name`` is not None; read-only."""
         return self._derive(("given", name), lambda: self.columns[name].map(lambda value: value is not None))
 
     @cached_property
@@ -898,7 +898,7 @@ class Flows(Sequence[Flow]):
 
     @cached_property
     def waits(self) -> NDArray[np.bool_]:
-        """Whether each flow starts after others, shape (F,)."""
+        """Whether each flow waits for other flows before it starts, shape (F,)."""
         column = self.columns["after"]
         if isinstance(column.values, Routes):
             return np.asarray(column.values.counts[column.whole()] > 0)
@@ -917,11 +917,11 @@ class Flows(Sequence[Flow]):
         return self.columns[name].map(value).array()
 
     def of_kind(self, *kinds: type) -> NDArray[np.bool_]:
-        """Return whether each flow's source is an instance of one of ``kinds``, shape (F,); read-only."""
+        """Return flags, (F,), of flows whose sources are instances of one of ``kinds``; read-only."""
         return self._derive(kinds, lambda: self.columns["source"].map(lambda source: isinstance(source, kinds)))
 
     def alike(self, *columns: NDArray[Any] | str) -> tuple[Integers, Integers]:
-        """Group flows that are equal in all columns; return each group's first flow and each flow's group.
+        """Return the first flow of each group of flows that are equal in these columns, and each flow's group.
 
         Parameters
         ----------
@@ -957,7 +957,7 @@ class Flows(Sequence[Flow]):
 
 
 def choose_together(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
-    """Return flows of several tables with their paths chosen as in the sum of the tables (`Flows.__add__`)."""
+    """Return flows of several tables with paths as in the sum of the tables, where all chose them alike."""
     tables: dict[int, tuple[Choices, list[int]]] = {}
     for f, flow in enumerate(flows):
         if isinstance(flow.path, ChosenPath):

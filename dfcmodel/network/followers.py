@@ -21,7 +21,7 @@ __all__ = ["Followers", "actual_starts", "followers_of", "waits_of"]
 
 
 class Followers(NamedTuple):
-    """Dependencies of F flows as E pairs of a flow and its follower.
+    """Dependencies of F flows: E pairs of a flow and a flow that waits for it, its follower.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Followers(NamedTuple):
 
     @property
     def awaited(self) -> Integers:
-        """Predecessor of each pair, (E,)."""
+        """Flow that each pair's follower waits for, (E,)."""
         return np.repeat(np.arange(len(self.missing)), np.diff(self.begin))
 
     def times(self, starts: Floats) -> tuple[Floats, Floats]:

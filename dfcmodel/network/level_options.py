@@ -33,7 +33,7 @@ OPTIONS = {
 
 
 def refuse_discipline(link: Link, level: str) -> NoReturn:
-    """Raise ValueError for the discipline of a link that a level does not run."""
+    """Raise the ValueError for a link's discipline that a level does not run."""
     kind = type(link.discipline)
     bases = "QueueManager" if level == "fluid" else "QueueManager, LinkLaw and SwitchProgram"
     kinds = {
@@ -49,7 +49,7 @@ def refuse_discipline(link: Link, level: str) -> NoReturn:
 
 
 def _kinds(kind: type[Discipline]) -> Iterator[type[Discipline]]:
-    """Yield all loaded subclasses of a class, recursively."""
+    """Yield all subclasses of a class that are loaded, recursively."""
     for subclass in kind.__subclasses__():
         yield subclass
         yield from _kinds(subclass)
@@ -65,7 +65,7 @@ def options_without(level: str) -> tuple[str, ...]:
 
 
 def refuse_flow_options(flow: Flow, level: str) -> None:
-    """Raise ValueError for the first option of a flow that a level does not run and that is not the default."""
+    """Raise ValueError for a flow's first option that a level does not run, unless it has the default."""
     usual = _usual_options()
     for option in options_without(level):
         value = getattr(flow, option)
@@ -105,5 +105,5 @@ def level_rows() -> list[tuple[str, str, str, tuple[bool, bool, bool]]]:
 
 
 def levels_of(kind: type[Discipline]) -> frozenset[str]:
-    """Return the levels that run a class of disciplines, the twin among them."""
+    """Return the names of the levels that run a class of disciplines; the twin counts as a level."""
     return kind.levels | {TWIN} if kind in TWIN_DISCIPLINES else kind.levels

@@ -148,17 +148,17 @@ class Link(Described):
 
     @property
     def name(self) -> str:
-        """``source->target``."""
+        """Name of the link: ``source->target``."""
         return f"{self.source}->{self.target}"
 
     @property
     def elements(self) -> tuple[PathElement, ...]:
-        """Elements for which fields of the link stand, none at present; they precede the scenario's elements."""
+        """Path elements that fields of the link stand for, before the scenario's elements; none at present."""
         return ()
 
     @property
     def capacity(self) -> float:
-        """Bandwidth-delay product: packets in transit on the busy link."""
+        """Bandwidth-delay product of the link, packets."""
         return self.rate * self.delay
 
 
@@ -200,7 +200,7 @@ def can_pause(link: Link, room: float) -> None:
 
 
 class Links(Sequence[Link]):
-    """Links as columns, a sequence that builds each `Link` on access.
+    """A table of links as columns; as a sequence it builds each `Link` when it is read.
 
     `links_from` and `Fabric` return such a table, and `Scenario` takes it as its ``links``. In most networks links are
     of a few kinds: a quantity that does not depend on the nodes is computed once per kind.
@@ -319,12 +319,12 @@ class Links(Sequence[Link]):
 
     @cached_property
     def place_of(self) -> dict[Node, int]:
-        """Index of each node in ``nodes``."""
+        """Index in ``nodes`` of each node, by node."""
         return dict(zip(self.nodes, range(len(self.nodes)), strict=True))
 
     @cached_property
     def places(self) -> dict[tuple[Node, Node], int]:
-        """Index of the link from one node to another."""
+        """Index of each link by its pair of nodes, (source, target)."""
         pairs = zip(self.source.tolist(), self.target.tolist(), strict=True)
         return {(self.nodes[a], self.nodes[b]): n for n, (a, b) in enumerate(pairs)}
 
@@ -338,7 +338,7 @@ class Links(Sequence[Link]):
         return len(present(self.source * span + self.target, span * span)) == len(self)
 
     def each(self, value: Callable[[Link], Any]) -> NDArray[Any]:
-        """Return a function of links that does not depend on their nodes, computed once per kind, shape (L,)."""
+        """Return ``value(link)`` of each link, (L,), with one call per kind; it must not depend on the nodes."""
         return np.array([value(link) for link in self.kinds]).take(self.kind_of, axis=0)
 
 
@@ -405,7 +405,7 @@ def links_from(
 
 
 def _between(kind: Link, source: Node, target: Node) -> Link:
-    """Return a link of a kind between two nodes, without validation: the columns are valid."""
+    """Return a link of a kind between two nodes, built without validation."""
     link = object.__new__(Link)
     link.__dict__.update(kind.__dict__, source=source, target=target)
     return link
@@ -476,7 +476,7 @@ class Column(Sequence[Any]):
         return np.broadcast_to(np.int64(0), self.length) if self.which is None else self.which
 
     def map(self, value: Callable[[Any], Any]) -> Column:
-        """Return the column with a function applied to each distinct value once."""
+        """Return a column of ``value(x)``, with one call per distinct value x."""
         return Column(tuple(map(value, self.values)), self.which, self.length)
 
     def array(self) -> NDArray[Any]:
@@ -541,7 +541,7 @@ def among(sequence: Sequence[Any]) -> Sequence[Any]:
 
 
 def nodes_of(name: str, nodes: Any) -> list[Hashable]:
-    """Return nodes as a list; TypeError naming the first entry that is not hashable."""
+    """Return nodes as a list; TypeError, about ``name``, for the first entry that is not hashable."""
     if getattr(nodes, "ndim", 0):  # of NumPy, JAX and others
         nodes = np.asarray(nodes).tolist()
     if isinstance(nodes, str) or not isinstance(nodes, Iterable):
@@ -693,7 +693,7 @@ def encode_integers(values: NDArray[Any]) -> tuple[Integers, Integers]:
 
 
 def distinct(keys: NDArray[Any], span: int) -> tuple[Integers, Integers]:
-    """Return the distinct keys in ascending order, and the index of their first occurrence.
+    """Return the distinct keys in ascending order, and the index of the first occurrence of each, (K,) both.
 
     Parameters
     ----------
@@ -715,7 +715,7 @@ def distinct(keys: NDArray[Any], span: int) -> tuple[Integers, Integers]:
 
 
 def present(keys: NDArray[Any], span: int) -> Integers:
-    """Return the distinct keys, whole numbers from 0 to ``span`` - 1, in ascending order.
+    """Return the distinct keys in ascending order; keys are whole numbers from 0 to ``span`` - 1.
 
     >>> present(np.array([5, 2, 5, 2, 9]), 10).tolist()
     [2, 5, 9]
@@ -761,7 +761,7 @@ def place_table(keys: NDArray[Any], span: int) -> NDArray[np.int32]:
 
 
 def distinct_rows(*columns: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether each row of integer columns is the first of its equal rows, shape (N,).
+    """Return flags, (N,), of rows of the integer columns that no earlier row equals.
 
     >>> distinct_rows(np.array([1, 1, 2, 1]), np.array([5, 6, 5, 5])).tolist()
     [True, True, True, False]

@@ -81,7 +81,7 @@ OBJECTS = ("source", "arrivals", "receiver")
 
 
 def is_fabric_host(node: Node) -> bool:
-    """Return whether a node is a host of a fabric, as `dfcmodel.lossless.with_hosts` names them.
+    """Return whether a node is a host of a fabric: a tuple ("host", n), as `with_hosts` makes it.
 
     >>> is_fabric_host(("host", 3)), is_fabric_host(("leaf", 3)), is_fabric_host("host")
     (True, False, False)
@@ -90,7 +90,7 @@ def is_fabric_host(node: Node) -> bool:
 
 
 class RoutedFlows(Described):
-    """Quantities that depend only on the links and flows of a scenario.
+    """Base of `Scenario`: quantities that follow from its links, flows and packet size.
 
     Attributes
     ----------
@@ -123,12 +123,12 @@ class RoutedFlows(Described):
         return Links.of(self.links)
 
     def by_link(self, value: Callable[[Link], Any]) -> NDArray[Any]:
-        """Return a function of links that does not depend on their nodes, computed once per kind, (L,)."""
+        """Return ``value(link)`` of each link, (L,), with one call per kind; it must not depend on the nodes."""
         return self.link_table.each(value)
 
     @cached_property
     def routes(self) -> Routes:
-        """The links on the path of each flow, as indices in ``links``."""
+        """Links of each flow's path, in order, as indices in ``links``."""
         table, N = self.table, len(self.table.nodes)
         links = self.link_table
         source, target = links.source, links.target
@@ -160,7 +160,7 @@ class RoutedFlows(Described):
 
     @cached_property
     def senders(self) -> tuple[Node, ...]:
-        """The nodes with an outgoing link, in the order of the links."""
+        """The nodes with an outgoing link, in the order of the links: nodes of results."""
         table = self.link_table
         sources, first = distinct(table.source, len(table.nodes))
         return tuple(table.nodes[n] for n in sources[np.argsort(first)].tolist())
@@ -186,7 +186,7 @@ class RoutedFlows(Described):
         return {}
 
     def on_path(self, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum over each flow's path of values of the links, shape (F,)."""
+        """Return the sum of ``values``, one per link, over the links of each flow's path, shape (F,)."""
         hop_values = np.asarray(values, dtype=np.float64)[self.routes.places]
         sums = np.bincount(self.routes.flow, hop_values, minlength=len(self.flows))
         return sums.astype(np.float64)
@@ -207,7 +207,7 @@ class RoutedFlows(Described):
         return 2.0 * (access + self.on_path(delays))
 
     def packet_rtts(self) -> NDArray[np.float64]:
-        """Return the round-trip time of a packet of each flow in the empty network, s, shape (F,).
+        """Return each flow's round-trip time without queues, with a packet's transmission times, s, (F,).
 
         The sum of propagation delays, the transmission of the packet over each link of the path, and of an ACK of 40
         bytes over each link of the way back, which has the same rates and delays.
@@ -225,7 +225,7 @@ class RoutedFlows(Described):
         return np.asarray(self.base_rtts() + both * (access + self.on_path(spans)))
 
     def handshake_times(self) -> NDArray[np.float64]:
-        """Return the time from each flow's start to its first data without queues, s, shape (F,).
+        """Return the time from each flow's start to its first data, without queues, s, (F,): 0 or more.
 
         The round trip of a SYN and a SYN-ACK: propagation and transmission times, with the same rates and delays in
         both directions. 0 for flows without a handshake. The levels without packets start flows that much later.
@@ -284,7 +284,7 @@ class RoutedFlows(Described):
         return np.asarray(pauses | (of_hosts[table.source] & ~reports))
 
     def host_is(self, kind: str) -> NDArray[np.bool_]:
-        """Return whether `host_of` of each flow is ``kind``, shape (F,); read-only."""
+        """Return flags, (F,), of flows whose `host_of` is ``kind``; read-only."""
         matches: NDArray[np.bool_] | None = self._hosts.get(kind)
         if matches is None:
             matches = self._hosts[kind] = self._find_hosts(kind)
@@ -297,7 +297,7 @@ class RoutedFlows(Described):
         return {}
 
     def _find_hosts(self, kind: str) -> NDArray[np.bool_]:
-        """Return whether `host_of` of each flow is ``kind``, shape (F,)."""
+        """Return flags, (F,), of flows whose `host_of` is ``kind``, computed."""
         by_nic = self._asks_for_nic
         default = {"nic": by_nic, "direct": ~by_nic}.get(kind, np.zeros_like(by_nic))
         if set(self.table.columns["host"].values) == {None}:
@@ -341,7 +341,7 @@ class RoutedFlows(Described):
         return np.asarray(self.host_is("direct") | by_nic)
 
     def enters_at_once(self, flow: Flow) -> bool:
-        """Return whether a flow's packets enter the queue of its first link without an access link before it."""
+        """Return whether a flow has no access link: packets enter the first link's queue at once."""
         host = self.host_of(flow)
         return host == "direct" or (host == "nic" and self.path_index(flow)[0] in self.interfaces)
 
@@ -389,7 +389,7 @@ class RoutedFlows(Described):
         return math.inf if n in self.interfaces else self.buffer_of(n)
 
     def buffer_of(self, n: int) -> float:
-        """Return the buffer of link n in packets of ``packet_size`` bytes, also for a buffer in bytes.
+        """Return the buffer of link n, packets, also if it is given in bytes.
 
         Examples
         --------
@@ -407,7 +407,7 @@ class RoutedFlows(Described):
 
     @cached_property
     def followers(self) -> Followers:
-        """Predecessors and successors of the flows."""
+        """Dependencies of the flows on each other."""
         return followers_of(self.table)
 
     @cached_property
@@ -499,7 +499,7 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _reservations(self) -> NDArray[np.float64]:
-        """Packets that PFC reserves in the buffer of each link, for links that are not counted together, (L,)."""
+        """Packets that PFC reserves in the buffer of each link, without links that count together, (L,)."""
         n, u, is_lossless, room = self._room_columns
         access = self.access_of(u)
         if (access != u).any():  # count flows that share an access link once
@@ -527,7 +527,7 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _room_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[Any]]:
-        """Columns of classes at links with PFC: link, feeder, whether the class is lossless, room, (N,) each."""
+        """Rows of classes at links with PFC as columns: link, feeder, is lossless, room in packets, (N,) each."""
         n, u, priority = self._feed_columns
         examples, kind_of = self.link_table.kinds, self.link_table.kind_of
         over = u
@@ -569,7 +569,7 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _feed_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Columns of `_feed_classes`: link, feeder and class, in the order of the flows, (N,) each."""
+        """Rows of classes at links with PFC as columns: link, feeder and class, (N,) each, by flow."""
         routes, count = self.routes, len(self.links)
         counts = self.by_link(lambda link: link.discipline.queue_per == "class")
         counts[self.is_interface] = False
@@ -591,7 +591,7 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _feed_classes(self) -> dict[int, dict[int, set[int]]]:
-        """Classes of the flows at each link with PFC by feeder, except interfaces of hosts."""
+        """Classes at each link with PFC by feeder, by index of the link; without interfaces of hosts."""
         classes: dict[int, dict[int, set[int]]] = {}
         for n, u, priority in zip(*(column.tolist() for column in self._feed_columns), strict=True):
             classes.setdefault(n, {}).setdefault(u, set()).add(priority)
@@ -599,7 +599,7 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _classes_over(self) -> dict[int, set[int]]:
-        """Classes of the flows over each link."""
+        """Classes of the flows over each link, by index of the link."""
         classes, rank = self._class_indices
         keys = self.routes.places * len(classes) + rank[self.routes.flow]
         classes_of: dict[int, set[int]] = {}
@@ -779,7 +779,7 @@ class Scenario(Ingresses):
                 self._check_classes(n, rule)
 
     def _convert_links(self) -> None:
-        """Convert values of links in bits or bytes to packets of this scenario."""
+        """Convert bits and bytes of the links to packets of this scenario, in place."""
         table = self.link_table
         kinds = [_in_packets(f"of link {kind.name}", kind, self.packet_size) for kind in table.kinds]
         if all(a is b for a, b in zip(kinds, table.kinds, strict=True)):
@@ -789,7 +789,7 @@ class Scenario(Ingresses):
         object.__setattr__(self, "links", table if isinstance(self.links, Links) else tuple(table))
 
     def _convert_flows(self, name: str, column: Column) -> None:
-        """Convert an option of the flows from bits or bytes to packets of this scenario."""
+        """Convert bits and bytes in the option ``name`` of the flows to packets of this scenario, in place."""
         where, size = f"of a {name}" if name in OBJECTS else "of a flow", self.packet_size
 
         def convert(value: Any) -> Any:
@@ -888,7 +888,7 @@ class Scenario(Ingresses):
                 can_pause(link, self.buffer_of(n))
 
     def to_networkx(self) -> nx.DiGraph[Any]:
-        """Return the graph; edges carry the fields of links: rate, delay, buffer, discipline and shared."""
+        """Return the directed graph of the links, whose edges have rate, delay, buffer, discipline and shared."""
         import networkx as nx
 
         graph: nx.DiGraph[Any] = nx.DiGraph(name=self.name)
@@ -908,7 +908,7 @@ def from_networkx(
     discipline: Discipline | None = None,
     shared: bool | None = None,
 ) -> tuple[Link, ...]:
-    """Return the links of a directed graph.
+    """Return links from the edges of a directed graph, with defaults for attributes that edges lack.
 
     Parameters
     ----------
@@ -964,7 +964,7 @@ def _fold_name(name: object) -> str:
 
 
 def other_name(data: Mapping[Any, Any]) -> str | None:
-    """Return the first attribute of an edge that names a property of a link in another way; None: there is none.
+    """Return the first attribute of an edge whose name is a variant of a link's property, or None.
 
     >>> other_name({"rate": 1.0, "weight": 2.0}), other_name({"Bandwidth": "10Gbps"})
     (None, 'Bandwidth')

@@ -57,7 +57,7 @@ class NextHops:
         return isinstance(other, NextHops) and (self.tables, self.onwards) == (other.tables, other.onwards)
 
     def _check_hops(self, name: str, node: Any, nodes: Any) -> tuple[Any, ...]:
-        """Return next nodes; ValueError for a node without a link to it."""
+        """Return next nodes as a tuple; ValueError for none, or a node without a link to it."""
         if isinstance(nodes, str) or not isinstance(nodes, Iterable):
             raise TypeError(f"{name} = {format_value(nodes)}: must be a list of nodes")
         hops = tuple(map(unwrap_scalar, nodes))

@@ -78,7 +78,7 @@ def flows_in_phase(scenario: Scenario, losing: NDArray[np.bool_]) -> tuple[NDArr
 
 
 def unequal_losses(run: Any) -> list[UnequalLosses]:
-    """Return the full queues of a run at which identical senders without windows lose very different parts.
+    """Return, for full queues at which identical senders lose unequal parts, the queue, flows and loss ratios.
 
     The flows are equal in source, size and start, and come over different links. Unless they have constant rates, their
     round-trip times are equal as well. Packets that arrive in random order would lose equal parts.

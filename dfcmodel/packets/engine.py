@@ -149,7 +149,7 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
 
 @dataclass
 class PacketRun:
-    """A run of the compiled engine, which can be stopped at the end of any sample, copied and continued.
+    """A run of the packet engine, which stops at the end of any sample and can be copied and continued.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ class PacketRun:
         return bool(self.plan.is_paced.any() or (flow["recovery"] == RATED).any())
 
     def groups(self) -> tuple[tuple[Any, ...], ...]:
-        """Return the fields of the kernel's three groups; `grow` may replace arrays between two calls."""
+        """Return the fields of the kernel's three groups of arrays, as three tuples."""
         arrays = {**self.layout.arrays, **self.addresses, **self.records.rows()}
         return tuple(fields(arrays) for fields in GROUPS)
 
@@ -333,7 +333,7 @@ class PacketRun:
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """The arrays of the layout by their names in the kernel."""
+        """The arrays of the run by their names in the kernel."""
         return self.layout.arrays
 
     def finish(self) -> Records:
@@ -492,7 +492,7 @@ def _whole_run(plan: PacketPlan, traced: Sequence[int]) -> PacketRun:
 
 
 class Records:
-    """Recorded arrays of a run with F flows, P ports, S samples and H hops; read-only where they have one value.
+    """Recorded arrays of a packet run with F flows, P ports, S samples and H hops.
 
     Parameters
     ----------
@@ -607,7 +607,7 @@ class Records:
         self.counted: list[float] = []
 
     def rows(self) -> dict[str, Any]:
-        """Return the arrays that the compiled engine fills and reads, by their names in the kernel."""
+        """Return the arrays that the engine fills in place, by their names in the kernel."""
         return {
             "window": self.window, "round_trip": self.round_trip, "acked": self.acked,
             "loss_count": self.loss_count,

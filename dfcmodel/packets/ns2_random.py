@@ -56,7 +56,7 @@ class Generator:
 
 
 def _advance_substream(step: list[list[int]], state: list[int], modulus: int) -> list[int]:
-    """Return the state 2^76 steps later."""
+    """Return a component's state 2^76 steps later; ``step`` is the matrix of one step."""
     power = np.array(step, dtype=object)
     for _ in range(76):
         power = power.dot(power) % modulus

@@ -215,7 +215,7 @@ class Ingresses(NamedTuple):
 
 
 class PathPlan(NamedTuple):
-    """The elements of a scenario at the ports of a plan.
+    """Elements of a scenario as chains at the hops of a plan, and rates over time of its ports.
 
     Attributes
     ----------
@@ -321,7 +321,7 @@ class shared(Generic[Value]):
 
 @dataclass(frozen=True)
 class PacketPlan:
-    """Numerical form of a scenario with F flows, P ports and H hops, for a packet-level run.
+    """A scenario in numbers for packet-level runs, with F flows, P ports and H hops.
 
     Attributes
     ----------
@@ -467,7 +467,7 @@ class PacketPlan:
 
     @shared
     def delays(self) -> Floats:
-        """Propagation delays of the ports in s, (P,)."""
+        """Propagation delays of the ports, s, (P,)."""
         return self.ports.column(lambda port: port.delay)
 
     @shared
@@ -617,7 +617,7 @@ class PacketPlan:
 
     @shared
     def hosts(self) -> Hosts:
-        """Calendar queues of the events of hosts.
+        """Indices of the calendar queues of ports, senders and receivers.
 
         Each interface has a queue of its own, for the senders and receivers of its host too. Flows to one receiver
         agent share its state: where they answer over several links, all hosts share one queue, in which events are in
@@ -684,7 +684,7 @@ class PacketPlan:
 
     @shared
     def at_senders(self) -> Booleans:
-        """Whether each port is an interface of a host, which shares a calendar queue with its senders, (P,)."""
+        """Whether each port is an interface of a host, in the calendar queue of its senders, (P,)."""
         return self.by_discipline(lambda rule: isinstance(rule, Interface))
 
     @shared
@@ -700,7 +700,7 @@ class PacketPlan:
 
     @shared
     def cells(self) -> Integers:
-        """Bytes of a cell of the buffer of each port, (P,): 1 where it counts bytes, 0 where it counts packets."""
+        """Bytes of a cell of each port's buffer, (P,): 1 for buffers in bytes, 0 for buffers in packets."""
         return self.ports.column(lambda port: port.cell).astype(np.int64)
 
     @shared

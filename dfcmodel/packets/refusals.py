@@ -314,7 +314,7 @@ def _check_laws(scenario: Scenario) -> None:
 
 
 def _check_backpressure(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError where a link that feeds one with `BFC` does not pause flows, or where switches choose links."""
+    """Raise ValueError for a feeder of a `BFC` link that does not pause flows, and for switches that choose."""
     under = scenario.by_link(lambda link: link.discipline.pauses == "flow")
     if not under.any():
         return
@@ -462,7 +462,7 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
 
 
 def check_rate(scenario: Scenario, f: int, rate: float, now: float, window: float = math.inf) -> None:
-    """Raise ArithmeticError for a rate or window that a rule has set to NaN; rates below 0 send nothing."""
+    """Raise ArithmeticError for a rate, or window, of flow f that a rule has set to NaN."""
     for name, value in (("rate", rate), ("window", window)):
         if math.isnan(value):
             where = f"{scenario.name}, t = {now:g} s"
@@ -494,7 +494,7 @@ def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now:
 
 
 def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for a value that a switch program cannot return: NaN, a flag between 0 and 1, or no queue.
+    """Raise ArithmeticError for a value of a switch program that is NaN, no flag (0 or 1) or no queue.
 
     Parameters
     ----------
@@ -521,7 +521,7 @@ def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[
 
 
 def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for a value that a law of a link cannot return: no message, a flag between 0 and 1.
+    """Raise ArithmeticError for a value of a link's law that is no message or no flag (0 or 1).
 
     Parameters
     ----------
@@ -541,7 +541,7 @@ def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str,
 
 
 def check_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, float]) -> None:
-    """Raise ArithmeticError for a value that an element of a path cannot return.
+    """Raise ArithmeticError for a value that an element of a path must not return.
 
     Parameters
     ----------

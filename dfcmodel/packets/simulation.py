@@ -60,7 +60,7 @@ def plan_scenario(
     packet_jitter: float = 0.0,
     may_spray: bool = False,
 ) -> PacketPlan:
-    """Return the plan of a scenario.
+    """Return the packet-level plan of a scenario for a method, with checks of the scenario.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _ports(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> Ports
 
 
 def _ignores_acks(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
-    """Return whether the sender of each flow ignores ACKs, (F,): its rate is constant, and it repairs nothing."""
+    """Return flags, (F,), of flows whose sender ignores ACKs: constant rate, no loss recovery."""
     constant = scenario.table.each("source", lambda source: getattr(source, "is_constant", False))
     if not constant.any():
         return constant
@@ -205,7 +205,7 @@ def simulate_packets(
     starts: NDArray[np.float64] | None = None,
     packet_jitter: float = 0.0,
 ) -> Trajectory:
-    """Simulate a scenario packet by packet: see `dfcmodel.simulate` for the parameters."""
+    """Simulate a scenario packet by packet and return the trajectory; parameters as for `dfcmodel.simulate`."""
     watch = Stopwatch()
     plan = plan_scenario(
         scenario, method, duration=duration, sample=sample, starts=starts,

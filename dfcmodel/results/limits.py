@@ -281,7 +281,7 @@ def _resolution(run: Any) -> tuple[str, ...]:
 
 
 def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
-    """Return () or one message: flows with different round trips or rules at a drop-tail queue, without random times.
+    """Return () or one message: flows in phase at a drop-tail queue, or `_unequal_losses` of identical flows.
 
     ``benchmarks.level_shares`` has the networks.
     """
@@ -487,7 +487,7 @@ def _data_hops_of_element(scenario: Scenario, element: PathElement) -> NDArray[n
 
 
 def _rate_rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
-    """Return a message per rate rule whose parameters do not suit a path, such as bytes given as packets."""
+    """Return a message per rate rule whose parameters do not suit a path; () without any."""
     table = scenario.table
     sources = table.columns["source"]
     if not any(isinstance(rule, RateRule) for rule in sources.values):

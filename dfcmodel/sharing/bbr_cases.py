@@ -61,7 +61,7 @@ def _shared_run(rule: BBR, path: Path, seed: int) -> Observation:
 
 
 def _observe(rule: BBR, path: Path, seed: int) -> Observation:
-    """Return a run on a path; one on `PLAIN` or `LIMITED`, or the beginning of one, is made once for all cases."""
+    """Return a run on a path; if the path is `PLAIN` or `LIMITED`, or a shorter one, from a cached run."""
     for shared in (PLAIN, LIMITED):
         if path.duration <= shared.duration and replace(path, duration=shared.duration) == shared:
             run = _shared_run(rule, shared, seed)
@@ -114,7 +114,7 @@ def _with_limited_application(path: Path, mode: str, rate: float, length: float)
 
 
 def _regular_arrivals(rate: float, length: float) -> Replay:
-    """Return packets at a constant rate, packets/s, for ``length`` s."""
+    """Return arrivals of packets at a constant rate, packets/s, for ``length`` s."""
     times = np.arange(int(length * rate)) / rate
     return Replay(tuple(times.tolist()), 1)
 
@@ -132,7 +132,7 @@ def _with_rate_step(path: Path, rates: tuple[float, float]) -> Callable[[BBR, in
 
 
 def _run_idle(rule: BBR, seed: int) -> Observation:
-    """Run a rule whose application is idle for 6 s."""
+    """Run a rule whose application is idle for 6 s, and return the run."""
     at, first = 3.0, _observe(rule, replace(PLAIN, duration=3.0), seed)
     arrivals = Replay((0.0, 6.0 + at), (int(first.emitted[-1]), 20_000))
     return observe(rule, replace(PLAIN, arrivals=arrivals, duration=10.0), seed)

@@ -43,7 +43,7 @@ SAMPLES_PER_ROUND_TRIP = 10
 
 
 class UnreportedError(AttributeError):
-    """Raised for a variable of the draft that a native rule does not report; has the reason."""
+    """Raised for a variable of the draft that a native rule does not report; the message has the reason."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class Path:
 
     @property
     def product(self) -> float:
-        """Bandwidth-delay product, packets."""
+        """Bandwidth-delay product of the path, packets."""
         return self.rate * self.rtt
 
     def scenario(self, rule: BBR) -> Scenario:
-        """Return the scenario of the path with a rule."""
+        """Return the scenario of one flow of a rule on the path."""
         access = 1e-4 * self.rtt
         links = [
             Link("sender", "left", 20.0 * self.rate, access, 10_000),
@@ -142,18 +142,18 @@ class Observation(ByValue):
         raise ArithmeticError(f"it is not in {mode} within {self.path.duration:g} s")
 
     def mode_at(self, n: int) -> str:
-        """Return the state at sample n; "the end" after the last sample."""
+        """Return the name of BBR's state at sample n; "the end" after the last sample."""
         modes = self.mode
         return MODES[int(modes[n])] if n < len(modes) else "the end"
 
     def sequence(self) -> tuple[str, ...]:
-        """Return the states in their order."""
+        """Return the names of BBR's states in order, each spell once."""
         modes = self.mode.astype(int)
         first = np.flatnonzero(np.diff(modes, prepend=-1))
         return tuple(MODES[mode] for mode in modes[first].tolist())
 
     def rate(self, begin: int, end: int) -> float:
-        """Return the delivery rate between two samples, packets/s."""
+        """Return the mean delivery rate between two samples, packets/s."""
         span = self.time[end] - self.time[begin]
         return float((self.delivered[end] - self.delivered[begin]) / span) if span > 0 else math.nan
 
@@ -166,7 +166,7 @@ class Observation(ByValue):
 
 
 def observe(rule: BBR, path: Path, seed: int) -> Observation:
-    """Run a rule on a path and return its variables over time.
+    """Run a rule on a path with a seed; return its variables at the ends of samples.
 
     Parameters
     ----------

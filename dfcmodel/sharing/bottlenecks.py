@@ -54,7 +54,7 @@ and the first packet takes half a trip."""
 
 @dataclass(frozen=True)
 class Shared:
-    """Rates, losses and delay of F flows in the measured time.
+    """Results of F flows at one bottleneck: rates, losses, delay and others over the measured time.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class Bottleneck:
         starts: Sequence[float] | None = None,
         sizes: Sequence[float] | None = None,
     ) -> Scenario:
-        """Return the scenario of one flow per source; ``rtts``, s, default to that of the path."""
+        """Return the scenario with one flow per source; ``rtts``, s, default to the path's."""
         trips = [self.rtt] * len(sources) if rtts is None else list(rtts)
         begins = [0.0] * len(sources) if starts is None else list(starts)
         amounts = [float("inf")] * len(sources) if sizes is None else list(sizes)
@@ -263,7 +263,7 @@ class Bottleneck:
         starts: Sequence[float] | None = None,
         sizes: Sequence[float] | None = None,
     ) -> Shared:
-        """Simulate flows that start within the first round trip.
+        """Simulate flows of these sources, each with a random delay of its start up to a round trip.
 
         Parameters
         ----------
@@ -308,7 +308,7 @@ def recoveries_among(flows: Iterable[Flow], recovery: str | None) -> Any:
 
 
 def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:
-    """Return the size of a buffer in packets from bandwidth-delay products; ValueError if it is below 1."""
+    """Return a buffer in packets from its size in bandwidth-delay products; ValueError if it is below 1."""
     return int(one_number("buffer", products * bandwidth * rtt, at_least=1.0, hint="in packets") + 1e-9)
 
 
@@ -321,7 +321,7 @@ def bottleneck_of(
     duration: float = DEFAULT_DURATION,
     elements: tuple[PathElement, ...] = (),
 ) -> Bottleneck:
-    """Return the bottleneck of `compare`, `coexist` and `coexist_sweep` from numbers or strings with units.
+    """Return the bottleneck for parameters of `compare` or `coexist`, numbers or strings with units.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ def coexist(
     options: PathOptions | None = None,
     senders: SenderOptions | None = None,
 ) -> Coexistence:
-    """Simulate flows that share one drop-tail bottleneck, packet by packet, in independent runs.
+    """Simulate flows at one drop-tail bottleneck packet by packet, in independent runs; return `Coexistence`.
 
     The path is that of `compare`: an access link per flow, ten times as fast as the bottleneck, and senders that send
     an endless stream. Each run has its own random numbers and starts. Measured quantities are means over the runs, with
@@ -286,7 +286,7 @@ def _run_plan(plan: PacketPlan, rtts: Floats, samples_before: int, before: float
 
 
 def _from_zero(counts: Ints) -> Ints:
-    """Return counts with a column of zeros for time 0 in front, (F, 1 + S)."""
+    """Return cumulative counts, (F, S), with zeros at time 0 in front, (F, 1 + S)."""
     return np.pad(counts, ((0, 0), (1, 0)))
 
 

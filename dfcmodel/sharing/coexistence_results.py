@@ -36,7 +36,7 @@ UNITS = {
 
 
 class RunRecord(NamedTuple):
-    """Trajectories of one run over its S samples, and counts of its measured time; see `Coexistence`."""
+    """Samples of one run, and counts over its measured time; fields as in `Coexistence`."""
 
     time: Floats
     window: Floats
@@ -170,7 +170,7 @@ class Coexistence(Result):
 
     @property
     def status(self) -> Status:
-        """COMPLETED when something arrived in each run and every packet sent is accounted for."""
+        """COMPLETED if packets arrived in each run and every packet sent is accounted for."""
         arrived = self.by_run["goodput"].any(axis=1).all()
         return self.run_status if arrived else Status.NOT_MEASURED
 
@@ -185,7 +185,7 @@ class Coexistence(Result):
 
     @property
     def goodput(self) -> Floats:
-        """Packets delivered in order, packets/s, shape (F,)."""
+        """Mean rate of packets delivered in order, packets/s, shape (F,)."""
         return np.asarray(self._mean("goodput"))
 
     @property
@@ -205,7 +205,7 @@ class Coexistence(Result):
 
     @property
     def losses(self) -> Floats:
-        """Packets dropped by the queue or lost at random, shape (F,)."""
+        """Mean number of packets dropped by the queue or lost at random, shape (F,)."""
         return np.asarray(self._mean("losses"))
 
     @property
@@ -215,7 +215,7 @@ class Coexistence(Result):
 
     @property
     def mean_window(self) -> Floats:
-        """Mean of the window's 1000 samples in packets, shape (F,)."""
+        """Mean window over 1000 samples, packets, shape (F,)."""
         return np.asarray(self._mean("mean_window"))
 
     @property
@@ -230,12 +230,12 @@ class Coexistence(Result):
 
     @property
     def queueing_delay(self) -> float:
-        """Mean wait in the queue in s: the mean queue over the rate of the packets carried (Little's law)."""
+        """Mean time in the queue, s: mean queue over the rate of carried packets (Little's law)."""
         return float(self._mean("queueing_delay"))
 
     @property
     def utilisation(self) -> float:
-        """Part of the time in which the bottleneck transmits."""
+        """Fraction of the time in which the bottleneck transmits."""
         return float(self._mean("utilisation"))
 
     @property
@@ -256,7 +256,7 @@ class Coexistence(Result):
 
     @property
     def settled(self) -> NDArray[np.bool_]:
-        """Whether the mean share of other seeds at four times the duration is shown to be in the interval, shape (F,).
+        """Whether the halves of the runs show that longer runs have a mean share in the interval, shape (F,).
 
         For one flow alone its goodput replaces the share. True if the halves of the measured time differ little in
         comparison with the interval (see `dfcmodel.sharing.convergence`); False otherwise, and for one run. It was
@@ -301,7 +301,7 @@ class Coexistence(Result):
 
     @property
     def _bottleneck(self) -> str:
-        """Rate, buffer and random loss of the bottleneck as a string."""
+        """Rate, buffer and random loss of the bottleneck, as one string."""
         lost = f", random loss {self.p:g}" if self.p > 0.0 else ""
         return f"{self.bandwidth:.5g} packets/s, at most {self.buffer} wait{lost}"
 
@@ -358,6 +358,6 @@ class Coexistence(Result):
 
 
 def ratio(x: Any, y: Any) -> Floats:
-    """Return x / y, NaN where y is 0."""
+    """Return x / y as an array, NaN where y is 0."""
     y = np.asarray(y, dtype=np.float64)
     return np.asarray(x / np.where(y == 0.0, np.nan, y))

@@ -96,7 +96,7 @@ TIMEOUT = 1.0
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Result):
-    """R rules on one path, in the order of the call.
+    """Results of R rules on one path, alone, in pairs and at two round-trip times, in the order of the call.
 
     The table and the figure are ordered by the mean share against the other rules, the largest first; a rule alone by
     its rate. `ranking` has the rules in that order, `rank_range` the ranks that the intervals of the pairs allow.
@@ -189,7 +189,7 @@ class Comparison(Result):
 
     @property
     def rank_range(self) -> NDArray[np.int64]:
-        """Best and worst rank of each rule that the intervals of its pairs allow, 1 for the best, shape (2, R).
+        """Best and worst rank (1: best) of each rule that the intervals of its shares allow, shape (2, R).
 
         The best is one more than the number of rules that get more than half beside it. The worst is the number of
         rules less the rules that get less than half. A pair whose interval includes one half affects neither.
@@ -221,7 +221,7 @@ class Comparison(Result):
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
-        """Whether a share's interval includes one half, or there is none, shape (R, R); False on the diagonal."""
+        """Whether a share's interval includes one half or is missing, shape (R, R); False on the diagonal."""
         low, high = self.share_interval
         decided = (low > 0.5) | (high < 0.5) | np.eye(len(self.share), dtype=bool)
         return np.asarray(~decided)
@@ -238,14 +238,14 @@ class Comparison(Result):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """Limits of the numbers: missing effects, packets from before the measurement, and drifts."""
+        """Messages on limits of the numbers: missing effects, packets from before the measurement, drifts."""
         drifting = self.drifting.any() or self.alone_drifting.any()
         above = np.any(self.rate > self.path.bandwidth)
         return (*CAVEATS, *[ABOVE_CAPACITY] * bool(above), *[DRIFTING] * bool(drifting))
 
     @property
     def against_others(self) -> Floats:
-        """Mean share against the other rules, shape (R,); NaN for a rule alone."""
+        """Mean share of each rule against the other rules, shape (R,); NaN for a rule alone."""
         R = len(self.share)
         if R == 1:
             return np.full(1, np.nan)
@@ -310,7 +310,7 @@ class Comparison(Result):
         return rows | {f"caveat {n}": text for n, text in enumerate(self.caveats, 1)}
 
     def _senders_text(self) -> str:
-        """Return the settings of the senders that are not the defaults."""
+        """Return the options of the senders that are not the defaults, as a string."""
         size = f", packets of {self.path.packet_size:g} bytes" if self.path.packet_size != PACKET_SIZE else ""
         return f"{size}, paced senders" if self.path.pacing else size
 

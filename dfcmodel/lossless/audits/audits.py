@@ -75,7 +75,7 @@ class TableAudit(Result):
 
     @property
     def cell(self) -> int | None:
-        """Bytes of a cell, from the caller or from the table; None if unknown."""
+        """Bytes of a cell, as given or as proposed from the table; None if unknown."""
         return self.assumed.cell if self.assumed.cell > 1 else None
 
     @property
@@ -91,7 +91,7 @@ class TableAudit(Result):
 
     @property
     def wasted(self) -> dict[str, int]:
-        """Bytes reserved beyond the proved headroom for any frame size by port; empty without ports or a cell."""
+        """Bytes reserved beyond the proved headroom for any frame size, by port; {} without ports or a cell."""
         ports: dict[str, int] = {}
         for audit in self.rows:
             if audit.row.port and audit.wasted is not None:
@@ -144,7 +144,7 @@ class TableAudit(Result):
         return "\n".join((*lines, *(f"skipped {name}: {reason}" for name, reason in self.table.skipped)))
 
     def _cell_text(self) -> str:
-        """Return the cell and its source as a string."""
+        """Return the cell and where it comes from as a string."""
         if self.cell_source == "divisor":
             return f"{self.cell} B, proposed: every xoff is a multiple (give another, or the chip)"
         if self.cell:
@@ -323,7 +323,7 @@ def _in_pools(rows: list[RowAudit], assumed: Assumptions) -> list[RowAudit]:
 
 
 def _key(row: BufferRow) -> Key:
-    """Return the key of a row by which it is compared with other rows, the cell and the chip."""
+    """Return (rate, cable, xoff) of a row, -1 without headroom, by which equal rows share remarks."""
     return row.rate, row.cable, -1 if row.no_headroom else row.xoff
 
 
@@ -333,7 +333,7 @@ def _distinct(table: BufferTable) -> tuple[BufferRow, ...]:
 
 
 def _propose_cell(table: BufferTable) -> int | None:
-    """Return a cell in bytes that divides all values: a chip's, or their divisor unless it is a unit; else None."""
+    """Return a cell in bytes that divides all values, a chip's if possible; None without a plausible one."""
     divisor = divisor_of(table)
     if divisor is None:
         return None
@@ -351,7 +351,7 @@ def _decades(values: list[float]) -> tuple[float, float]:
 
 
 def _rows(value: Any) -> tuple[BufferRow, ...]:
-    """Return an iterable of rows as a tuple, after checks."""
+    """Return an iterable of rows as a tuple; TypeError for other values and without rows."""
     rows = tuple(value) if isinstance(value, Iterable) else ()
     if not rows or any(not isinstance(row, BufferRow) for row in rows):
         raise TypeError(f"table = {format_value(value)}: must be a BufferTable, rows, or a file")
@@ -385,7 +385,7 @@ def _excess_bytes(row: BufferRow, needs: RowNeeds, assumed: Assumptions) -> int 
 
 
 def _audit(row: BufferRow, judged: RowAudit, remarks: Iterable[str]) -> RowAudit:
-    """Return the audit of a row with its remarks, and with the verdict on the name of its profile."""
+    """Return the audit of a row with its remarks and, if its profile's name disagrees, with that verdict."""
     verdict, reason = judged.verdict, judged.reason
     row_remarks = list(row.remarks)
     name_port = port_from_name(row.profile)

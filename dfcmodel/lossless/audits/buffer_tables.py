@@ -82,7 +82,7 @@ class BufferRow:
 
     @property
     def drawn(self) -> int:
-        """Bytes of xoff taken from the pool, see `bytes_from_pool`; also computed for a row without a pool."""
+        """Bytes of xoff that the row takes from its pool: see `bytes_from_pool`."""
         return bytes_from_pool(self.xoff, self.xon, self.size)
 
 
@@ -104,7 +104,7 @@ def bytes_from_pool(xoff: int, xon: int | None, size: int | None) -> int:
 
 @dataclass(frozen=True, eq=False)
 class BufferTable:
-    """The rows of a table.
+    """The rows of a headroom table, its source and its skipped profiles.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class BufferTable:
 
 @dataclass(frozen=True)
 class Watermark:
-    """A measured peak of the buffer above a threshold.
+    """A measured peak of a port's buffer above a threshold, at a rate and a cable.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class Watermark:
 
 
 def _check(row: BufferRow | Watermark, amount: str) -> None:
-    """Check the rate, the cable and the bytes above a threshold, and store them as plain numbers."""
+    """Validate rate, cable and the bytes ``amount`` of a row, and store them as plain numbers in place."""
     rate = one_number("rate", row.rate, at_least=1e6, at_most=1e13, hint="in b/s")
     cable = one_number("cable", row.cable, at_least=0.0, at_most=200e3, hint="in m")
     over = integer(amount, getattr(row, amount), 0, 10**12, why="bytes")

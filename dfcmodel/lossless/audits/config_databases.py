@@ -82,7 +82,7 @@ STATES = {
 
 
 def read_configuration(text: str) -> TableContent:
-    """Return a row for each lossless class of each port, and for each profile with an xoff that no port uses."""
+    """Return a row per lossless class of each port and per unused profile with an xoff, from a config_db.json."""
     data = parse_json(text)
     if not isinstance(data, dict):
         kind = "a JSON list, as for swssconfig" if isinstance(data, list) else "no JSON object"
@@ -103,7 +103,7 @@ def read_configuration(text: str) -> TableContent:
 
 
 def _nest_tables(data: Fields) -> Fields:
-    """Return tables of objects from a dump of the database with keys ``TABLE|object`` or ``TABLE_TABLE:object``."""
+    """Return tables of objects by name from flat keys, ``TABLE|object`` or ``TABLE_TABLE:object``."""
     tables: Fields = {}
     for key, entry in data.items():
         fields = (
@@ -211,7 +211,7 @@ class _Configuration:
         return speeds
 
     def _cables(self) -> dict[str, float]:
-        """Return the length of the cable in m by port."""
+        """Return the length of the cable in m, by port."""
         cables: dict[str, float] = {}
         for table, ports in self.tables["CABLE_LENGTH"].items():
             for port, length in ports.items():
@@ -313,7 +313,7 @@ class _Configuration:
         return {pool: -(-total // self.ratio) for pool, total in totals.items() if total}
 
     def _with_pool(self, row: DraftRow, profile: Fields) -> DraftRow:
-        """Return a row with the headroom pool of its profile, if that has a pool."""
+        """Return a row with the headroom pool of its profile; unchanged if the profile has none."""
         pool = pool_name(str(profile.get("pool", "")))
         if not _bytes_from_pool(row.profile, profile):
             return row
@@ -332,7 +332,7 @@ class _Configuration:
         return row._replace(remarks=(*row.remarks, remark))
 
     def _add(self, port: str, group: int, has_pfc: bool, rows: list[DraftRow], skipped: list[tuple[str, str]]) -> None:
-        """Append the row of a class of a port, or the reason for its absence; a lossy class has neither."""
+        """Append the row of a class of a port to ``rows``, or to ``skipped`` the reason; nothing if it is lossy."""
         location = f"{port}|{group}"
         if self.cables.get(port) == 0.0:
             skipped.append((location, f"its CABLE_LENGTH is {UNUSED_PORT}"))
@@ -379,7 +379,7 @@ class _Configuration:
 
 
 def _bytes_from_pool(name: str, profile: Fields) -> int:
-    """Return the bytes that a class with this profile takes from the headroom of its pool."""
+    """Return the bytes that a class with this profile takes from its pool: `bytes_from_pool`."""
     return bytes_from_pool(*numbers_of(name, profile)) if "xoff" in profile else 0
 
 

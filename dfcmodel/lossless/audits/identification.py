@@ -40,7 +40,7 @@ __all__ = ["Identification", "identify"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification(Result):
-    """Properties of a chip and its planned traffic, as `identify` returns them.
+    """Intervals of a chip's properties and its planned traffic, as `identify` returns them.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Identification(Result):
 
     @property
     def delays(self) -> dict[float, Pair]:
-        """Interval of the peer's response and this port's pipeline together in s, by rate.
+        """Interval of the peer's response and this port's pipeline together, s, by rate in b/s.
 
         Below 0 the values were planned for smaller frames than ``mtu`` and ``lossless_mtu``.
         """
@@ -113,7 +113,7 @@ class Identification(Result):
 
     @property
     def pipelines(self) -> dict[float, Pair]:
-        """Interval of the delays less the standard's response in s, by rate; below 0, a faster peer is assumed."""
+        """Interval of the delays less the standard's response, s, by rate in b/s; below 0: a faster peer."""
         return {
             rate: tuple(end - QUANTUM * RESPONSE_QUANTA[rate] / rate for end in pair)  # type: ignore[misc]
             for rate, pair in self.delays.items()
@@ -277,7 +277,7 @@ def _points(source: Any) -> tuple[tuple[BufferRow, ...], bool]:
 
 
 def _format_interval(pair: Pair, form: str) -> str:
-    """Return an interval as a string, with a format specification for both ends."""
+    """Return an interval as a string, "low to high", with the format ``form`` for both."""
     return f"{pair[0]:{form}} to {pair[1]:{form}}"
 
 

@@ -129,7 +129,7 @@ def _find_unused_names(text: str) -> Iterable[str]:
 
 
 def _check_closed(plain: _PlainTemplate) -> None:
-    """Raise ValueError for an incomplete object; alternatives of branches may begin it twice."""
+    """Raise ValueError if an object of the template is incomplete."""
     last = plain.text.rfind("{")
     unequal = plain.text.count("{") - plain.text.count("}")
     if last > plain.text.rfind("}") or (unequal > 0 and not plain.has_branches):
@@ -177,7 +177,7 @@ class _PlainTemplate:
         self.text = "".join((*parts, source[start:]))
 
     def _read_statement(self, code: str, position: int) -> None:
-        """Record the branches, scopes and bindings of a statement that ends at a position of the plain text."""
+        """Record branches, scopes and bindings of a statement, which ends at this offset of the text."""
         word, _, arguments = code.partition(" ")
         opened = word.removeprefix("end")
         statement = f"{{% {code} %}}"
@@ -217,7 +217,7 @@ class _PlainTemplate:
         return len(self._branches) > 1
 
     def branch_at(self, position: int) -> str:
-        """Return the statement of the innermost branch or loop at a position of the text; empty outside of branches."""
+        """Return the statement of the innermost branch or loop at an offset; "" outside of branches."""
         return self._branches[bisect_right(self._branches, (position, "\uffff")) - 1][1]
 
     def value(self, text: str, position: int) -> str:
@@ -232,7 +232,7 @@ class _PlainTemplate:
 
 
 def _fields(name: str, body: str) -> dict[str, str]:
-    """Return the fields of an object by name; a duplicate field is refused, unless statements choose between them."""
+    """Return an object's fields by name; ValueError for a duplicate field, unless statements choose one."""
     fields: dict[str, str] = {}
     for key, quoted, bare in FIELD.findall(body):
         if key in fields and STATEMENT not in body:

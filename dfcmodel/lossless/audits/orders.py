@@ -21,7 +21,7 @@ MIN_DIVIDED_VALUES = 3
 
 
 def grain_of(table: BufferTable) -> int | None:
-    """Return the largest divisor in bytes, 64 to 1024, of nearly all values; None: there is none.
+    """Return the largest number of bytes, 64 to 1024, that divides nearly all values; None without one.
 
     It is a cell, a multiple of a cell, or a unit of the vendor's calculator; divisibility does not determine which.
     """
@@ -41,7 +41,7 @@ def divisor_of(table: BufferTable) -> int | None:
 
 
 def falling_pairs(table: BufferTable) -> list[tuple[BufferRow, BufferRow]]:
-    """Return neighbouring rows (a, b) of a rate or cable where b needs more than a and has less."""
+    """Return pairs (a, b) of neighbouring rows where b has less xoff, although its cable or rate is larger."""
     pairs = []
     for rate in table.rates:
         pairs += [(a, b) for a, b in pairwise(table.of_rate(rate)) if b.xoff < a.xoff]

@@ -51,7 +51,7 @@ PortDefaults = tuple[float | None, float | None]
 
 
 class DraftRow(NamedTuple):
-    """A row of a file: rate in b/s and cable in m are None where the file has neither."""
+    """A row as read from a file; rate in b/s and cable in m are None if they are missing."""
 
     place: str
     rate: float | None
@@ -102,7 +102,7 @@ def pool_name(reference: str) -> str:
 
 
 def port_from_name(name: str) -> tuple[float, float] | None:
-    """Return the rate in b/s and the cable in m in the name of a profile; None for other names.
+    """Return rate in b/s and cable in m from the name of a profile; None for other names.
 
     The form is ``pg_lossless_<speed>_<cable>[_<suffix>]_profile``, the speed in Mb/s or as ``100G``. The suffix is
     skipped: an MTU (``mtu1500``), a threshold (``th-2``), a gearbox, a number of lanes.
@@ -134,7 +134,7 @@ def optional_number(location: str, name: str, value: Any) -> int:
 
 
 def rate_of(location: str, speed: Any) -> float:
-    """Return the rate in b/s of a speed in Mb/s."""
+    """Return the rate in b/s of a speed in Mb/s; ValueError, at ``location``, for no speed."""
     return whole_number(location, "speed", speed) * 1e6
 
 
@@ -162,7 +162,7 @@ def numbers_of(location: str, fields: Any) -> tuple[int, int | None, int | None]
 
 
 def check_fields(location: str, fields: Iterable[str], allowed: Iterable[str]) -> None:
-    """Raise ValueError for the first unknown field; ``location`` is for the message."""
+    """Raise ValueError for the first field that is not allowed; ``location`` is for the error message."""
     allowed = list(allowed)
     for name in fields:
         if name not in allowed:

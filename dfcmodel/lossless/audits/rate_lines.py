@@ -28,7 +28,7 @@ MIN_SLOPE = 64.0 / (64.0 + WIRE)
 
 @dataclass(frozen=True, eq=False)
 class RateLine:
-    """The lines through the values of a rate.
+    """All lines, slope and base, through the values of a rate within a margin.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class RateLine:
 
     @property
     def slope(self) -> Pair:
-        """Interval of the bytes of buffer per byte on the cable."""
+        """Interval of slopes: bytes of buffer per byte on the cable."""
         return float(self.corners[:, 0].min()), float(self.corners[:, 0].max())
 
     def at(self, cable: float) -> Pair:
@@ -98,7 +98,7 @@ def corners_of(points: Points, margin: Pair) -> Points:
 
 
 def coverage_of(points: Points, margin: Pair) -> tuple[int, int]:
-    """Return the number of points that the lines through the other points predict, and the number of tested points."""
+    """Return the number of points that lines through the other points predict, and that of tested points."""
     hits = tested = 0
     for n, (x, y) in enumerate(points):
         others = np.delete(points, n, axis=0)

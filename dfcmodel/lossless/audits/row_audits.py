@@ -19,7 +19,7 @@ WHERE = ("place", "profile")
 
 @dataclass(frozen=True)
 class RowAudit:
-    """The verdict on a row.
+    """The verdict on a row, with the reason, the needs and a recommendation.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class RowAudit:
 
     @property
     def where(self) -> tuple[str, str]:
-        """The position in the file, and the profile unless it is the position; empty if unknown."""
+        """Position of the row in the file, and its profile if that is another name; "" if unknown."""
         return self.row.place, "" if self.row.profile == self.row.place else self.row.profile
 
 

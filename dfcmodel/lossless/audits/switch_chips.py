@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ChipRate:
-    """The constant of a chip at one rate.
+    """The further delay of a chip at one rate, by the law of its tables.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class ChipRate:
 
 @dataclass(frozen=True)
 class Chip:
-    """A chip, from public tables.
+    """A switch chip: cell, constants by rate and buffer, from public tables.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _read(name: str, text: str) -> Chip:
 
 
 def census_range(rate: float, cable: float) -> CensusRange | None:
-    """Return the range of the public tables for a rate in b/s and a cable in m; None: at most one has such a row.
+    """Return the range of public tables for a rate in b/s and a cable in m; None if fewer than two have the row.
 
     >>> census_range(400e9, 300.0).minimum < census_range(400e9, 300.0).maximum
     True

@@ -61,7 +61,7 @@ class RateLaw:
 
 @dataclass(frozen=True)
 class TableLaw:
-    """The law that a table follows.
+    """The law that most rows of a table follow: cell, constants by rate, and the rows that break it.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _groups_of_rates(table: BufferTable) -> list[Group]:
 
 
 def distinct_rates(table: BufferTable) -> list[float]:
-    """Return the rates in b/s whose values no faster rate has."""
+    """Return the rates in b/s whose values differ from those of all faster rates."""
     return [rows[0].rate for rows, _ in _groups_of_rates(table)]
 
 
@@ -137,7 +137,7 @@ def _slope_fits(groups: list[Group], cell: int) -> bool:
 
 
 def _fit(groups: list[Group], assumed: Assumptions, cell: int) -> tuple[float, TableLaw]:
-    """Return the fraction of rows at several cables that follow the law of a cell, and the law."""
+    """Return the fraction of rows that follow the law of a cell, of rates with several cables, and the law."""
     assumed = dataclasses.replace(assumed, cell=cell, lossless_mtu=max(cell, assumed.lossless_mtu))
     rates: list[RateLaw] = []
     broken: dict[BufferRow, str] = {}

@@ -34,7 +34,7 @@ __all__ = ["StormSpread", "storm_spread"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StormSpread(Result):
-    """Links that a storm stops, with times and causes, as `storm_spread` returns them.
+    """Links that a pause storm stops one after the other, with times and causes.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class StormSpread(Result):
 
     @property
     def victims(self) -> list[int]:
-        """Flows, by number, that cross a stopped link but no link of the storm."""
+        """Indices of flows that cross a stopped link but no link of the storm."""
         storm = {link for link, cause in self.cause.items() if cause is None}
         crossed = [set(itertools.pairwise(route)) for route in self.routes]
         return [n for n, links in enumerate(crossed) if links & set(self.stopped) and not links & storm]
@@ -174,7 +174,7 @@ def storm_spread(
 
 
 class _Spreading:
-    """Event-driven filling of buffers; a visit of a flow to a buffer has its previous and next link."""
+    """State of filling buffers, with the previous and the next link of each flow at each buffer."""
 
     def __init__(self, paths: list[list[Any]], rates: Floats, output: bool) -> None:
         self.rates, self.hops = rates, [list(itertools.pairwise(path)) for path in paths]

@@ -69,7 +69,7 @@ class WatchdogRisk(Result):
 
     @property
     def worst(self) -> float:
-        """The alarms per second, or their bound if they are not computed."""
+        """Alarms per second, or if these are not computed, their upper bound."""
         return self.bound if self.alarms is None else self.alarms
 
     def summary(self) -> dict[str, object]:
@@ -95,7 +95,7 @@ class WatchdogRisk(Result):
 
 
 def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> WatchdogRisk:
-    """Return the rate of false alarms of a watchdog under ordinary pauses.
+    """Return the rate of false alarms of a watchdog under random pauses and gaps.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats 
 
 
 def _whole_intervals(Q: Floats, phases: NDArray[np.bool_], dog: Watchdog, every: Floats) -> Floats:
-    """Return the probabilities of an interval spent in these phases alone, by its first and last phase."""
+    """Return the probabilities, by first and last phase, of an interval within ``phases`` alone."""
     from scipy.linalg import expm
 
     probabilities, block = np.zeros_like(Q), np.ix_(phases, phases)

@@ -103,17 +103,17 @@ class Watchdog:
 
     @property
     def polls(self) -> int:
-        """Bad intervals in succession that declare a storm."""
+        """Number of bad intervals in succession that declare a storm."""
         return math.ceil(float(self.detection) / self.period * (1.0 - 1e-12))
 
     @property
     def good_polls(self) -> int:
-        """Intervals in succession without a pause that end it."""
+        """Number of intervals in succession without a pause that end a storm."""
         return math.ceil(float(self.restoration) / self.period * (1.0 - 1e-12))
 
     @property
     def delay(self) -> tuple[float, float]:
-        """Minimum and maximum time in s from the beginning of a lasting storm to its detection; uniform between.
+        """Shortest and longest time, s, from the beginning of a lasting storm to its detection; uniform between.
 
         Polls are assumed to be exact. With polls earlier than ``period``, or a counter slightly below the interval,
         and ``detection`` a multiple of the interval, a storm can need one poll more.
@@ -178,7 +178,7 @@ def simulate_watchdog(
 
 
 def check_times(pauses: PhaseType, gaps: PhaseType) -> None:
-    """Check that pauses and gaps are phase-type times."""
+    """Raise TypeError unless pauses and gaps are phase-type times."""
     from markov import PhaseType
 
     instance("pauses", pauses, PhaseType)

@@ -30,7 +30,7 @@ __all__ = ["FrameRun", "FrameScenario", "Witness", "search_worst", "witness"]
 
 @dataclass(frozen=True)
 class FrameScenario:
-    """Traffic and buffer of a link around the time at which its receiver pauses it.
+    """Frames that a sender sends, and the buffer of the receiver, which pauses it.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class FrameRun:
 
 @dataclass(frozen=True)
 class Witness:
-    """A headroom that is attained: ``fills`` uses the last cell, ``overflows`` has one cell fewer.
+    """Two scenarios that prove a headroom: with it no frame is lost, with one cell fewer a frame is lost.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def _random_scenario(link: PausedLink, random: np.random.Generator) -> FrameScen
 
 
 def _vary(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
-    """Return a variation of a scenario: of the phase, the initial cells, or part of the frame sizes."""
+    """Return a random variation of a scenario: other phase, initial cells, or part of the frame sizes."""
     link, cells = best.link, best.threshold
     variation = random.integers(0, 4)
     if variation == 0:

@@ -49,7 +49,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Item:
-    """A component of the headroom, or of the minimum xon.
+    """A component of the headroom, or of the minimum xon, with formula and source.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def _items(
     bursts: tuple[Burst, Burst],
     parts_of: Callable[[PausedLink], dict[str, float]],
 ) -> tuple[Item, ...]:
-    """Return the components of a burst; ``parts_of`` returns the bytes of a link by cause."""
+    """Return the components of bursts at the low and high end; ``parts_of`` returns the bytes of a link by cause."""
     low, high = (_complete(parts_of(link), link, burst) for link, burst in zip(links, bursts, strict=True))
     cell, total = links[1].cell, bursts[1].cells * links[1].cell
     return tuple(
@@ -181,7 +181,7 @@ def _per_bit(link: PausedLink) -> float:
 
 
 def item_rows(items: tuple[Item, ...], prefix: str) -> dict[str, object]:
-    """Return bytes, share and source of the components that are not 0, by name."""
+    """Return the components that are not 0 as strings: bytes, share and source, by name after ``prefix``."""
     rows: dict[str, object] = {}
     for item in items:
         if any(item.bytes):
@@ -192,7 +192,7 @@ def item_rows(items: tuple[Item, ...], prefix: str) -> dict[str, object]:
 
 
 def size_text(size: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:
-    """Return bytes and cells, each a number or a range, as a string for display."""
+    """Return bytes and cells, each a number or a pair (low, high), as a string."""
     values = size if isinstance(size, tuple) else (size,)
     text = " to ".join(f"{value:,}" for value in values) + " B"
     if cells is not None:

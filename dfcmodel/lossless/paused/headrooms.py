@@ -85,12 +85,12 @@ class Headroom(Result):
 
     @cached_property
     def bursts(self) -> tuple[Burst, Burst]:
-        """The largest burst above the threshold, at the low and at the high end."""
+        """Largest bursts above the threshold, at the low and at the high end of the inputs."""
         return largest_burst(self.low), largest_burst(self.high)
 
     @cached_property
     def drains(self) -> tuple[Burst, Burst]:
-        """The largest departures from a resume to the first arrival, at the low and the high end."""
+        """Largest departures from a resume to the first arrival, at the low and at the high end of the inputs."""
         return resume_drain(self.low), resume_drain(self.high)
 
     @property
@@ -105,12 +105,12 @@ class Headroom(Result):
 
     @property
     def port_bytes(self) -> int | tuple[int, int]:
-        """Bytes for all classes of the port, which may cross their thresholds in succession."""
+        """Bytes for all classes of the port, which may cross their thresholds one after the other."""
         return self._range(*(burst.cells * self.high.cell * self.high.classes for burst in self.bursts))
 
     @property
     def xon_bytes(self) -> int | tuple[int, int]:
-        """Smallest resume threshold (xon) at which a port at line rate never idles."""
+        """Smallest resume threshold (xon) in bytes at which a port at line rate is never idle; a pair for ranges."""
         return self._range(*(drain.cells * self.high.cell for drain in self.drains))
 
     @property
@@ -130,7 +130,7 @@ class Headroom(Result):
 
     @cached_property
     def sensitivities(self) -> tuple[Sensitivity, ...]:
-        """Sensitivity to each input: bytes per unit, and bytes over its range."""
+        """Sensitivity to each input: bytes per unit, and bytes saved over its range."""
         return sensitivities_of(self.low, self.high, self.metres[1])
 
     def witness(self) -> Witness:
@@ -204,7 +204,7 @@ class Headroom(Result):
         return rows
 
     def _port(self) -> str:
-        """Return rate, cable and largest frame as a string."""
+        """Return rate, cable and largest frame of the port as a string."""
         low, high = self.metres
         cable = f"{high:g} m" if low == high else f"{low:g} to {high:g} m"
         frames = f"{self.high.lossless_mtu:,} B"
@@ -213,7 +213,7 @@ class Headroom(Result):
         return f"{readable_text(self.high.rate, 'bit/s')}, {cable}, largest frame {frames}"
 
     def _any_size(self) -> str:
-        """Return a string with the headroom for frames of any size, and the parameters that compute it."""
+        """Return a line on the headroom for frames of any size, with the parameters that compute it."""
         cell = self.high.cell if self.cells_given else CELL
         links = (replace(link, cell=cell, small_packets=1.0) for link in (self.low, self.high))
         size = self._range(*(largest_burst(link).cells * cell for link in links))

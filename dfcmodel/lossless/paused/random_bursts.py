@@ -42,7 +42,7 @@ class FrameCounts:
     probability: NDArray[np.float64]
 
     def quantile(self, exceeded: float) -> int:
-        """Return the minimum number of cells that is exceeded with at most probability ``exceeded``."""
+        """Return the smallest number of cells that is exceeded with a probability of at most ``exceeded``."""
         values, where = np.unique(self.cells, return_inverse=True)
         tail = np.cumsum(np.bincount(where, self.probability)[::-1])[::-1]  # P(cells >= value)
         above = np.append(tail[1:], 0.0)

@@ -48,7 +48,7 @@ def longest_blocking(
     active_classes: int | None = None,
     tolerance: float = 0.01,
 ) -> BlockedTime:
-    """Return the blocking times of outputs that are safe for a headroom pool, and that can overflow it.
+    """Return the longest time of blocked outputs that is safe for a pool, and one that can overflow it.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class OverflowTime(Result):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The probability less and plus its proved error."""
+        """Interval of the probability by its proved error."""
         distribution = self.passage.distribution(self.within)
         error = float(distribution.error_bound[0])
         return max(0.0, float(distribution.cdf[0]) - error), min(1.0, float(distribution.cdf[0]) + error)
@@ -94,7 +94,7 @@ class OverflowTime(Result):
 
 
 def chain_time(pool: HeadroomPool, traffic: Episodes) -> OverflowTime:
-    """Return the time until a pool of equal headrooms first overflows, for exponential durations.
+    """Return the exact time until a pool of equal headrooms overflows, for exponential durations.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def split_episodes(pool: HeadroomPool, traffic: Episodes, effort: tuple[int, int
 
 
 def _one_estimate(episodes: _Episodes, levels: Floats, within: float, paths: int, draw: np.random.Generator) -> float:
-    """Return one estimate of the overflow probability: the product of the fractions of paths that reach each level."""
+    """Return an unbiased estimate of the overflow probability: product of fractions that reach each level."""
     state, clock, product = episodes.equilibrium(paths, draw), np.zeros(paths), 1.0
     for level in levels:
         reached = episodes.run(state, clock, level, within, draw)
@@ -269,7 +269,7 @@ class _Episodes:
     def run(
         self, state: Floats, clock: Floats, level: float, within: float, draw: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Advance paths in place until their demand exceeds ``level``; return whether each one does so in time."""
+        """Advance paths in place until their demand exceeds ``level``; return flags of those within the time."""
         moving = np.flatnonzero(state @ self.demand <= level)
         while len(moving):
             rates = np.cumsum(np.maximum(state[moving] @ self.slopes + self.constants, 0.0), axis=1)

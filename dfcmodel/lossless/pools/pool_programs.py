@@ -35,7 +35,7 @@ SOLVED = 1e-6
 
 
 class PoolProgram:
-    """The linear program of one pool and its limits; HiGHS solves it."""
+    """Linear program whose optimum bounds the demand on a pool, with limits on active ports and classes."""
 
     def __init__(self, pool: HeadroomPool, blocked: float, ports: int, classes: int) -> None:
         import scipy.sparse as sp
@@ -83,14 +83,14 @@ class PoolProgram:
         return arrivals
 
     def waits(self, *, full: bool) -> bool:
-        """Return whether all ports of a schedule fill the shared buffer before any group pauses.
+        """Return whether all ports fill the shared buffer before any group pauses; otherwise each by itself.
 
         With fixed thresholds each port has a time of its own.
         """
         return full or self.pool.alpha is not None
 
     def _thresholds(self, high: float, *, full: bool) -> Floats:
-        """Return the minimum thresholds for a shared occupancy of at most ``high``, in bytes, shape (n,)."""
+        """Return each group's smallest threshold in bytes for a shared occupancy up to ``high``, (n,)."""
         if full:
             return np.zeros(self.n)
         if self.pool.alpha is not None:
@@ -128,7 +128,7 @@ class PoolProgram:
         *,
         full: bool,
     ) -> tuple[Floats, Any, Floats, Floats]:
-        """Return cost, matrix, right side and bounds of the program that `_solve` solves."""
+        """Return cost, matrix, right side and bounds of the linear program that `_solve` solves."""
         import scipy.sparse as sp
 
         n, P, unit = self.n, len(self.pool.rates), self.unit

@@ -73,29 +73,29 @@ class PoolRisk(Result):
 
     @property
     def probability(self) -> float:
-        """Fraction of time in which the demand exceeds the pool: an upper bound, rounded upwards."""
+        """Upper bound of the fraction of time in which the demand exceeds the pool."""
         return float(self.survival(self.pool.size))
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The lower and the upper bound."""
+        """Lower and upper bound of the probability."""
         return self.lower, self.probability
 
     @property
     def lower(self) -> float:
-        """Lower bound of the probability; equal to it up to rounding if grains are exact."""
+        """Lower bound of the probability; equal to the upper bound up to rounding if grains are exact."""
         return float(self._survival(np.asarray(self.pool.size), self.below, -1.0))
 
     @quantities(probability="share")
     def least_size(self, probability: WithUnit) -> float:
-        """Return the minimum pool in bytes, in full grains, that is exceeded with at most ``probability``."""
+        """Return the smallest pool in bytes, whole grains, exceeded with at most ``probability``."""
         limit = one_number("probability", probability, above=0.0, below=1.0)
         sizes = self.grain * np.arange(len(self.above))
         return float(sizes[int(np.argmax(self.survival(sizes) <= limit))])
 
     @quantities(probability="share")
     def oversubscription(self, probability: WithUnit) -> float:
-        """Return the sum of all headrooms over the minimum size; infinite where no headroom is needed."""
+        """Return the sum of all headrooms over `least_size`; inf if no headroom is needed."""
         size = self.least_size(probability)
         return self.pool.demand / size if size else np.inf
 

@@ -61,7 +61,7 @@ class Histories:
 
     @cached_property
     def step(self) -> float:
-        """Packets per step of the convolutions: 1 if that is exact and `MAX_STEPS` suffice."""
+        """Packets per step of the convolutions; 1 if numbers are whole and `MAX_STEPS` suffice."""
         exact = self.size <= MAX_STEPS and bool((self.held == np.floor(self.held)).all())
         return 1.0 if exact else self.size / MAX_STEPS
 
@@ -72,13 +72,13 @@ class Histories:
 
     @cached_property
     def steps(self) -> NDArray[np.int32]:
-        """Histories in steps, rounded up, at most ``top``: a history that exceeds the size also does so in steps."""
+        """Histories in steps, rounded up, at most ``top``, shape (S, K, R)."""
         steps: NDArray[np.int32] = np.ceil(self.held / self.step).clip(0, self.top).astype(np.int32)
         return steps
 
     @cached_property
     def order(self) -> NDArray[np.int32]:
-        """The runs of each time and part, sorted by their packets."""
+        """Indices of the runs by ascending packets, for each time and part, shape (S, K, R)."""
         order: NDArray[np.int32] = np.argsort(self.steps, axis=2, kind="stable").astype(np.int32)
         return order
 
@@ -138,7 +138,7 @@ class Histories:
         weights: Integers,
         rng: np.random.Generator,
     ) -> NDArray[np.int32]:
-        """Return drawn histories that exceed the size at time ``t``: runs of all parts, shape (count, K)."""
+        """Return ``count`` random histories that exceed the size at time ``t``, as runs of the parts, (count, K)."""
         held, drawn = np.zeros(count, dtype=np.int64), []
         for k, mass in enumerate(masses):
             values = np.flatnonzero(mass)
@@ -167,7 +167,7 @@ class Histories:
         return exceeding
 
     def _effective(self, drawn: NDArray[np.int32], worth: Floats) -> Floats:
-        """Return Kish's effective number of runs among drawn histories, by part."""
+        """Return Kish's effective number of runs among drawn histories, by part, (K,)."""
         runs = self.held.shape[2]
         shares = np.array([np.bincount(column, worth, runs) for column in drawn.T])
         squares = (shares**2).sum(axis=1)

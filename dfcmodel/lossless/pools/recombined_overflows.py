@@ -82,7 +82,7 @@ class RecombinedEstimate(Result):
 
     @property
     def runs(self) -> int:
-        """Plain runs of the scenario."""
+        """Number of plain runs of the scenario."""
         return int(self.histories.held.shape[2])
 
     @property

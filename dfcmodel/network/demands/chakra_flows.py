@@ -72,7 +72,7 @@ class _Transfer(NamedTuple):
 
 
 class TraceFlows:
-    """The flows of the traces of N ranks.
+    """Converter of the execution traces of N ranks to flows, by `run`.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class TraceFlows:
         self.sent: dict[_Transfer, int] = {}
 
     def run(self) -> WaitingFlows:
-        """Return the flows of all nodes.
+        """Return the flows of all nodes, with the conditions on which they start.
 
         Raises
         ------
@@ -221,14 +221,14 @@ class TraceFlows:
         return algorithm(N, packets), share_of(of.size, packets, self.packet_size)
 
     def _every(self, *kinds: Kind) -> Iterator[tuple[int, Node]]:
-        """Yield all nodes of the types ``kinds`` with their ranks."""
+        """Yield (rank, node) of all nodes whose types are in ``kinds``."""
         for rank, trace in enumerate(self.traces):
             for node in trace.values():
                 if node.kind in kinds:
                     yield rank, node
 
     def _transfers(self) -> Iterator[_Transfer]:
-        """Yield the messages: the n-th sending and receiving nodes of a source, target and tag form a message."""
+        """Yield the messages; the n-th send and the n-th receive of one source, target and tag belong together."""
         sides: dict[Kind, dict[Channel, list[tuple[int, Node]]]] = {
             Kind.COMM_SEND_NODE: {}, Kind.COMM_RECV_NODE: {}
         }  # fmt: skip
@@ -255,7 +255,7 @@ class TraceFlows:
                 yield _Transfer((a, one.number), (b, other.number), size)
 
     def _channel(self, rank: int, node: Node) -> Channel:
-        """Return source, target and tag of a sending or receiving node."""
+        """Return (source, target, tag) of a node that sends or receives; ValueError if it names another rank."""
         has = node.attributes
         local_key, peer_key = ("comm_src", "comm_dst")[:: 1 if node.kind == Kind.COMM_SEND_NODE else -1]
         if has.whole_number(local_key, rank) != rank:
@@ -267,7 +267,7 @@ class TraceFlows:
         return *pair, has.whole_number("comm_tag", 0)
 
     def _operations(self) -> Iterator[_Operation]:
-        """Yield the operations: the n-th nodes of the ranks of a group with the same tag form an operation."""
+        """Yield the operations; the n-th nodes of a group's ranks belong together."""
         by_group: dict[tuple[tuple[int, ...], str, int], dict[int, list[Node]]] = {}
         for rank, node in self._every(Kind.COMM_COLL_NODE):
             with _error_context(rank, node):
@@ -351,13 +351,13 @@ def _longest(nodes: Mapping[int, Sequence[Node]]) -> list[tuple[int, Node]]:
 
 
 def _check_duration(node: Node) -> None:
-    """Raise ValueError for a computation with a number of operations but without a duration."""
+    """Raise ValueError for a computation that has a number of operations instead of a duration."""
     if not node.duration and (operations := node.attributes.whole_number("num_ops", 0)):
         raise ValueError(f"num_ops: {operations}: must have a duration_micros besides")
 
 
 def _kind(node: Node) -> Collective:
-    """Return the type of an operation."""
+    """Return the type of a node's collective operation; ValueError for an unsupported type."""
     number = node.attributes.whole_number("comm_type")
     if number not in OPERATIONS:
         allowed = ", ".join(operation.name for operation in OPERATIONS)

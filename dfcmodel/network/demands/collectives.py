@@ -303,7 +303,7 @@ def build_flows(
     routes: Routing,
     **options: Any,
 ) -> Flows:
-    """Return the table of flows of `flows_from`, with fields of `FlowOptions` as keywords."""
+    """Return the table of `flows_from`, from fields of `FlowOptions` as keywords, without checks of their names."""
     endpoints = _as_nodes("sources", sources), _as_nodes("targets", targets)
     if len(endpoints[0]) != len(endpoints[1]) or not len(endpoints[0]):
         counts = f"{count_of(len(endpoints[0]), 'source')} and {len(endpoints[1])} targets"
@@ -470,7 +470,7 @@ def permutation(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return the flows of a random permutation: each host sends and receives at most one flow.
+    """Return flows of a random permutation of hosts: each host sends and receives at most one flow, none to itself.
 
     Parameters
     ----------
@@ -523,7 +523,7 @@ def collective_hosts(hosts: Iterable[Hashable], arguments: dict[str, Any]) -> tu
 
 
 def _check_nodes(name: str, nodes: list[Any], arguments: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
-    """Return the nodes and the arguments; ValueError for a node that no link has."""
+    """Return nodes unchanged and arguments with `Links`; ValueError, about ``name``, for a node without links."""
     links = _link_table(arguments["links"])
     link_nodes = set(links.nodes)
     for n, node in enumerate(nodes):
@@ -534,7 +534,7 @@ def _check_nodes(name: str, nodes: list[Any], arguments: dict[str, Any]) -> tupl
 
 
 def _link_table(links: Any) -> Links:
-    """Return links as columns; ValueError for an empty sequence."""
+    """Return links as `Links`; ValueError for an empty sequence."""
     table = links if isinstance(links, Links) else Links.of(instances("links", links, Link))
     if not len(table):
         raise ValueError("links = (): at least one link is needed")
@@ -542,12 +542,12 @@ def _link_table(links: Any) -> Links:
 
 
 def _as_nodes(name: str, nodes: Any) -> Sequence[Hashable]:
-    """Return nodes as a list; a column is returned unchanged."""
+    """Return nodes as a list; a `Column` is returned unchanged."""
     return nodes if isinstance(nodes, Column) else nodes_of(name, nodes)
 
 
 def _convert_units(name: str, value: Any, packet_size: float) -> Any:
-    """Return an option with strings converted to s and packets of ``packet_size`` bytes; sizes are whole packets."""
+    """Return the option ``name`` with strings converted to s and packets; sizes are rounded up to whole packets."""
     units = quantities_of(Flow)
     converted = in_units(name, value, units[name], packet_size) if name in units else value
     if name != "size":
@@ -637,7 +637,7 @@ def _check_endpoints(
 
 
 def in_one_server(links: Links, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether two nodes, by index in ``links.nodes``, are interfaces of one server, shape (F,)."""
+    """Return flags, (F,), of pairs of nodes, by index in ``links.nodes``, that are interfaces of one server."""
     if not links.servers:
         return np.zeros(len(source), dtype=np.bool_)
     server = np.array([links.servers.get(node, -1) for node in links.nodes])
@@ -663,7 +663,7 @@ def _shortest_paths(
     indices: tuple[NDArray[np.int64], NDArray[np.int64]],
     keys: NDArray[np.int64],
 ) -> Routes:
-    """Return shortest paths between pairs of nodes; ValueError for a pair without a path."""
+    """Return a shortest path per pair of nodes, by ``keys`` among equals; ValueError for a pair without one."""
     try:
         return choices.paths(*indices, keys)
     except LookupError as error:
@@ -730,7 +730,7 @@ def _explicit_paths(
 
 
 def _default_names(sources: Sequence[Hashable], targets: Sequence[Hashable]) -> list[str]:
-    """Return names ``source->target`` of flows, with their numbers in front unless they are unique."""
+    """Return the names ``source->target`` of the flows, with their numbers in front unless all are unique."""
     names = [f"{a}->{b}" for a, b in zip(sources, targets, strict=True)]
     return names if len(set(names)) == len(names) else [f"{f}: {name}" for f, name in enumerate(names)]
 
@@ -748,7 +748,7 @@ def _unroll_loops(flows: Flows) -> Flows:
 
 
 def _check_flows(flows: Flows, may_return: bool) -> None:
-    """Raise ValueError for the first flow that `Flow` refuses.
+    """Raise ValueError for the first flow whose options `Flow` would refuse; ``may_return`` allows loops.
 
     Numbers that differ between flows are checked for all flows at once, and other options once for each combination of
     values. Paths that ``may_return`` to a node are checked for a time to live.

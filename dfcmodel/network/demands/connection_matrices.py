@@ -174,7 +174,7 @@ def read_connection_matrix(
 
 
 def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | None, options: dict[str, Any]) -> Flows:
-    """Return the flows of a text; errors name it ``name``."""
+    """Return the flows of a text, between ``hosts`` as ranks; errors begin with ``name``."""
     refuse_file_options(options)
     nodes, options = collective_hosts(hosts, options)
     packet_size = packet_size_for(requested, options)
@@ -194,7 +194,7 @@ def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | No
 
 
 def _parse(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger]]:
-    """Return the connections of a text, and its triggers by number."""
+    """Return the connections of a text, in order, and its triggers by number; ValueError names the line."""
     counts: dict[str, int] = {}
     connections: list[_Connection] = []
     triggers: dict[int, _Trigger] = {}
@@ -234,7 +234,7 @@ def _parse(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger
 
 
 def _connection(n: int, words: list[str]) -> _Connection:
-    """Return the connection of line n."""
+    """Return the connection of line n from its words."""
     source, target = map(int, words[0].split("->"))
     values = _fields(n, words[1:], OF_CONNECTIONS)
     if "size" not in values:
@@ -265,7 +265,7 @@ def _connection(n: int, words: list[str]) -> _Connection:
 
 
 def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
-    """Return the number and the trigger of line n."""
+    """Return the number and the trigger of line n from its words."""
     kinds = [word for word in words if word in ("oneshot", "multishot", "barrier")]
     values = _fields(n, [word for word in words if word not in kinds], ("id", "count"))
     if len(kinds) != 1 or "id" not in values:
@@ -279,7 +279,7 @@ def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
 
 
 def _trigger_number(n: int, name: str, word: str) -> int:
-    """Return the number of a trigger; ValueError for 0, which means no trigger in htsim."""
+    """Return a trigger's number from a word; ValueError for 0, which means no trigger in htsim."""
     number = parse_whole_number(n, name, word)
     if not number:
         raise ValueError(f"line {n}: {name} 0: must be at least 1, in htsim 0 is no trigger")

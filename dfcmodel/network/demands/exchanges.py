@@ -162,7 +162,7 @@ def halving_doubling(hosts: int, packets: int) -> Messages:
 
 
 def binary_tree(hosts: int, packets: int, pieces: int = 1) -> Messages:
-    """Return the messages of an all-reduce up a binary tree to host 0, and of the broadcast down again.
+    """Return the messages of an all-reduce: sums go up a binary tree to host 0, then the result goes down.
 
     The children of host i are 2 i + 1 and 2 i + 2. A message up waits for the messages of its sender's children. A
     message down waits for the message to its sender, at the root for the messages of its children. Each also waits for

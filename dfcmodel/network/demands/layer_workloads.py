@@ -126,7 +126,7 @@ def flows_of_layers(text: str, hosts: int, packet_size: float, algorithm: str) -
 
 
 class _Flows:
-    """The flows of a training step, in the order of its passes; times in ticks."""
+    """Converter of a training step to flows, in the order of its passes; times in ticks."""
 
     def __init__(self, step: _Step, packet_size: float, algorithm: str) -> None:
         self.step, self.packet_size, self.algorithm = step, packet_size, algorithm
@@ -137,7 +137,7 @@ class _Flows:
         """Computation of each rank so far: layers have the same times for all of them."""
 
     def run(self) -> WaitingFlows:
-        """Return the flows of all operations."""
+        """Return the flows of all passes of the step."""
         is_data = self.step.kind == "DATA"
         for layer in self.step.layers:
             self._pass(layer.forward, "tensor", blocks=True, exchanges=not is_data)
@@ -197,7 +197,7 @@ class _Flows:
 
 
 def _parse(text: str, hosts: int) -> _Step:
-    """Return the training step of a text."""
+    """Return the training step that a text describes, for at most ``hosts`` ranks; ValueError names the line."""
     lines = [(n, line.split()) for n, line in enumerate(text.splitlines(), 1) if line.split()]
     if len(lines) < 2:
         raise ValueError("must have the kind of parallelism, the number of layers, and the layers")

@@ -38,12 +38,12 @@ def crowds(scenario: Scenario) -> Integers:
 
 
 def bottlenecks(scenario: Scenario) -> Integers:
-    """Return the link of each flow's path with the smallest equal share, the first of equal links, shape (F,)."""
+    """Return each flow's link with the smallest equal share, the first of equals, by index, (F,)."""
     return scenario.routes.link_of_minimum(shares_of_links(scenario))
 
 
 def shares_of_links(scenario: Scenario) -> Floats:
-    """Return the equal share of a flow at each link, packets/s, shape (L,); the rate for a link without flows."""
+    """Return each link's rate over its number of flows, packets/s, (L,); its rate without flows."""
     crowd = crowds(scenario)
     return np.asarray(scenario.by_link(lambda link: link.rate) / np.maximum(crowd, 1))
 
@@ -83,7 +83,7 @@ def equal_shares(scenario: Scenario) -> list[float]:
 
 
 def source_rate(source: Source | None) -> float:
-    """Return the rate at which a source without a window sends, or data arrive, packets/s; NaN if unknown."""
+    """Return the rate, packets/s, of a source or arrival process without window; NaN if unknown."""
     if isinstance(source, (CBR, OnOff)):
         return source.rate
     if not isinstance(source, (ArrivalProcess, Replay)) or not math.isfinite(source.mean_rate):

@@ -215,7 +215,7 @@ def all_to_all_rounds(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return the flows of an all-to-all in N - 1 rounds: in round r each host sends to the r-th host after it.
+    """Return the flows of an all-to-all in N - 1 rounds; in round r a host sends to the r-th host after it.
 
     A host begins a round when it has sent and received the previous round's messages. `all_to_all` starts all flows at
     once.

@@ -44,7 +44,7 @@ MAX_FLOWS = 10**8
 @quantities(shares="share")
 @dataclass(frozen=True)
 class FlowSizes:
-    """A distribution of flow sizes, linear between its points.
+    """A distribution of flow sizes in bytes: points of the distribution function, linear in between.
 
     `flow_sizes` returns published distributions.
 
@@ -111,7 +111,7 @@ class FlowSizes:
 
     @quantities(shares="share")
     def quantiles(self, shares: Any) -> Floats:
-        """Return the quantiles of the sizes in bytes, of the shape of ``shares``."""
+        """Return the sizes in bytes, of the shape of ``shares``, below which these shares of the flows are."""
         values = number("shares", shares, at_least=0.0, at_most=1.0)
         return np.asarray(np.interp(values, self.shares, self.sizes))
 
@@ -140,7 +140,7 @@ PUBLISHED = (
 
 
 def flow_sizes(name: str) -> FlowSizes:
-    """Return a published distribution of flow sizes.
+    """Return a published distribution of flow sizes by its name.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def random_traffic(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return flows between random pairs of hosts that start as a Poisson process.
+    """Return flows between random pairs of hosts; they start as a Poisson process with the given load.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class WaitingFlows:
         """Lines of operations with bytes in groups of one rank, which exchange nothing, by operation."""
 
     def add(self, source: int, target: int, size: PacketUnits, waits: Waits) -> int:
-        """Add a flow and return its index."""
+        """Add a flow that starts by the condition ``waits`` (flow to delay); return its index."""
         self.source.append(source)
         self.target.append(target)
         self.size.append(size)

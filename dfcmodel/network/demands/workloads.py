@@ -253,7 +253,7 @@ def _read(
     hosts: Iterable[Hashable],
     options: dict[str, Any],
 ) -> Flows:
-    """Return the flows of a text or of traces; errors name it ``name``."""
+    """Return the flows of a workload text or of traces, between ``hosts`` as ranks; errors begin with ``name``."""
     defaults = {"packet_size": None, "algorithm": "ring", "tick": None, "groups": None}
     units = _Units(**{field: options.pop(field, default) for field, default in defaults.items()})
     refuse_file_options(options)
@@ -272,7 +272,7 @@ def _read(
 
 
 def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> ListedFlows:
-    """Return the flows of a text."""
+    """Return the flows of a workload text, between ranks below ``hosts``."""
     if units.groups is not None:
         raise ValueError("groups: must be None for a text, which has the sizes of groups")
     flows = flows_of_layers(text, hosts, packet_size, units.algorithm)
@@ -291,7 +291,7 @@ def _name_lines(lines: Sequence[int]) -> str:
 
 
 def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size: float) -> ListedFlows:
-    """Return the flows of the traces of all ranks."""
+    """Return the flows of the traces, one per rank, between ranks below ``hosts``."""
     if units.tick is not None:
         raise ValueError(f"tick = {units.tick!r}: must be None for traces, which have microseconds")
     if not 2 <= len(contents) <= hosts:
@@ -322,7 +322,7 @@ def _to_listed_flows(flows: WaitingFlows, unit: float) -> ListedFlows:
 
 
 def _check_groups(groups: Mapping[str, Sequence[int]], ranks: int) -> dict[str, tuple[int, ...]]:
-    """Return the groups as tuples; ValueError unless their members are distinct ranks."""
+    """Return the process groups as tuples of ranks; ValueError unless members are distinct ranks."""
     checked = {}
     for name, members in groups.items():
         if f"{name}" in checked:

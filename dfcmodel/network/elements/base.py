@@ -160,7 +160,7 @@ class PathElement(Described):
     """
 
     class State(NamedTuple):
-        """Decision on a packet."""
+        """Decision on a packet, to drop or to mark it; a subclass adds its fields."""
 
         drop: float = 0.0
         mark: float = 0.0
@@ -222,7 +222,7 @@ class PathElement(Described):
         return self.State()
 
     def numbers(self) -> dict[str, float]:
-        """Return the parameters that `on_packet` can use: the numeric fields."""
+        """Return the numeric parameters, by name, as `on_packet` has them."""
         return numeric_fields(self)
 
     def read_counts(self, state: Sequence[float]) -> list[float]:
@@ -264,7 +264,7 @@ def causes_of(elements: Sequence[PathElement]) -> dict[str, str]:
 
 
 def check_elements(scenario: Any) -> None:
-    """Raise ValueError for elements at unknown links, flows that do not cross them, or links that cannot have them."""
+    """Raise ValueError for elements at unknown links, without flows there, or at links that cannot have them."""
     names, flows = scenario.link_table.names, {flow.name: flow for flow in scenario.flows}
     at_link: dict[str, list[PathElement]] = {}
     for element in scenario.all_elements:

@@ -25,7 +25,7 @@ LARGEST = 2.0**31 - 2.0
 
 
 class ReceivedPacket(NamedTuple):
-    """Inputs of a receiver agent for an arrived packet, or for its flow when its timer expires.
+    """Inputs of a receiver agent: an arrived packet, or the state of its flow when the timer expires.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class ReceiverAgent(ABC):
         return s
 
     def numbers(self) -> dict[str, float]:
-        """Return the parameters that the functions can use: the numeric fields."""
+        """Return the numeric parameters, by name, as the functions have them."""
         return numeric_fields(self)
 
 
@@ -190,7 +190,7 @@ class Credited(RateRule):
         return s
 
     def rate(self, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG002
-        """Raise ValueError: the receiver limits the rate, not losses."""
+        """Raise ValueError: no loss rate sets the rate, the receiver limits it."""
         raise ValueError(f"{self!r}: has no response function of a loss rate; simulate it")
 
 

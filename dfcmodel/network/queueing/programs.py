@@ -164,7 +164,7 @@ class SwitchProgram(Discipline):
     subclasses_run_at = PACKETS_ALONE
 
     class State(NamedTuple):
-        """Decision on a packet."""
+        """Decision on a packet, to drop it, to mark it, and its rank; a subclass adds its fields."""
 
         drop: float = 0.0
         mark: float = 0.0

@@ -37,7 +37,7 @@ def write_capture(
     times: NDArray[np.float64],
     events: NDArray[Any],
 ) -> Path:
-    """Write packets as headers of IPv4 and TCP (UDP for sources without window), without their data.
+    """Write a capture of packets' headers, IPv4 with TCP, or UDP for sources without window; return the path.
 
     The data of packet n begin at byte 1 + n (``packet_size`` - 40), or, after a SYN without data, which is packet 0, at
     byte 1 + (n - 1) (``packet_size`` - 40). Node n has the address 10.0.0.0 + n + 1. The sender of flow f has port
@@ -111,7 +111,7 @@ def write_capture(
 
 
 def _identifications(events: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the IP identifications: the index of each packet in its flow and direction, from 1."""
+    """Return the IP identification of each event's packet: its index in its flow and direction, from 1."""
     streams = 2 * events["flow"].astype(np.int64) + events["ack"]
     counts = np.zeros(len(events), np.int64)
     for stream in np.unique(streams):
@@ -198,5 +198,5 @@ def _add_to_checksum(head: bytearray, at: int, *words: int) -> None:
 
 
 def _address(n: int) -> str:
-    """Return the IPv4 address of node n."""
+    """Return the IPv4 address of node n: 10.0.0.0 + n + 1."""
     return ".".join(str((10 << 24) + n + 1 >> shift & 0xFF) for shift in (24, 16, 8, 0))

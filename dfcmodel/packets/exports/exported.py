@@ -24,7 +24,7 @@ def check_exported(
     method_options: Collection[str],
     simulator: str,
 ) -> None:
-    """Raise ValueError for an option of a flow or of the method that the program of a simulator does not have.
+    """Raise ValueError for an option of a flow or the method that a simulator's program does not have.
 
     Parameters
     ----------

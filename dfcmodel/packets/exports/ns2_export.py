@@ -177,7 +177,7 @@ def _exact(value: float) -> str:
 
 
 def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
-    """Return the commands for the links, in both directions, with monitors of the queues."""
+    """Return Tcl commands, a list of lines, for the links in both directions and monitors of their queues."""
     lines = []
     at = {(port.source, port.target): port for port in plan.ports}
     for port in plan.ports:
@@ -208,7 +208,7 @@ def _stop(plan: PacketPlan, f: int) -> list[str]:
 
 
 def _flow(plan: PacketPlan, nodes: dict[Any, int], f: int) -> list[str]:
-    """Return the commands for the agents of a flow."""
+    """Return Tcl commands, a list of lines, for the agents of flow f."""
     scenario, flow = plan.scenario, plan.scenario.flows[f]
     first = plan.ports[plan.forward[f][0]].source
     a, b = nodes[first], nodes[flow.path[-1]]

@@ -127,7 +127,7 @@ def _check_size(scenario: Scenario) -> None:
 
 
 def _printable(name: object) -> str:
-    """Return a name in a form that fits into a comment of one line."""
+    """Return a name as a string that fits into a comment of one line."""
     return name if isinstance(name, str) and name.isprintable() and "\\" not in name else ascii(name)
 
 
@@ -163,7 +163,7 @@ def _marks(port: Port) -> bool:
 
 
 def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
-    """Return a row for each pair of nodes with a link, in both directions."""
+    """Return a row of C++ for each pair of linked nodes, with both directions; ValueError for unequal delays."""
     at = {(port.source, port.target): port for port in plan.ports}
     rows, pairs = [], set()
     for port in plan.ports:
@@ -246,7 +246,7 @@ def _no_queue_of_ns3(link: str, discipline: object) -> ValueError:
 
 
 def _flow(plan: PacketPlan, nodes: dict[Any, int], f: int) -> str:
-    """Return the row of a flow."""
+    """Return the row of C++ for flow f: path, rate, and congestion control with attributes."""
     flow = plan.scenario.flows[f]
     path = [nodes[plan.ports[p].source] for p in plan.forward[f]] + [nodes[flow.path[-1]]]
     size = int(plan.scenario.packet_size)

@@ -104,7 +104,7 @@ def lay_out_fabric(
 
 
 def _ports(plan: PacketPlan) -> NDArray[Any]:
-    """Return the rows of the ports."""
+    """Return the rows of the ports, of the fabric kernel."""
     rows = aligned(len(plan.ports), layout.PORT)
     rows.view(np.uint8)[:] = 0
     kinds = [0, OF_RATE]
@@ -197,7 +197,7 @@ def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np
 
 
 def _start(plan: PacketPlan, arrays: dict[str, Any]) -> None:
-    """Set the timers at which flows start, as a heap, and list interfaces in their first windows, last first."""
+    """Set, in place, the timers of flows' starts, a heap per host, and the first windows of interfaces."""
     hosts, starts = plan.forward.first, plan.starts
     order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]

@@ -91,7 +91,7 @@ class FabricRun:
             check_rate(self.plan.scenario, f, math.nan, self.done * self.plan.sample)
 
     def finish(self) -> Records:
-        """Return the records of the run at its end, and free its state; OverflowError for too many packets."""
+        """Return the records at the end of the run, whose state is freed; OverflowError for too many packets."""
         used_up = self.arrays["flow"]["sent"] >= ENDLESS
         check_numbers(self.plan.scenario, used_up & (self.plan.all_packets > ENDLESS), self.plan.end)
         return records_of(self.plan, self.records, self.arrays)

@@ -72,7 +72,7 @@ def _manager_number(discipline: Discipline) -> int:
 
 
 def marks_leaving(discipline: Discipline) -> bool:
-    """Return whether the manager of a discipline marks packets that leave."""
+    """Return whether a discipline's manager marks packets as they leave, not as they arrive."""
     manager = manager_of(discipline)
     return manager is not None and manager.at == "departure"
 

@@ -177,7 +177,7 @@ def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
 
 @dataclass
 class Layout:
-    """The state of a run at its start.
+    """State of a run at its start: the kernel's arrays, the length of a window, and a bound of packets.
 
     Attributes
     ----------

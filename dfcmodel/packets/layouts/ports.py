@@ -299,7 +299,7 @@ def _horizons(plan: PacketPlan, parts: RouteParts, queueing: Floats) -> Floats:
 
 
 class Calendar(NamedTuple):
-    """The part of the kernel's `Network` that its calendar queues need."""
+    """Arrays of the kernel's calendar queues: the part of its `Network` that scheduling needs."""
 
     packet: Any
     port: Any
@@ -309,7 +309,7 @@ class Calendar(NamedTuple):
 
 
 class Event(NamedTuple):
-    """An event that is scheduled before a run, besides the starts of flows.
+    """An event that is scheduled before a run, such as a poll or a pause by a fault.
 
     Attributes
     ----------

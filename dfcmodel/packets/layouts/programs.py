@@ -50,7 +50,7 @@ def _sees_arrivals(rule: Any) -> bool:
 
 
 def _skip_levels(rule: Any, room: int) -> int:
-    """Return the levels of the skip list of a queue with ``room`` packets; 0 if its program ranks none."""
+    """Return the levels of the skip list of a queue with ``room`` packets; 0 for a program without ranks."""
     if rule.check_queues() or not _sees_arrivals(rule):
         return 0
     logarithm = ((room - 1).bit_length() + 1) // 2  # base 4, rounded up

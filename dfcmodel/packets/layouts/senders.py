@@ -79,7 +79,7 @@ class Senders(NamedTuple):
 
 
 def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Senders:
-    """Return the rows of the flows, of their rules, the bit maps, and the number of records of packets in flight."""
+    """Return the rows of the flows and of their rules, and the sizes of the senders' memory, as `Senders`."""
     table, active = plan.scenario.table, plan.active
     has_window, has_rate = table.of_kind(WindowRule).any(), table.of_kind(RateRule).any()
     flow, rule, windows = _rows_of_flows(plan, signatures, bool(has_window), bool(has_rate))
