@@ -157,7 +157,7 @@ def _kind_of(name: str, item: object) -> type[SideBySide[Any]] | None:
 def _compare_rules(
     rules: Iterable[WindowRule], options: PathOptions | None = None, runs: int = BUDGET, **path: Any
 ) -> Comparison:
-    """Compare rules on a path of these options."""
+    """Return the comparison of rules on the path of these options."""
     for name in ("bandwidth", "rtt", "buffer"):
         if name not in path:
             curves = "responsefn.curve([...]) has their rates over loss ratios, without a path"

@@ -188,7 +188,7 @@ class _Task:
 
 @dataclass(frozen=True)
 class _Result:
-    """Quantities, status and known limits of one run."""
+    """Result of a `_Task`: its quantities, and status and known limits of the run."""
 
     values: list[float]
     status: Status
@@ -196,7 +196,7 @@ class _Result:
 
 
 def _run_tasks(tasks: Sequence[_Task]) -> Iterator[_Result]:
-    """Simulate tasks one after another and yield their results."""
+    """Simulate tasks one after another and yield a result for each."""
     for task in tasks:
         runs = task.runs
         run = simulate(task.scenario, **runs.settings(task.seeds), **task.setting)

@@ -52,7 +52,7 @@ def variant(thing: Scenario, **changes: Any) -> Scenario:
 
 
 def about(thing: Scenario) -> dict[str, str]:
-    """Return the attributes that describe a scenario: its name."""
+    """Return attributes that describe a scenario in a dataset: its name."""
     return {"scenario": thing.name}
 
 
@@ -108,7 +108,7 @@ def _point_names(flags: xr.DataArray) -> Iterator[str]:
 
 
 def _ineffective_seeds(data: xr.Dataset) -> Iterator[str]:
-    """Yield a warning for each level at which several seeds gave the same results at every point."""
+    """Yield a warning for each level whose results are the same for all seeds, at every point."""
     if data.sizes.get("seed", 1) < 2:
         return
     measured = data[["total_goodput", "jain", "peak_queue"]]
@@ -147,7 +147,7 @@ def _scenario(thing: Any, source: Any) -> Scenario:
 
 
 def _row(run: Trajectory, since: float, *, by_flow: bool) -> Row:
-    """Return the measures of a run from ``since``, s, on; with ``by_flow`` also the measures of each flow."""
+    """Return the measures of a run from ``since``, s, on as a row; with ``by_flow`` also of each flow."""
     counts = run.counts(since)
     goodput = counts.delivered / counts.seconds
     lost, delivered = float(counts.lost.sum()), float(counts.delivered.sum())

@@ -106,10 +106,10 @@ class CreditWitness:
 
     @property
     def holds(self) -> bool:
-        """Whether no frame waits with the credits, and a frame waits with one credit fewer."""
+        """Whether no frame waits in ``fills``, and a frame waits in ``waits``."""
         return self.fills.run() == 0 and self.waits.run() > 0
 
     @classmethod
     def of(cls, scenario: CreditScenario) -> CreditWitness:
-        """Return the witness of a scenario that has exactly the credits it needs."""
+        """Return the witness of a scenario whose credits are the required number."""
         return cls(scenario, replace(scenario, credits=scenario.credits - 1))

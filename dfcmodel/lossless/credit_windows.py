@@ -100,7 +100,7 @@ class RequiredCredits(Result):
 
     @cached_property
     def burst(self) -> Burst:
-        """The largest departures from a frame until its credits return."""
+        """Largest number of credits in use from the start of a frame until its credits return, as frames."""
         return largest_drain(self.link, sum(self.delays.values()) - 8 * self.link.overhead)
 
     @property
@@ -120,7 +120,7 @@ class RequiredCredits(Result):
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
-        """The components of the credits in bytes; they add up to `bytes`."""
+        """Components of the credits in bytes, which add up to `bytes`."""
         size = float(self.link.lossless_mtu)
         parts = {name: bits / 8 for name, bits in self.delays.items()}
         parts["frame that leaves"] = parts.pop("forwarding") + size

@@ -194,7 +194,7 @@ def numbers_between(source: Integers, target: Integers) -> Integers:
 
 
 def flow_keys(source: Integers, target: Integers, number: Integers, seed: int) -> Integers:
-    """Return each flow's key for ``"ecmp"``: a number below 2^39 from its nodes, its number and a seed, (F,).
+    """Return each flow's key for ``"ecmp"``, (F,), from its nodes, its number and a seed; below 2^39.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def flow_keys(source: Integers, target: Integers, number: Integers, seed: int) -
 
 
 def hash_pair(flow: Integers, node: Integers) -> Integers:
-    """Return a hash from 0 to 2^62 for each flow and node, as a switch hashes the addresses of a packet.
+    """Return a hash, 0 to 2^62, for each pair of a flow's key and a node, (F,).
 
     >>> hash_pair(np.array([0, 1]), np.array([3, 3])) % 16
     array([11, 14])

@@ -33,7 +33,7 @@ BANDWIDTH_TOLERANCE = 0.02
 
 
 class Check(NamedTuple):
-    """One requirement of a case, the result, and whether it meets the requirement."""
+    """A requirement of a case as text, the result as text, and whether the result meets it."""
 
     expected: str
     happened: str

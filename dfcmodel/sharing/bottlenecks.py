@@ -84,7 +84,7 @@ class Shared:
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """Share of each flow in the rate of all flows, shape (F,); NaN if nothing was delivered."""
+        """Share of each flow in the sum of the rates, shape (F,); NaN if nothing was delivered."""
         total = float(self.rate.sum())
         return self.rate / total if total else np.full(self.rate.shape, np.nan)
 
@@ -150,7 +150,7 @@ class PathOptions(Options):
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """A link that flows enter over separate access links of ten times its rate.
+    """A bottleneck link that flows enter over separate access links of ten times its rate, with all settings of runs.
 
     Parameters
     ----------

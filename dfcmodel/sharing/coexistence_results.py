@@ -210,7 +210,7 @@ class Coexistence(Result):
 
     @property
     def loss_event_rate(self) -> Floats:
-        """Loss events per packet sent, shape (F,)."""
+        """Mean number of loss events per packet sent, shape (F,)."""
         return np.asarray(self._mean("loss_event_rate"))
 
     @property
@@ -220,12 +220,12 @@ class Coexistence(Result):
 
     @property
     def loss_events(self) -> Floats:
-        """Calls of ``on_loss`` and ``on_timeout`` in the measured time, shape (F,)."""
+        """Mean number of calls of ``on_loss`` and ``on_timeout`` in the measured time, shape (F,)."""
         return np.asarray(self._mean("loss_events"))
 
     @property
     def timeouts(self) -> Floats:
-        """Calls of ``on_timeout`` in the measured time, shape (F,)."""
+        """Mean number of calls of ``on_timeout`` in the measured time, shape (F,)."""
         return np.asarray(self._mean("timeouts"))
 
     @property

@@ -208,7 +208,7 @@ class Comparison(Result):
 
     @property
     def share_interval(self) -> Floats:
-        """95 % intervals of the shares, lower and upper ends, shape (2, R, R); NaN of one seed.
+        """95 % intervals of the mean shares, lower and upper ends, shape (2, R, R); NaN for one seed.
 
         Between 0 and 1, on the diagonal between 1/2 and 1.
         """
@@ -216,7 +216,7 @@ class Comparison(Result):
 
     @property
     def share_prediction_interval(self) -> Floats:
-        """Ends of the intervals that contain the share of one further run in 95 %, shape (2, R, R); NaN of one seed."""
+        """Ends of the intervals that contain the share of one further run in 95 %, (2, R, R); NaN for one seed."""
         return within_limits(self.share, self.share_prediction_half_width, 0.5 * np.eye(len(self.share)), 1.0)
 
     @property
@@ -331,14 +331,14 @@ class Comparison(Result):
         return f"{chosen} for all; {network}"
 
     def _seeds_text(self) -> str:
-        """Return a line on the numbers of seeds, and the settings with wide intervals after the budget."""
+        """Return a line on the numbers of seeds, and on settings whose intervals stayed wide."""
         used = seeds_text(np.append(self.seeds, self.alone_seeds))
         rows = self._settings(self.wide, self.alone_wide)
         exceptions = f"wider than that after {self.runs}: {', '.join(rows)}" if rows else "all are"
         return f"{used} per setting, until the interval is at most five points wide; {exceptions}"
 
     def _state_of_settings_text(self) -> str:
-        """Return a line on the number of settled numbers, drifting settings, and settings with a longer duration."""
+        """Return a line on how many numbers are settled, and on drifting and prolonged settings."""
         pairs = np.tril_indices(len(self.rules))
         flags = np.concatenate([self.settled[pairs], self.alone_settled, self.rtt_exponent_settled])
         text = f"{flags.sum()} of {flags.size} numbers are, where it says so: {SETTLED}"
@@ -418,7 +418,7 @@ def compare_rules(
     seed: int | np.random.Generator = 0,
     prolong: bool = False,
 ) -> Comparison:
-    """Compare rules on a path by packet-level simulation.
+    """Compare rules on a path, alone and in pairs, by packet-level simulation; return `Comparison`.
 
     Each rule runs alone, two flows of it together, with equal and with unequal round-trip times, and
     one flow of it against one of every other rule.
@@ -499,7 +499,7 @@ def compare_rules(
 
 
 class _Estimate(NamedTuple):
-    """Mean of a measure over runs, half widths of its intervals, and whether it is settled."""
+    """Mean of a measure over runs, half widths of its two intervals, and whether it is settled."""
 
     mean: float
     half_width: float
@@ -508,7 +508,7 @@ class _Estimate(NamedTuple):
 
 
 class _Setting(NamedTuple):
-    """Runs of one flow or two, the path with their duration, the estimate of their measure, and whether it drifts."""
+    """Runs of one flow or two, their path, the estimate of their measure, and whether it drifts."""
 
     runs: list[Shared]
     path: Bottleneck
@@ -526,7 +526,7 @@ Measure = Callable[["NDArray[np.float64]"], float]
 def _estimate(
     runs: list[Shared], measure: Measure, *, is_larger_share: bool = False, resolution: float = 0.0
 ) -> _Estimate:
-    """Return the estimate of a measure; a mean larger share falls towards one half with the root of the duration.
+    """Return the estimate of a measure; its bias is known if it is the larger of two shares.
 
     The half width is at least ``resolution``, in units of the measure; that of one further run at least twice as large.
     """
@@ -543,7 +543,7 @@ def _estimate(
 
 
 def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.int64], budget: int) -> _Setting:
-    """Run one flow or two until the interval of their measure is narrow; all seeds where a rule alone needs them."""
+    """Run one flow or two until the interval of their measure is narrow, or, if the rule needs it, all seeds."""
 
     def utilisation(rates: Floats) -> float:
         return float(rates[0]) / path.bandwidth

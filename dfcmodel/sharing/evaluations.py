@@ -71,7 +71,7 @@ class PathSet(NamedTuple):
 
     @property
     def product(self) -> float:
-        """Bandwidth-delay product in packets."""
+        """Bandwidth-delay product of the path, packets."""
         return self.bandwidth * self.rtt
 
 
@@ -123,7 +123,7 @@ class Evaluation(Result):
 
     @property
     def verdicts(self) -> tuple[SectionVerdict, ...]:
-        """The answer of each section, with the reason.
+        """Verdict on each section of RFC 9743, with the reason.
 
         ``"holds"``: in all rows of the section the interval of the difference to NewReno is above minus five points.
         ``"contradicted"``: in some row it is below altogether, also at the level at which all rows of the section
@@ -135,7 +135,7 @@ class Evaluation(Result):
 
     @property
     def wide(self) -> pd.DataFrame:
-        """The rows whose interval is still wider than five points after all seeds of the budget."""
+        """Rows of the table whose interval is still wider than five points after all seeds of the budget."""
         width = self.table["difference_high"] - self.table["difference_low"]
         rows: pd.DataFrame = self.table[~(width <= WIDTH) & np.isfinite(self.table["newreno"])]
         return rows
@@ -222,7 +222,7 @@ def evaluate_rfc9743(
     seed: int | np.random.Generator = 0,
     discipline: Discipline | None = None,
 ) -> Evaluation:
-    """Return the measures of RFC 9743 (BCP 133) for a window rule, by packet-level simulation.
+    """Return measures of RFC 9743 (BCP 133) for a window rule and NewReno, by packet-level simulation.
 
     On every path, with drop-tail queues (Sect. 6.1) or queues of ``discipline``: the answer to heavy random losses
     (5.1.1), queueing delay alone (5.1.2), losses of 8 flows (5.1.3), Jain's index of 2 and 8 flows and the exponent of

@@ -34,7 +34,7 @@ BITS, MILLISECONDS = 8.0, 1e3
 
 @dataclass(frozen=True, eq=False)
 class QlogTrace(ByValue):
-    """States and variables of BBR over time.
+    """States and variables of BBR over time, as read from a qlog file.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class QlogTrace(ByValue):
 
 @quantities(packet_size="size")
 def write_qlog(trace: Observation, file: str | Path, packet_size: WithUnit = 1500.0) -> None:
-    """Write BBR's states and variables in a run as a qlog file of one trace.
+    """Write BBR's states and variables in a run as a qlog file with one trace.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def write_qlog(trace: Observation, file: str | Path, packet_size: WithUnit = 150
 
 
 def _events(run: Observation, size: float) -> Iterator[dict[str, Any]]:
-    """Yield the events of a run: the packet size, changes of the state, and the variables at each sample."""
+    """Yield qlog events of a run, as dictionaries: the packet size, changes of the state, and variables at samples."""
     yield {"time": 0.0, "name": "recovery:parameters_set", "data": {"max_datagram_size": size}}
     modes = run.state["mode"].astype(int)
     before = -1
@@ -152,7 +152,7 @@ def _events(run: Observation, size: float) -> Iterator[dict[str, Any]]:
 
 @quantities(packet_size="size")
 def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None, *, skip: Iterable[str] = ()) -> QlogTrace:
-    """Read the states of BBR and its variables from the first trace of a qlog file that has them.
+    """Return BBR's states and variables in the first trace of a qlog file that has them.
 
     Reads the events ``congestion_state_updated``, ``recovery_metrics_updated`` and ``recovery_parameters_set``, also by
     their names in older drafts, as JSON or as a sequence of JSON records. Times are converted by ``time_format`` and

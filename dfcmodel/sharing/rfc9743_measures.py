@@ -29,7 +29,7 @@ LINK = "in->out"
 
 
 class Bench(NamedTuple):
-    """A path with a seed.
+    """A path with a seed, on which measures run flows.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def _heavy_loss(at: Bench, rule: WindowRule) -> float:
 
 
 def _queueing(at: Bench, rule: WindowRule) -> float:
-    """Return the queueing delay of one flow, ms."""
+    """Return the mean queueing delay of one flow, ms."""
     return 1e3 * float(at.run(rule).delay)
 
 
@@ -71,7 +71,7 @@ def _fairness(flows: int) -> Measure:
 
 
 def _rtt_exponent(at: Bench, rule: WindowRule) -> float:
-    """Return the exponent of the RTT unfairness of two flows, from round-trip times R and 2R."""
+    """Return the exponent of the RTT in the ratio of rates of two flows with round-trip times R and 2R."""
     short, long = at.run(rule, rule, rtts=[at.link.rtt, 2.0 * at.link.rtt]).rate
     return math.log2(short / long) if short > 0.0 < long else math.inf
 
@@ -98,17 +98,17 @@ def _standard_rate(standard: WindowRule) -> Measure:
 
 
 def _real_time(at: Bench, rule: WindowRule) -> float:
-    """Return the loss ratio of a constant-rate flow beside the rule."""
+    """Return the loss ratio of a constant-rate flow beside a flow of the rule."""
     return float(at.run(rule, CBR(REAL_TIME_SHARE * at.link.bandwidth)).loss[1])
 
 
 def _utilisation(at: Bench, rule: WindowRule) -> float:
-    """Return the utilisation by one flow."""
+    """Return the utilisation of the path by one flow of the rule."""
     return float(at.run(rule).utilisation)
 
 
 def _utilisation_with_loss(at: Bench, rule: WindowRule) -> float:
-    """Return the utilisation by one flow at 1 % random loss."""
+    """Return the utilisation of the path by one flow of the rule at 1 % random loss."""
     return float(at.run(rule, link=replace(at.link, loss=0.01)).utilisation)
 
 
@@ -218,7 +218,7 @@ QUEUES: dict[str, Callable[[int], Discipline]] = {
 
 
 def limits_of(measure: str) -> tuple[float, float]:
-    """Return the smallest and the largest value that a measure can have, by its name in `MEASURES`.
+    """Return the smallest and the largest possible value of the measure of this name in `MEASURES`.
 
     >>> limits_of("Jain's index of 8 flows"), limits_of("queueing delay of one flow")
     ((0.125, 1.0), (0.0, inf))

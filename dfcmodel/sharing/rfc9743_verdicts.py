@@ -41,7 +41,7 @@ class Difference(NamedTuple):
 
 
 class SectionVerdict(NamedTuple):
-    """The answer for a section, one of `ANSWERS`, and its reason."""
+    """Verdict on a section of RFC 9743, one of `ANSWERS`, and its reason."""
 
     section: str
     answer: str
@@ -49,7 +49,7 @@ class SectionVerdict(NamedTuple):
 
 
 def better_is(measure: str) -> str:
-    """Return the better direction of a measure by its name in `MEASURES`: high, low or near 0.
+    """Return which values of the measure of this name are better: "high", "low" or "near 0".
 
     >>> better_is("utilisation alone"), better_is("losses of 8 flows"), better_is("RTT exponent, R and 2R")
     ('high', 'low', 'near 0')
@@ -91,7 +91,7 @@ def differences(measure: str, values: Sequence[float], reference: Sequence[float
 
 
 def is_share(measure: str) -> bool:
-    """Return whether a measure is a share, with differences in percentage points."""
+    """Return whether the measure of this name is a share, with differences in percentage points."""
     return measure.startswith(("losses", "utilisation", "Jain", "rate that"))
 
 

@@ -154,7 +154,7 @@ def coexist_sweep(
 
 
 def _add_intervals(data: xr.Dataset) -> xr.Dataset:
-    """Return a sweep with additional means over the runs and half widths of their intervals."""
+    """Return a sweep with means over the runs and half widths of their intervals as further variables."""
     columns: dict[str, tuple[str, Any]] = {
         "mean": ("mean over seeds and starts", functools.partial(np.mean, axis=0)),
         "half_width": ("of the 95 % interval of the mean over seeds and starts", half_width),
@@ -179,7 +179,7 @@ def _axis_values(name: str, values: Any, dimension: Any, packet_size: float) -> 
 
 
 def _axis_value(name: str, argument: Any, dimension: Any, packet_size: float) -> Any:
-    """Return one value in packets and seconds; a buffer in bandwidth-delay products is unchanged."""
+    """Return one value of a sweep in packets and seconds; a buffer in bandwidth-delay products is unchanged."""
     if name == "buffer" and bandwidth_delay_products(name, argument) is not None:
         return argument
     value = in_units(name, argument, dimension)

@@ -44,7 +44,7 @@ BURST_PACKETS = 3.0
 
 
 class TraceCheck(NamedTuple):
-    """One expectation of a state in a trace.
+    """A requirement on a state in a trace, the value in the trace, and whether it meets the requirement.
 
     Attributes
     ----------
@@ -97,12 +97,12 @@ class TraceConformance(Result):
 
     @property
     def deviations(self) -> tuple[TraceCheck, ...]:
-        """The failed checks."""
+        """Checks that failed, in the order of the trace."""
         return tuple(check for check in self.checks if not check.holds)
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row per check: time, mode, expected, happened, holds."""
+        """Table with a row per check: time, mode, expected, happened, holds."""
         import pandas as pd
 
         return pd.DataFrame(list(self.checks), columns=list(TraceCheck._fields))

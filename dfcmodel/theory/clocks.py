@@ -31,7 +31,7 @@ MAX_STEPS = 20_000  # of a common period; a few seconds of computation for fifte
 
 @dataclass(frozen=True)
 class Clocks:
-    """Delays and phases of the links from a host to its bottleneck, in steps.
+    """Delays and feedback phases of the links from a host to its bottleneck, in steps.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Clocks:
         return self.steps * self.step
 
     def monodromy(self, diffusion: complex, intensity: complex = 1.0) -> NDArray[Any]:
-        """Return the matrix that advances the chain by one common period.
+        """Return the matrix that advances the chain's state by one common period of all clocks.
 
         It acts on deviations from a state with packets queued in every node. The last node is
         saturated: it sends and reports a constant rate. The state vector holds the packets in the b
@@ -113,7 +113,7 @@ def clocks_of(
     seed: int | None = None,
     steps_per_delay: int = 4,
 ) -> Clocks:
-    """Return the clocks from the host of a flow to its bottleneck.
+    """Return the delays and phases of the links from a flow's host to its bottleneck.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class DiffusionEquation:
 
     @classmethod
     def of(cls, scenario: Scenario, initial: Callable[[Any], Any], **more: Any) -> DiffusionEquation:
-        """Return the equation for the path of a scenario's first flow, x in links and t in s.
+        """Return the equation for the path of a scenario's first flow; units are links and seconds.
 
         Link i, from x = i - 1 to i, has the coefficient D / d_i (eq. 3); ``more`` are other fields.
         """
@@ -169,7 +169,7 @@ class DiffusionEquation:
 
 
 class Drift(NamedTuple):
-    """Coefficients of the closed loop's limit, in links and periods; see `FeedbackEquation`."""
+    """Coefficients of the closed loop's continuous limit, in links and periods; see `FeedbackEquation`."""
 
     speed: float
     spread: float
@@ -179,7 +179,7 @@ class Drift(NamedTuple):
 
 
 def drift_coefficients(diffusion: float) -> Drift:
-    """Return v, D_eff, s, beta and the shift of a profile in the first periods, for alpha = 1.
+    """Return v, D_eff, s, beta and the initial shift of a profile, for alpha = 1, as `Drift`.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def drift_coefficients(diffusion: float) -> Drift:
 
 @dataclass(frozen=True)
 class FeedbackEquation:
-    """The limit of the closed loop with alpha = 1: n drifts downstream, w moves upstream.
+    """The closed loop's continuous limit with alpha = 1: n drifts downstream, w moves upstream.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class Law:
 
 
 def law_of(scenario: Scenario, flow: int = 0) -> Law:
-    """Return the parameters of the DFC law along the path of one flow of a scenario.
+    """Return the parameters of the DFC law along the path of flow number ``flow`` of a scenario.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def advance(
     ends: str = "ring",
     xp: Any = np,
 ) -> Loop:
-    """Return the state one period later.
+    """Return the state of the bare law one period after ``loop``.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def bare_law(
     intensity: float = 1.0,
     ends: str = "ring",
 ) -> NDArray[np.float64]:
-    """Return the packets in every node after each period.
+    """Return the packets in every node after each period, by the law without clipping and sharing.
 
     Parameters
     ----------

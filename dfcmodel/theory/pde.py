@@ -80,7 +80,7 @@ class Lines:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Density(Result):
-    """Solution of an equation at the requested times.
+    """Solution of an equation at the requested times: densities, and flows at the ends.
 
     Attributes
     ----------
@@ -119,14 +119,14 @@ class Density(Result):
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """Mean position of the packets, shape (T,)."""
+        """Mean position of the packets at each time, shape (T,)."""
         weights = self.density / self.density.sum(axis=1, keepdims=True)
         mean: NDArray[np.float64] = weights @ self.x
         return mean
 
     @property
     def variance(self) -> NDArray[np.float64]:
-        """Variance of the position of the packets, shape (T,)."""
+        """Variance of the packets' positions at each time, shape (T,)."""
         weights = self.density / self.density.sum(axis=1, keepdims=True)
         variance: NDArray[np.float64] = weights @ self.x**2 - self.mean**2
         return variance
@@ -165,7 +165,7 @@ class Density(Result):
 
 
 def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) -> Density:
-    """Solve an equation from t = 0 by the method of lines.
+    """Solve an equation from t = 0 by the method of lines; return the density at ``times``.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def loaded_node(
     feedback: bool = True,
     method: Lines | None = None,
 ) -> Density:
-    """Return how the packets of one loaded node spread along the path of the first flow.
+    """Return the density over time of packets that start in one node of the first flow's path.
 
     The setting of takano2006, Fig. 3: no other traffic, and no outflow if r is prescribed. The load
     is a normal distribution with a standard deviation of one node.

@@ -63,7 +63,7 @@ MIN_DIFFUSION = 1e-3  # minimum tested D: its modes decay over a thousand period
 def growth_factors(
     angle: ArrayLike, diffusion: float, intensity: float = 1.0, *, kind: str = "closed"
 ) -> NDArray[np.complex128]:
-    """Return the factors z by which the modes exp(i angle) of an endless chain grow per period.
+    """Return the growth factors z per period of the modes exp(i angle) on an endless chain.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _chain(b: int, diffusion: complex, intensity: complex) -> NDArray[Any]:
 
 
 def scenario_clocks(scenario: Scenario, law: Law, flow: int, seed: int | None, steps_per_delay: int) -> Clocks | None:
-    """Return the clocks of a flow's chain; None for synchronous clocks and equal delays.
+    """Return the clocks of a flow's chain; None if clocks are synchronous and delays equal.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def scenario_clocks(scenario: Scenario, law: Law, flow: int, seed: int | None, s
 
 
 def period_matrix(law: Law, clocks: Clocks | None, diffusion: complex, intensity: complex) -> NDArray[Any]:
-    """Return the matrix that advances a chain by a period, for asynchronous clocks by their common period.
+    """Return the matrix that advances a chain by a period, or with clocks by their common period.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def stability_limit(
     seed: int | np.random.Generator | None = None,
     steps_per_delay: int = 4,
 ) -> float:
-    """Return the maximum value of a parameter at which the law is stable, by default on an endless chain.
+    """Return the largest stable value of ``parameter``, by default on an endless chain.
 
     Each ``kind`` is a different chain with its own limit, and none is the complete network of the scenario: rates are
     not clipped (eqs. 1, 13), and packets are queued in every node. If queues drain, as in the paper's scenarios, a run
@@ -303,7 +303,7 @@ def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
 
 @functools.lru_cache(maxsize=256)
 def chain_limit(hops: int, intensity: float) -> float:
-    """Return the maximum D at which a chain from a host (eq. 9) to its bottleneck is stable, with synchronous clocks.
+    """Return the largest D at which a chain from a host (eq. 9) to its bottleneck is stable, with equal clocks.
 
     Parameters
     ----------

@@ -50,14 +50,14 @@ class State(NamedTuple):
 
 @functools.cache
 def compile_loop() -> Callable[[Shape, TwinPlan, Any], QueueRecords]:
-    """Return the compiled loop, cached per process and shared by scenarios of equal `Shape`."""
+    """Return the loop as a compiled function (shape, plan, parameters); cached per process."""
     import jax
 
     return jax.jit(simulate, static_argnums=0)
 
 
 def simulate(shape: Shape, plan: TwinPlan, p: Any) -> QueueRecords:
-    """Run the steps of all samples from an empty network."""
+    """Run all steps from an empty network and return the records of the samples."""
     import jax
     import jax.numpy as jnp
 
@@ -104,7 +104,7 @@ def simulate(shape: Shape, plan: TwinPlan, p: Any) -> QueueRecords:
 
 
 def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State, Any]:
-    """Return the state after step k and the packets dropped in it, (C,)."""
+    """Return the state after step k, and the packets dropped in it by queue, (C,)."""
     import jax.numpy as jnp
 
     rate = of_all_links(plan, p.link_rate) * plan.step
@@ -189,7 +189,7 @@ def _smaller(x: Any, y: Any) -> Any:
 
 
 def _window(plan: TwinPlan, p: Any, window: Any, acked: Any) -> Any:
-    """Return the windows after ``acked`` packets: slow start up to the threshold, then AIMD's."""
+    """Return the windows, (F,), after ``acked`` packets: slow start up to the threshold, then AIMD."""
     import jax.numpy as jnp
 
     room = _smaller(p.slow_start_threshold, p.max_window) - window

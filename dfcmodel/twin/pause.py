@@ -26,7 +26,7 @@ class Paused(NamedTuple):
 
 
 def begin(plan: TwinPlan, shape: Shape) -> Paused:
-    """Return the state of an empty network."""
+    """Return the state of pauses in an empty network."""
     import jax.numpy as jnp
 
     L = len(plan.delay)
@@ -55,7 +55,7 @@ def reductions(plan: TwinPlan, p: Any, s: Paused, k: Any) -> tuple[Any, Any]:
 
 
 def update(p: Any, s: Paused, backlog: Any, k: Any) -> Paused:
-    """Return the state after step k, with ``backlog`` packets at each link, (L,)."""
+    """Return the state of pauses after step k; ``backlog`` are packets at each link, (L,)."""
     import jax.numpy as jnp
 
     rise = backlog - s.backlog

@@ -117,7 +117,7 @@ def check_scenario(scenario: Scenario) -> None:
 
 
 def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | None = None) -> TwinPlan:
-    """Return the plan of a scenario for a time step.
+    """Return the constants of a scenario for a time step, s.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def shape_of(scenario: Scenario, plan: TwinPlan, steps: int, every: int, smoothi
 
 
 def _delay_in_steps(link: Any, step: float) -> float:
-    """Return a link's delay in steps; an integer for DFC, whose feedback period it is."""
+    """Return a link's delay in steps; a whole number with DFC, whose feedback period it is."""
     if link.discipline.diffuses:
         return nearest_steps(f"delay of link {link.name}", link.delay, step)
     delay = float(link.delay / step)
@@ -212,7 +212,7 @@ def _delay_in_steps(link: Any, step: float) -> float:
 
 
 def _phases(scenario: Scenario, periods: Ints, entry: Ints, seed: int, phases: ArrayLike | None) -> tuple[Ints, Ints]:
-    """Return the feedback phases of nodes, (L,), and of shaped hosts, (F,), in steps of their periods."""
+    """Return the feedback phases of nodes, (L,), and of shaped hosts, (F,), in steps."""
     links, first = scenario.links, periods[entry]
     if phases is not None:
         periods_of: dict[Any, int] = {}
@@ -234,7 +234,7 @@ def _phases(scenario: Scenario, periods: Ints, entry: Ints, seed: int, phases: A
 
 
 def _pauses(scenario: Scenario, delay: Floats, step: float) -> dict[str, Any]:
-    """Return pausing queues, paused links or hosts, and the delays of their pauses in steps."""
+    """Return the pairs of pausing and paused links or hosts with the delays in steps, by field of `TwinPlan`."""
     rows = []
     for n, link in enumerate(scenario.links):
         rule: Any = link.discipline

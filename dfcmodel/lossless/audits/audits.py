@@ -80,12 +80,12 @@ class TableAudit(Result):
 
     @property
     def impossible(self) -> list[RowAudit]:
-        """The rows that hold less than the bytes on the cable, and classes with PFC that have no headroom."""
+        """Rows with less than the bytes on the cable, and classes with PFC but without headroom."""
         return [audit for audit in self.rows if audit.verdict is RowVerdict.IMPOSSIBLE]
 
     @property
     def insufficient(self) -> list[RowAudit]:
-        """The rows that may not cover the standard's response time, or whose profile is named for another port."""
+        """Rows that may not cover the standard's response time, or whose profile's name is for another port."""
         others = (RowVerdict.NAME_DISAGREES, RowVerdict.SHARED_POOL, RowVerdict.NOT_JUDGED)
         return [audit for audit in self.rows if audit.verdict in (*INSUFFICIENT, *others)]
 
@@ -126,7 +126,7 @@ class TableAudit(Result):
         }  # fmt: skip
 
     def text(self) -> str:
-        """Return the counts of verdicts, the law of the table, and a line per row, in columns for a terminal."""
+        """Return a string for a terminal: counts of verdicts, the law, and a line per row in columns."""
         counts = Counter(audit.verdict for audit in self.rows)
         verdicts = ", ".join(f"{counts[v]} {v.value}" for v in RowVerdict if counts[v])
         rows = f"{len(self.rows)} row{'s' * (len(self.rows) != 1)}"
@@ -437,7 +437,7 @@ def _remarks(
 
 
 def _chip_difference(row: BufferRow, chip_data: Chip) -> str | None:
-    """Return the difference of a row from its chip's constant as a string; None within one cell."""
+    """Return the difference of a row from its chip's constant as a string; None if it is within a cell."""
     rate = chip_data.at(row.rate)
     link = Assumptions(cell=chip_data.cell).link(row.rate, row.cable)
     if rate is None or link is None:

@@ -15,7 +15,7 @@ __all__ = ["BufferRow", "BufferTable", "Watermark", "bytes_from_pool"]
 
 @dataclass(frozen=True)
 class BufferRow:
-    """One row of a headroom table.
+    """A row of a headroom table: rate, cable, xoff and what else the file has.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class BufferTable:
 
     @property
     def rates(self) -> list[float]:
-        """Rates in b/s, ascending."""
+        """Distinct rates of the rows in b/s, ascending."""
         return sorted({row.rate for row in self.rows})
 
     def of_rate(self, rate: float) -> list[BufferRow]:

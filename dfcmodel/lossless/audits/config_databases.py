@@ -139,12 +139,12 @@ def _table(data: Fields, name: str) -> dict[str, Fields]:
 
 
 def _state(location: str, fields: Fields, name: str, default: str = "") -> str:
-    """Return the value of a field of `STATES`, or the default where it is missing; ValueError for another value."""
+    """Return the value of the field ``name``, which is in `STATES`, or the default; ValueError for other values."""
     return choice(f"{location}: {name}", fields[name], STATES[name]) if name in fields else default
 
 
 class _Configuration:
-    """The tables of a configuration, and the properties of its ports."""
+    """Tables of a config_db.json, and properties of ports and pools that follow from them."""
 
     def __init__(self, tables: dict[str, dict[str, Fields]]) -> None:
         self.tables = tables
@@ -246,7 +246,7 @@ class _Configuration:
         return groups
 
     def _pfc_groups(self) -> dict[str, list[int]] | None:
-        """Return the priority groups with PFC by port; None if the file has no PORT_QOS_MAP."""
+        """Return the priority groups with PFC, by port; None without PORT_QOS_MAP in the file."""
         groups_by_port: dict[str, list[int]] = {}
         for key, fields in self.tables["PORT_QOS_MAP"].items():
             location = f"PORT_QOS_MAP, {key}"

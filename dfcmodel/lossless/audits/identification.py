@@ -76,7 +76,7 @@ class Identification(Result):
 
     @property
     def slope(self) -> Pair | None:
-        """Interval of the bytes of buffer per byte on the cable that all rates allow; None if it is empty."""
+        """Interval of bytes of buffer per byte on the cable that all rates allow; None if there is none."""
         low = max((line.slope[0] for line in self.lines), default=np.inf)
         high = min((line.slope[1] for line in self.lines), default=-np.inf)
         return (low, high) if low <= high else None
@@ -122,12 +122,12 @@ class Identification(Result):
 
     @property
     def coverage(self) -> tuple[int, int]:
-        """Number of rows whose value the other rows of their rate predict, and number of tested rows."""
+        """Number of rows that the other rows of their rate predict, and number of tested rows."""
         return sum(line.coverage[0] for line in self.lines), sum(line.coverage[1] for line in self.lines)
 
     @property
     def rate_coverage(self) -> tuple[int, int]:
-        """Number of rows whose value the other rates predict, and number of tested rows."""
+        """Number of rows that the other rates predict, and number of tested rows."""
         hits = tested = 0
         for n, line in enumerate(self.lines):
             others = (*self.lines[:n], *self.lines[n + 1 :])
@@ -138,7 +138,7 @@ class Identification(Result):
         return hits, tested
 
     def predict(self, rate: str, cable: str) -> Pair:
-        """Return the interval of the value in bytes for a rate and a cable.
+        """Return the interval of a value in bytes for a rate and a cable, from the identified lines.
 
         A rate of the table is predicted by its lines. Other rates are predicted by slopes and delays of all rates;
         `rate_coverage` is the fraction of the rows for which that holds.

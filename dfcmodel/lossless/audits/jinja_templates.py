@@ -53,7 +53,7 @@ WORD = re.compile(r"[^\W\d]\w*")
 
 
 def read_template(text: str) -> TableContent:
-    """Return the profiles with constant numbers, and the skipped profiles with the reason.
+    """Return profiles with constant numbers as rows, and pairs of a skipped profile and the reason.
 
     >>> rows, skipped = read_template('{% set a = 51200 %} "pg_lossless_100G_40m_profile": {"xoff": "{{ a }}"}')
     >>> [(row.rate, row.cable, row.xoff) for row in rows]
@@ -118,7 +118,7 @@ def read_template(text: str) -> TableContent:
 
 
 def _find_unused_names(text: str) -> Iterable[str]:
-    """Yield names of lossless profiles in the text that are neither in expressions nor a value."""
+    """Yield names of lossless profiles that occur in the text outside of expressions and values."""
     for match in PROFILE.finditer(text):
         if match[1] is None:
             continue
@@ -139,7 +139,7 @@ def _check_closed(plain: _PlainTemplate) -> None:
 
 
 class _PlainTemplate:
-    """A template without comments, with marks in place of statements and expressions.
+    """Text of a template without comments, with marked expressions, and the positions of its statements.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class _PlainTemplate:
 
     @property
     def has_branches(self) -> bool:
-        """Whether there are branches or loops."""
+        """Whether the template has branches or loops."""
         return len(self._branches) > 1
 
     def branch_at(self, position: int) -> str:

@@ -129,7 +129,7 @@ def whole_number(location: str, name: str, value: Any) -> int:
 
 
 def optional_number(location: str, name: str, value: Any) -> int:
-    """Return a non-negative integer from a file, 0 where it is missing."""
+    """Return a non-negative integer from a file; 0 if the value is missing."""
     return 0 if value in (None, "") else whole_number(location, name, value)
 
 
@@ -139,7 +139,7 @@ def rate_of(location: str, speed: Any) -> float:
 
 
 def speed_error(rate: float) -> str:
-    """Return the reason why a rate in b/s is not judged, as a string; empty for a valid rate.
+    """Return the reason why rows of a rate in b/s are not judged, as a string; "" for a valid rate.
 
     No port below 1 Gb/s has priority flow control. A speed of 100 may stand for 100G.
 

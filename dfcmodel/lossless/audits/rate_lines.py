@@ -56,7 +56,7 @@ class RateLine:
         return float(self.corners[:, 0].min()), float(self.corners[:, 0].max())
 
     def at(self, cable: float) -> Pair:
-        """Return the interval of the value in bytes for a cable in m."""
+        """Return the interval of values in bytes, by all lines, for a cable in m."""
         values = self.corners[:, 1] + self.corners[:, 0] * wire_bytes(self.rate, cable)
         return float(values.min()), float(values.max())
 
@@ -69,7 +69,7 @@ class RateLine:
 
 
 def wire_bytes(rate: float, cable: float) -> float:
-    """Return the bytes on the cable, in both directions, for a rate in b/s and a length in m."""
+    """Return the bytes on a cable, both directions together, for a rate in b/s and a length in m."""
     return 2.0 * cable / FIBRE * rate / 8.0
 
 

@@ -60,7 +60,7 @@ class RowAudit:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Rate, cable, xoff, recommended xoff, verdict and reason, as strings."""
+        """Cells of the row as strings: rate, cable, xoff, recommended xoff, verdict and reason."""
         row = self.row
         write = "" if self.write is None else f"{self.write:,}"
         per = "" if row.port else " per port and class"

@@ -84,7 +84,7 @@ class Chip:
 
 @dataclass(frozen=True)
 class CensusRange:
-    """The values of all public tables for a rate and a cable.
+    """Range of the xoff in public tables for a rate and a cable.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def chips() -> tuple[Chip, ...]:
 
 
 def chip(name: str) -> Chip:
-    """Return a chip by its name.
+    """Return the chip of this name; ValueError for an unknown name.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def census_range(rate: float, cable: float) -> CensusRange | None:
 
 @cache
 def _ranges() -> dict[tuple[float, float], CensusRange]:
-    """Return the ranges of the bundled census by rate in b/s and cable in m."""
+    """Return the ranges of public tables by (rate in b/s, cable in m), from the bundled file."""
     return {
         (float(row["gigabits"]) * 1e9, float(row["metres"])): CensusRange(
             *(int(row[name]) for name in ("tables", "least", "median", "most"))

@@ -209,7 +209,7 @@ def _check_count(rows: list[DraftRow]) -> None:
 
 
 def _check_columns(location: str, columns: Sequence[str]) -> None:
-    """Raise ValueError for an unknown or duplicate column, and for a missing xoff; ``location`` is for the message."""
+    """Raise ValueError for an unknown, duplicate or missing column; ``location`` is for the error message."""
     check_fields(f"{location}: column", columns, COLUMNS)
     for n, column in enumerate(columns[: len(COLUMNS) + 1]):
         if column in columns[:n]:

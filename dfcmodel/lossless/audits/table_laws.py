@@ -79,7 +79,7 @@ class TableLaw:
 
 
 def densest(cell: int) -> float:
-    """Return the maximum bytes of cells per byte on the wire: for frames of 64 B, or of one byte more than a cell.
+    """Return the maximum bytes of cells per byte on the wire, over all frame sizes.
 
     >>> round(densest(254), 3), round(densest(96), 3)
     (3.024, 1.641)
@@ -88,7 +88,7 @@ def densest(cell: int) -> float:
 
 
 def law_of(table: BufferTable, assumed: Assumptions, cell: int | None = None) -> TableLaw | None:
-    """Return the law that most rows of a table follow, or None if no cell fits.
+    """Return the law that most rows of a table follow, for ``cell`` bytes or the best cell; None if no cell fits.
 
     ``cell`` are the bytes of a cell of the chip; None: all candidates are tried.
     """
@@ -192,7 +192,7 @@ def delays_of(link: PausedLink, cells: int, slack: int = 0) -> tuple[int, int]:
 
 
 def _first_delay(link: PausedLink, cells: int) -> int:
-    """Return the shortest delay in bit times at which a link needs at least this many cells."""
+    """Return the shortest delay, bit times, at which a link needs at least this many cells."""
     missing = cells - largest_burst(link).cells
     if missing <= 0:
         return 0

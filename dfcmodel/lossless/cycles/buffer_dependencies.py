@@ -34,7 +34,7 @@ __all__ = ["Dependencies", "dependencies_of_routes", "dependencies_of_shortest_p
 
 @dataclass(frozen=True, eq=False)
 class Dependencies:
-    """Buffers of a network and the dependencies between them.
+    """Buffers of a network, and which of them wait for which.
 
     Attributes
     ----------

@@ -138,7 +138,7 @@ class Deadlock(Result):
 
     @cached_property
     def is_free(self) -> bool:
-        """Whether no deadlock is possible: no buffers wait for each other in a cycle."""
+        """Whether no deadlock is possible, as no buffers wait for each other in a cycle."""
         return self.dependencies.is_free
 
     def cycles(self) -> Iterator[list[tuple[Any, ...]]]:
@@ -152,7 +152,7 @@ class Deadlock(Result):
 
     @cached_property
     def _has_classes(self) -> bool:
-        """Whether the buffers have several classes."""
+        """Whether the buffers belong to several classes of traffic."""
         return len({channel[2] for channel in self.dependencies.channels}) > 1
 
     def summary(self) -> dict[str, object]:

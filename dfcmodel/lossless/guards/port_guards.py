@@ -48,7 +48,7 @@ class WatchdogAlarm:
 
 @dataclass(frozen=True)
 class PortGuard:
-    """The watchdog of a port, or of a class at it, after a run.
+    """Watchdog of a port, or of one class at it, with the storms that it declared in a run.
 
     ``Pauses`` by a fault are rows of port, class, begin and end, s.
 

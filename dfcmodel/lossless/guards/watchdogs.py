@@ -98,7 +98,7 @@ class Watchdog:
 
     @property
     def period(self) -> float:
-        """Time between polls in s."""
+        """Time between polls, s."""
         return float(self.polling)
 
     @property
@@ -141,7 +141,7 @@ class Watchdog:
 def simulate_watchdog(
     watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType, *, polls: int, seed: Any = None
 ) -> tuple[int, float]:
-    """Return the number of storms declared in ``polls`` polls, and the fraction of polls while dropping.
+    """Return the number of storms declared in ``polls`` polls, and the fraction of polls at which it drops.
 
     The simulation is event by event, with the rule of the watchdog at each poll; tests compare `watchdog_risk` with it.
 

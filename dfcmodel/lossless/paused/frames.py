@@ -127,7 +127,7 @@ class Witness:
 
     @property
     def holds(self) -> bool:
-        """Whether the first run loses nothing and fills the buffer, and the second loses a frame."""
+        """Whether ``fills`` loses nothing and uses all cells, and ``overflows`` loses a frame."""
         full, short = self.fills.run(), self.overflows.run()
         return full.peak == self.fills.capacity and full.lost == 0 and short.lost == 1
 
@@ -207,7 +207,7 @@ def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Gener
 
 
 def _random_scenario(link: PausedLink, random: np.random.Generator) -> FrameScenario:
-    """Return a scenario with three random frame sizes and random phases."""
+    """Return a random scenario of a link, with three frame sizes and random phases."""
     cells = link.cells_of(link.lossless_mtu)
     kinds = _sizes(link, 3, random)
     count = 4 + (link.window + 8 * link.lossless_mtu * 2) // (8 * int(kinds.min()) + OVERHEAD)
@@ -251,7 +251,7 @@ def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
 
 
 class Buffer(NamedTuple):
-    """The receiver's buffer: bytes of a cell, occupied cells, cells at the threshold, and all cells."""
+    """Buffer of the receiver: bytes of a cell, and cells occupied, at the threshold and in total."""
 
     cell: int
     taken: int
@@ -260,7 +260,7 @@ class Buffer(NamedTuple):
 
 
 class Message(NamedTuple):
-    """Delays of a pause frame in bit times.
+    """Delays of a pause frame, from crossing to its effect, in bit times.
 
     Time until it is ready; phase and period of the frames before it; duration of the pause frames; propagation and
     response of the sender.
@@ -274,7 +274,7 @@ class Message(NamedTuple):
 
 
 class Wire(NamedTuple):
-    """Propagation of a frame to the receiver, and preamble and gap of each frame, in bit times."""
+    """Propagation time to the receiver, and preamble and gap per frame, in bit times."""
 
     downstream: int
     preamble: int

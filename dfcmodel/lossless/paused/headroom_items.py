@@ -74,7 +74,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Sensitivity of the headroom to one input.
+    """Change of the headroom with one input.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def resume_drain(link: PausedLink) -> Burst:
 
 
 def sensitivities_of(low: PausedLink, high: PausedLink, metres: float) -> tuple[Sensitivity, ...]:
-    """Return the sensitivity to each input; ``metres`` is the length of the cable at the high end."""
+    """Return the sensitivity of the headroom to each input; ``metres`` is the longest cable."""
     per_bit, bit_time = _per_bit(high), high.rate * 1e-9
     trip = high.cable / metres if metres else high.rate / FIBRE
     slopes = {
@@ -174,7 +174,7 @@ def _complete(parts: dict[str, float], link: PausedLink, burst: Burst) -> dict[s
 
 
 def _per_bit(link: PausedLink) -> float:
-    """Return the bytes of buffer per bit time of window, in the limit of long windows."""
+    """Return the bytes of buffer per bit time of a longer window."""
     longer = dataclasses.replace(link, cable=link.cable + 40_000_000)
     cells = largest_burst(longer).cells - largest_burst(link).cells
     return cells * link.cell / (longer.window - link.window)

@@ -120,12 +120,12 @@ class Headroom(Result):
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
-        """The components of the headroom; they add up to `bytes`."""
+        """Components of the headroom, which add up to `bytes`."""
         return items_of((self.low, self.high), self.bursts)
 
     @cached_property
     def xon_items(self) -> tuple[Item, ...]:
-        """The components of the minimum resume threshold; they add up to `xon_bytes`."""
+        """Components of the smallest resume threshold, which add up to `xon_bytes`."""
         return resume_items_of((self.low, self.high), self.drains)
 
     @cached_property
@@ -195,7 +195,7 @@ class Headroom(Result):
         return ax
 
     def _assumptions(self) -> dict[str, object]:
-        """Return the assumptions for missing inputs as strings, by name."""
+        """Return assumed values of inputs that were not given, as strings, by name."""
         rows: dict[str, object] = dict.fromkeys(self.missing, "0 (not given)")
         if not self.cells_given:
             rows["cells"] = "bytes are counted (no cell given)"

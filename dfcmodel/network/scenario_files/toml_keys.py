@@ -69,7 +69,7 @@ RULES = (WindowRule, DeliveryRule, RateRule)
 
 @cache
 def _builtin_sources() -> dict[str, type[Any]]:
-    """Return the built-in classes that a source may name, by name."""
+    """Return the built-in classes of sources by their names in files."""
     exported = (getattr(package, name) for package in (responsefn, linux) for name in package.__all__)
     rules = [rule for rule in exported if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES]
     return {kind.__name__: kind for kind in (*rules, NativeRule, CBR, OnOff, *ARRIVALS.values())}
@@ -84,7 +84,7 @@ def check_name(rule: type[Any]) -> None:
 
 
 def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
-    """Return the classes that a source may name, by name: built-in classes, replaced or extended by ``rules``."""
+    """Return the classes of sources by their names in files: built-in classes, and ``rules``, which replace them."""
     rules = tuple(rules)
     for rule in rules:
         if not issubclass(rule, RULES):
@@ -93,7 +93,7 @@ def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
 
 
 def parameter_names(kind: type[Any]) -> tuple[str, ...]:
-    """Return the names of the parameters of a class: fields of its constructor, or of the parameters of a rule."""
+    """Return the names of a class's parameters: of its constructor, or of a rule."""
     if issubclass(kind, RULES):
         return tuple(kind.Params._fields)
     return tuple(field.name for field in dataclasses.fields(kind) if field.init)

@@ -83,7 +83,7 @@ class ScenarioFileError(ValueError):
 
 
 def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = (), *, native: bool = False) -> Scenario:
-    """Read a scenario from a TOML file.
+    """Return the scenario of a TOML file.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = (), *, n
 def read_scenario(
     text: str, rules: Iterable[type[WindowRule]] = (), *, file: str = "<text>", native: bool = False
 ) -> Scenario:
-    """Read a scenario from TOML; parameters and errors as for `load_scenario`."""
+    """Return the scenario of a TOML text; parameters and errors as for `load_scenario`."""
     try:
         document = parse_toml(text)
     except ValueError as error:
@@ -286,7 +286,7 @@ def _check_keys(names: Iterable[str], allowed: Sequence[str], key: Key) -> None:
 
 
 def _find_field(why: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the key of the first field that a message names, possibly nested; () if it names none.
+    """Return the key of the first field in an error message, possibly nested; () if it has none.
 
     "path of flow 'one': ..." gives path, "high of link 'a->b' = 9: ..." gives discipline.high.
     """
@@ -304,7 +304,7 @@ def _tuples(value: Any) -> Any:
 
 
 def _key_text(key: Key) -> str:
-    """Return a key in dotted notation, list entries counted from 1."""
+    """Return a key as a string such as "flows[1].source.kind"; entries of lists are counted from 1."""
     text = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in key)
     return text.lstrip(".") or "the scenario"
 
@@ -350,7 +350,7 @@ class _KeyLines:
         return key == self.sought[: len(key)]
 
     def skip(self, depth: int) -> None:
-        """Move behind the bracket that closes a value; with a depth of 0 to the next header of a table."""
+        """Advance behind the bracket that closes a value, or with ``depth`` 0 to the next header of a table."""
         begin, in_value, before = self.offset, depth > 0, ""
         for match in BRACKET.finditer(self.text, begin):
             token = match[0]
@@ -368,7 +368,7 @@ class _KeyLines:
         self.following += self.text.count("\n", begin, self.offset)
 
     def pairs(self) -> Iterator[tuple[Key, int]]:
-        """Yield keys in the order of the text."""
+        """Yield (key, line) of all keys in the order of the text, without skipped tables."""
         table: Key = ()
         while token := self.next():
             if token == "[":
@@ -386,7 +386,7 @@ class _KeyLines:
                 yield from self.pair(table, token)
 
     def resolve(self, names: Key) -> Key:
-        """Return the key of a header's table, with the numbers of the last tables in arrays."""
+        """Return the key of a header's table, with the index of the last entry in arrays of tables."""
         key: Key = ()
         for name in names:
             if key in self.tables:
@@ -395,7 +395,7 @@ class _KeyLines:
         return key
 
     def key(self, token: str) -> Key:
-        """Return the parts of a dotted key up to ``=`` or ``]``."""
+        """Return the parts of a dotted key that begins with a token, up to ``=`` or ``]``."""
         names: list[str] = []
         while token not in ("=", "]", ""):
             if token[0] in "\"'":
@@ -406,14 +406,14 @@ class _KeyLines:
         return tuple(names)
 
     def pair(self, table: Key, token: str) -> Iterator[tuple[Key, int]]:
-        """Yield the keys of a pair whose key begins with a token."""
+        """Yield (key, line) of a pair that begins with a token, and of the keys in its value."""
         line = self.line
         key = (*table, *self.key(token))
         yield from ((key[:n], line) for n in range(len(table) + 1, len(key) + 1))
         yield from self.value(key, self.next())
 
     def value(self, key: Key, token: str) -> Iterator[tuple[Key, int]]:
-        """Yield the keys in a value that begins with a token."""
+        """Yield (key, line) of the keys in a value that begins with a token."""
         if token not in ("[", "{"):
             return
         if not self.may_hold(key):

@@ -128,7 +128,7 @@ def _with_unit(of: Any, name: str, value: Any) -> Any:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML on one line."""
+    """Return a value as TOML in one line."""
     writers: tuple[tuple[Any, Callable[[Any], str]], ...] = (
         (bool, lambda v: "true" if v else "false"),
         (str, _quote),
@@ -174,7 +174,7 @@ def _rule_parameters(rule: WindowRule | RateRule) -> dict[str, Any]:
 
 
 def in_bytes(value: PacketUnits, dimension: str) -> str:
-    """Return a rate or an amount in bits or bytes as a string with its unit.
+    """Return a rate or an amount, given in bits or bytes, as a string with its unit.
 
     >>> in_bytes(PacketUnits(100.0, 1500.0), "amount"), in_bytes(PacketUnits(100.0, 1500.0), "rate")
     ('150 kB', '1.2 Mb/s')
