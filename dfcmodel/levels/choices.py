@@ -423,13 +423,13 @@ def packet_work(scenario: Scenario, duration: float) -> float:
 
 def discipline_name(scenario: Scenario) -> str:
     """Return the name of the table for a scenario's queues, "FIFO", "DFC" or "PFC"; "" if none applies."""
-    ranks = set(scenario.table.columns["priority"].values)
+    priorities = set(scenario.table.columns["priority"].values)
     names = set()
     for link in scenario.link_table.kinds:
         rule = link.discipline
         if type(rule) is DFC and (rule.diffusion, rule.intensity) == (DFC.diffusion, DFC.intensity):
             names.add("DFC")
-        elif type(rule) is PFC and rule.manager is None and ranks <= set(rule.classes):
+        elif type(rule) is PFC and rule.manager is None and priorities <= set(rule.classes):
             names.add("PFC")
         elif type(rule) is not FIFO:
             return ""

@@ -534,9 +534,9 @@ class Ingresses(RoutedFlows):
         if (u < 0).any():
             over = np.where(u >= 0, u, self.routes.first[np.maximum(-1 - u, 0)])
         classes = self._class_indices[0]
-        rank = classes.searchsorted(priority)
+        class_index = classes.searchsorted(priority)
         span = len(examples) * len(classes)
-        keys = (kind_of[n] * len(examples) + kind_of[over]) * len(classes) + rank
+        keys = (kind_of[n] * len(examples) + kind_of[over]) * len(classes) + class_index
         unique, inverse = encode_integers(keys)
         rooms, are_lossless = np.empty(len(unique)), np.empty(len(unique), dtype=np.bool_)
         for k, key in enumerate(unique.tolist()):
@@ -564,8 +564,8 @@ class Ingresses(RoutedFlows):
         values = list(map(int, column.values))
         classes = sorted(set(values))
         index = {value: n for n, value in enumerate(classes)}
-        ranks = np.array([index[value] for value in values])
-        return np.array(classes, dtype=np.int64), ranks.take(column.whole())
+        indices = np.array([index[value] for value in values])
+        return np.array(classes, dtype=np.int64), indices.take(column.whole())
 
     @cached_property
     def _feed_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -573,7 +573,7 @@ class Ingresses(RoutedFlows):
         routes, count = self.routes, len(self.links)
         counts = self.by_link(lambda link: link.discipline.queue_per == "class")
         counts[self.is_interface] = False
-        classes, rank = self._class_indices
+        classes, class_index = self._class_indices
         link_of_hop, flow = routes.places.astype(np.int64), routes.flow
         at = np.flatnonzero(counts[link_of_hop])
         begins = np.zeros(len(link_of_hop), dtype=np.bool_)
@@ -581,13 +581,13 @@ class Ingresses(RoutedFlows):
         from_host = begins[at]
         hops = []  # first hop of each combination of link, feeder and class
         inner, outer = at[~from_host], at[from_host]
-        for rows, feeder, span in ((inner, link_of_hop[inner - 1], count), (outer, flow[outer], len(rank))):
+        for rows, feeder, span in ((inner, link_of_hop[inner - 1], count), (outer, flow[outer], len(class_index))):
             if len(rows):
-                keys = (link_of_hop[rows] * span + feeder) * len(classes) + rank[flow[rows]]
+                keys = (link_of_hop[rows] * span + feeder) * len(classes) + class_index[flow[rows]]
                 hops.append(rows[distinct(keys, count * span * len(classes))[1]])
         first = np.sort(np.concatenate(hops)) if hops else at
         feeders = np.where(begins[first], -1 - flow[first], link_of_hop[first - 1])
-        return link_of_hop[first], feeders, classes[rank[flow[first]]]
+        return link_of_hop[first], feeders, classes[class_index[flow[first]]]
 
     @cached_property
     def _feed_classes(self) -> dict[int, dict[int, set[int]]]:
@@ -600,8 +600,8 @@ class Ingresses(RoutedFlows):
     @cached_property
     def _classes_over(self) -> dict[int, set[int]]:
         """Classes of the flows over each link, by index of the link."""
-        classes, rank = self._class_indices
-        keys = self.routes.places * len(classes) + rank[self.routes.flow]
+        classes, class_index = self._class_indices
+        keys = self.routes.places * len(classes) + class_index[self.routes.flow]
         classes_of: dict[int, set[int]] = {}
         for key in present(keys, len(self.links) * len(classes)).tolist():
             n, number = divmod(key, len(classes))
@@ -623,16 +623,16 @@ class Ingresses(RoutedFlows):
     def _check_classes(self, n: int, rule: ByClass) -> None:
         """Raise ValueError for feeders that cannot pause one class, and buffers too small for PFC's reservations."""
         link = self.links[n]
-        for u, ranks in self._feed_classes.get(n, {}).items():
-            lossless = ranks & set(rule.classes)
+        for u, feeder_classes in self._feed_classes.get(n, {}).items():
+            lossless = feeder_classes & set(rule.classes)
             if u < 0 or not lossless or self.links[u].discipline.queue_per == "class":
                 continue
             others = self._classes_over[u]
             if len(others) > 1:
                 kind = type(self.links[u].discipline).__name__
                 msg = f"{link.name} pauses class {min(lossless)} alone, which {kind} cannot among"
-                all_ranks = ", ".join(map(str, sorted(others)))
-                raise ValueError(f"discipline of link {self.links[u].name!r}: {msg} classes {all_ranks}; use PFC")
+                class_list = ", ".join(map(str, sorted(others)))
+                raise ValueError(f"discipline of link {self.links[u].name!r}: {msg} classes {class_list}; use PFC")
         together = self.counted_together(n)
         for m in together:
             other_rule: Any = self.links[m].discipline

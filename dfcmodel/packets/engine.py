@@ -395,11 +395,11 @@ def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
     }
     if plan.has_managers and (managers := signatures_of_managers(plan)):
         addresses["managers"] = manager_events_of(managers)
-    if plan.has(SwitchProgram):
+    if plan.has_discipline(SwitchProgram):
         addresses["programs"] = program_events_of(program_signatures(plan))
     if table.given("receiver").any():
         addresses["agents"] = agent_events_of(agent_signatures(plan))
-    if plan.has(LinkLaw):
+    if plan.has_discipline(LinkLaw):
         addresses["laws"] = law_events_of(law_signatures(plan))
     layout, records = lay_out(plan, signatures, spare), Records(plan)
     if plan.idle.any():
@@ -674,7 +674,7 @@ class Records:
         self.lost[-1] = 0  # drops beyond the end of the simulation, which were processed ahead
         dropped = self.lost[:, rows].sum(axis=0)
         self.drops = np.bincount(hop["port"][rows], dropped, minlength=P).astype(np.int64)
-        if self.plan.has(Pause, ByClass, BFC):
+        if self.plan.has_discipline(Pause, ByClass, BFC):
             self.excess = _largest_excess(self.plan, arrays)
             self.remaining = _remaining_packets(self.plan, arrays, self.left)
         self.emitted = column("emitted").astype(float)
@@ -784,7 +784,7 @@ def has_pauses(plan: PacketPlan) -> NDArray[np.bool_]:
     """Return flags, (P,), of ports that pause others or can be paused."""
     takes_part = np.zeros(len(plan.ports), dtype=np.bool_)
     takes_part[plan.pauses[1]] = True
-    takes_part[plan.under(Pause, ByClass, BFC)] = True
+    takes_part[plan.ports_under(Pause, ByClass, BFC)] = True
     return takes_part
 
 
@@ -832,7 +832,7 @@ def _largest_excess(plan: PacketPlan, arrays: dict[str, Any]) -> dict[tuple[int,
     """Return the most packets beyond the room in one pause, by port, feeder and class, as `Records.excess`."""
     excess: dict[tuple[int, int, int], float] = {}
     port, feeder, hop = arrays["port"], arrays["feeder"], arrays["hop"]
-    for p in plan.under(Pause):
+    for p in plan.ports_under(Pause):
         if port["feeders"][p] > 0:
             packets = float(feeder["most_excess"][port["feeder"][p]])
             excess |= {(p, ALL, ALL): packets} if packets > 0.0 else {}
@@ -841,7 +841,7 @@ def _largest_excess(plan: PacketPlan, arrays: dict[str, Any]) -> dict[tuple[int,
     hops = plan.hops
     rows = hop["ingress"][hops.row]
     by_class = np.zeros(len(plan.ports), dtype=np.bool_)
-    by_class[plan.under(PFC)] = True
+    by_class[plan.ports_under(PFC)] = True
     counted = (rows >= 0) & (feeder["priority"][rows] != ALL) & by_class[hops.port] & ~hops.is_ack
     before = np.where(hops.begins, -1 - hops.flow, hops.before)
     for h in np.flatnonzero(counted & (feeder["most_excess"][rows] > 0)).tolist():

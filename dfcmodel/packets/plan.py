@@ -412,7 +412,7 @@ class PacketPlan:
         return crosses
 
     @shared
-    def turns(self) -> Hops:
+    def representative_hops(self) -> Hops:
         """Hops of some flows that together have every pair of consecutive ports.
 
         Whatever follows from the ports before and after a hop is that of these flows: times between ports among them,
@@ -426,13 +426,13 @@ class PacketPlan:
             keys, span = 4 * keys + kinds[hops.flow], 4 * span
         return hops.of(present(hops.flow[distinct(keys, span)[1]], len(self.forward)))
 
-    def users(self, p: int) -> tuple[tuple[int, bool], ...]:
+    def flows_at(self, p: int) -> tuple[tuple[int, bool], ...]:
         """Return (flow, is ACK) of all packets and ACKs that cross port p, in the order of the flows."""
-        return self._users.get(p, ())
+        return self._flows_at.get(p, ())
 
     @cached_property
-    def _users(self) -> dict[int, tuple[tuple[int, bool], ...]]:
-        """`users` of each port, by index."""
+    def _flows_at(self) -> dict[int, tuple[tuple[int, bool], ...]]:
+        """`flows_at` of each port, by index."""
         users: dict[int, list[tuple[int, bool]]] = {}
         for f, routes in enumerate(zip(self.forward, self.backward, strict=True)):
             for is_ack, route in zip((False, True), routes, strict=True):
@@ -481,7 +481,7 @@ class PacketPlan:
         return self.ports.column(lambda port: 8.0 * self.sizes / port.bits + port.delay)
 
     @shared
-    def ranks(self) -> Integers:
+    def arrival_ranks(self) -> Integers:
         """Rank, among simultaneous arrivals, of packets that come over a port in a size class, (P, SIZES)."""
         return self.arrival_order(range(SIZES))
 
@@ -610,7 +610,7 @@ class PacketPlan:
         table = self.scenario.table
         return np.asarray(table.each("pacing", bool) | table.each("source", _sets_pace))
 
-    def paces(self, f: int) -> tuple[float, float]:
+    def pacing_rates(self, f: int) -> tuple[float, float]:
         """Return pacing rates in windows per round trip, in slow start and after it; (0, 0): not paced by these."""
         is_plain = not self.is_paced[f] or _sets_pace(self.scenario.flows[f].source)
         return (0.0, 0.0) if is_plain else PACES
@@ -667,20 +667,20 @@ class PacketPlan:
         disciplines, index = self._disciplines
         return np.array([value(rule) for rule in disciplines]).take(index, axis=0)
 
-    def has(self, *kinds: type) -> bool:
+    def has_discipline(self, *kinds: type) -> bool:
         """Return whether the discipline of any port is an instance of one of ``kinds``."""
         return any(isinstance(rule, kinds) for rule in self.disciplines)
 
-    def under(self, *kinds: type) -> list[int]:
+    def ports_under(self, *kinds: type) -> list[int]:
         """Return the indices of the ports whose disciplines are instances of one of ``kinds``."""
-        if not self.has(*kinds):
+        if not self.has_discipline(*kinds):
             return []
         return np.flatnonzero(self.by_discipline(lambda rule: isinstance(rule, kinds))).tolist()
 
     @cached_property
     def has_managers(self) -> bool:
         """Whether any port has a queue manager."""
-        return self.has(DualPI2) or any(map(manager_of, self.disciplines))
+        return self.has_discipline(DualPI2) or any(map(manager_of, self.disciplines))
 
     @shared
     def at_senders(self) -> Booleans:
@@ -709,7 +709,7 @@ class PacketPlan:
         return self.ports.column(lambda port: [port.size_in_queue(size) for size in self.sizes.tolist()])
 
     @shared
-    def units(self) -> Floats:
+    def data_bytes_in_queue(self) -> Floats:
         """Bytes that a data packet takes in the queue of each port that counts bytes, (P,); 0 at other ports."""
         units: Floats = np.where(self.cells > 0, self.sizes_in_queue[:, 0], 0.0)
         return units
@@ -724,17 +724,17 @@ class PacketPlan:
         return np.asarray(bounds.astype(np.int64))
 
     @shared
-    def drains(self) -> Floats:
+    def drain_times(self) -> Floats:
         """Transmission times of full queues of ports that count bytes, s, (P,); inf at other ports."""
         if not self.cells.any():
             return np.full(len(self.ports), np.inf)
         times: Floats = np.where(self.cells > 0, 8.0 * self.rooms / self.bits, np.inf)
         return times
 
-    def pool(self, p: int) -> float:
+    def lossy_room(self, p: int) -> float:
         """Return the packets of classes that are never paused which fit into the buffer of port p."""
         port = self.ports[p]
-        room = port.room / self.units[p] if port.cell else float(port.room)
+        room = port.room / self.data_bytes_in_queue[p] if port.cell else float(port.room)
         return room - (self.scenario.reserved(port.link) if port.link >= 0 else 0.0)
 
     @shared
@@ -754,7 +754,7 @@ class PacketPlan:
     @shared
     def pauses(self) -> tuple[Integers, Integers]:
         """Pairs of a port and a port that it pauses, as two arrays, each pair once and in order, (N,) each."""
-        if not self.has(Pause, ByClass, BFC):
+        if not self.has_discipline(Pause, ByClass, BFC):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         P, hops, table = len(self.ports), self.hops, self.ingresses
         is_link = table.before >= 0
@@ -792,11 +792,11 @@ class PacketPlan:
 
         They are in bytes under PFC and where buffers count bytes, in packets elsewhere.
         """
-        if not self.has(Pause, PFC):
+        if not self.has_discipline(Pause, PFC):
             return np.zeros((len(self.ports), 2))
         limits = self.by_discipline(lambda rule: rule.thresholds)
         unit = self.by_discipline(lambda rule: self.sizes[0] if rule.pauses == "class" else 1.0)
-        thresholds: Floats = limits * np.where(self.cells > 0, self.units, unit)[:, np.newaxis]
+        thresholds: Floats = limits * np.where(self.cells > 0, self.data_bytes_in_queue, unit)[:, np.newaxis]
         return thresholds
 
     def pause_time(self, p: int, q: int) -> float:
@@ -1035,7 +1035,7 @@ class PacketPlan:
     @cached_property
     def clocks(self) -> list[Clock]:
         """The clocks of all ports with DFC, with the phases of their nodes."""
-        diffusive = self.under(DFC)
+        diffusive = self.ports_under(DFC)
         if not diffusive:
             return []
         nodes = self.scenario.nodes
@@ -1046,7 +1046,7 @@ class PacketPlan:
             port: Any = self.ports[p]
             first = phases[port.target] * port.delay if port.discipline.phases == "random" else 0.0
             fed: dict[int, list[tuple[int, bool]]] = {}
-            for f, is_ack in self.users(p):
+            for f, is_ack in self.flows_at(p):
                 route = (self.backward if is_ack else self.forward)[f]
                 after = route[route.index(p) + 1 :][:1]
                 if after and self.ports[after[0]].discipline.diffuses:

@@ -295,9 +295,9 @@ def _check_laws(scenario: Scenario) -> None:
         for u, _, room in scenario.ingress(n):
             name = f"room({scenario.feeding(u).rate:g}, ...) of {type(rule).__name__}"
             one_number(name, room, at_least=1.0, hint="in packets")
-    ranks = scenario.table.numbers("priority").astype(np.int64)
-    ranks = np.where((ranks >= 0) & (ranks < CLASSES), ranks, CLASSES)
-    controlled = lossless[routes.places, ranks[flow]]
+    priorities = scenario.table.numbers("priority").astype(np.int64)
+    priorities = np.where((priorities >= 0) & (priorities < CLASSES), priorities, CLASSES)
+    controlled = lossless[routes.places, priorities[flow]]
     begins = np.zeros(len(flow), dtype=np.bool_)
     begins[routes.begin] = True
     before = np.concatenate([[0], routes.places[:-1]])

@@ -447,7 +447,7 @@ def _pause_intervals(plan: PacketPlan, rows: Any) -> Any:
     counts = counts[group]
     index = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts - first[group], counts)
     delays = plan.delays[paused] + plan.signalling[asks[group]]
-    delays[np.isin(asks[group], plan.under(LinkLaw))] = 0.0  # times at which the sender was blocked
+    delays[np.isin(asks[group], plan.ports_under(LinkLaw))] = 0.0  # times at which the sender was blocked
     times = rows[index, 0] + np.repeat(delays, counts)
     storms = plan.storms()
     pairs = np.transpose([link[paused], link[asks[group]], priority[group]])

@@ -383,7 +383,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
     A rate rule bounds its packets in flight with selective repair alone, and its receiver acknowledges every packet.
     """
     scenario = run.scenario
-    table, routes, rank = scenario.table, scenario.routes, scenario.table.numbers("priority")
+    table, routes, priorities = scenario.table, scenario.routes, scenario.table.numbers("priority")
     ranked = ~scenario.by_link(lambda link: isinstance(link.discipline, DISCIPLINES_WITHOUT_PRIORITY))
     meets_ranks = np.bincount(routes.flow, ranked[routes.places], minlength=len(table)) > 0
     is_window = table.of_kind(WindowRule)
@@ -404,7 +404,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         ),
         (
             "priority",
-            ~meets_ranks & (rank != 0.0) & have_ranks,
+            ~meets_ranks & (priorities != 0.0) & have_ranks,
             "priority is for links with Priority, PFC, Credits or a program",
         ),
     ):

@@ -119,14 +119,14 @@ class _WaitingPackets:
     run: Records
     rows: Any
     lanes: list[Lane]
-    ranks: Any
+    priorities: Any
 
     @classmethod
     def of(cls, run: Records) -> _WaitingPackets:
         """Return the packets that wait at the end of a run, which must have recorded them."""
         assert run.remaining is not None
-        ranks = run.scenario.table.numbers("priority").astype(np.int64)
-        return cls(run, run.remaining, lanes_of(run), ranks[run.remaining["flow"]])
+        priorities = run.scenario.table.numbers("priority").astype(np.int64)
+        return cls(run, run.remaining, lanes_of(run), priorities[run.remaining["flow"]])
 
     def stuck_holders(self, pause: Any, stuck: Container[Lane]) -> set[Lane]:
         """Return the stuck queues whose packets keep a pause in effect; empty if they are too few for that."""
@@ -136,7 +136,7 @@ class _WaitingPackets:
             ingress = int(pause["link"]), int(pause["priority"])
             low = rule.resumes_at(scenario.rooms_once(by).get(ingress, 0.0))
             counted = np.isin(self.rows["link"], scenario.counted_together(by))
-            counted &= (self.rows["via"] == pause["link"]) & (self.ranks == pause["priority"])
+            counted &= (self.rows["via"] == pause["link"]) & (self.priorities == pause["priority"])
             counted &= (self.rows["ack"] == 0) | (rule.acks == "class")
         elif rule.pauses == "flow":
             low = 0.0  # its threshold depends on other queues; a pause lasts as long as it is exceeded

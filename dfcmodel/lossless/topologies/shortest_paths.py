@@ -134,7 +134,7 @@ class Scratch(NamedTuple):
 
 
 def mark_pairs(ends: Any, network: Any, row: Any, scratch: Any, made: Any) -> None:
-    """Mark the pairs of links on shortest paths: ``made[row[i] + b]`` for link i and the b-th that follows."""
+    """Kernel: set ``made[row[i] + b]`` to 1 if link i and the b-th link after it are on a shortest path."""
     tail, head, in_begin, in_links, out_begin, out_links = network
     queue, nearer, distance, used = scratch
     for k in range(len(ends)):

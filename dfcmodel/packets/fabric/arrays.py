@@ -113,9 +113,9 @@ def _ports(plan: PacketPlan) -> NDArray[Any]:
         ("rank", plan.arrival_order(kinds)), ("packet_bytes", plan.sizes_in_queue[:, 0]),
         ("ack_bytes", plan.sizes_in_queue[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
-        ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
-        ("peak_limit", -(plan.units > 0).astype(np.int32)),
-        ("room", plan.rooms / np.where(plan.units > 0, plan.units, 1.0) + 1.0),
+        ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.data_bytes_in_queue),
+        ("peak_limit", -(plan.data_bytes_in_queue > 0).astype(np.int32)),
+        ("room", plan.rooms / np.where(plan.data_bytes_in_queue > 0, plan.data_bytes_in_queue, 1.0) + 1.0),
     ):  # fmt: skip
         rows[name] = values
     return rows

@@ -146,13 +146,13 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         lane = np.append(lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane)))
     if plan.spraying is not None:  # packets over lent paths wait with those of their flow
         hop["lane"][flow["way"]] = hop["lane"][flow["way"][plan.spraying.owner]]
-    if plan.has(SwitchProgram):
+    if plan.has_discipline(SwitchProgram):
         lane = np.append(lane, lay_out_queues(plan, port_rows, hop, len(lane)))
-    if plan.has(Pause, ByClass):
+    if plan.has_discipline(Pause, ByClass):
         optional["feeder"] = lay_out_feeders(plan, port_rows, hop, lane)
-    if plan.has(LinkLaw):
+    if plan.has_discipline(LinkLaw):
         optional |= lay_out_laws(plan, port_rows, hop, optional["feeder"], len(lane))
-    if plan.has(BFC):
+    if plan.has_discipline(BFC):
         optional["backflow"] = lay_out_backpressure(plan, hop, len(lane))
     clocks = plan.clocks
     maximum = max_elements(plan)
@@ -195,7 +195,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         "clock": _clock(plan),
         "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0, 0, 0], dtype=np.int64),
     }
-    if plan.has(SwitchProgram):
+    if plan.has_discipline(SwitchProgram):
         arrays.update(lay_out_programs(plan, size, len(hop)))
     if plan.scenario.all_elements:
         arrays.update(lay_out_elements(plan, port_rows, len(hop)))
@@ -243,7 +243,7 @@ def _times(plan: PacketPlan) -> NDArray[Any]:
     """Return transmission and passage times, s, rows of `TIMES` by port, then size class."""
     times = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (
-        ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.ranks),
+        ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.arrival_ranks),
         ("taken", plan.sizes_in_queue),
     ):  # fmt: skip
         times[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = values

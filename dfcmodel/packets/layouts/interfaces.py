@@ -33,8 +33,8 @@ def lay_out_interfaces(
     data = at[is_data]
     data = data[np.argsort(interface[is_data], kind="stable")]
     of_data = np.sort(interface[is_data])
-    classes, rank = encode_integers(plan.classes[data])
-    pairs, which = encode_integers(of_data * max(1, len(classes)) + rank)  # classes, port by port
+    classes, class_index = encode_integers(plan.classes[data])
+    pairs, which = encode_integers(of_data * max(1, len(classes)) + class_index)  # classes, port by port
     levels = np.bincount(pairs // max(1, len(classes)), minlength=len(ports))
     flows = np.bincount(of_data, minlength=len(ports))
     counts = 1 + levels + flows

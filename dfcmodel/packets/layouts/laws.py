@@ -21,7 +21,7 @@ __all__ = ["law_signatures", "lay_out_laws"]
 
 def law_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
     """Return the distinct signatures of the laws of a plan."""
-    rules: list[Any] = [plan.ports[p].discipline for p in plan.under(LinkLaw)]
+    rules: list[Any] = [plan.ports[p].discipline for p in plan.ports_under(LinkLaw)]
     return tuple(dict.fromkeys(map(law_signature_of, rules)))
 
 
@@ -29,7 +29,7 @@ def lay_out_laws(
     plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], feeder: NDArray[Any], lanes: int
 ) -> dict[str, Any]:
     """Return the rows of laws, one per feeder, and each lane's law; flag interfaces that send to such ports."""
-    ports = plan.under(LinkLaw)
+    ports = plan.ports_under(LinkLaw)
     laws = np.zeros(len(feeder), LAW)
     laws["kind"] = -1
     lawful = np.full(lanes, -1, dtype=np.int32)

@@ -143,5 +143,5 @@ def lay_out_early(plan: PacketPlan, numbers: list[int]) -> NDArray[Any]:
                 row[name] = getattr(rule, name)
             row["most"] = rule.high * (2.0 if rule.gentle else 1.0)
             row["mean"], row["ecn"] = rule.mean_packet or 0.0, rule.ecn
-            row["part"] = 1.0 / (rule.mean_packet or plan.units[p]) if port.cell else 1.0
+            row["part"] = 1.0 / (rule.mean_packet or plan.data_bytes_in_queue[p]) if port.cell else 1.0
     return early

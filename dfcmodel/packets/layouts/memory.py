@@ -281,7 +281,7 @@ def _has_seeds(plan: PacketPlan) -> bool:
     """Return whether a layout depends on seed or starts beyond the values that each run sets itself."""
     return (
         plan.spraying is not None
-        or plan.has(SwitchProgram)
+        or plan.has_discipline(SwitchProgram)
         or bool(plan.clocks)
         or bool(plan.scenario.table.waits.any())
         or bool(plan.idle.any())

@@ -140,7 +140,7 @@ def route_parts(plan: PacketPlan, inline: Integers) -> RouteParts:
 
     Receivers that delay ACKs or are agents have a calendar queue as senders do.
     """
-    hops, hosts = plan.turns, plan.hosts
+    hops, hosts = plan.representative_hops, plan.hosts
     H, index = len(hops.port), np.arange(len(hops.port))
     boxed = inline[hops.port] == 0
     unit = hosts.queue[hops.port]
@@ -203,7 +203,7 @@ def _latencies(
 
     ``units`` are the port that stands for each, and whether it is of a host, (P + 1,).
     """
-    hops, (one, is_host) = plan.turns, units
+    hops, (one, is_host) = plan.representative_hops, units
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
     receives_acks = plan.backward.counts > 0
     inside = np.append(hops.port, -1)[parts.end] >= 0
@@ -289,7 +289,7 @@ def _horizons(plan: PacketPlan, parts: RouteParts, queueing: Floats) -> Floats:
     when they leave. Beyond it calendar queues work more slowly.
     """
     leaving = plan.passage.max(axis=1) + np.where(plan.with_lanes, 0.0, queueing)
-    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.turns.port])])
+    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.representative_hops.port])])
     far = np.zeros(len(plan.ports) + 1)
     np.maximum.at(far, parts.target, sums[parts.end] - sums[parts.begin])
     return np.asarray(np.minimum(far, plan.passage[:, 0].sum()), dtype=np.float64)
@@ -362,7 +362,7 @@ def lay_out_ports(
     effects[[p for p, times in enumerate(plan.outages) if times]] |= FAILS
     for name, values in (("room", plan.rooms), ("effects", effects),
                          ("delay", plan.delays), ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms),
-                         ("unit", plan.units)):  # fmt: skip
+                         ("unit", plan.data_bytes_in_queue)):  # fmt: skip
         ports[name] = values
     ports["plain"] = (
         (plan.losses == 0.0) & (ports["room"] >= 1)
@@ -375,7 +375,7 @@ def lay_out_ports(
 
 def _check_times(plan: PacketPlan, max_queued: Integers) -> None:
     """Raise ValueError if times after the end of the run are too long to be counted in samples."""
-    longest = np.minimum(max_queued * plan.transmission[:, 0], plan.drains)
+    longest = np.minimum(max_queued * plan.transmission[:, 0], plan.drain_times)
     times = longest + 2.0 * plan.transmission[:, 0] + plan.delays
     slowest = int(times.argmax())
     if (plan.end + times.sum()) / min(plan.sample, plan.transmission.max(axis=1).min()) > MAX_SAMPLES:
@@ -397,7 +397,7 @@ def _lay_out_buckets(
     P, hops = len(plan.ports), plan.hops
     largest = np.full(P, -1)  # size class: ports without data have ACKs alone
     largest[hops.port[~hops.is_ack]] = 0
-    longest = np.minimum(max_queued * plan.transmission[np.arange(P), largest], plan.drains)
+    longest = np.minimum(max_queued * plan.transmission[np.arange(P), largest], plan.drain_times)
     horizon = (window + _horizons(plan, parts, longest))[order]
     shortest = np.append(plan.transmission[:, 0], plan.transmission[:, 0].min())[order]
     # an interface whose events are with those of other senders has one there per packet time
@@ -488,7 +488,7 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
     by = _lanes_by(plan)
     chosen = np.flatnonzero(has[plan.hops.port])
     port, flow = plan.hops.port[chosen], plan.hops.flow[chosen]
-    ranks, classes = encode_integers(plan.classes[chosen])
+    priorities, classes = encode_integers(plan.classes[chosen])
     is_scalable = plan.scalable[flow] & ~plan.hops.is_ack[chosen]
     kind_of_hop, number_of_hop = by[port], np.arange(len(chosen))
     lanes_of = {
@@ -501,7 +501,7 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
         DualPI2: ~is_scalable,
     }
     by_flow = np.isin(kind_of_hop, [LANE_KINDS.index(kind) for kind in (Fair, Priority, DFC, BFC)])
-    span = (len(chosen) if by_flow.any() else 0) + len(ranks) + 2
+    span = (len(chosen) if by_flow.any() else 0) + len(priorities) + 2
     number = np.zeros(len(chosen), dtype=np.int64)
     for kind, numbers in lanes_of.items():
         of_kind = kind_of_hop == LANE_KINDS.index(kind)
@@ -527,8 +527,8 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
     ranked = kind_of_hop == LANE_KINDS.index(Priority)
     if ranked.any():
         pairs = port[ranked] * span + classes[ranked]
-        ranks, level = np.unique(pairs, return_inverse=True)
-        ports, begin, count = np.unique(ranks // span, return_index=True, return_counts=True)
+        distinct_pairs, level = np.unique(pairs, return_inverse=True)
+        ports, begin, count = np.unique(distinct_pairs // span, return_index=True, return_counts=True)
         port_rows["levels"][ports] = count
         lane["level"][at[ranked]] = level.reshape(-1) - begin[np.searchsorted(ports, port[ranked])]
     return lane
@@ -565,12 +565,12 @@ def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict
     by_class = plan.by_discipline(lambda rule: rule.queue_per == "class")
     of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
     chosen = np.flatnonzero(by_class[plan.hops.port] | of_host)
-    ports, ranks = plan.hops.port[chosen], plan.classes[chosen]
+    ports, priorities = plan.hops.port[chosen], plan.classes[chosen]
     lanes = hop["lane"][plan.hops.row[chosen]]
     lanes = np.where(of_host[chosen], lane["level"][lanes], lanes)
-    classes, rank = encode_integers(ranks)
-    _, first = distinct(ports * len(classes) + rank, len(plan.ports) * len(classes))
-    pairs = zip(ports[first].tolist(), ranks[first].tolist(), strict=True)
+    classes, class_index = encode_integers(priorities)
+    _, first = distinct(ports * len(classes) + class_index, len(plan.ports) * len(classes))
+    pairs = zip(ports[first].tolist(), priorities[first].tolist(), strict=True)
     return dict(zip(pairs, lanes[first].tolist(), strict=True))
 
 
@@ -579,7 +579,7 @@ def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict
 
 def lay_out_rates(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
     """Return rows of lanes with diffusion-type flow control; one row without any."""
-    ports = plan.under(DFC)
+    ports = plan.ports_under(DFC)
     lanes = np.zeros(len(lane) if ports else 1, DIFFUSIVE)
     for p in ports:
         port, capacity = plan.ports[p], 1.0 / plan.transmission[p, 0]
@@ -604,7 +604,7 @@ def lay_out_feedback(clocks: list[Clock], plan: PacketPlan, port_rows: NDArray[A
 
 def _lane(plan: PacketPlan, port_rows: NDArray[Any], p: int, key: tuple[int, bool]) -> int:
     """Return the lane at port p of packets, or ACKs, of a flow, key = (flow, is ACK)."""
-    return int(port_rows["lane"][p]) + plan.users(p).index(key)
+    return int(port_rows["lane"][p]) + plan.flows_at(p).index(key)
 
 
 def clocks_of(clocks: list[Clock]) -> list[Event]:

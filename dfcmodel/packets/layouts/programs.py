@@ -25,7 +25,7 @@ FIRST_HEIGHT_BITS = 88172645463325252
 
 def program_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
     """Return the distinct signatures of the switch programs of a plan."""
-    rules: list[Any] = [plan.ports[p].discipline for p in plan.under(SwitchProgram)]
+    rules: list[Any] = [plan.ports[p].discipline for p in plan.ports_under(SwitchProgram)]
     return tuple(dict.fromkeys(map(signature_of, rules)))
 
 
@@ -33,7 +33,7 @@ def lay_out_queues(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any],
     """Return the lanes of programs with queues, from row ``first`` on, in the order of the ports."""
     lanes, hops = [empty_lanes(0)], plan.hops
     rows = hops.row
-    for p in plan.under(SwitchProgram):
+    for p in plan.ports_under(SwitchProgram):
         rule: Any = plan.ports[p].discipline
         count = rule.check_queues()
         if count:
@@ -59,7 +59,7 @@ def _skip_levels(rule: Any, room: int) -> int:
 
 def lay_out_programs(plan: PacketPlan, packets: int, hops: int) -> dict[str, Any]:
     """Return, by name, the arrays that some program needs, for these numbers of packets and of rows of hops."""
-    ports = plan.under(SwitchProgram)
+    ports = plan.ports_under(SwitchProgram)
     signatures = program_signatures(plan)
     program, states = np.zeros(len(plan.ports), PROGRAM), np.zeros(hops, OWN)
     program["heads"] = program["tails"] = -1

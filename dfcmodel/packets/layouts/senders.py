@@ -226,7 +226,7 @@ def _set_row(
             begin = begin._replace(cwnd=1.0, ssthresh=float(int(spec.max_window)))
         _set_numbers(rows, source, begin)
         if plan.is_paced[f]:
-            row["paced"], (row["pace_start"], row["pace_after"]) = 1, plan.paces(f)
+            row["paced"], (row["pace_start"], row["pace_after"]) = 1, plan.pacing_rates(f)
         if math.isfinite(spec.idle):
             row["onoff"] = RANDOM if spec.random_idle else REGULAR
             row["on"], row["off"] = spec.size, spec.idle
