@@ -870,7 +870,7 @@ def _count_together(plan: FluidPlan, rows: list[Any]) -> None:
 
 
 def _empty_queues(plan: FluidPlan, delayed: set[int], end: float, rng: np.random.Generator) -> Service:
-    """Return the state of the service of queues at t = 0."""
+    """Return the state of service at t = 0, for a run of ``end`` s; lags of ``delayed`` queues vary."""
     C, links = len(plan.next_queue), plan.network.links
     rows = order_rows(links[: len(plan.order)], plan.quantum, end / plan.step)
     shared = np.zeros((COLUMNS, C + 8 + C % 2))  # columns are never a power of two apart, for the caches of a processor

@@ -457,7 +457,7 @@ class _Samples:
         return AtNodes(flow[queue >= 0][chosen], node[queue >= 0][chosen], values, (*self._shape, *samples))
 
     def carried(self) -> AtNodes:
-        """Return the packets of each flow that each node sent during the run.
+        """Return the packets of each flow that each node sent during the run, (F, L), as `AtNodes`.
 
         A link that never queues carries the packets of the previous queue, or of the host, after the delays of the
         links between them.
@@ -475,11 +475,11 @@ class _Samples:
         return AtNodes(flow, node, values, self._shape)
 
     def mean_queue(self) -> AtNodes:
-        """Return the mean number of packets of each flow in each node's queues."""
+        """Return the mean number of packets of each flow in each node's queues, (F, L), as `AtNodes`."""
         return self._at_queues(slice(None), self.queues["mean_area"][self._queues] / self.steps)
 
     def lost(self) -> AtNodes:
-        """Return the packets of each flow lost at each node in each sample."""
+        """Return the packets of each flow lost at each node in each sample, (F, L, T), as `AtNodes`."""
         losing = np.flatnonzero(np.asarray(self.lost_packets.any(axis=0))[self._queues])
         values = np.ascontiguousarray(self.lost_packets[:, self._queues[losing]].T)
         return self._at_queues(losing, values, len(values.T))

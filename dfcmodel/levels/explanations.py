@@ -310,7 +310,7 @@ class Explanation(Result):
         return sorted(range(len(sizes)), key=lambda i: (i == unexplained, self.parts[i] not in shared, -sizes[i]))
 
     def _stack_parts_by_effect(self, q: int) -> list[int]:
-        """Return the indices of the parts of the protocol stack by falling absolute mean effect on quantity q."""
+        """Return indices of the parts of the protocol stack by falling absolute effect on quantity q."""
         sizes = np.nan_to_num(np.abs(self.stack_effects[:, :, q].mean(axis=0)))
         return [int(i) for i in np.argsort(-sizes, kind="stable")]
 

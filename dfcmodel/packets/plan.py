@@ -732,7 +732,7 @@ class PacketPlan:
         return times
 
     def lossy_room(self, p: int) -> float:
-        """Return the packets of classes that are never paused which fit into the buffer of port p."""
+        """Return the number of packets, of classes that are never paused, for which port p has room."""
         port = self.ports[p]
         room = port.room / self.data_bytes_in_queue[p] if port.cell else float(port.room)
         return room - (self.scenario.reserved(port.link) if port.link >= 0 else 0.0)

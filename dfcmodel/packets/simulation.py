@@ -358,18 +358,18 @@ class _Sampled:
         return peak
 
     def lost(self) -> AtNodes:
-        """Return the packets of each flow lost at each node in each sample."""
+        """Return the packets of each flow lost at each node in each sample, (F, L, T), as `AtNodes`."""
         records, row = self.records, self._links[1]
         losing = np.flatnonzero(np.asarray(records.lost[:-1].any(axis=0))[row])
         of_losing = self._sum_samples(records.lost[:, row[losing]]).T.astype(float)
         return self._at_nodes(losing, of_losing, len(self.last))
 
     def carried(self) -> AtNodes:
-        """Return the packets of each flow that each node sent during the run."""
+        """Return the packets of each flow that each node sent during the run, (F, L), as `AtNodes`."""
         return self._at_nodes(slice(None), self.records.carried[self._links[1]].astype(float))
 
     def mean_queue(self) -> AtNodes:
-        """Return the mean number of packets of each flow in each node's queues."""
+        """Return the mean number of packets of each flow in each node's queues, (F, L), as `AtNodes`."""
         return self._at_nodes(slice(None), self.records.waited[self._links[1]] / self.plan.end)
 
     @property

@@ -63,7 +63,7 @@ class Dependencies:
         return not self.cyclic().size
 
     def cyclic(self) -> Ints:
-        """Return the indices of the buffers on cycles."""
+        """Return the indices of the buffers on cycles, ascending, shape (n,)."""
         from scipy.sparse.csgraph import connected_components
 
         _, labels = connected_components(self.waits, directed=True, connection="strong")

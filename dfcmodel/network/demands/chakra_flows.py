@@ -345,7 +345,7 @@ def _check_attributes(node: Node) -> None:
 
 
 def _longest(nodes: Mapping[int, Sequence[Node]]) -> list[tuple[int, Node]]:
-    """Return pairs of the rank with the most nodes and each of its nodes."""
+    """Return (rank, node) for all nodes of the rank that has the most nodes."""
     rank = max(nodes, key=lambda r: len(nodes[r]))
     return [(rank, node) for node in nodes[rank]]
 

@@ -114,7 +114,7 @@ class Slowdowns(Result):
         return pd.DataFrame(rows)
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of the table."""
+        """Return the rows of the printed table, by name."""
         rows: dict[str, object] = {
             "scenario": self.scenario,
             "transfers": f"{len(self.values)} complete, {self.unfinished} not",
