@@ -333,7 +333,7 @@ def _trace(times: Any, delays: Any) -> DelayTrace:
 def _search(
     path: JitteredPath, rng: np.random.Generator, best: Callable[[], DelayTrace | None]
 ) -> Iterator[DelayTrace]:
-    """Yield delays to try without end: first known shapes, then random changes of ``best()``, the best so far."""
+    """Yield delays to try, infinitely many: first known shapes, then random changes of ``best()``, the best so far."""
     D, end, trip = path.bound, path.duration, 2.0 * path.rtt
     for begin in (0.0, 0.1 * end):  # absent or present for some round trips
         for inside, outside in ((0.0, D), (D, 0.0)):

@@ -121,7 +121,7 @@ def _identifications(events: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _last(flow: Flow) -> float:
-    """Return the number of the last packet of a flow, which has the FIN; inf for a flow without end."""
+    """Return the number of the last packet of a flow, which has the FIN; inf for an infinite flow."""
     if not flow.handshake or flow.all_packets == math.inf:
         return math.inf
     return flow.size - 1 + (flow.handshake is True)

@@ -162,7 +162,7 @@ def _hops(scenario: Scenario) -> _Hops:
 
 
 def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
-    """Return the earliest start of each flow, s, (F,), from ``ideal`` durations; nan: after a flow without end."""
+    """Return the earliest start of each flow, s, (F,), from ``ideal`` durations; nan: after an infinite flow."""
     after = scenario.followers
     delays, starts = after.times(scenario.table.numbers("start"))
     if not len(delays):
