@@ -32,37 +32,37 @@ explained: dict[str, Callable[[], dict[str, Any]]] = {}
 
 
 def _names(incomplete: str) -> list[str]:
-    """Complete the name of a scenario."""
+    """Return the built-in scenarios that begin with ``incomplete``, for completion."""
     from dfcmodel.network.scenarios import NAMES
 
     return [full_name for name in NAMES if (full_name := f"takano2006/{name}").startswith(incomplete)]
 
 
 def _explainable(incomplete: str) -> list[str]:
-    """Complete the name of a scenario, or the id of a claim."""
+    """Return the scenarios and ids of claims that begin with ``incomplete``, for completion."""
     return _names(incomplete) + cli.completions(incomplete, explained)
 
 
 def _tcps(incomplete: str) -> list[str]:
-    """Complete the TCP of a scenario."""
+    """Return the names of TCPs that begin with ``incomplete``, for completion."""
     tcps = ("newreno", "reno", "tahoe", "vegas")
     return [name for name in tcps if name.startswith(incomplete)]
 
 
 def _hosts(incomplete: str) -> list[str]:
-    """Complete the host of a scenario."""
+    """Return the kinds of hosts that begin with ``incomplete``, for completion."""
     return [name for name in ("shaped", "unshaped", "direct") if name.startswith(incomplete)]
 
 
 def _levels(incomplete: str) -> list[str]:
-    """Complete the level of a simulation."""
+    """Return the levels that begin with ``incomplete``, for completion."""
     from dfcmodel.methods import LEVELS
 
     return [name for name in LEVELS if name.startswith(incomplete)]
 
 
 def _rules(incomplete: str) -> list[str]:
-    """Complete the name of a window rule."""
+    """Return the names of window rules that begin with ``incomplete``, for completion."""
     from responsefn.rule_catalogue import names, rule_named
     from responsefn.rules.base import WindowRule
 
@@ -71,7 +71,7 @@ def _rules(incomplete: str) -> list[str]:
 
 
 def _window_rules(parameter: str, names: list[str]) -> list[WindowRule]:
-    """Return window rules by their names, or from Python files or shared libraries."""
+    """Return window rules from names, Python files or shared libraries; errors name the ``parameter``."""
     from dfcmodel.network.endpoints.native_rules import NativeRule, is_library
     from responsefn.rule_catalogue import rule_named
     from responsefn.rules.base import WindowRule
@@ -185,7 +185,7 @@ class _Run:
     ] = None
 
     def method(self) -> tuple[Level, Fluid | None]:
-        """Return a level and its settings, None: defaults; steps without a level imply the fluid."""
+        """Return the level, and `Fluid` if steps are given, else None; steps without a level imply the fluid."""
         from dfcmodel.methods import LEVELS, Fluid
         from hopflow.checks import choice
 
@@ -471,7 +471,7 @@ def cc_header(json: cli.AsJson = False) -> None:
 
 
 def _suites(incomplete: str) -> list[str]:
-    """Complete the name of a suite."""
+    """Return the names of suites that begin with ``incomplete``, for completion."""
     from dfcmodel.sharing.suites.index import ALL, SUITES
 
     return cli.completions(incomplete, (*SUITES, ALL))

@@ -147,7 +147,7 @@ def compare(
 
 
 def _kind_of(name: str, item: object) -> type[SideBySide[Any]] | None:
-    """Return the class that compares an item with others; None for a rule."""
+    """Return the class that compares results such as ``item``; None for a window rule; TypeError for other values."""
     kind = kind_for(item)
     if kind is None and not isinstance(item, WindowRule):
         raise TypeError(f"{name} = {format_value(item)}: must be one of {KINDS}")
@@ -157,7 +157,7 @@ def _kind_of(name: str, item: object) -> type[SideBySide[Any]] | None:
 def _compare_rules(
     rules: Iterable[WindowRule], options: PathOptions | None = None, runs: int = BUDGET, **path: Any
 ) -> Comparison:
-    """Compare rules on a path of these options."""
+    """Return the comparison of rules on the path of these options."""
     for name in ("bandwidth", "rtt", "buffer"):
         if name not in path:
             curves = "responsefn.curve([...]) has their rates over loss ratios, without a path"

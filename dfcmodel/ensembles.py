@@ -133,7 +133,7 @@ def _simulate_seeds(
     reason: str,
     seeds: Sequence[np.random.SeedSequence],
 ) -> Iterator[Trajectory]:
-    """Simulate a scenario with each seed and yield the runs."""
+    """Simulate a scenario with each seed and yield the runs; ``reason``: of the level, if chosen automatically."""
     for seed_sequence in seeds:
         run = simulate(scenario, seed=np.random.default_rng(seed_sequence), **settings)
         yield with_fields(run, choice=reason) if reason else run

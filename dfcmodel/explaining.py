@@ -162,7 +162,7 @@ def explain(
 def _level_settings(
     refinements: Sequence[Refinement], fluid: Fluid, packets: Packets, wait: float
 ) -> list[dict[str, Any]]:
-    """Return the arguments of `simulate` for every subset of refinements, first of the fluid, then of packets."""
+    """Return the arguments of `simulate` for all 2^n subsets of the fluid's refinements, then of the packets'."""
     names = [refinement.name for refinement in refinements]
     for name in (*names, UNEXPLAINED):
         if names.count(name) > (name != UNEXPLAINED):
@@ -177,7 +177,7 @@ def _level_settings(
 
 @dataclass(frozen=True)
 class _Task:
-    """One run of the scenario at one setting."""
+    """One run to simulate: a scenario, seeds, a setting of refinements, and the quantities to compute."""
 
     scenario: Scenario
     seeds: np.random.SeedSequence
@@ -188,7 +188,7 @@ class _Task:
 
 @dataclass(frozen=True)
 class _Result:
-    """Quantities, status and known limits of one run."""
+    """Result of a `_Task`: its quantities, and status and known limits of the run."""
 
     values: list[float]
     status: Status
@@ -196,7 +196,7 @@ class _Result:
 
 
 def _run_tasks(tasks: Sequence[_Task]) -> Iterator[_Result]:
-    """Simulate tasks one after another and yield their results."""
+    """Simulate tasks one after another and yield a result for each."""
     for task in tasks:
         runs = task.runs
         run = simulate(task.scenario, **runs.settings(task.seeds), **task.setting)

@@ -13,7 +13,7 @@ __all__ = ["short_calls"]
 
 
 def short_calls() -> Mapping[str, Callable[[], Any]]:
-    """Return short runs by name: both engines, each rule of a window, of deliveries and of rates, fabrics."""
+    """Return functions, by name, that call each engine and rule briefly, so that their kernels are compiled."""
     from dfcmodel import (
         CAKE,
         INT,
@@ -61,18 +61,21 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
 
 
 def _chain(level: Any) -> None:
+    """Simulate DFC on a chain at a level."""
     from dfcmodel import simulate, takano2006
 
     simulate(takano2006("1", dfc=True), level=level, duration=0.02)
 
 
 def _run_with_losses(tcp: str) -> None:
+    """Simulate TCP with the recovery of this name at packet level."""
     from dfcmodel import simulate, takano2006
 
     simulate(takano2006("1", dfc=True, tcp=tcp), level="packets", duration=0.02)
 
 
 def _native() -> None:
+    """Compile the events of native rules, without a library."""
     from dfcmodel import NativeRule
     from dfcmodel.packets.engine import sender_events
 
@@ -80,6 +83,7 @@ def _native() -> None:
 
 
 def _linux() -> None:
+    """Simulate CUBIC with Linux's stack at packet level."""
     from dfcmodel import Flow, Link, Scenario, simulate
     from responsefn import CUBIC
 
@@ -89,6 +93,7 @@ def _linux() -> None:
 
 
 def _elements() -> None:
+    """Simulate a path with each kind of element."""
     from dfcmodel import (
         Aggregation,
         BurstLoss,
@@ -114,18 +119,21 @@ def _elements() -> None:
 
 
 def _headroom() -> None:
+    """Compute a headroom and prove that it is needed."""
     from dfcmodel.lossless import headroom
 
     headroom("100Gbps", "50m").witness()
 
 
 def _deadlock() -> None:
+    """Search a dragonfly for cycles of buffers."""
     from dfcmodel.lossless import buffer_cycles, dragonfly
 
     buffer_cycles(dragonfly(8, 2))
 
 
 def _alone(rule: Any, queue: Any = None) -> None:
+    """Simulate one flow of a rule over a queue, by default FIFO, at packet level."""
     from dfcmodel import FIFO, Flow, Link, Scenario, simulate
 
     links = (
@@ -137,6 +145,7 @@ def _alone(rule: Any, queue: Any = None) -> None:
 
 
 def _fabric(discipline: Discipline, rule: Any = None) -> None:
+    """Simulate a fabric of hosts and switches with a discipline and a rule, by default a constant rate."""
     from dfcmodel import Cable, Fabric, FlowOptions, permutation, simulate
     from dfcmodel.lossless import leaf_spine
     from responsefn import FixedRate

@@ -46,7 +46,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PacketLimit(Result):
-    """Convergence of shrinking packets to the fluid, as `packet_limit` returns it.
+    """Differences between packets and the fluid as packets shrink, and the rate at which they vanish.
 
     R runs, K sizes of packets, Q quantities.
 
@@ -93,22 +93,22 @@ class PacketLimit(Result):
 
     @property
     def difference(self) -> Floats:
-        """Packets less fluid of the same instance, (R, K, Q)."""
+        """Packets less fluid in the same run, for R runs, K factors and Q quantities, (R, K, Q)."""
         return self.packets - self.fluid
 
     @property
     def distance(self) -> Floats:
-        """Root mean square over the runs of the difference, (K, Q)."""
+        """Root mean square of `difference` over the runs, (K, Q)."""
         return np.asarray(np.sqrt(np.mean(self.difference**2, axis=0)))
 
     @property
     def rate(self) -> Floats:
-        """Rates p of distance ~ factor^-p by least squares in logarithms, (Q,)."""
+        """Rates p of a distance ~ factor^-p, fitted by least squares in logarithms, (Q,)."""
         return self._rate(self.difference)
 
     @declares(level="share")
     def rate_interval(self, level: WithUnit = LEVEL) -> tuple[Floats, Floats]:
-        """Return lower and upper end of the interval of the rates, (Q,) each: Student's t over the jackknife's values.
+        """Return the ends of the interval of the rates, (Q,) each: Student's t over the jackknife's values.
 
         NaN if a quantity differs in at most one run. (R. G. Miller, The jackknife, a review, Biometrika 61,
         1974.)
@@ -122,7 +122,7 @@ class PacketLimit(Result):
         return self.rate - half, self.rate + half
 
     def _rate(self, difference: Floats) -> Floats:
-        """Return the rates, (Q,), of a difference of shape (R, K, Q)."""
+        """Return the rates p, distance ~ factor^-p, (Q,), of differences of shape (R, K, Q)."""
         with np.errstate(divide="ignore"):  # equal in every run: no rate
             y = np.log(np.sqrt(np.mean(difference**2, axis=0)))
         x = np.log(self.factors) - np.mean(np.log(self.factors))
@@ -192,7 +192,7 @@ def packet_limit(
     packets: Packets | None = None,
     options: RandomRuns | None = None,
 ) -> PacketLimit:
-    """Return the rate at which shrinking packets (`shrink_packets`) approach the fluid.
+    """Return the rate at which packets approach the fluid as they shrink (`shrink_packets`).
 
     In each run and at each size both levels have the same starts; before each packet of a window a random
     time of up to one packet time breaks phase locks at both. The fluid's step shrinks with the packets.
@@ -276,7 +276,7 @@ def packet_limit(
 
 @dataclass(frozen=True)
 class _Pair:
-    """Both levels in packets of one size."""
+    """A scenario in packets of one size, with both levels' methods."""
 
     scenario: Scenario
     factor: float
@@ -284,7 +284,7 @@ class _Pair:
     packets: Packets
 
     def run(self, runs: Runs, seeds: np.random.SeedSequence) -> list[Trajectory]:
-        """Return the runs of both levels of one instance."""
+        """Return the runs at both levels, fluid first, with the same seeds."""
         wait = min(packet_time(self.scenario), runs.duration)
         return [
             simulate(self.scenario, method, packet_jitter=wait, **runs.settings(seeds))
@@ -292,5 +292,5 @@ class _Pair:
         ]
 
     def value(self, quantity: Quantity, run: Trajectory) -> float:
-        """Return a quantity of a run, in packets of the first size."""
+        """Return a quantity of a run; a number of packets is converted to packets of the first size."""
         return quantity.of(run) / (self.factor if quantity.units == "packets" else 1.0)

@@ -188,7 +188,7 @@ def method_of(
     method: Fluid | Packets | LevelChoice | str | None,
     called: str = "simulate",
 ) -> Fluid | Packets | LevelChoice | None:
-    """Return the method of a level with its settings; None if `choose_level` has to choose the level.
+    """Return the settings of a level; None if `choose_level` has to choose the level. ``called`` is for errors.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def method_of(
 
 
 class _Times(NamedTuple):
-    """End of a run, its sampling interval (None: the level's) and the largest delays of starts and of packets, in s."""
+    """Times of a run, s: its end, sampling interval (None: the level's), largest delays of starts and packets."""
 
     end: float
     sample: float | None
@@ -244,7 +244,7 @@ class _Times(NamedTuple):
 
 
 def _is_short(scenario: Scenario, method: Fluid | Packets, duration: float) -> bool:
-    """Return whether a run is certainly short: it has few steps of flows, or few packets even if all links are full.
+    """Return whether a run is certainly short: few steps times flows, or few packets even on full links.
 
     Packets of sources without feedback are assumed to cross all links.
     """
@@ -262,7 +262,7 @@ def _simulate(
     times: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Simulate a scenario with validated arguments at the level of ``method``."""
+    """Simulate a scenario with validated arguments at the level of ``method``, and return the run."""
     if isinstance(method, Packets):
         return _simulate_packets(scenario, method, times, seed)
     if method.accuracy is not None:
@@ -277,7 +277,7 @@ def _refine_to_accuracy(
     times: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Run the fluid with finer and finer steps and the same random numbers until its error is at most ``accuracy``."""
+    """Run the fluid with ever finer steps until its error is at most ``accuracy``; return the last run."""
     random = np.random.default_rng(seed)
 
     def run(m: int) -> Trajectory:
@@ -308,7 +308,7 @@ def _simulate_fluid(
     times: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Validate ``sample`` and run the fluid."""
+    """Run the fluid, after checks of ``sample``, and return the run."""
     end, sample, jitter, packet_jitter = times
     h = method.step_of(scenario)
     one_number("duration", end, at_least=h, hint=f"in s; the step is {h:g} s")
@@ -333,7 +333,7 @@ def _simulate_packets(
     times: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Validate ``sample`` and run the packet-level simulation."""
+    """Run the packet-level simulation, after checks of ``sample``, and return the run."""
     from dfcmodel.packets.simulation import simulate_packets
 
     end = times.end

@@ -65,22 +65,22 @@ class StepCheck(Result):
 
     @property
     def first_loss_error(self) -> Floats:
-        """Change of each flow's first-loss time in s with half the step, shape (F,)."""
+        """Change of each flow's time of first loss if the step is halved, s, shape (F,)."""
         return np.abs(self.fine.first_loss - self.coarse.first_loss)
 
     @property
     def peak_queue_error(self) -> float:
-        """Largest change of a node's peak queue with half the step, packets."""
+        """Largest change of a node's peak queue if the step is halved, packets."""
         return float(np.abs(self.fine.peak_queue - self.coarse.peak_queue).max())
 
     @property
     def efficiency_error(self) -> Floats:
-        """Change of each flow's mean efficiency with half the step, shape (F,)."""
+        """Change of each flow's mean efficiency if the step is halved, shape (F,)."""
         return np.abs(self.fine.mean_efficiency() - self.coarse.mean_efficiency())
 
     @property
     def chaotic(self) -> bool:
-        """Whether the run is sensitive to small disturbances; use `ensemble` if so."""
+        """Whether small disturbances grow in the run, so that single runs say little; use `ensemble`."""
         return self.growth > CHAOTIC_GROWTH
 
     @property
@@ -125,7 +125,7 @@ def check_step(
     steps_per_delay: int = 4,
     seed: int | np.random.Generator = 0,
 ) -> StepCheck:
-    """Run a scenario with two time steps and with a small disturbance of the windows.
+    """Run a scenario with two steps, and with disturbed windows; return the changes as `StepCheck`.
 
     First-loss times and peak queues of FIFO networks hardly depend on the step, because the instant
     at which a buffer fills is located within the step; feedback clocks and rates converge with first
@@ -140,7 +140,7 @@ def check_step(
     steps_per_delay
         Steps per delay of the coarser run, as for `simulate`.
     seed
-        Seed.
+        Seed, or generator, of the random numbers of all runs.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def check_step(
 
 
 def _window_difference(scenario: Scenario, end: float, m: int, seed: int) -> Floats:
-    """Return the largest relative difference of the windows with and without disturbance, (T,)."""
+    """Return the largest relative change of a window by a disturbance, at each sample's end, (T,)."""
     runs = []
     for disturbance in (0.0, DISTURBANCE):
         plan = compile_scenario(scenario, Fluid(steps_per_delay=m), np.random.default_rng(seed), duration=end)

@@ -41,23 +41,23 @@ MAX_NAMED_POINTS = 3
 
 
 def units(thing: Scenario) -> dict[str, str | None]:
-    """Return the dimensions of a scenario's fields by name; None: it has no unit."""
+    """Return the dimension of each field of a scenario, such as "time", by name; None for a field without a unit."""
     declared = quantities_of(type(thing))
     return {field.name: declared.get(field.name) for field in dataclasses.fields(thing)}
 
 
 def variant(thing: Scenario, **changes: Any) -> Scenario:
-    """Return a copy of a scenario with changed fields."""
+    """Return a copy of a scenario with the fields in ``changes`` replaced."""
     return dataclasses.replace(thing, **changes)
 
 
 def about(thing: Scenario) -> dict[str, str]:
-    """Return the attributes that describe a scenario: its name."""
+    """Return attributes that describe a scenario in a dataset: its name."""
     return {"scenario": thing.name}
 
 
 def validate(things: Sequence[Any], points: Sequence[Any]) -> dict[str, Any]:
-    """Build every scenario, validate level and ``since``, and return whether all have the same flows."""
+    """Validate all points; return {"by_flow": whether all scenarios have flows of the same names}."""
     names = set()
     for n, thing in enumerate(things):
         settings = points[n].settings
@@ -100,7 +100,7 @@ def remarks(data: xr.Dataset) -> Iterator[str]:
 
 
 def _point_names(flags: xr.DataArray) -> Iterator[str]:
-    """Yield the coordinates of each true value as a string."""
+    """Yield the coordinates of each true value, such as "rate = 10, seed = 1"."""
     for index in np.argwhere(flags.to_numpy()).tolist():
         pairs = zip(flags.dims, index, strict=True)
         values = [(dim, flags[dim].to_numpy().tolist()[n]) for dim, n in pairs]
@@ -108,7 +108,7 @@ def _point_names(flags: xr.DataArray) -> Iterator[str]:
 
 
 def _ineffective_seeds(data: xr.Dataset) -> Iterator[str]:
-    """Yield a warning for each level at which several seeds gave the same results at every point."""
+    """Yield a warning for each level whose results are the same for all seeds, at every point."""
     if data.sizes.get("seed", 1) < 2:
         return
     measured = data[["total_goodput", "jain", "peak_queue"]]
@@ -128,7 +128,7 @@ def _ineffective_seeds(data: xr.Dataset) -> Iterator[str]:
 
 
 def _scenario(thing: Any, source: Any) -> Scenario:
-    """Return a scenario; from links one with a flow from each first node to the last node of the same index."""
+    """Return a scenario unchanged, or from links one with flows of ``source`` from first to last nodes."""
     if isinstance(thing, Scenario):
         if source is not None:
             raise ValueError(f"source = {format_value(source)}: is for functions that return links alone")
@@ -147,7 +147,7 @@ def _scenario(thing: Any, source: Any) -> Scenario:
 
 
 def _row(run: Trajectory, since: float, *, by_flow: bool) -> Row:
-    """Return the measures of a run from ``since``, s, on; with ``by_flow`` also the measures of each flow."""
+    """Return the measures of a run from ``since``, s, on as a row; with ``by_flow`` also of each flow."""
     counts = run.counts(since)
     goodput = counts.delivered / counts.seconds
     lost, delivered = float(counts.lost.sum()), float(counts.delivered.sum())

@@ -96,7 +96,7 @@ SEVERAL_FLOWS = 3
 
 @dataclass
 class FluidPlan:
-    """A scenario prepared for a time step: how links and queues are numbered, and the state at t = 0.
+    """A scenario in the form of the fluid's kernel for a time step, with the state of a run that it advances.
 
     The C queues belong to F hosts and L links. The access links of S shaped hosts are links L to L + S - 1 of
     the kernel.
@@ -157,34 +157,34 @@ class FluidPlan:
 
     @property
     def link_indices(self) -> list[int]:
-        """Index in the scenario of each link of the kernel, of an access link the first link of its flow, (L + S,)."""
+        """Index in the scenario of each link of the kernel; for an access link, the flow's first link, (L + S,)."""
         return [*self.order, *self.scenario.routes.first[self.shaped].tolist()]
 
     @property
     def links(self) -> list[Link]:
-        """The links of the kernel, (L + S,); an access link is like the first link of its flow."""
+        """The link of the scenario for each link of the kernel; for an access link, the flow's first link, (L + S,)."""
         return [self.scenario.links[n] for n in self.link_indices]
 
     def queues_at(self, i: int) -> slice:
-        """Return the queues of a link of the kernel."""
+        """Return the queues of the kernel's link i as a slice of queues."""
         return slice(int(self.network.links["first"][i]), int(self.network.links["end"][i]))
 
     def bands_at(self, i: int) -> range:
-        """Return the FIFO queues of a link of the kernel."""
+        """Return the FIFO queues ("bands") of the kernel's link i as a range."""
         return range(int(self.network.links["first_band"][i]), int(self.network.links["end_band"][i]))
 
     def flow_of_band(self, band: int) -> int:
-        """Return the first flow of a FIFO queue."""
+        """Return the flow of the first queue in a FIFO queue."""
         return int(self.network.queues["flow"][int(self.bands["first"][band])])
 
     def hop_queues(self) -> Ints:
-        """Return the queue of each hop of the routes, -1 where the link never queues, (H,)."""
+        """Return the queue of each entry of the scenario's routes, (H,); -1 if the link never queues."""
         routes = self.scenario.routes
         hops = zip(routes.flow.tolist(), routes.places.tolist(), strict=True)
         return np.fromiter((self.queue_of.get(hop, -1) for hop in hops), np.int64, len(routes.places))
 
     def queueing_hops(self) -> list[tuple[int, int, int, int]]:
-        """Return flow, link, queue and feeding link (-1 - flow: the host) of the hops that have a queue."""
+        """Return (flow, link, queue, feeder) of each hop with a queue; links of the scenario, a host: -1 - flow."""
         routes = self.scenario.routes
         feeders = np.concatenate([[-1], routes.places[:-1]])
         feeders[routes.begin] = -1 - np.arange(len(routes))
@@ -192,7 +192,7 @@ class FluidPlan:
         return [hop for hop in zip(*(column.tolist() for column in columns), strict=True) if hop[2] >= 0]
 
     def sums_over_paths(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of a value of queues, (C,), over the host and the path of each flow, (F,)."""
+        """Return the sum of ``values``, one per queue, (C,), over each flow's host and path, (F,)."""
         first = self.network.flows["path_first"]
         lengths = self.network.flows["path_end"] - first
         sums = np.zeros(len(lengths), dtype=values.dtype)
@@ -203,7 +203,7 @@ class FluidPlan:
         return sums
 
     def round_trips(self) -> Floats:
-        """Return the steps from each host to its receiver and back with empty queues, (F,)."""
+        """Return the round-trip time of each flow without queues, in steps, (F,)."""
         return np.asarray(self.network.flows["ack_lag"] + self.sums_over_paths(self.transit_steps))
 
 
@@ -216,7 +216,7 @@ def compile_scenario(
     starts: Floats | None = None,
     packet_jitter: float = 0.0,
 ) -> FluidPlan:
-    """Return the plan of a scenario with the state at t = 0.
+    """Return the plan of a scenario, at t = 0, for the step of ``fluid``.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def compile_scenario(
     rng
         Draws the phases of feedback clocks, on/off times and seeds.
     duration
-        In s; None is the scenario's.
+        Simulated time in s; None: the scenario's.
     starts
         Start times of the flows in s, shape (F,); None: the scenario's.
     packet_jitter
@@ -274,7 +274,7 @@ def compile_scenario(
 def _number_queues(
     scenario: Scenario, fluid: Fluid, h: float, quantum: float, times: tuple[list[float], list[float]]
 ) -> FluidPlan:
-    """Return a plan with the numbers of links and queues and the steps between queues; all other arrays are 0.
+    """Return a plan with links and queues in order and with steps between queues; other arrays are 0.
 
     ``times``: delays of the links of the scenario and half transmission times, steps.
     """
@@ -328,14 +328,14 @@ def _number_queues(
 
 
 def _delay_in_steps(link: Link, h: float) -> float:
-    """Return the delay of a link in steps; with DFC, whose feedback period it is, an integer."""
+    """Return a link's delay in steps; a whole number with DFC, whose feedback period it is."""
     if link.discipline.diffuses:
         return steps_of_delay(f"delay of link {link.name}", link.delay, h)
     return link.delay / h
 
 
 def steps_of_delay(name: str, time: float, h: float) -> int:
-    """Return a delay in steps; warn where it had to be rounded, refuse beyond 1 %."""
+    """Return a delay as a whole number of steps, with a warning if it is rounded; ValueError beyond 1 %."""
     steps = nearest_steps(name, time, h)
     error = abs(steps * h / time - 1.0)
     if error > 1e-9:
@@ -345,13 +345,13 @@ def steps_of_delay(name: str, time: float, h: float) -> int:
 
 
 def _half_transmission_time(link: Link, fluid: Fluid) -> float:
-    """Return the time in s that store-and-forward adds to the delay of a link; DFC keeps the delay of the law."""
+    """Return the time, s, that store-and-forward adds to a link's delay, half a packet's; 0 with DFC."""
     keeps_delay = link.discipline.diffuses or not fluid.store_and_forward
     return 0.0 if keeps_delay else 0.5 / link.rate
 
 
 def finest_quantum(scenario: Scenario, end: float) -> float:
-    """Return the finest power of two, at most 2^-26, for which all sums are exact in float64."""
+    """Return the smallest quantum of packets, a power of 2, at most 2^-26, for exact sums in float64."""
     table = scenario.table
     first = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
     rates = table.each("source", lambda source: source.rate if isinstance(source, (CBR, OnOff)) else math.nan)
@@ -361,7 +361,7 @@ def finest_quantum(scenario: Scenario, end: float) -> float:
 
 
 def queue_types(scenario: Scenario) -> list[int | None]:
-    """Return the queue type of each link (`kernel.records`); None where it never queues."""
+    """Return the type of queue of each link, as the kernel numbers them; None if it never queues."""
     types: list[int | None] = []
     indices = range(len(scenario.links))
     paused = {u for n in indices if scenario.links[n].discipline.pauses_links for u in scenario.feeders(n)}
@@ -394,7 +394,7 @@ def never_queues(scenario: Scenario, n: int) -> bool:
 
 
 def _number_bands(scenario: Scenario, order: list[int], links: Any) -> tuple[dict[tuple[int, int], int], Any]:
-    """Return the queue of each flow at each link, and the records of the FIFO queues.
+    """Return the queue by (flow, link) and the records of the FIFO queues; write ranges to ``links`` in place.
 
     Queues of a FIFO queue have consecutive numbers, as have FIFO queues of a link. Their ranges are written into the
     records of the links.
@@ -425,7 +425,7 @@ def _number_bands(scenario: Scenario, order: list[int], links: Any) -> tuple[dic
 
 
 def _band_key(kind: int, rule: Any, priority: int, f: int, feeder: int) -> tuple[int, ...]:
-    """Return the key of the FIFO queue of a flow at a link, by which the queues of one rank are ordered.
+    """Return the key by which flows at a link are in the same FIFO queue, and by which FIFO queues are ordered.
 
     Lossless classes come first, as they have rooms of their own.
     """
@@ -444,7 +444,7 @@ def _set_transit(
     flows: Any,
     queues: Any,
 ) -> tuple[Ints, Ints]:
-    """Write paths and steps between queues into the records; return the queue after each queue, and all paths.
+    """Write paths and steps between queues to the records; return the next queue of each queue, and all paths.
 
     ``times``: delays of the links and half transmission times, steps. The return path takes whole steps: its fraction
     is added before the receiver.
@@ -482,7 +482,7 @@ def _set_transit(
 
 
 def _arrival_steps(legs: list[tuple[float, float]]) -> tuple[list[float], float]:
-    """Return the steps from a host to each hop of a path and to its end, and the steps of the round trip.
+    """Return the steps from a host to each hop and to the receiver, and the steps of the round trip.
 
     ``legs`` are delays and half packet times of the access link, if it has one, and of the links of the path.
     Fractions of steps are not rounded, except for transmission times on links that send several packets per step:
@@ -499,7 +499,7 @@ def _arrival_steps(legs: list[tuple[float, float]]) -> tuple[list[float], float]
 
 
 def _separate_steps(arrivals: list[float], positions: list[int]) -> list[float]:
-    """Return the steps at which a flow reaches its hops and its receiver, at least as far apart as the kernel needs.
+    """Return the steps at which a flow reaches its hops and its receiver, later where the kernel needs it.
 
     Links are served in the order of their positions (-1: no queue). Packets may leave a link and reach a later link in
     the same step. To an earlier link, and to the receiver, they take a step. The return path is
@@ -517,7 +517,7 @@ def _separate_steps(arrivals: list[float], positions: list[int]) -> list[float]:
 
 
 class DelayedQueue(NamedTuple):
-    """A queue that sends over a link whose delay follows a trace.
+    """A queue whose link has a delay that follows a trace: number, steps without the trace, and trace.
 
     number: its index; steps: from it to the next queue without the trace; trace: the delays over time.
     """
@@ -528,7 +528,7 @@ class DelayedQueue(NamedTuple):
 
 
 def queues_with_delay(plan: FluidPlan) -> list[DelayedQueue]:
-    """Return the queues that feed a link with a trace of delays.
+    """Return the queues that feed a link with a trace of delays, as `DelayedQueue`; [] without traces.
 
     Raises
     ------
@@ -551,7 +551,7 @@ def queues_with_delay(plan: FluidPlan) -> list[DelayedQueue]:
 
 
 def _delay_traces(scenario: Scenario) -> list[DelayTrace]:
-    """Return the traces of delays of a scenario."""
+    """Return the elements of a scenario that are traces of delays."""
     return [element for element in scenario.all_elements if isinstance(element, DelayTrace)]
 
 
@@ -559,7 +559,7 @@ def _delay_traces(scenario: Scenario) -> list[DelayTrace]:
 
 
 def _set_rates_and_buffers(plan: FluidPlan, delayed: set[int]) -> None:
-    """Write rates, buffers and common lags into the records of links and queues; lags of ``delayed`` queues change."""
+    """Write rates, buffers and common lags to the records; ``delayed`` queues have varying lags."""
     scenario, h, L = plan.scenario, plan.step, len(plan.order)
     links, queues = plan.network.links, plan.network.queues
     links["rate"] = links["pace"] = round_down([link.rate * h for link in plan.links], plan.quantum)
@@ -587,7 +587,7 @@ def _set_rates_and_buffers(plan: FluidPlan, delayed: set[int]) -> None:
 
 
 def _set_managers(plan: FluidPlan) -> None:
-    """Write the queue managers into the records of the links; set their signatures."""
+    """Write the queue managers to the records of the links, and set the plan's signatures of them."""
     scenario, links = plan.scenario, plan.network.links
     signatures: list[Signature] = []
     for i, n in enumerate(plan.order):
@@ -615,7 +615,7 @@ def _set_managers(plan: FluidPlan) -> None:
 
 
 def _band_of_class(plan: FluidPlan, i: int, priority: int) -> tuple[int, int]:
-    """Return the FIFO queue of a class at a link of the kernel, and one past it; (0, 0) where no flow has the class."""
+    """Return the range (first, end) of FIFO queues of a class at the kernel's link i; (0, 0) without flows."""
     for band in plan.bands_at(i):
         if plan.scenario.flows[plan.flow_of_band(band)].priority == priority:
             return band, band + 1
@@ -626,7 +626,7 @@ def _band_of_class(plan: FluidPlan, i: int, priority: int) -> tuple[int, int]:
 
 
 def _feedback(plan: FluidPlan, rng: np.random.Generator) -> Feedback:
-    """Return the messages of DFC and the pauses; no message is in flight, and nothing is paused."""
+    """Return the state of DFC's messages and of pauses at t = 0."""
     tables, pauses = _dfc_tables(plan, rng), _pause_rows(plan)
     longest_wait = max([*pauses["wait"].tolist(), 1])
     return Feedback(
@@ -640,7 +640,7 @@ def _feedback(plan: FluidPlan, rng: np.random.Generator) -> Feedback:
 
 
 def _dfc_tables(plan: FluidPlan, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the tables of DFC's feedback, fields of `kernel.records.Feedback`.
+    """Return the tables of DFC's feedback, by field of `kernel.records.Feedback`.
 
     Each period has one clock, and a slot per step. The message over a link is sent by the node at its end, in
     the slot of that node.
@@ -688,7 +688,7 @@ def _dfc_tables(plan: FluidPlan, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _append_by_flows(table: list[tuple[int, ...]], entries: list[tuple[int, ...]]) -> list[int]:
-    """Append the entries of a slot by number of flows; return where one, two and more flows begin, and the end."""
+    """Append entries to ``table``, sorted by their number of flows; return the offsets of 1, 2, more, end."""
     limits = (1, 2, SEVERAL_FLOWS, SEVERAL_FLOWS + 1)
     starts = [len(table) + sum(entry[0] < flows for entry in entries) for flows in limits]
     table += [entry[1:] for entry in sorted(entries)]
@@ -696,14 +696,14 @@ def _append_by_flows(table: list[tuple[int, ...]], entries: list[tuple[int, ...]
 
 
 def _flow_entry(plan: FluidPlan, i: int) -> tuple[int, int, int]:
-    """Return number of flows (at most `SEVERAL_FLOWS`), first queue, and last queue or, of several flows, the end."""
+    """Return the number of flows of link i, at most `SEVERAL_FLOWS`, its first queue, and its last one or end."""
     queues = plan.queues_at(i)
     flows = min(queues.stop - queues.start, SEVERAL_FLOWS)
     return flows, queues.start, queues.stop if flows == SEVERAL_FLOWS else queues.stop - 1
 
 
 def _flow_senders(plan: FluidPlan, per_flow: list[bool], i: int) -> list[tuple[int, ...]]:
-    """Return the links that send feedback per flow to link i, as entries of its slot."""
+    """Return an entry per link that sends feedback per flow to link i: its flows, queues and receivers."""
     fed = [int(d) for d in plan.next_queue[plan.queues_at(i)] if d >= 0]
     link_of, no_queue = plan.network.queues["link"], len(plan.next_queue)
     senders: list[tuple[int, ...]] = []
@@ -719,7 +719,7 @@ def _flow_senders(plan: FluidPlan, per_flow: list[bool], i: int) -> list[tuple[i
 
 
 def _input_senders(plan: FluidPlan, uses_dfc: list[bool], i: int) -> list[tuple[int, int, int]]:
-    """Return the messages per input to link i, or to its host if it is an access link: receiver, band, queue."""
+    """Return (receiver, FIFO queue, queue) of messages per input to link i, or to its host (-1 - flow)."""
     L = len(plan.order)
     receiver = i if i < L else -1 - plan.shaped[i - L]
     messages = set()
@@ -736,7 +736,7 @@ def _input_senders(plan: FluidPlan, uses_dfc: list[bool], i: int) -> list[tuple[
 
 
 def _pause_rows(plan: FluidPlan) -> Any:
-    """Return the pairs of pausing and paused links (`kernel.records.PAUSE`), the rows of a link one after the other."""
+    """Return the pairs of a pausing and a paused link, rows of `kernel.records.PAUSE`, link by link."""
     scenario = plan.scenario
     rows: list[Any] = []
     for n in plan.order:
@@ -760,7 +760,7 @@ def _pause_rows(plan: FluidPlan) -> Any:
 
 
 def _link_pauses(plan: FluidPlan, n: int) -> list[Any]:
-    """Return the rows of a link that pauses all links that feed it, with all their packets."""
+    """Return the rows of link n that pauses its feeders as a whole."""
     scenario, h = plan.scenario, plan.step
     rule: Any = scenario.links[n].discipline
     rows = []
@@ -777,7 +777,7 @@ def _link_pauses(plan: FluidPlan, n: int) -> list[Any]:
 
 
 def _class_pauses(plan: FluidPlan, n: int, first_row: int) -> list[Any]:
-    """Return the rows of a link with PFC, one per feeding link and lossless class; write its rooms into its record."""
+    """Return the rows of link n with PFC, one per feeder and lossless class; write its rooms to its record."""
     scenario, links, i = plan.scenario, plan.network.links, plan.position[n]
     rule: Any = scenario.links[n].discipline
     rooms = _class_rooms(plan, n)
@@ -803,7 +803,7 @@ def _class_pauses(plan: FluidPlan, n: int, first_row: int) -> list[Any]:
 
 
 def _class_rooms(plan: FluidPlan, n: int) -> dict[tuple[int, int], float]:
-    """Return the rooms of `Scenario.rooms` at a link with PFC in packets, as the kernel has them.
+    """Return the rooms of link n with PFC in packets, by feeder (a host: -1 - flow) and lossless class.
 
     Where headroom follows from delays, a room also has the arrivals of a step, if the buffer has that many packets:
     links whose delay is no whole number of steps spread packets over one step.
@@ -818,7 +818,7 @@ def _class_rooms(plan: FluidPlan, n: int) -> dict[tuple[int, int], float]:
 
 
 def _check_rooms(scenario: Scenario, n: int) -> None:
-    """Refuse a buffer without room for each flow of a host: in the fluid each has an access link of its own."""
+    """Raise ValueError for a buffer without room for an access link per flow, as flows have them in the fluid."""
     reserved, link = scenario.part_of_rooms(n, sum(scenario.rooms(n).values())), scenario.links[n]
     if reserved > scenario.buffer_of(n):
         msg = "in the fluid each flow of a host has an access link, for which PFC reserves room,"
@@ -828,7 +828,7 @@ def _check_rooms(scenario: Scenario, n: int) -> None:
 
 
 def _pause_row(plan: FluidPlan, n: int, u: int) -> Any:
-    """Return a row of link n that pauses link u, or a host (-1 - flow), with the delay of its messages."""
+    """Return the row of PAUSE by which link n pauses feeder u, a link or a host (-1 - flow)."""
     links = plan.scenario.links
     rule: Any = links[n].discipline
     row = np.zeros((), dtype=PAUSE)
@@ -840,7 +840,7 @@ def _pause_row(plan: FluidPlan, n: int, u: int) -> Any:
 
 
 def _storms(requests: list[Any], start: float) -> list[Any]:
-    """Return rows for the same pauses that begin at a step, however short the queues, and never end."""
+    """Return copies of rows of pauses that begin at step ``start``, whatever the queue, and never end."""
     rows = [row.copy() for row in requests if row["high"] < math.inf]
     for row in rows:
         row["held"], row["room"], row["backlog"] = STORM, start, -start
@@ -849,7 +849,7 @@ def _storms(requests: list[Any], start: float) -> list[Any]:
 
 
 def _count_together(plan: FluidPlan, rows: list[Any]) -> None:
-    """Join the rows of one ingress and class at several links of a switch in a circle; the first asks for pauses."""
+    """Link, in place, the rows of one ingress and class at several links of a switch in a circle."""
     scenario = plan.scenario
     circles: dict[tuple[int, ...], list[int]] = {}
     for i, row in enumerate(rows):
@@ -870,7 +870,7 @@ def _count_together(plan: FluidPlan, rows: list[Any]) -> None:
 
 
 def _empty_queues(plan: FluidPlan, delayed: set[int], end: float, rng: np.random.Generator) -> Service:
-    """Return the order in which queues are served, all of them empty; lags of ``delayed`` queues change."""
+    """Return the state of service at t = 0, for a run of ``end`` s; lags of ``delayed`` queues vary."""
     C, links = len(plan.next_queue), plan.network.links
     rows = order_rows(links[: len(plan.order)], plan.quantum, end / plan.step)
     shared = np.zeros((COLUMNS, C + 8 + C % 2))  # columns are never a power of two apart, for the caches of a processor
@@ -889,7 +889,7 @@ def _empty_queues(plan: FluidPlan, delayed: set[int], end: float, rng: np.random
 
 
 def order_rows(links: Any, quantum: float, steps: float) -> int:
-    """Return the number of steps of which the order of packets is stored: until full buffers are empty, at most a run.
+    """Return the steps, a power of 2, for which the order of arrivals is stored: as long as full buffers take to empty.
 
     Interfaces of hosts have unlimited buffers.
     """
@@ -899,7 +899,7 @@ def order_rows(links: Any, quantum: float, steps: float) -> int:
 
 
 def _blocks(plan: FluidPlan, delayed: set[int]) -> Any:
-    """Return the blocks of queues that are served at rates of their own (`kernel.records.BLOCK`).
+    """Return the blocks of queues with rates of their own, rows of `kernel.records.BLOCK`.
 
     Adjacent buffers are one block where all their lags are equal and constant.
     """
@@ -920,7 +920,7 @@ def _blocks(plan: FluidPlan, delayed: set[int]) -> Any:
 
 
 def _empty_transport(plan: FluidPlan, log: Any, holes: Any, schedule: Any) -> Transport:
-    """Return the memory of the ends of flows: no ACKs in flight, nothing emitted."""
+    """Return the state of senders and receivers at t = 0, without packets and ACKs in flight."""
     scenario, flows = plan.scenario, plan.network.flows
     forward = plan.sums_over_paths(plan.network.queues["lag"][:-1]) + flows["path_end"] - flows["path_first"] + 1
     holds = sum(trace.largest_hold for trace in _delay_traces(scenario))
@@ -936,5 +936,5 @@ def _empty_transport(plan: FluidPlan, log: Any, holes: Any, schedule: Any) -> Tr
 
 
 def power_of_two(minimum: int) -> int:
-    """Return the smallest power of two that is not below a number."""
+    """Return the smallest power of two that is at least ``minimum``, as an integer."""
     return 1 << math.ceil(math.log2(minimum))

@@ -69,7 +69,7 @@ BLOCK = 100_000_000
 
 
 class Records(NamedTuple):
-    """Records of a run by interval, T of them, and the time of the loop in s.
+    """Records of a run: T rows of values at the ends of intervals, switches of pauses, and the loop's time, s.
 
     flows: shape (T, F, 6), mean packets in transit, rcv_nxt, cwnd, host's backlog, round-trip time, loss events so far;
     queued: (T, C) packets queued at its end; lost: (T, C) packets lost in it; switches: `SWITCH`, the pauses
@@ -93,12 +93,12 @@ def advance(
     compiled: bool = True,
     clock: Callable[[], float] | None = None,
 ) -> Records:
-    """Run a plan from t = 0, in place.
+    """Run a plan for ``steps`` steps from t = 0, changing its state, and return the records.
 
     Parameters
     ----------
     plan
-        Its state is advanced.
+        The plan, whose state is changed to the end of the run.
     steps, every
         Number of steps, and the interval of the records; the last one may be shorter.
     compiled
@@ -152,7 +152,7 @@ def advance(
 
 
 def _kernel_and_arrays(plan: FluidPlan, compiled: bool) -> tuple[Any, list[Any]]:
-    """Return the loop, ready to run, and the groups of arrays that it takes."""
+    """Return the loop as a function, compiled or plain Python, and its arguments, groups of arrays."""
     events = source_events_of(plan.rules, compiled=compiled)
     managers = np.zeros(1, dtype=np.uint64 if compiled else object)
     if plan.managers:
@@ -167,7 +167,7 @@ def _kernel_and_arrays(plan: FluidPlan, compiled: bool) -> tuple[Any, list[Any]]
 
 
 def _parts(plan: FluidPlan, steps: int, every: int, boundaries: Iterable[int]) -> Iterable[tuple[int, int]]:
-    """Return start and end of the parts of a run; parts start at ``boundaries``, and long runs show progress.
+    """Return (start, end), in steps, of the parts of a run, with a progress bar; one begins at each of ``boundaries``.
 
     A run in an ensemble shows none, as the ensemble has a progress bar.
     """
@@ -182,7 +182,7 @@ def _parts(plan: FluidPlan, steps: int, every: int, boundaries: Iterable[int]) -
 
 
 def _packets_sent(plan: FluidPlan) -> Floats:
-    """Return the packets that each queue has sent so far, (C,)."""
+    """Return the packets that each queue has sent since t = 0, (C,)."""
     C = len(plan.next_queue)
     sent: Floats = plan.network.queues["sent"][:C].copy()
     if plan.per_flow_links < len(plan.order):  # the last queues belong to links that share a rate
@@ -202,7 +202,7 @@ def _check_rules(plan: FluidPlan) -> None:
 
 
 def _fault_message(plan: FluidPlan, step: int, reason: int, at: int) -> str:
-    """Return why, when and where a run stopped."""
+    """Return the reason, the time and the queue or flow of a fault of the kernel as a message."""
     when = f"{plan.scenario.name}, t = {step * plan.step:g} s"
     if reason == BAD_QUEUE:
         link = plan.scenario.links[plan.order[plan.network.queues["link"][at]]]
@@ -217,7 +217,7 @@ def _fault_message(plan: FluidPlan, step: int, reason: int, at: int) -> str:
 
 
 def _rate_changes(plan: FluidPlan, steps: int) -> dict[int, dict[int, float]]:
-    """Return by step the new rates of links in a run, packets per step by position.
+    """Return, by step, the new rates of links with traces: packets per step, by position of the link.
 
     Times are rounded to the nearest step. Of several times of a trace in one step the last one counts.
     """
@@ -234,7 +234,7 @@ def _rate_changes(plan: FluidPlan, steps: int) -> dict[int, dict[int, float]]:
 
 
 def _trace_values(trace: RateTrace | DelayTrace, values: Sequence[float], end: float) -> Iterator[tuple[float, float]]:
-    """Yield the times of a trace up to the end of a run, s, and the values from then on."""
+    """Yield (time, s, value) of a trace before ``end``, s, with its periods repeated."""
     for n in itertools.count():
         base = n * trace.period if n else 0.0
         for start, value in zip(trace.times, values, strict=True):
@@ -246,7 +246,7 @@ def _trace_values(trace: RateTrace | DelayTrace, values: Sequence[float], end: f
 
 
 def _set_rates(plan: FluidPlan, rates: Mapping[int, float]) -> None:
-    """Set the rates of links, packets per step by position, in the state of a plan."""
+    """Set rates, packets per step by position of the link, in the state of a plan."""
     links, queues = plan.network.links, plan.network.queues
     for i, rate in rates.items():
         links["rate"][i] = links["pace"][i] = rate
@@ -255,7 +255,7 @@ def _set_rates(plan: FluidPlan, rates: Mapping[int, float]) -> None:
 
 
 def _delay_changes(plan: FluidPlan, steps: int) -> dict[int, dict[int, float]]:
-    """Return by step the new steps from queues to the next queues in a run.
+    """Return, by step, the new numbers of steps to the next queue, by queue.
 
     Times are rounded to whole steps. A delay decreases by one step per step, as packets keep their order.
     """
@@ -273,7 +273,7 @@ def _delay_changes(plan: FluidPlan, steps: int) -> dict[int, dict[int, float]]:
 
 
 def _lengths(queue: DelayedQueue, h: float, steps: int) -> list[tuple[int, float]]:
-    """Return (step, steps to the next queue for packets from then on) of a queue; of several in a step the last one."""
+    """Return (step, steps to the next queue from then on) of a queue with a delay trace, in order."""
     delays: dict[int, float] = {0: 0.0}
     for start, delay in _trace_values(queue.trace, queue.trace.delays, (steps + queue.steps) * h):
         delays[max(0, round(start / h - queue.steps))] = delay
@@ -281,7 +281,7 @@ def _lengths(queue: DelayedQueue, h: float, steps: int) -> list[tuple[int, float
 
 
 def _set_delays(plan: FluidPlan, k: int, lengths: Mapping[int, float]) -> None:
-    """Set the steps from queues to the next queues in the state of a plan before its step ``k``.
+    """Set the steps to the next queue, by queue, in the state of a plan before step ``k``.
 
     A delay does not become shorter than that of the last packet in flight.
     """
@@ -303,7 +303,7 @@ def _set_delays(plan: FluidPlan, k: int, lengths: Mapping[int, float]) -> None:
 def trajectory(
     plan: FluidPlan, record: Records, starts: Floats, steps: int, every: int, packet_jitter: float
 ) -> Trajectory:
-    """Return the trajectory of a finished run; most of its arrays are computed when they are first read.
+    """Return a finished run as a `Trajectory`; most of its arrays are computed when they are first read.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ DEFERRED = (
 
 
 class _Samples:
-    """Records of a run in the samples and at the nodes of its trajectory; each method returns one of its arrays.
+    """Records of a run in its samples and by sending node; each public method returns an array of `Trajectory`.
 
     Arrays of all flows, nodes and samples are large: losses of 128 flows of a dumbbell over 3 s would be 400 MB. Most
     readers need few of them.
@@ -372,41 +372,50 @@ class _Samples:
         self.path, self.wire, self.drops = network.path, network.wire, network.drops
 
     def _of_flows(self, column: int) -> Floats:
-        """Return a column of the recorded values of flows, (F, T)."""
+        """Return a column of the flows' recorded values, (F, T)."""
         return self.recorded[:, :, column].T
 
     @property
     def _by_rate(self) -> Any:
+        """Whether each flow's source is a rate rule, (F, 1)."""
         return (self.flows["source"] == RATE_RULE)[:, np.newaxis]
 
     def in_transit(self) -> Floats:
+        """Return mean packets in transit of each flow in each sample, (F, T)."""
         return self._of_flows(0) * self._propagation_fractions()[:, np.newaxis]
 
     def delivered(self) -> Floats:
+        """Return the packets of each flow delivered up to each sample's end, (F, T)."""
         return self._of_flows(1).copy()
 
     def window(self) -> Floats:
+        """Return each flow's window at each sample's end, packets, (F, T); 0 for rate rules."""
         return np.where(self._by_rate, 0.0, self._of_flows(2))
 
     def rate(self) -> Floats:
+        """Return each rate rule's rate at each sample's end, (F, T); nan for other sources."""
         return np.where(self._by_rate, self._of_flows(2), np.nan)
 
     def backlog(self) -> Floats:
+        """Return the packets of each flow that wait at its host at each sample's end, (F, T)."""
         return self._of_flows(3).copy()
 
     def round_trip(self) -> Floats:
+        """Return each flow's round-trip time at each sample's end, s, (F, T); nan before the first one."""
         times = self._of_flows(4)
         return np.where(times > 0.0, times, np.nan)
 
     def cumulative_loss_events(self) -> NDArray[np.int64]:
+        """Return the loss events of each flow up to each sample's end, (F, T)."""
         return self._of_flows(5).astype(np.int64)
 
     def recoveries(self) -> tuple[str, ...]:
+        """Return the name of each flow's loss recovery, F of them."""
         pairs = zip(self.flows["source"].tolist(), self.flows["recovery"].tolist(), strict=True)
         return tuple(RECOVERY_NAMES[recovery] if source == WINDOW else "" for source, recovery in pairs)
 
     def _propagation_fractions(self) -> Floats:
-        """Return the fraction of propagation in the time from a flow's first queue to its receiver, (F,).
+        """Return propagation's part of the time from first queue to receiver, without queues, (F,).
 
         The remainder are transmission times, and the fraction of a step of the return path.
         """
@@ -428,26 +437,27 @@ class _Samples:
 
     @cached_property
     def _hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Flow, sending node and queue of each hop, -1 where a link never queues, (H,) each."""
+        """Flow, sending node and queue (-1 if the link never queues) of each entry of the routes, (H,) each."""
         routes = self.scenario.routes
         return routes.flow, self._node_of_link[routes.places], self.hop_queues
 
     @property
     def _queues(self) -> NDArray[np.int64]:
-        """The queues of the hops that have a queue."""
+        """The queues of the hops that have one, in the order of the hops."""
         return self.hop_queues[self.hop_queues >= 0]
 
     @property
     def _shape(self) -> tuple[int, int]:
+        """Numbers of flows and of sending nodes, (F, number of nodes)."""
         return len(self.flows), len(self.scenario.senders)
 
     def _at_queues(self, chosen: Any, values: Floats, *samples: int) -> AtNodes:
-        """Return values of chosen hops with a queue."""
+        """Return ``values`` by flow and node; ``chosen`` indexes the hops that have a queue."""
         flow, node, queue = self._hops
         return AtNodes(flow[queue >= 0][chosen], node[queue >= 0][chosen], values, (*self._shape, *samples))
 
     def carried(self) -> AtNodes:
-        """Return the packets that each node sent, which arrive from its queue a lag later.
+        """Return the packets of each flow that each node sent during the run, (F, L), as `AtNodes`.
 
         A link that never queues carries the packets of the previous queue, or of the host, after the delays of the
         links between them.
@@ -465,14 +475,17 @@ class _Samples:
         return AtNodes(flow, node, values, self._shape)
 
     def mean_queue(self) -> AtNodes:
+        """Return the mean number of packets of each flow in each node's queues, (F, L), as `AtNodes`."""
         return self._at_queues(slice(None), self.queues["mean_area"][self._queues] / self.steps)
 
     def lost(self) -> AtNodes:
+        """Return the packets of each flow lost at each node in each sample, (F, L, T), as `AtNodes`."""
         losing = np.flatnonzero(np.asarray(self.lost_packets.any(axis=0))[self._queues])
         values = np.ascontiguousarray(self.lost_packets[:, self._queues[losing]].T)
         return self._at_queues(losing, values, len(values.T))
 
     def queued(self) -> Floats:
+        """Return the packets in the queues of each sending node at each sample's end, (number of nodes, T)."""
         _, node, queue = self._hops
         packets = np.zeros((self._shape[1], len(self.queued_packets)))
         for n, c in zip(node.tolist(), queue.tolist(), strict=True):
@@ -481,6 +494,7 @@ class _Samples:
         return packets
 
     def peak_queue(self) -> Floats:
+        """Return the largest number of packets in a queue of each sending node, (number of nodes,)."""
         peaks = np.zeros(self._shape[1])
         for i, n in enumerate(self.order):
             link = self.links[i]
@@ -491,7 +505,7 @@ class _Samples:
         return peaks
 
     def dropped(self) -> Any:
-        """Return the drops of the run, of `dfcmodel.network.run_tables.DROPPED`."""
+        """Return the drops of the run, rows of `dfcmodel.network.run_tables.DROPPED`."""
         routes, has_queue, queue = self.scenario.routes, self.hop_queues >= 0, self._queues
         by_manager = self.drops[MANAGED, queue]
         packets = np.column_stack([self.queues["lost"][queue] - by_manager, by_manager])  # BUFFER_FULL, BY_MANAGER
@@ -500,7 +514,7 @@ class _Samples:
 
 
 def _packets_inside(plan: FluidPlan, steps: int) -> Floats:
-    """Return the packets of each flow that its sender has sent and that neither arrived nor were lost, (F,)."""
+    """Return each flow's packets sent by its source, neither delivered nor lost, after ``steps`` steps, (F,)."""
     flows, queues, _, wire, *_ = plan.network
     arrived = wire[(steps - 1) % len(wire)]  # packets that have crossed the link after each queue
     in_flight = plan.sums_over_paths(queues["sent"][:-1] - arrived)
@@ -511,7 +525,7 @@ def _packets_inside(plan: FluidPlan, steps: int) -> Floats:
 
 
 def _imbalance(plan: FluidPlan, packets_inside: Floats) -> Floats:
-    """Return emitted packets less delivered, lost, queued and transmitted packets; relative, (F,)."""
+    """Return emitted less delivered, lost and present packets, absolute, over emitted packets (at least 1), (F,)."""
     flows = plan.network.flows
     lost = plan.sums_over_paths(plan.network.queues["lost"])
     missing = np.abs(flows["emitted"] - (flows["delivered"] + lost + packets_inside))
@@ -519,7 +533,7 @@ def _imbalance(plan: FluidPlan, packets_inside: Floats) -> Floats:
 
 
 def _acks_in_flight(plan: FluidPlan, steps: int) -> Floats:
-    """Return the ACKs on their way to each sender at the end of a run, (F,)."""
+    """Return the ACKed packets of the ACKs on their way to each sender after ``steps`` steps, (F,)."""
     acks, lags = plan.transport.acks["acks"], plan.network.flows["ack_lag"]
     sums = np.zeros(len(lags))
     for lag in np.unique(lags).tolist():
@@ -532,7 +546,7 @@ def _acks_in_flight(plan: FluidPlan, steps: int) -> Floats:
 
 
 def _excess(plan: FluidPlan) -> Any:
-    """Return the most packets of each ingress without room in one pause, of `EXCESS`."""
+    """Return the most packets beyond the room in one pause by ingress, rows of `EXCESS`."""
     pauses = plan.feedback.pauses
     pauses = pauses[pauses["most_excess"] > 0.0]
     order, paused = np.asarray(plan.order), pauses["paused"]
@@ -542,7 +556,7 @@ def _excess(plan: FluidPlan) -> Any:
 
 
 def _priority(plan: FluidPlan, row: Any) -> int:
-    """Return the class whose packets a row of pauses counts; ALL for all of a link."""
+    """Return the class of a row of pauses, ALL for pauses of a whole link."""
     if row["first"] == row["end"]:
         return ALL
     priority: int = plan.scenario.flows[plan.network.queues["flow"][int(row["first"])]].priority
@@ -550,7 +564,7 @@ def _priority(plan: FluidPlan, row: Any) -> int:
 
 
 def _waiting_packets(plan: FluidPlan, sent_before: Any) -> Any:
-    """Return the packets that wait at the end at links that are paused or pause others, of `WAITING`.
+    """Return the packets that wait at links that pause or are paused at the end, rows of `WAITING`.
 
     Parameters
     ----------
@@ -578,7 +592,7 @@ def _waiting_packets(plan: FluidPlan, sent_before: Any) -> Any:
 
 
 def pause_times(plan: FluidPlan, switches: Any) -> Iterator[tuple[int, int, int, Any]]:
-    """Yield the paused link, the pausing link, the class, and the times in s at which pauses took effect and ended.
+    """Yield paused link, pausing link, class, and times, s, at which pauses took effect, ended, took effect ...
 
     `dfcmodel.results.pauses.intervals_of` takes these.
 

@@ -73,7 +73,7 @@ def sender_records(
     h: float,
     fluid: Fluid,
 ) -> tuple[Any, Any]:
-    """Write the state of all senders into the records of flows; return the emission logs and the rings of holes.
+    """Write the senders' state to the records of flows; return emission logs and memory for sequence holes.
 
     A flow that starts within a step sends the corresponding fraction of its first window in the next step.
 
@@ -131,7 +131,7 @@ def sender_records(
 
 
 class _Path(NamedTuple):
-    """The path of a flow.
+    """Properties of a flow's path: rates, packets/s, round trip, steps, and buffers, packets.
 
     line_rate: of its first link, packets/s; round_trip: with empty queues, steps; slowest_rate: packets/s; buffers: of
     the links behind the first one, packets.
@@ -144,7 +144,7 @@ class _Path(NamedTuple):
 
 
 def _set_window(row: Any, flow: Flow, path: _Path, h: float, min_rto: float, fluid: Fluid) -> None:
-    """Write the state of a window-controlled sender into its record; ``min_rto``: smallest timeout, s."""
+    """Write the initial state of a window sender to its row; ``h`` is the step and ``min_rto`` a limit, both s."""
     source: Any = flow.source
     if fluid.recovery is None:
         check_recovery(f"recovery of {source!r}", source.recovery)
@@ -166,7 +166,7 @@ def _set_window(row: Any, flow: Flow, path: _Path, h: float, min_rto: float, flu
 
 
 def _set_state(row: Any, rule: Any, state: Any) -> None:
-    """Write the first state of a rule and its parameters into a flow's record."""
+    """Write the first state of a rule, then its parameters, to a flow's record."""
     values = [float(value) for value in state]
     for name, value in zip(("cwnd", "ssthresh"), values, strict=False):
         row[name] = value
@@ -176,7 +176,7 @@ def _set_state(row: Any, rule: Any, state: Any) -> None:
 
 
 def emission_memory(scenario: Scenario, base: int, h: float) -> int:
-    """Return the steps for which emissions are stored: four times the delay of full buffers, on top of ``base``."""
+    """Return the steps, a power of 2, for which emissions are stored: ``base`` and four times the queueing delay."""
     buffers = [scenario.room_of(n) for n in range(len(scenario.links))]
     windows = np.where(scenario.table.of_kind(WindowRule), scenario.table.numbers("max_window"), np.inf)
     full = float((np.minimum(windows, scenario.on_path(buffers)) / scenario.slowest_rates).max())
@@ -185,7 +185,7 @@ def emission_memory(scenario: Scenario, base: int, h: float) -> int:
 
 
 def _in_steps(times: Any, h: float) -> Any:
-    """Return times in steps: whole numbers where only rounding makes a difference."""
+    """Return times in steps as floats, whole numbers if only rounding errors differ from them."""
     steps = np.asarray(times, dtype=float) / h
     nearest = np.round(steps)
     return np.where(np.abs(steps - nearest) < START_TOLERANCE, nearest, steps)
@@ -197,7 +197,7 @@ def _in_steps(times: Any, h: float) -> Any:
 def rate_schedules(
     flows: Any, scenario: Scenario, span: tuple[Floats, float], h: float, quantum: float, rng: np.random.Generator
 ) -> Any:
-    """Return the rates over time of the flows without windows, and write their ranges into the records.
+    """Return the (step, rate) rows of all sources without windows; write each flow's range to ``flows``.
 
     ``span``: when the flows start, (F,), and when the run ends, s.
     """
@@ -219,7 +219,7 @@ def rate_schedules(
 
 
 def _switching_times(source: OnOff, start: float, end: float, rng: np.random.Generator) -> Iterator[float]:
-    """Yield the times in s at which a source is switched off, on, ..., up to the first one after the end of the run."""
+    """Yield the times, s, at which a source that is on at ``start`` switches, up to the first beyond ``end``."""
     now, is_on = start, True
     while now < end:
         mean = source.on if is_on else source.off
@@ -229,7 +229,7 @@ def _switching_times(source: OnOff, start: float, end: float, rng: np.random.Gen
 
 
 def _amounts(switches: Floats, pace: float, quantum: float) -> list[tuple[float, float]]:
-    """Return (step, packets per step from then on) of a source that is switched on, off, on, ... at times in steps."""
+    """Return (step, packets per step from then on) of a source switched on, off, on, ... at ``switches``, steps."""
     amounts: dict[float, float] = {}
     for n, (start, end) in enumerate(itertools.pairwise([*switches, np.inf])):
         rate = pace if n % 2 == 0 else 0.0
@@ -246,7 +246,7 @@ def _amounts(switches: Floats, pace: float, quantum: float) -> list[tuple[float,
 
 
 def source_events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = True) -> Any:
-    """Return the events of window and rate rules: addresses, or Python functions; 0 for none.
+    """Return the events of window and rate rules as a table of addresses, or of Python functions; 0: none.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ class Fluid(Described):
 
 
 def delay_for_step(scenario: Scenario) -> float:
-    """Return the delay in s of which the fluid's time step is a fraction.
+    """Return the delay, s, that is divided by ``steps_per_delay`` for the fluid's time step.
 
     It is the shortest delay of the links, or, if longer, the shortest of these times: delays of links that are not at
     the ends of paths, of links with a discipline other than FIFO, and of links that feed these; round trips divided by
@@ -210,12 +210,12 @@ def delay_for_step(scenario: Scenario) -> float:
 
 
 def _shortest_times(scenario: Scenario) -> Iterator[float]:
-    """Yield the times that a step must resolve, s."""
+    """Yield the times, s, that a step must resolve; `delay_for_step` takes the shortest."""
     for n, link in enumerate(scenario.links):
         if type(link.discipline) is not FIFO:
             yield from (scenario.links[u].delay for u in (n, *scenario.feeders(n)) if u >= 0)
     routes, size = scenario.routes, scenario.packet_size
-    slowest = routes.first_minimum(scenario.by_link(lambda link: link.rate))
+    slowest = routes.link_of_minimum(scenario.by_link(lambda link: link.rate))
     emptied = scenario.by_link(lambda link: buffer_in_packets(link, size) / link.rate)
     yield float(emptied[slowest].min())
     yield float(scenario.base_rtts().min()) / DELAYS_PER_ROUND_TRIP
@@ -226,7 +226,7 @@ def _shortest_times(scenario: Scenario) -> Iterator[float]:
 
 
 def nearest_steps(name: str, time: float, step: float) -> int:
-    """Return a feedback period ``time`` of a link in whole steps, at least one.
+    """Return a feedback period, s, as a whole number of steps, at least one; ValueError if 1 % off.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def nearest_steps(name: str, time: float, step: float) -> int:
 
 
 def integer_and_fraction(steps: Any) -> tuple[Any, Any]:
-    """Return the integer and the fractional part of times in steps, numbers or arrays.
+    """Return whole numbers and fractions (near 1: the next whole number) of steps, as arrays.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def integer_and_fraction(steps: Any) -> tuple[Any, Any]:
 
 
 def round_down(amounts: Any, quantum: float) -> Any:
-    """Return amounts, a number or an array, rounded down to multiples of a quantum.
+    """Return amounts of packets, a number or an array, rounded down to multiples of ``quantum``.
 
     Examples
     --------
@@ -338,20 +338,20 @@ DRAWN_MARKS_HINT = 'use marks="drawn"'
 
 
 def with_expected_marks(scenario: Scenario) -> Scenario:
-    """Return a scenario with the expected form of each queue manager and of each sender that sees marks.
+    """Return a scenario whose managers mark mean numbers of packets and whose senders respond to these.
 
     Raises
     ------
     ValueError
         For a manager or a sender without an expected form.
     """
-    links = [replace(link, discipline=_discipline(link)) for link in scenario.links]
+    links = [replace(link, discipline=_with_mean_marks(link)) for link in scenario.links]
     flows = [replace(flow, source=_source(flow)) for flow in scenario.flows]
     return replace(scenario, links=tuple(links), flows=tuple(flows))
 
 
-def _discipline(link: Link) -> Discipline:
-    """Return the discipline of a link that marks the mean."""
+def _with_mean_marks(link: Link) -> Discipline:
+    """Return a link's discipline with marks of mean numbers; ValueError for a manager without such a form."""
     rule: Any = link.discipline
     manager = manager_of(rule)
     if manager is None:
@@ -366,7 +366,7 @@ def _discipline(link: Link) -> Discipline:
 
 
 def _source(flow: Flow) -> Any:
-    """Return the sender of a flow with its mean response."""
+    """Return a flow's source with its mean response to marks; ValueError for a rule without one."""
     source = flow.source
     mean = source.expected() if isinstance(source, RateRule) else None
     if mean is None and isinstance(source, (RateRule, WindowRule)):

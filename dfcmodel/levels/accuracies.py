@@ -62,7 +62,7 @@ class Accuracy:
 
 @cache
 def measured_accuracies() -> dict[str, Accuracy]:
-    """Return the measured accuracies by level.
+    """Return the measured accuracy of goodput shares of each level, by its name.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def share_intervals(
     *,
     since: WithUnit | None = None,
 ) -> xr.Dataset:
-    """Return goodput shares with 95 % intervals that contain chance and the error of the model.
+    """Return goodput shares of groups of flows with 95 % intervals for chance and the error of the model.
 
     Confidence intervals of means over runs (`Ensemble.intervals`) become arbitrarily narrow with more runs, but the
     error of the model stays. Half of Student's interval is added in quadrature to half of the 95 % interval of the
@@ -157,7 +157,7 @@ def share_intervals(
 
 
 def typical_errors(scenario: Scenario) -> str:
-    """Return the typical errors of shares of both levels as a string, or the reason why they were not measured."""
+    """Return a line on typical errors of shares of both levels, or why they were not measured."""
     try:
         _check_measured(scenario)
     except ValueError as reason:
@@ -170,7 +170,7 @@ def typical_errors(scenario: Scenario) -> str:
 
 
 def _validate_groups(scenario: Scenario, groups: Mapping[str, Sequence[str]] | None) -> dict[str, Sequence[str]]:
-    """Return the validated names of the flows of each group."""
+    """Return the names of the flows in each group, by its name, validated; None: a group per flow."""
     names = [flow.name for flow in scenario.flows]
     if groups is None:
         return {name: [name] for name in names}
@@ -187,7 +187,7 @@ def _validate_groups(scenario: Scenario, groups: Mapping[str, Sequence[str]] | N
 
 
 def _validate_level(many: Ensemble) -> str:
-    """Return the level of runs; raise ValueError for runs of a kind without measurements."""
+    """Return the name of the level of the runs; ValueError for runs whose accuracy was not measured."""
     _check_measured(many.scenario)
     if many.packet_jitter <= 0.0:
         raise ValueError("packet_jitter = 0: the error of the model was measured with packet_jitter")
@@ -202,7 +202,7 @@ def _validate_level(many: Ensemble) -> str:
 
 
 def _check_measured(scenario: Scenario) -> None:
-    """Raise ValueError for sources and queues without measurements."""
+    """Raise ValueError for sources and queues with which the accuracy was not measured."""
     sources = {
         f"flow {flow.name}: {type(flow.source).__name__}: errors were measured of window rules only"
         for flow in scenario.flows

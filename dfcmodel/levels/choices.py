@@ -148,7 +148,7 @@ def choose_level(
     affordable: WithUnit = AFFORDABLE_SECONDS,
     tolerance: float = TOLERANCE,
 ) -> LevelChoice:
-    """Choose between fluid and packets, without running anything.
+    """Return the level, fluid or packets, that suits a scenario, with the reason; nothing is run.
 
     Packets are chosen if they can run the scenario and are predicted to cost at most a second, or less than 0.8 times
     the fluid: they model all that the fluid models. Otherwise the fluid is chosen. Its ``doubt`` reports shares that
@@ -223,13 +223,13 @@ def choose_level(
 
 
 def warn_of_doubt(scenario: Scenario, chosen: LevelChoice) -> None:
-    """Warn if the automatically chosen level has a ``doubt``."""
+    """Warn with the ``doubt`` of an automatically chosen level, if it has one."""
     if chosen.doubt:
         warnings.warn(f"{scenario.name!r}: {chosen.doubt}", stacklevel=5)
 
 
 def about_levels(run: Trajectory) -> str:
-    """Return predicted costs and typical errors of shares of both levels, for the summary of a fluid run.
+    """Return a line on predicted costs and typical errors of shares of both levels, for a fluid run.
 
     Examples
     --------
@@ -276,7 +276,7 @@ MAX_SECONDS = 3.0 * 3600.0
 
 
 class AtBottlenecks(NamedTuple):
-    """Bottleneck of each flow, its number of flows, and bandwidth-delay product of a flow's share, packets, (F,)."""
+    """For each flow its bottleneck, the flows there, and bandwidth times delay of its share, packets, each (F,)."""
 
     links: Integers
     flows: Floats
@@ -284,7 +284,7 @@ class AtBottlenecks(NamedTuple):
 
 
 def at_bottlenecks(scenario: Scenario) -> AtBottlenecks:
-    """Return the coordinates of each flow in the measured tables; the bottleneck is the link of smallest share."""
+    """Return the bottleneck of each flow, its link of smallest share, and its coordinates in measured tables."""
     links = bottlenecks(scenario)
     windows = shares_of_links(scenario)[links] * scenario.base_rtts()
     return AtBottlenecks(links, crowds(scenario)[links].astype(float), windows)
@@ -292,7 +292,7 @@ def at_bottlenecks(scenario: Scenario) -> AtBottlenecks:
 
 @dataclass(frozen=True)
 class Measured:
-    """The measured table of a discipline, over flows (N,) and packets of bandwidth times delay per flow (W,).
+    """Errors and costs of a discipline, measured over N numbers of flows and W bandwidth-delay products per flow.
 
     ``errors`` of shares, and the costs in ns per unit of work of the fluid and of packets, have the shape (N, W).
     """
@@ -304,7 +304,7 @@ class Measured:
     packet_nanoseconds: Floats
 
     def at(self, values: Floats, flows: Floats, windows: Floats) -> Floats:
-        """Return values of the table at flows (F,) and windows (F,).
+        """Return ``values``, (N, W), of a table interpolated at ``flows`` and ``windows``, (F,) each, shape (F,).
 
         Values between measured points are interpolated in logarithms, values beyond equal the nearest point.
         """
@@ -318,7 +318,7 @@ class Measured:
 
 @cache
 def table_of(discipline: str = "FIFO") -> Measured:
-    """Return the measured table of a discipline, FIFO, DFC or PFC."""
+    """Return the measured table of a discipline by its name, "FIFO", "DFC" or "PFC"."""
     rows = [row for row in read_rows("dfcmodel.levels", "measured.csv") if row["discipline"] == discipline]
     names = rows[0].keys() - {"discipline"}
     columns = {name: np.array([float(row[name]) for row in rows]) for name in names}
@@ -333,7 +333,7 @@ def table_of(discipline: str = "FIFO") -> Measured:
 def predict_seconds(
     scenario: Scenario, method: Fluid | Packets, duration: float, at: AtBottlenecks | None = None
 ) -> float:
-    """Return the CPU seconds that a run is predicted to take with the compiled engines.
+    """Return the predicted CPU time, s, of a run of ``duration`` s with the compiled engines.
 
     Flows are taken to fill their links. On 60 random networks predictions were 0.2 to 2.2 times the CPU time of the
     fluid and 0.5 to 1.4 times that of packets (``python -m benchmarks.level_shares``). Fabrics under PFC between
@@ -359,8 +359,8 @@ def predict_seconds(
     return 1e-9 * float(np.mean(table.at(costs, flows, windows))) * work
 
 
-def _rules(scenario: Scenario) -> list[Any]:
-    """Return the disciplines of all kinds of links."""
+def _disciplines(scenario: Scenario) -> list[Any]:
+    """Return the disciplines of a scenario's links, one for each kind of link."""
     return [link.discipline for link in scenario.link_table.kinds]
 
 
@@ -368,12 +368,12 @@ def _is_lossless_fabric(scenario: Scenario) -> bool:
     """Return whether all flows begin at interfaces of hosts, and all links, two or more on a path, are under `PFC`."""
     if scenario.routes.counts.max() < 2:
         return False  # one queue was measured
-    is_pfc = all(type(rule) is PFC for rule in _rules(scenario))
+    is_pfc = all(type(rule) is PFC for rule in _disciplines(scenario))
     return is_pfc and bool(scenario.is_interface[scenario.routes.first].all())
 
 
 def _fabric_seconds(scenario: Scenario, method: Packets, duration: float) -> float:
-    """Return the predicted CPU seconds of packets in a lossless fabric."""
+    """Return the predicted CPU time, s, of packets in a lossless fabric."""
     table, links = scenario.table, scenario.routes.counts
     packets = np.array(packet_demand(scenario, duration))
     receives_feedback = np.array(table.of_kind(WindowRule, RateRule))
@@ -383,18 +383,18 @@ def _fabric_seconds(scenario: Scenario, method: Packets, duration: float) -> flo
     hops, ack_hops = (float(np.dot(packets, links * does)) for does in (1.0, receives_feedback))
     spent = FABRIC_FLOW_NANOSECONDS * len(table)
     if not is_likely_fabric(scenario, method):
-        per_hop = max(GENERAL_HOP_NANOSECONDS[rule.counts] for rule in _rules(scenario))
+        per_hop = max(GENERAL_HOP_NANOSECONDS[rule.counts] for rule in _disciplines(scenario))
         return 1e-9 * (spent + per_hop * (hops + ack_hops))
     doublings = max(0.0, math.log2(_flows_under_way(scenario, packets) / CACHED_FLOWS))
     spent += FABRIC_HOP_NANOSECONDS * hops + FABRIC_ACK_NANOSECONDS * ack_hops
     spent += DOUBLING_NANOSECONDS * doublings * (hops + ack_hops)
-    marks = any(rule.manager is not None for rule in _rules(scenario))
+    marks = any(rule.manager is not None for rule in _disciplines(scenario))
     is_called = table.each("source", lambda source: marks or not source.is_idle_until_marked)
     return 1e-9 * (spent + CALL_NANOSECONDS * float(packets[is_called & ~is_constant].sum()))
 
 
 def _flows_under_way(scenario: Scenario, packets: Floats) -> float:
-    """Return the approximate number of simultaneous flows, from the flows that wait for no others."""
+    """Return the approximate mean number of simultaneous flows; ``packets`` are the packets of each flow."""
     table = scenario.table
     roots = ~table.waits
     if not roots.any():
@@ -406,30 +406,30 @@ def _flows_under_way(scenario: Scenario, packets: Floats) -> float:
 
 
 def length_factor(links: Integers) -> Floats:
-    """Return the time of a packet on paths of this number of links, relative to the measured paths."""
+    """Return the cost of a packet on paths of ``links`` links over that on the measured paths."""
     factors: Floats = 1.0 + LENGTH_SLOPE * np.log(links / MEASURED_LENGTH)
     return factors
 
 
 def fluid_work(scenario: Scenario, duration: float, fluid: Fluid) -> float:
-    """Return the number of steps of all flows, to which the cost of the fluid is about proportional."""
+    """Return the steps of a run times its flows, to which the fluid's cost is about proportional."""
     return duration / fluid.step_of(scenario) * len(scenario.table)
 
 
 def packet_work(scenario: Scenario, duration: float) -> float:
-    """Return the largest number of packets that the flows send at equal shares, with their ACKs."""
+    """Return an upper bound of packets and ACKs that the flows send in ``duration`` s at equal shares."""
     return sum(packet_demand(scenario, duration))
 
 
 def discipline_name(scenario: Scenario) -> str:
-    """Return the measured discipline of the queues, beside FIFO; "" if another one, or several, occur."""
-    ranks = set(scenario.table.columns["priority"].values)
+    """Return the name of the table for a scenario's queues, "FIFO", "DFC" or "PFC"; "" if none applies."""
+    priorities = set(scenario.table.columns["priority"].values)
     names = set()
     for link in scenario.link_table.kinds:
         rule = link.discipline
         if type(rule) is DFC and (rule.diffusion, rule.intensity) == (DFC.diffusion, DFC.intensity):
             names.add("DFC")
-        elif type(rule) is PFC and rule.manager is None and ranks <= set(rule.classes):
+        elif type(rule) is PFC and rule.manager is None and priorities <= set(rule.classes):
             names.add("PFC")
         elif type(rule) is not FIFO:
             return ""
@@ -437,7 +437,7 @@ def discipline_name(scenario: Scenario) -> str:
 
 
 def not_measured(scenario: Scenario) -> str:
-    """Return the reason why the measured errors do not apply to a scenario; "" if they do.
+    """Return the reason why the measured errors do not apply to a scenario; "" if they apply.
 
     Under `DFC` one queue was measured. Over several, a flow that needs no queue passes full buffers in the fluid, but
     not at packet level (`dfcmodel.results.full_buffers`): a flow over three links had 1730 and 441 packets/s. Shaped
@@ -467,7 +467,7 @@ def _fills_several_buffers(scenario: Scenario) -> bool:
 
 
 def error_in_table(scenario: Scenario, at: AtBottlenecks) -> float:
-    """Return the largest measured error over the flows' bottlenecks; nan if not measured (reason: `not_measured`).
+    """Return the largest measured error of shares at the flows' bottlenecks; nan if `not_measured`.
 
     The discipline of a flow's bottleneck determines the table.
     """
@@ -486,7 +486,7 @@ def check_cost(
     method: Fluid | Packets,
     duration: float,
 ) -> None:
-    """Warn of a run of more than a minute, and raise ValueError for one of more than three hours.
+    """Warn if a run is predicted to take more than a minute; raise ValueError if more than three hours.
 
     The ``max_cpu_time`` of the level, in s, replaces both: ValueError above it, no warning. Runs with random loss,
     which keeps flows from filling their links, are not predicted.
@@ -508,7 +508,7 @@ def check_cost(
 
 
 def _cause(scenario: Scenario, method: Fluid | Packets, duration: float) -> str:
-    """Return the number of steps or packets of a run, and the link that makes the step short."""
+    """Return the reason of a run's cost: its packets, or its steps and the link that makes the step short."""
     if isinstance(method, Packets):
         return f"{packet_work(scenario, duration):.2g} packets"
     h = method.step_of(scenario)
@@ -526,14 +526,14 @@ def _cause(scenario: Scenario, method: Fluid | Packets, duration: float) -> str:
 
 
 def _duration_text(seconds: float) -> str:
-    """Return a time, s, as a string in s, minutes or hours."""
+    """Return a time, s, as a string in s, minutes or hours, such as "1.5 minutes"."""
     if seconds >= 3600.0:
         return f"{seconds / 3600.0:.2g} hours"
     return f"{seconds / 60.0:.2g} minutes" if seconds >= 60.0 else f"{seconds:.2g} s"
 
 
 def check_other_level(scenario: Scenario, method: Fluid | Packets, error: ValueError) -> None:
-    """Raise ValueError if an error of a level recommends the other level, and that refuses the scenario as well."""
+    """Raise ValueError if ``error`` recommends the other level, but this does not run the scenario either."""
     is_fluid = isinstance(method, Fluid)
     other = "Packets()" if is_fluid else "Fluid()"
     if f"method={other}" not in str(error):

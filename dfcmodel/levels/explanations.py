@@ -65,13 +65,13 @@ class Explanation(Result):
         Quantities of the fluid with every subset of its refinements, (R, 2^n, Q): the bits of the index
         say which are on, the first refinement is bit 0.
     packets
-        The same of packets, (R, 2^k, Q).
+        Values of the quantities in packets by run and subset of refinements, (R, 2^k, Q).
     stack
         Parts of the flows' stack (`dfcmodel.Flow`), each of which was switched off in turn; P names.
     without
         Quantities of packets without each of them, (R, P, Q).
     usual
-        Which of the 2^n subsets is the fluid as `simulate` runs it.
+        Index of the subset, of 2^n, with which `simulate` runs the fluid.
     statuses
         Statuses of all runs.
     limits_of_fluid
@@ -125,30 +125,30 @@ class Explanation(Result):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Names of the parts of the gap: refinements of the fluid, ``unexplained``, refinements of packets."""
+        """Names of the parts of the gap: n refinements of the fluid, ``unexplained``, k refinements of packets."""
         names = [refinement.name for refinement in self.refinements]
         n = self._counts[0]
         return (*names[:n], UNEXPLAINED, *names[n:])
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """Names of the refinements that both levels have, as the fluid of `simulate` has them."""
+        """Names of the refinements that both levels have; `simulate` switches them on in the fluid."""
         return tuple(self.refinements[i].name for i in range(self._counts[0]) if self.usual >> i & 1)
 
     @property
     def _start(self) -> str:
-        """Name of the fluid from which the waterfall starts."""
+        """Name of the waterfall's first bar: the fluid, or without shared refinements the bare fluid."""
         return "bare fluid" if self.shared else "fluid"
 
     @property
     def _counts(self) -> tuple[int, int]:
-        """Numbers n and k of refinements of the fluid and of packets."""
+        """Numbers of the refinements of the fluid, n, and of packets, k."""
         n = self.fluid.shape[1].bit_length() - 1
         return n, len(self.refinements) - n
 
     @cached_property
     def gap(self) -> Floats:
-        """Packets less the fluid without the refinements, in each run, shape (R, Q)."""
+        """Packets with all refinements less the fluid without any, in each run, shape (R, Q)."""
         return np.asarray(self.packets[:, -1] - self.fluid[:, 0])
 
     @cached_property
@@ -158,7 +158,7 @@ class Explanation(Result):
 
     @property
     def stack_effects(self) -> Floats:
-        """Packets less packets without each part of the stack, in each run, shape (R, P, Q).
+        """Packets less packets without each of the P parts of the stack, in each run, shape (R, P, Q).
 
         Each is the effect of a part in the presence of all others. Parts interact, so that the effects do not add up to
         the effect of the stack.
@@ -192,7 +192,7 @@ class Explanation(Result):
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """Phase effects of the packet runs where they were measured, and the known limits of the fluid.
+        """Limits as messages: phase effects of the packet runs, if measured, and known limits of the fluid.
 
         Phase effects decide a quantity if packets with and without random times differ in its mean or its variance by
         at least a tenth of its value, by Student's and Fisher's test. The tests of all quantities together are at 95 %
@@ -203,7 +203,7 @@ class Explanation(Result):
 
     @property
     def phase_effects(self) -> str:
-        """Quantities that phase effects decide in packets, as a message with the remedy; "" if there are none."""
+        """Message on the quantities that phase effects decide in packets, with the remedy; "" if there are none."""
         of_packets = self.refinements[self._counts[0] :]
         effects = []
         for i, refinement in enumerate(of_packets):
@@ -213,7 +213,7 @@ class Explanation(Result):
                 effects += [
                     f"{quantity.name} {effect}"
                     for q, quantity in enumerate(self.quantities)
-                    if (effect := _phase_effect(with_phases[:, q], at_random[:, q], 2 * len(self.quantities)))
+                    if (effect := _phase_effect_clause(with_phases[:, q], at_random[:, q], 2 * len(self.quantities)))
                 ]
         if not effects:
             return ""
@@ -223,7 +223,7 @@ class Explanation(Result):
         )
 
     def _join(self, fluid: Floats, packets: Floats) -> Floats:
-        """Join contributions in the fluid, (n, R, Q), the unexplained part and contributions in packets, (k, R, Q)."""
+        """Return (R, n + 1 + k, Q): contributions in the fluid, (n, R, Q), unexplained, in packets, (k, R, Q)."""
         unexplained = self.packets[:, 0] - self.fluid[:, -1]
         return np.moveaxis(np.concatenate([fluid, unexplained[np.newaxis], packets]), 0, 1)
 
@@ -299,23 +299,23 @@ class Explanation(Result):
             steps["packets"] = data["packets"].to_numpy()[q]
             if self.stack:
                 effects = data["stack_effect"].to_numpy()[:, q]
-                steps |= {f"with {self.stack[i]}": effects[i] for i in self._stack_by_size(q)}
+                steps |= {f"with {self.stack[i]}": effects[i] for i in self._stack_parts_by_effect(q)}
             rows += [(quantity.name, quantity.units, name, *estimates) for name, estimates in steps.items()]
         return pd.DataFrame(rows, columns=["quantity", "units", "row", *ESTIMATES])
 
     def _by_size(self, q: int) -> list[int]:
-        """Return the indices of the parts of quantity q: shared, others, unexplained; by falling size in each group."""
+        """Return indices of `parts`: shared, others, unexplained; each by falling contribution to quantity q."""
         sizes = np.nan_to_num(np.abs(self.contributions[:, :, q].mean(axis=0)))
         shared, unexplained = set(self.shared), self._counts[0]
         return sorted(range(len(sizes)), key=lambda i: (i == unexplained, self.parts[i] not in shared, -sizes[i]))
 
-    def _stack_by_size(self, q: int) -> list[int]:
-        """Return the indices of the parts of the stack by falling effect on quantity q."""
+    def _stack_parts_by_effect(self, q: int) -> list[int]:
+        """Return indices of the parts of the protocol stack by falling absolute effect on quantity q."""
         sizes = np.nan_to_num(np.abs(self.stack_effects[:, :, q].mean(axis=0)))
         return [int(i) for i in np.argsort(-sizes, kind="stable")]
 
     def text(self) -> str:
-        """Return the explanation in sentences, one line for each quantity.
+        """Return the explanation as a string, one line for each quantity.
 
         The significant parts that the levels do not share come first, the largest first. Parts that are not significant
         and parts of both levels follow.
@@ -323,6 +323,7 @@ class Explanation(Result):
         return "\n".join(self._sentence(q) for q in range(len(self.quantities)))
 
     def _sentence(self, q: int) -> str:
+        """Return the line on quantity q: the gap, the parts that contribute most, and the remaining parts."""
         quantity = self.quantities[q]
         gap, parts = self.gap[:, q], self.contributions[:, :, q]
         effects = self.stack_effects[:, :, q]
@@ -349,7 +350,9 @@ class Explanation(Result):
             "nothing in any run: ": [self._label(i) for i in distinct if not parts[:, i].any()],
             "both levels have: ": [texts[i] for i in texts if i not in distinct],
             "of the stack ": [
-                f"{self.stack[i]} {interval_text(effects[:, i])}" for i in self._stack_by_size(q) if effects[:, i].any()
+                f"{self.stack[i]} {interval_text(effects[:, i])}"
+                for i in self._stack_parts_by_effect(q)
+                if effects[:, i].any()
             ],
             "no effect of the stack's ": [
                 name for name, effect in zip(self.stack, effects.T, strict=True) if not effect.any()
@@ -358,7 +361,7 @@ class Explanation(Result):
         return "; ".join([levels, *(head + ", ".join(items) for head, items in groups.items() if items)])
 
     def _more_runs(self) -> str:
-        """Return advice on the number of runs that tells the largest part from 0; "" if all are 0 or not finite."""
+        """Return advice on the runs that tell the largest part from 0; "" if all are 0 or not finite."""
         parts: dict[int, str] = {}
         for q, quantity in enumerate(self.quantities):
             values = self.contributions[:, :, q]
@@ -375,7 +378,7 @@ class Explanation(Result):
         return f"by their spread, runs={runs} would tell the largest one, {parts[runs]}"
 
     def _label(self, part: int) -> str:
-        """Return the name of a part in a sentence."""
+        """Return the name of the part with this index of `parts`, as in sentences."""
         return "not explained" if part == self._counts[0] else self.parts[part]
 
     def summary(self) -> dict[str, object]:
@@ -432,13 +435,13 @@ class Explanation(Result):
 
 
 def _differs(values: Floats, level: float = LEVEL) -> Any:
-    """Return where Student's interval of the mean over runs excludes 0."""
+    """Return flags where Student's interval at ``level`` of the mean over runs, the first axis, excludes 0."""
     low, high = mean_interval(values, level)
     return (low > 0.0) | (high < 0.0)
 
 
 def _runs_to_differ(values: Floats) -> int:
-    """Return the smallest number of runs at which Student's interval excludes 0.
+    """Return the number of runs at which Student's interval of ``values``, (R,), would exclude 0.
 
     Mean and deviation of the values, (R,), are assumed to stay. `MAX_ADVISED_RUNS` + 1 stands for any larger number.
     """
@@ -448,8 +451,8 @@ def _runs_to_differ(values: Floats) -> int:
     return int(enough[0]) if len(enough) else MAX_ADVISED_RUNS + 1
 
 
-def _phase_effect(with_phases: Floats, at_random: Floats, tests: int) -> str:
-    """Return a message on the phase effect on a quantity; "" if it is too small.
+def _phase_effect_clause(with_phases: Floats, at_random: Floats, tests: int) -> str:
+    """Return a clause, verb first, on the change of a quantity by phase effects; "" if it is too small.
 
     The arguments are the values of the quantity in packets with phase effects and with random times, (R,), and the
     number of simultaneous tests.
@@ -474,17 +477,17 @@ def _phase_effect(with_phases: Floats, at_random: Floats, tests: int) -> str:
 
 
 def by_subset(values: Floats) -> Floats:
-    """Return values of shape (R, subsets, Q) with axes (subsets, R, Q)."""
+    """Return values of shape (R, subsets, Q) with the subsets first, shape (subsets, R, Q)."""
     return np.moveaxis(values, 1, 0)
 
 
 def interval_text(values: Floats) -> str:
-    """Return the mean over runs and the half width of its interval as a string."""
+    """Return mean and half width of the interval over runs as a string, such as "+0.1 ± 0.02"."""
     low, high = mean_interval(values, LEVEL)
     return f"{values.mean():+.3g} ± {(high - low) / 2:.2g}"
 
 
 def _single_runs(values: Floats) -> str:
-    """Return the interval of one further run as a string."""
+    """Return the interval of one further run as a string, such as "single runs -0.1 to +0.2"."""
     mean, half = float(values.mean()), float(prediction_half_width(values, LEVEL))
     return f"single runs {mean - half:+.3g} to {mean + half:+.3g}"

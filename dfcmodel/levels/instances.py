@@ -24,7 +24,7 @@ __all__ = ["RandomRuns", "Runs", "build_runs", "check_seed", "refuse_one_level"]
 @validate_parameters
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RandomRuns(Options):
-    """Options of `explain` and `packet_limit`: the random runs at both levels.
+    """Options of `explain` and `packet_limit`: duration, random starts and waits, and seed of the runs.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ class Runs:
     jitter: float
 
     def seeds(self) -> list[np.random.SeedSequence]:
-        """Return the seeds of the runs."""
+        """Return the seeds of the R runs, one each."""
         return np.random.SeedSequence(self.seed).spawn(self.count)
 
     def settings(self, seeds: np.random.SeedSequence) -> dict[str, Any]:
-        """Return the arguments of `simulate` for one run; both levels have the same starts."""
+        """Return the arguments of `simulate` for the run of one seed; both levels have the same starts."""
         return {
             "duration": self.duration,
             "sample": self.sample,
@@ -111,14 +111,14 @@ def build_runs(scenario: Scenario, fluid: Fluid, runs: int, options: RandomRuns)
 
 
 def check_seed(packets: Packets, runs: Runs) -> None:
-    """Raise ValueError for a seed of packets with which all runs would have the same random starts."""
+    """Raise ValueError for packets with a fixed seed if the runs have random starts."""
     if packets.seed is not None and runs.jitter > 0.0:
         msg = "must be None with random starts: each run has a seed of its own, from seed="
         raise ValueError(f"seed of packets = {packets.seed!r}: {msg}")
 
 
 def refuse_one_level(scenario: Scenario, packets: Packets) -> None:
-    """Raise ValueError for a scenario, or a random loss, that only one level can simulate."""
+    """Raise ValueError for a scenario that packets cannot simulate, and for random losses, which the fluid lacks."""
     try:
         check_scenario(scenario, packets)
     except ValueError as error:

@@ -20,7 +20,7 @@ __all__ = ["shrink_packets"]
 
 
 def shrink_packets(scenario: Scenario, factor: float) -> Scenario:
-    """Return a scenario in packets of 1 / ``factor`` of the size.
+    """Return a scenario in packets of 1 / ``factor`` of the size, with the same rates and buffers in bytes.
 
     Bandwidth-delay products, buffers, thresholds, windows, transfers and rates are the same in bytes, which are
     ``factor`` times as many packets. The growth of windows in bytes is the same as well: AIMD(a, b) becomes
@@ -83,7 +83,7 @@ def _discipline(rule: Discipline, k: float, name: str) -> Discipline:
 
 
 def _flow(flow: Flow, k: float) -> Flow:
-    """Return a flow in packets of 1/k of the size."""
+    """Return a flow in packets of 1/k of the size, with the same bytes."""
     source = flow.source
     if isinstance(source, (CBR, OnOff)):
         source = replace(source, rate=float(source.rate) * k)

@@ -43,7 +43,7 @@ class Quantity:
 def quantities_of(
     scenario: Scenario, measures: Measure | Sequence[Measure], since: float = 0.0
 ) -> tuple[Quantity, ...]:
-    """Return the quantities of measures on a scenario.
+    """Return the quantities that measures, names or functions, stand for on a scenario.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def quantities_of(
 
 
 def _shares(scenario: Scenario, since: float) -> list[Quantity]:
-    """Return the share of each flow, or of many flows the mean and the smallest share."""
+    """Return a quantity for the share of each flow, or for many flows the mean and the smallest share."""
     names = [flow.name for flow in scenario.flows]
     if len(names) > MAX_FLOWS:
         return [Quantity(f"{kind} share", "1", _Share(since, kind)) for kind in ("mean", "smallest")]
@@ -97,7 +97,7 @@ def _shares(scenario: Scenario, since: float) -> list[Quantity]:
 
 @dataclass(frozen=True)
 class _Function:
-    """A function of the caller, which must return a number."""
+    """A function of the caller, of a run; a call raises an error unless it returns a number."""
 
     name: str
     function: Callable[[Trajectory], float]
@@ -116,7 +116,7 @@ class _Function:
 
 @dataclass(frozen=True)
 class _Share:
-    """The share of a flow by its index, or the mean or smallest share, measured from ``since`` on."""
+    """Function of a run: share of flow ``which``, or mean or smallest share, of the slowest link, from ``since``, s."""
 
     since: float
     which: int | str
@@ -129,7 +129,7 @@ class _Share:
 
 
 def _losses(run: Trajectory) -> float:
-    """Return the number of lost packets."""
+    """Return the number of packets that a run lost."""
     return float(run.lost.sum())
 
 

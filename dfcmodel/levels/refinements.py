@@ -31,7 +31,7 @@ SIMULATED = ("packet_jitter",)
 
 @dataclass(frozen=True)
 class Refinement:
-    """One part of the model of a level, with the settings of the level without it.
+    """A part of a level's model, with the settings that switch it on and off.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ class Refinement:
 
     @property
     def random_time(self) -> float:
-        """Upper end of the random times before packets without the refinement, s; 0 if it changes none."""
+        """Largest random time, s, before packets without the refinement; 0 if it does not change these times."""
         off, on = (float(settings.get("packet_jitter", 0.0)) for settings in (self.off, self.on))
         return off if self.level == "packets" and on == 0.0 else 0.0
 
 
 def waits_in_seconds(refinement: Refinement, scenario: Scenario) -> Refinement:
-    """Return a refinement with each ``packet_jitter`` in s, by the packets of a scenario."""
+    """Return a refinement with ``packet_jitter`` such as "1pkt" converted to s for a scenario."""
     off, on = (
         {name: packet_wait(scenario, value) if name == "packet_jitter" else value for name, value in settings.items()}
         for settings in (refinement.off, refinement.on)
@@ -90,12 +90,12 @@ def waits_in_seconds(refinement: Refinement, scenario: Scenario) -> Refinement:
 
 
 def sack_pipe() -> Refinement:
-    """Return the refinement of the packets in flight that a sender with SACK counts while it repairs losses."""
+    """Return the refinement "SACK pipe": packets in flight as the sender counts them in loss recovery."""
     return Refinement("SACK pipe", "fluid", off={"pipe": "rfc6675"}, on={"pipe": "fall1996"})
 
 
 def default_refinements(scenario: Scenario, *, shared: bool = False) -> tuple[Refinement, ...]:
-    """Return the refinements in which the levels differ on a scenario, with ``shared`` also the common refinements.
+    """Return the refinements by which the levels differ on a scenario; with ``shared`` the common ones too.
 
     Packets have it, and the fluid as `simulate` runs it does not:
 
@@ -164,7 +164,7 @@ def default_refinements(scenario: Scenario, *, shared: bool = False) -> tuple[Re
 def with_refinements(
     method: Fluid | Packets, refinements: Iterable[Refinement], chosen: int, wait: float = 0.0
 ) -> dict[str, Any]:
-    """Return the arguments of `simulate` for a level with a subset of its refinements.
+    """Return the arguments of `simulate` for a level with the refinements in the bit mask ``chosen``.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def with_refinements(
 
 
 def usual_refinements(method: Fluid | Packets, refinements: Iterable[Refinement], wait: float = 0.0) -> int:
-    """Return the bit mask of the refinements that are on in `simulate`; parameters as of `with_refinements`.
+    """Return the bit mask of the refinements that are on in ``method`` with ``packet_jitter`` ``wait``.
 
     >>> from dfcmodel import Fluid, default_refinements, takano2006
     >>> refinements = default_refinements(takano2006("1", dfc=False), shared=True)

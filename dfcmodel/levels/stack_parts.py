@@ -19,7 +19,7 @@ __all__ = ["StackPart", "parts_of_stacks"]
 
 
 class StackPart(NamedTuple):
-    """A part of the stack, and the packet-level simulation without it.
+    """A part of the flows' protocol stack, with the scenario and the method without it.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class StackPart(NamedTuple):
 
 
 def parts_of_stacks(scenario: Scenario, packets: Packets) -> tuple[StackPart, ...]:
-    """Return the effective parts of the stacks of a scenario's flows.
+    """Return the parts of the protocol stacks of a scenario's flows that have an effect.
 
     Of ``stack="linux-6.12"``:
 
@@ -107,7 +107,7 @@ def _without_counting(flow: Flow) -> Flow:
 
 
 def _change_cubic(**parameters: float) -> Callable[[Flow], Flow]:
-    """Return a function that changes parameters of a flow's rule if it is `LinuxCUBIC`."""
+    """Return a function that returns a flow with changed parameters of its rule if this is `LinuxCUBIC`."""
 
     def without(flow: Flow) -> Flow:
         if type(flow.source) is not LinuxCUBIC:

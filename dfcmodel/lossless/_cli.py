@@ -176,7 +176,7 @@ class _Pool:
     ] = None
 
     def build(self) -> HeadroomPool:
-        """Return the pool."""
+        """Return the headroom pool of the options."""
         from dfcmodel.lossless import headroom_pool
         from dfcmodel.lossless.quantities import size_in_bytes
 

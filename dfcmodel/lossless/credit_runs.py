@@ -21,13 +21,13 @@ __all__ = ["CreditScenario", "CreditWitness", "preamble_of"]
 
 
 def preamble_of(overhead: int) -> int:
-    """Return the part of the overhead before a frame, in bit times: at most the preamble of Ethernet."""
+    """Return the bit times of overhead before a frame, at most Ethernet's preamble; ``overhead`` is bit times."""
     return min(PREAMBLE, overhead)
 
 
 @dataclass(frozen=True, eq=False)
 class CreditScenario:
-    """Frames of a sender, its credits, and the delays of the receiver and of the return of credits.
+    """Frames of a sender with its credits, and the times of the receiver and of returning credits.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class CreditScenario:
     overhead: int = OVERHEAD
 
     def run(self) -> int:
-        """Return the number of frames that wait for credits."""
+        """Return the number of frames that wait for credits; ValueError for too few credits for a frame."""
         free, waits = self.credits, 0
         start = out = 0
         pending: deque[tuple[int, int]] = deque()
@@ -87,7 +87,7 @@ class CreditScenario:
 
 @dataclass(frozen=True)
 class CreditWitness:
-    """Required credits: ``fills`` never waits, ``waits`` has one credit fewer and waits.
+    """Two runs that prove a number of credits: with it no frame waits, with one fewer a frame waits.
 
     Parameters
     ----------
@@ -106,10 +106,10 @@ class CreditWitness:
 
     @property
     def holds(self) -> bool:
-        """Whether no frame waits with the credits, and a frame waits with one credit fewer."""
+        """Whether no frame waits in ``fills``, and a frame waits in ``waits``."""
         return self.fills.run() == 0 and self.waits.run() > 0
 
     @classmethod
     def of(cls, scenario: CreditScenario) -> CreditWitness:
-        """Return the witness of a scenario that has exactly the credits it needs."""
+        """Return the witness of a scenario whose credits are the required number."""
         return cls(scenario, replace(scenario, credits=scenario.credits - 1))

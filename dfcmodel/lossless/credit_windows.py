@@ -100,7 +100,7 @@ class RequiredCredits(Result):
 
     @cached_property
     def burst(self) -> Burst:
-        """The largest departures from a frame until its credits return."""
+        """Largest number of credits in use from the start of a frame until its credits return, as frames."""
         return largest_drain(self.link, sum(self.delays.values()) - 8 * self.link.overhead)
 
     @property
@@ -115,12 +115,12 @@ class RequiredCredits(Result):
 
     @property
     def bytes(self) -> int:
-        """Bytes of buffer for these credits: for zero loss and full rate."""
+        """Bytes of buffer for these credits, with which nothing is lost at full rate."""
         return self.credits * self.link.cell
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
-        """The components of the credits in bytes; they add up to `bytes`."""
+        """Components of the credits in bytes, which add up to `bytes`."""
         size = float(self.link.lossless_mtu)
         parts = {name: bits / 8 for name, bits in self.delays.items()}
         parts["frame that leaves"] = parts.pop("forwarding") + size

@@ -49,11 +49,11 @@ class CreditDatasheet(Datasheet):
     velocity
         Signal velocity, m/s.
     smallest
-        Bytes of the smallest frame, 64 for Ethernet. Those of Fibre Channel have 36: delimiters, header and CRC.
+        Bytes of the smallest frame, 64 for Ethernet. Fibre Channel's frames have 36: delimiters, header and CRC.
     message
         Bytes of the message that returns credits, preamble included.
     behind_frame
-        Whether it waits for a frame that the receiver sends; otherwise it interrupts that.
+        Whether a message waits for the end of a frame that the receiver sends; otherwise it interrupts the frame.
     update
         Longest time between two messages.
     cut_through

@@ -59,7 +59,7 @@ _DATA = re.compile(_NUMBER + PREFIX + "(B|bits?)")
 
 
 def _check_range(name: str, value: Given, number: float, low: float, high: float, allowed: str) -> float:
-    """Return ``number`` after checking its range; the error message quotes the input ``value``."""
+    """Return ``number``; ValueError, which quotes the input ``value``, unless it is in [low, high]."""
     if not low <= number <= high:
         raise ValueError(f"{name} = {format_value(value)}: must be {allowed}")
     return number
@@ -169,7 +169,7 @@ def duration(name: str, value: Given) -> float:
 
 
 def whole_bits(bits: float) -> int:
-    """Return a number of bits rounded up, with a tolerance for rounding errors of the product."""
+    """Return a number of bits rounded up; rounding errors of about 1e-9 are ignored."""
     return math.ceil(bits - 1e-9 * max(1.0, bits))
 
 
@@ -189,7 +189,7 @@ def both_ends(
 
 
 def response_time(rate: int, response: Given | tuple[Given, Given] | None, *, measured: bool) -> tuple[float, float]:
-    """Return the peer's response time in bit times, low and high end, after which it starts no frame.
+    """Return the low and high end, bit times, of the time after which a paused peer starts no frame.
 
     Parameters
     ----------

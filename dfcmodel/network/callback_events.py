@@ -59,7 +59,7 @@ Signature = tuple[type[Any], tuple[str, ...]]
 
 
 class Places(NamedTuple):
-    """Offsets in a record of the state and the result of a callback.
+    """Offsets, in a callback's record, of the state and of the result.
 
     Attributes
     ----------
@@ -81,19 +81,19 @@ AT_SENDER, AT_RECEIVER = Places("Sender"), Places("Receiver", first=MAX_END_STAT
 
 
 def signature_of(rule: SwitchProgram | ReceiverAgent | PathElement) -> Signature:
-    """Return the signature of a program, an agent or an element; ValueError for more numbers than a record holds."""
+    """Return the class and parameter names of a program, agent or element; ValueError if they exceed a record."""
     signature: Signature = validate_signature(rule, tuple(rule.numbers()))
     return signature
 
 
 def manager_signature_of(manager: QueueManager) -> Signature:
-    """Return the signature of a queue manager; errors as for `signature_of`."""
+    """Return the class and parameter names of a queue manager; errors as for `signature_of`."""
     signature: Signature = validate_signature(manager, tuple(manager.numbers(1500.0)))
     return signature
 
 
 def law_signature_of(law: LinkLaw) -> Signature:
-    """Return the signature of a law, whose class has checked its states; errors as for `signature_of`."""
+    """Return the class and parameter names of a law; errors as for `signature_of`."""
     names = tuple(law.numbers())
     if len(names) > MAX_PARAMETERS:
         name = type(law).__name__
@@ -102,7 +102,7 @@ def law_signature_of(law: LinkLaw) -> Signature:
 
 
 def manager_events_of(signatures: tuple[Signature, ...], *, compiled: bool = True) -> Any:
-    """Return the events of queue managers, shape (managers,): addresses, or Python functions."""
+    """Return the events of queue managers, (managers,), at least one: addresses, or Python functions."""
     table = np.empty(max(1, len(signatures)), dtype=np.uint64 if compiled else object)
     table.fill(0)
     for n, signature in enumerate(signatures):
@@ -159,6 +159,7 @@ def law_events_of(signatures: tuple[Signature, ...]) -> Any:
 
 
 def _no_addresses(signatures: tuple[Signature, ...], events: tuple[str, ...]) -> Any:
+    """Return zeros in place of addresses of events, shape (at least 1, events)."""
     return np.zeros((max(1, len(signatures)), len(events)), dtype=np.uint64)
 
 
@@ -171,7 +172,7 @@ def _callback(
     where: Places = OF_STATE,
     floats: bool = False,
 ) -> Any:
-    """Return a function of a class as a callback on a record, ``w``.
+    """Return a function of a signature's class as a callback that reads and writes one record, ``w``.
 
     Parameters
     ----------
@@ -212,7 +213,7 @@ def _callback(
 
 
 def _on_link(event: Callable[..., None]) -> Callable[..., None]:
-    """Return a manager's event in plain Python that takes a link's record."""
+    """Return a function that applies a manager's event, in plain Python, to the record of a link."""
 
     def apply(link: Any) -> None:
         numbers = [link.drop, link.mark, *link.state, *link.parameters, *link.seen]

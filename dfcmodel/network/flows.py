@@ -79,7 +79,7 @@ LONGEST_TRANSFER = 10**9
 
 
 def runs_at(features: str, levels: frozenset[str]) -> dict[str, Any]:
-    """Return metadata of an option of flows that some level does not run: its features, and the levels that run it."""
+    """Return metadata of an option of flows: ``features`` of it, and the levels that run it, not all of them."""
     return {"features": features, "levels": levels}
 
 
@@ -150,7 +150,7 @@ class Flow(Described):
     random_idle
         Whether idle times are exponentially distributed with mean ``idle`` (drawn from the seed).
     handshake
-        How a window sender opens its connection (RFC 9293, 3.5). False: the connection is already established at
+        Opening of a window sender's connection (RFC 9293, 3.5). False: the connection is already established at
         ``start``. True: the sender sends a SYN of 40 bytes, which a SYN-ACK of 40 bytes answers; data follow with the
         third segment. Both are packets that queue and can be lost. A lost SYN is sent again after 1 s, then 2 s and so
         on, and the window then begins with one packet (RFC 5681, 3.1). ``"data"``: the SYN carries the first packet of
@@ -161,12 +161,12 @@ class Flow(Described):
         A `ReceiverAgent`, which answers the packets of a rate rule and may give it credits; None: a receiver that
         answers each packet. At packet level only.
     arrivals
-        When the data of a window sender become available: an `ArrivalProcess` or a `Replay`. The sender sends when
-        window and data allow. None: all data are available from the start. An ACK increases the window only if data are
-        waiting, or if all of the window was in flight before it (RFC 9002, 7.8). The window does not change over idle
-        times. The rule's clock stops during idle times and while the window is not used up (RFC 9438, 5.8). For a
-        delivery rule, samples are marked as limited by the application instead (`Delivery`). The flow ends when the
-        process has ended or ``size`` packets have arrived, and all of them are delivered. ``idle`` must be inf. At
+        Times at which data of a window sender become available: an `ArrivalProcess` or a `Replay`. The sender sends
+        when window and data allow. None: all data are available from the start. An ACK increases the window only if
+        data are waiting, or if all of the window was in flight before it (RFC 9002, 7.8). The window does not change
+        over idle times. The rule's clock stops during idle times and while the window is not used up (RFC 9438, 5.8).
+        For a delivery rule, samples are marked as limited by the application instead (`Delivery`). The flow ends when
+        the process has ended or ``size`` packets have arrived, and all of them are delivered. ``idle`` must be inf. At
         packet level only, and not in ns-2's convention.
     weight
         Number of packets of the flow that a network interface (``host="nic"``) sends in each of the flow's turns, a
@@ -311,7 +311,7 @@ class Flow(Described):
 
 
 def check_option(option: str, label: str, value: Any) -> None:
-    """Raise TypeError or ValueError for a value that no flow can have as an option, whatever its other options are.
+    """Raise TypeError or ValueError for a value that an option of no flow may have; ``label`` names it.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def check_option(option: str, label: str, value: Any) -> None:
 
 
 def _check_ttl(flow: Flow, of: str) -> None:
-    """Unroll a looping path; ValueError for a path that returns to a node without a time to live."""
+    """Unroll the path of a flow with ``ttl``; ValueError for another path that returns to a node."""
     if flow.ttl is None:
         if len(set(flow.path)) < len(flow.path):
             msg = "must not visit a node twice; a loop needs ttl, such as ttl=64"
@@ -376,7 +376,7 @@ def _check_ttl(flow: Flow, of: str) -> None:
 
 
 def unroll_loop(path: tuple[Any, ...], ttl: int) -> tuple[Any, ...]:
-    """Return a looping path repeated until the time to live is over; other paths are returned unchanged.
+    """Return a path that ends at a node of its own, repeated for ``ttl`` links; other paths unchanged.
 
     >>> unroll_loop(("h", "A", "B", "A"), 5)
     ('h', 'A', 'B', 'A', 'B', 'A', 'B')
@@ -390,7 +390,7 @@ def unroll_loop(path: tuple[Any, ...], ttl: int) -> tuple[Any, ...]:
 
 
 def _check_paths(flow: Flow, of: str) -> None:
-    """Raise an error for further paths that are invalid, or whose first or last link differs from the path's."""
+    """Raise ValueError for invalid further paths, and for other first or last links than the path has."""
     value: object = flow.paths
     if isinstance(value, tuple) and not value:
         return
@@ -410,7 +410,7 @@ def _check_paths(flow: Flow, of: str) -> None:
 
 
 def _check_stop(flow: Flow, of: str) -> None:
-    """Raise ValueError unless the stop is after the start."""
+    """Raise ValueError unless the stop is after the start; ``of`` names the flow."""
     if is_endless(unwrap_scalar(flow.stop)):
         object.__setattr__(flow, "stop", math.inf)
         return
@@ -418,7 +418,7 @@ def _check_stop(flow: Flow, of: str) -> None:
 
 
 def _check_stack(flow: Flow, of: str) -> None:
-    """Set unset options from the stack; ValueError for options that the flow cannot have."""
+    """Set unset options of a flow from its stack, in place; ValueError for options that it cannot have."""
     if flow.stack is not None:
         choice(f"stack {of}", flow.stack, tuple(STACKS))
     stack = NO_STACK if flow.stack is None else STACKS[flow.stack]
@@ -450,7 +450,7 @@ def _check_stack(flow: Flow, of: str) -> None:
 
 
 def check_delays(label: str, value: Any) -> tuple[float, ...]:
-    """Return delays after other flows in s; ValueError for other values."""
+    """Return delays after other flows, s, as a tuple; ValueError for other values, named by ``label``."""
     if not isinstance(value, Iterable):
         raise ValueError(f"{label} = {format_value(value)}: must be times in s, one for each of after")  # noqa: TRY004
     head, _, tail = label.partition(" ")
@@ -459,7 +459,7 @@ def check_delays(label: str, value: Any) -> tuple[float, ...]:
 
 
 def check_after(label: str, value: Any) -> tuple[Any, ...]:
-    """Return references to other flows, by name or index; ValueError for other values."""
+    """Return references to other flows, names or indices, as a tuple; ValueError names ``label``."""
     value = (value,) if isinstance(value, (str, int, np.integer)) else value
     if not isinstance(value, Iterable) or isinstance(value, (bytes, bytearray)):
         raise ValueError(f"{label} = {format_value(value)}: must be names of flows, or their places")  # noqa: TRY004
@@ -550,7 +550,7 @@ def _check_arrivals(flow: Flow, of: str) -> None:
 
 
 def of_kind(flows: Iterable[Flow], *kinds: type) -> list[bool]:
-    """Return whether each flow's source is an instance of one of ``kinds``; each class is tested once."""
+    """Return a list of whether each flow's source is an instance of one of ``kinds``; each class is tested once."""
     flows = tuple(flows)
     matches = {kind for kind in {type(flow.source) for flow in flows} if issubclass(kind, kinds)}
     return [type(flow.source) in matches for flow in flows]
@@ -567,20 +567,20 @@ def has_window(flow: Flow) -> bool:
 
 
 def first_state(flow: Flow, rtt: float) -> Any:
-    """Return the state of a flow's window rule at its start, on a path with this round-trip time in s."""
+    """Return the first state of a flow's window rule; ``rtt``, s, is the path's round-trip time."""
     state: Any = flow.source.start(rtt)  # type: ignore[union-attr]
     options = {"cwnd": flow.initial_window, "ssthresh": flow.ssthresh}
     return state._replace(**{name: float(value) for name, value in options.items() if value is not None})
 
 
 def acks_per_packet(flow: Flow) -> float:
-    """Return the ACKs per packet that increase the window: 1/2 with delayed ACKs that are not counted."""
+    """Return the window increases per packet: 1, or 1/2 with delayed ACKs that count as one packet."""
     counted = flow.delayed_acks == COUNTED and getattr(flow.source, "counts_packets", True)
     return 0.5 if flow.delayed_acks and not counted else 1.0
 
 
 def recovery_of(flow: Flow, recovery: str | None) -> str:
-    """Return a flow's recovery under a method's ``recovery`` (None: the rule's); "" without a window."""
+    """Return a flow's loss recovery: ``recovery``, or if None its rule's; "" if it has no window."""
     return (recovery or flow.source.recovery) if isinstance(flow.source, WindowRule) else ""
 
 
@@ -590,12 +590,12 @@ def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:
 
 
 def rules_of(flows: Iterable[Flow]) -> Iterator[Any]:
-    """Yield the sources of the flows that are called at events, see `rules_among`."""
+    """Yield the sources and arrivals of flows that have events: see `rules_among`."""
     return rules_among(source for flow in flows for source in (flow.source, flow.arrivals))
 
 
 def rules_among(sources: Iterable[Source | None]) -> Iterator[Any]:
-    """Yield sources and arrivals that are called at events: window rules, rate rules, arrival processes."""
+    """Yield the sources and arrivals with events: window rules, rate rules and arrival processes."""
     return (source for source in sources if isinstance(source, (WindowRule, RateRule, ArrivalProcess)))
 
 
@@ -621,13 +621,13 @@ class Choices(NamedTuple):
     number: Integers | None
 
     def is_like(self, other: Choices) -> bool:
-        """Return whether another table's paths were chosen by the same method over the same links."""
+        """Return whether another table's paths were chosen by equal routes over equal links."""
         if self.routes != other.routes:
             return False
         return self.links is other.links or (self.links == other.links and self.links.seed == other.links.seed)
 
     def paths(self, source: Integers, target: Integers, keys: Integers) -> Routes:
-        """Return paths between nodes, by index in the links; LookupError with the first flow without a path."""
+        """Return a path per pair of nodes, by index in the links; LookupError, with the flow, if there is none."""
         if isinstance(self.routes, NextHops):
             sources, targets = ([self.links.nodes[k] for k in indices.tolist()] for indices in (source, target))
             paths = self.routes.paths(sources, targets, keys, [False] * len(source))
@@ -637,12 +637,12 @@ class Choices(NamedTuple):
 
 
 class ChosenPath(tuple[Hashable, ...]):  # a tuple of any length has no slots
-    """Shortest path of a flow of a table with its `Choices`, for lists of flows from several tables.
+    """Shortest path of a flow, with the `Choices` of its table, so that lists of several tables can choose again.
 
     Attributes
     ----------
     choices
-        The choices of its table.
+        Method by which the paths of the flow's table were chosen.
     number
         Number of the flow among the flows of its pair of nodes.
     """
@@ -662,7 +662,7 @@ class ChosenPath(tuple[Hashable, ...]):  # a tuple of any length has no slots
 
 
 class Flows(Sequence[Flow]):
-    """Flows as columns, a sequence that builds each `Flow` on access.
+    """A table of flows as columns; as a sequence it builds each `Flow` when it is read.
 
     `flows_from`, `all_to_all`, `incast` and `permutation` return such a table, and `Scenario` takes it as its
     ``flows``. The sum of two tables has the flows of the first, then the flows of the second, whose indices in
@@ -730,7 +730,7 @@ class Flows(Sequence[Flow]):
         return cls(tuple(index_of), Routes(np.array(indices, dtype=np.int64), counts), columns, names)
 
     def with_column(self, name: str, column: Column) -> Flows:
-        """Return the table with the values of one option replaced."""
+        """Return a copy of the table in which the option ``name`` has another column."""
         columns = {**self.columns, name: column}
         return Flows(self.nodes, self.paths, columns, self._names, self.choices)
 
@@ -768,7 +768,7 @@ class Flows(Sequence[Flow]):
         return Flows.of(other) + self if isinstance(other, tuple) else NotImplemented
 
     def _predecessors(self, first: int) -> list[tuple[int, ...]]:
-        """Return the predecessors of each flow as numbers, counted from ``first`` for the first flow."""
+        """Return the indices of each flow's predecessors, plus ``first``; ValueError for an unknown name."""
         column = self.columns["after"]
         if not any(column.values):
             return [()] * len(self)
@@ -783,7 +783,7 @@ class Flows(Sequence[Flow]):
             raise ValueError(f"after = {error.args[0]!r}: must be a name of a flow of its table") from None
 
     def _choose_together(self, first: Flows, second: Flows) -> Flows:
-        """Return this sum of two tables with all paths chosen again, if both chose theirs by the same method."""
+        """Return this sum of two tables, with all paths chosen again if both chose by the same method."""
         choice, others = first.choices, second.choices
         if choice is None or others is None or choice.number is None or others.number is None:
             return self
@@ -839,11 +839,11 @@ class Flows(Sequence[Flow]):
         return f"Flows({count_of(len(self), 'flow')} between {count_of(len(self.nodes), 'node')}: {kinds})"
 
     def path(self, f: int) -> tuple[Hashable, ...]:
-        """Return the nodes of the path of a flow."""
+        """Return the nodes of the path of flow f."""
         return tuple(self.nodes[n] for n in self.paths[f])
 
     def name(self, f: int) -> str:
-        """Return the name of a flow."""
+        """Return the name of flow f."""
         if self._names is not None:
             return self._names[f]
         path = self.paths[f]
@@ -852,7 +852,7 @@ class Flows(Sequence[Flow]):
 
     @property
     def names(self) -> Iterator[str]:
-        """The names of the flows, in order."""
+        """Names of the flows, in order, one after the other."""
         return iter(self._names) if self._names is not None else map(self.name, range(len(self)))
 
     @property
@@ -872,7 +872,7 @@ class Flows(Sequence[Flow]):
         return len(present(keys, span * span)) == len(keys)
 
     def _derive(self, key: Hashable, column: Callable[[], Column]) -> NDArray[Any]:
-        """Return a derived column as a read-only array, cached by ``key``."""
+        """Return the array of a derived column, read-only and cached by ``key``."""
         array = self._derived.get(key)
         if array is None:
             array = self._derived[key] = column().array()
@@ -880,16 +880,16 @@ class Flows(Sequence[Flow]):
         return array
 
     def numbers(self, name: str) -> Floats:
-        """Return a numeric option of all flows, shape (F,); read-only."""
+        """Return a numeric option of all flows as floats, shape (F,); read-only."""
         return self._derive(name, lambda: self.columns[name].map(float))
 
     def given(self, name: str) -> NDArray[np.bool_]:
-        """Return whether an option of each flow is not None, shape (F,); read-only."""
+        """Return flags, (F,), of flows whose option ``name`` is not None; read-only."""
         return self._derive(("given", name), lambda: self.columns[name].map(lambda value: value is not None))
 
     @cached_property
     def unusual(self) -> frozenset[str]:
-        """Options that at least one flow sets to a value other than its default."""
+        """Names of the options that at least one flow sets to a value other than the default."""
         return frozenset(
             option.name
             for option in OPTIONS
@@ -898,30 +898,30 @@ class Flows(Sequence[Flow]):
 
     @cached_property
     def waits(self) -> NDArray[np.bool_]:
-        """Whether each flow starts after others, shape (F,)."""
+        """Whether each flow waits for other flows before it starts, shape (F,)."""
         column = self.columns["after"]
         if isinstance(column.values, Routes):
             return np.asarray(column.values.counts[column.whole()] > 0)
         return column.map(bool).array()
 
     def numbers_or_nan(self, name: str) -> Floats:
-        """Return an option of all flows, shape (F,); NaN for values that are not numbers."""
+        """Return an option of all flows, (F,); NaN for values that are not numbers, such as None and strings."""
         return self.columns[name].map(_number_or_nan).array()
 
     def which(self, name: str) -> Integers:
-        """Return the index of each flow's value in the column of an option, shape (F,)."""
+        """Return, by flow, the index of its value among the column's distinct values, shape (F,)."""
         return self.columns[name].whole()
 
     def each(self, name: str, value: Any) -> NDArray[Any]:
-        """Return a function of an option, computed once per distinct value, shape (F,)."""
+        """Return ``value`` applied to an option of each flow, shape (F,), with one call per distinct value."""
         return self.columns[name].map(value).array()
 
     def of_kind(self, *kinds: type) -> NDArray[np.bool_]:
-        """Return whether each flow's source is an instance of one of ``kinds``, shape (F,); read-only."""
+        """Return flags, (F,), of flows whose sources are instances of one of ``kinds``; read-only."""
         return self._derive(kinds, lambda: self.columns["source"].map(lambda source: isinstance(source, kinds)))
 
     def alike(self, *columns: NDArray[Any] | str) -> tuple[Integers, Integers]:
-        """Group flows that are equal in all columns; return each group's first flow and each flow's group.
+        """Return the first flow of each group of flows that are equal in these columns, and each flow's group.
 
         Parameters
         ----------
@@ -957,7 +957,7 @@ class Flows(Sequence[Flow]):
 
 
 def choose_together(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
-    """Return flows of several tables with their paths chosen as in the sum of the tables (`Flows.__add__`)."""
+    """Return flows of several tables with paths as in the sum of the tables, where all chose them alike."""
     tables: dict[int, tuple[Choices, list[int]]] = {}
     for f, flow in enumerate(flows):
         if isinstance(flow.path, ChosenPath):
@@ -976,7 +976,7 @@ def choose_together(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
 
 
 def _choose_paths_again(flows: list[Flow], choices: Choices, tables: list[list[int]]) -> None:
-    """Replace the paths of flows, whose indices ``tables`` lists by table, by the paths of one table."""
+    """Replace, in place, chosen paths by the paths of one table; ``tables`` has the flows' indices by table."""
     used: dict[tuple[Hashable, Hashable], int] = {}
     members: list[int] = []
     numbers_of_flows: list[int] = []
@@ -1010,6 +1010,7 @@ def _concatenate(first: Column, second: Column) -> Column:
 
 
 def _number_or_nan(value: Any) -> float:
+    """Return a value as a float; NaN if it is no number or too large."""
     try:
         return float(value) if isinstance(value, numbers.Real) else math.nan
     except OverflowError:
@@ -1017,7 +1018,7 @@ def _number_or_nan(value: Any) -> float:
 
 
 def random_starts(table: Flows, jitter: float, random: np.random.Generator) -> Floats:
-    """Return the starts of flows in s, each delayed by a random time of up to ``jitter`` s, (F,).
+    """Return the starts of flows, s, each plus an independent uniform time of up to ``jitter`` s, (F,).
 
     A run draws them first from its generator, at both levels, so that both have the same starts with one seed.
     """

@@ -21,7 +21,7 @@ __all__ = ["Followers", "actual_starts", "followers_of", "waits_of"]
 
 
 class Followers(NamedTuple):
-    """Dependencies of F flows as E pairs of a flow and its follower.
+    """Dependencies of F flows: E pairs of a flow and a flow that waits for it, its follower.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Followers(NamedTuple):
         Offset in ``flow`` of each flow's followers, (F + 1,): ``flow[begin[f]:begin[f + 1]]`` are the followers of flow
         f.
     flow
-        The followers, (E,).
+        Followers of all flows, as indices, flow by flow, (E,).
     missing
         Number of predecessors of each flow, (F,).
     delay
@@ -43,11 +43,11 @@ class Followers(NamedTuple):
 
     @property
     def awaited(self) -> Integers:
-        """Predecessor of each pair, (E,)."""
+        """Flow that each pair's follower waits for, (E,)."""
         return np.repeat(np.arange(len(self.missing)), np.diff(self.begin))
 
     def times(self, starts: Floats) -> tuple[Floats, Floats]:
-        """Return each pair's time from the end of a flow to its follower's start, (E,), and earliest starts, (F,), s.
+        """Return pairs' times from the end of a flow to its follower's start, (E,), and earliest starts, (F,), s.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Followers(NamedTuple):
 
 
 def waits_of(table: Flows) -> tuple[Integers, Integers, Floats]:
-    """Return followers, their predecessors and the delays, pair by pair in order of the followers, (E,) each.
+    """Return follower, predecessor and delay, s, of each pair of flows, in the order of the followers, (E,) each.
 
     A delay is NaN for a flow without delays.
 
@@ -107,7 +107,7 @@ def waits_of(table: Flows) -> tuple[Integers, Integers, Floats]:
 
 
 def _delays(table: Flows, counts: Integers) -> Floats:
-    """Return the delays of all flows, concatenated, s; NaN for each predecessor of a flow without delays."""
+    """Return the delays after all predecessors, s, flow by flow, (E,); NaN for flows without delays."""
     column = table.columns["delays"]
     if not any(column.values):
         return np.full(int(counts.sum()), np.nan)
@@ -167,14 +167,14 @@ def _check_order(table: Flows, followers: Followers) -> None:
 
 
 def actual_starts(followers: Followers, delays: Floats, earliest: Floats, finished: Floats) -> Floats:
-    """Return the starts of flows, s, (F,); NaN for a flow with an unfinished predecessor.
+    """Return the starts of flows, s, (F,), from the ends of their predecessors; NaN if one is unfinished.
 
     Parameters
     ----------
     delays, earliest
         As for `Followers.times`, s, (E,) and (F,); a flow without predecessors begins at its earliest time.
     finished
-        When each was complete, s, nan: never, (F,).
+        Times at which the flows were complete, s, (F,); nan: never.
 
     Examples
     --------

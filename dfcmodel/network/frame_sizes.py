@@ -23,6 +23,6 @@ MAX_PACKET_RATE = 5e9
 
 
 def check_rate(name: str, rate: Any) -> None:
-    """Raise ValueError unless a rate is above 0 and at most `MAX_RATE`, or `MAX_PACKET_RATE` as a bare number."""
+    """Raise ValueError unless a rate is above 0 and at most `MAX_RATE`, for a bare number `MAX_PACKET_RATE`."""
     max_rate = MAX_RATE if isinstance(rate, PacketUnits) else MAX_PACKET_RATE
     one_number(name, rate, above=0.0, at_most=max_rate, hint="in packets/s: mbps(370), or '370Mbps'")

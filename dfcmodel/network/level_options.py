@@ -33,7 +33,7 @@ OPTIONS = {
 
 
 def refuse_discipline(link: Link, level: str) -> NoReturn:
-    """Raise ValueError for the discipline of a link that a level does not run."""
+    """Raise the ValueError for a link's discipline that a level does not run."""
     kind = type(link.discipline)
     bases = "QueueManager" if level == "fluid" else "QueueManager, LinkLaw and SwitchProgram"
     kinds = {
@@ -49,14 +49,14 @@ def refuse_discipline(link: Link, level: str) -> NoReturn:
 
 
 def _kinds(kind: type[Discipline]) -> Iterator[type[Discipline]]:
-    """Yield all loaded subclasses of a class, recursively."""
+    """Yield all subclasses of a class that are loaded, recursively."""
     for subclass in kind.__subclasses__():
         yield subclass
         yield from _kinds(subclass)
 
 
 def options_without(level: str) -> tuple[str, ...]:
-    """Return the options of flows that a level does not run.
+    """Return the names of the options of flows that a level does not run.
 
     >>> "ttl" in options_without("fluid"), options_without("packets")
     (True, ())
@@ -65,7 +65,7 @@ def options_without(level: str) -> tuple[str, ...]:
 
 
 def refuse_flow_options(flow: Flow, level: str) -> None:
-    """Raise ValueError for the first option of a flow that a level does not run and that is not the default."""
+    """Raise ValueError for a flow's first option that a level does not run, unless it has the default."""
     usual = _usual_options()
     for option in options_without(level):
         value = getattr(flow, option)
@@ -80,11 +80,12 @@ def refuse_flow_options(flow: Flow, level: str) -> None:
 
 @cache
 def _usual_options() -> dict[str, Any]:
+    """Return the default of each option of flows, without a stack, by name."""
     return {field.name: getattr(NO_STACK, field.name, field.default) for field in dataclasses.fields(Flow)}
 
 
 def level_rows() -> list[tuple[str, str, str, tuple[bool, bool, bool]]]:
-    """Return what some level does not run: kind, name, features, and whether the fluid, packets and the twin run it.
+    """Return rows of features that some level does not run: kind, name, features, and flags (fluid, packets, twin).
 
     >>> [row[3] for row in level_rows() if row[1] in ("BFC", "DFC", "size")]
     [(False, True, False), (True, True, True), (True, True, False)]
@@ -104,5 +105,5 @@ def level_rows() -> list[tuple[str, str, str, tuple[bool, bool, bool]]]:
 
 
 def levels_of(kind: type[Discipline]) -> frozenset[str]:
-    """Return the levels that run a class of disciplines, the twin among them."""
+    """Return the names of the levels that run a class of disciplines; the twin counts as a level."""
     return kind.levels | {TWIN} if kind in TWIN_DISCIPLINES else kind.levels

@@ -151,17 +151,17 @@ class Link(Described):
 
     @property
     def name(self) -> str:
-        """``source->target``."""
+        """Name of the link: ``source->target``."""
         return f"{self.source}->{self.target}"
 
     @property
     def elements(self) -> tuple[PathElement, ...]:
-        """Elements for which fields of the link stand, none at present; they precede the scenario's elements."""
+        """Path elements that fields of the link stand for, before the scenario's elements; none at present."""
         return ()
 
     @property
     def capacity(self) -> float:
-        """Bandwidth-delay product: packets in transit on the busy link."""
+        """Bandwidth-delay product of the link, packets."""
         return self.rate * self.delay
 
 
@@ -181,7 +181,7 @@ def buffer_in_packets(link: Link, packet_size: float) -> float:
 
 
 def queue_room(link: Link) -> tuple[int, int]:
-    """Return a queue's capacity at packet level and its unit: packets with 0, or bytes with the bytes per cell.
+    """Return a queue's capacity at packet level and its unit: (packets, 0), or (bytes, bytes per cell).
 
     >>> links = [Link(1, 2, rate=1e3, delay=0.01, buffer=size) for size in (100.0, ByteBuffer("150 kB", cell=80))]
     >>> [queue_room(link) for link in links]
@@ -192,7 +192,7 @@ def queue_room(link: Link) -> tuple[int, int]:
 
 
 def can_pause(link: Link, room: float) -> None:
-    """Raise ValueError for a pause threshold that a queue of at most ``room`` packets never exceeds.
+    """Raise ValueError unless a queue of at most ``room`` packets can exceed the link's pause threshold.
 
     The scenario checks reservations of PFC, which depend on the flows.
     """
@@ -203,7 +203,7 @@ def can_pause(link: Link, room: float) -> None:
 
 
 class Links(Sequence[Link]):
-    """Links as columns, a sequence that builds each `Link` on access.
+    """A table of links as columns; as a sequence it builds each `Link` when it is read.
 
     `links_from` and `Fabric` return such a table, and `Scenario` takes it as its ``links``. In most networks links are
     of a few kinds: a quantity that does not depend on the nodes is computed once per kind.
@@ -322,12 +322,12 @@ class Links(Sequence[Link]):
 
     @cached_property
     def place_of(self) -> dict[Node, int]:
-        """Index of each node in ``nodes``."""
+        """Index in ``nodes`` of each node, by node."""
         return dict(zip(self.nodes, range(len(self.nodes)), strict=True))
 
     @cached_property
     def places(self) -> dict[tuple[Node, Node], int]:
-        """Index of the link from one node to another."""
+        """Index of each link by its pair of nodes, (source, target)."""
         pairs = zip(self.source.tolist(), self.target.tolist(), strict=True)
         return {(self.nodes[a], self.nodes[b]): n for n, (a, b) in enumerate(pairs)}
 
@@ -341,7 +341,7 @@ class Links(Sequence[Link]):
         return len(present(self.source * span + self.target, span * span)) == len(self)
 
     def each(self, value: Callable[[Link], Any]) -> NDArray[Any]:
-        """Return a function of links that does not depend on their nodes, computed once per kind, shape (L,)."""
+        """Return ``value(link)`` of each link, (L,), with one call per kind; it must not depend on the nodes."""
         return np.array([value(link) for link in self.kinds]).take(self.kind_of, axis=0)
 
 
@@ -408,7 +408,7 @@ def links_from(
 
 
 def _between(kind: Link, source: Node, target: Node) -> Link:
-    """Return a link of a kind between two nodes, without validation: the columns are valid."""
+    """Return a link of a kind between two nodes, built without validation."""
     link = object.__new__(Link)
     link.__dict__.update(kind.__dict__, source=source, target=target)
     return link
@@ -439,7 +439,7 @@ class Column(Sequence[Any]):
     which
         Index in ``values`` of each flow's value, shape (F,); None: all flows have the first value.
     length
-        F.
+        Number F of flows.
 
     Examples
     --------
@@ -475,11 +475,11 @@ class Column(Sequence[Any]):
         return map(self.values.__getitem__, self.which.tolist())
 
     def whole(self) -> Integers:
-        """Return the index of each flow's value, shape (F,); read-only for a constant column."""
+        """Return the index in ``values`` of each flow's value, shape (F,); read-only if all have one value."""
         return np.broadcast_to(np.int64(0), self.length) if self.which is None else self.which
 
     def map(self, value: Callable[[Any], Any]) -> Column:
-        """Return the column with a function applied to each distinct value once."""
+        """Return a column of ``value(x)``, with one call per distinct value x."""
         return Column(tuple(map(value, self.values)), self.which, self.length)
 
     def array(self) -> NDArray[Any]:
@@ -535,7 +535,7 @@ def column_of(values: Sequence[Any]) -> Column:
 
 
 def among(sequence: Sequence[Any]) -> Sequence[Any]:
-    """Return the distinct values of a column; another sequence is returned unchanged.
+    """Return the distinct values of a column; a sequence that is no column is returned unchanged.
 
     >>> among(Column(("x",), None, 3)), among(("x", "x"))
     (('x',), ('x', 'x'))
@@ -544,7 +544,7 @@ def among(sequence: Sequence[Any]) -> Sequence[Any]:
 
 
 def nodes_of(name: str, nodes: Any) -> list[Hashable]:
-    """Return nodes as a list; TypeError naming the first entry that is not hashable."""
+    """Return nodes as a list; TypeError, about ``name``, for the first entry that is not hashable."""
     if getattr(nodes, "ndim", 0):  # of NumPy, JAX and others
         nodes = np.asarray(nodes).tolist()
     if isinstance(nodes, str) or not isinstance(nodes, Iterable):
@@ -560,7 +560,7 @@ def nodes_of(name: str, nodes: Any) -> list[Hashable]:
 
 
 def check_count(name: str, values: Any, count: int, of: str = "flows") -> None:
-    """Raise ValueError unless the number of values is ``count``, the number of flows or links."""
+    """Raise ValueError unless there are ``count`` values, one for each flow or link as ``of`` says."""
     if len(values) != count:
         raise ValueError(f"{name}: {count_of(len(values), 'value')}, must be one, or one for each of {count} {of}")
 
@@ -575,7 +575,7 @@ def as_sequence(option: Any) -> Any:
 
 
 def column_for(name: str, option: Any, count: int, of: str = "flows") -> Column:
-    """Return the column of an option, a single value or a sequence of ``count`` values."""
+    """Return the column of an option from one value for all, or from a sequence of ``count`` values."""
     option = as_sequence(option)
     if isinstance(option, Column):
         check_count(name, option, count, of)
@@ -619,7 +619,7 @@ class Routes(Sequence[tuple[int, ...]]):
 
     @classmethod
     def of(cls, routes: Iterable[Sequence[int]]) -> Routes:
-        """Return the routes of an iterable of sequences."""
+        """Return routes from sequences of whole numbers; `Routes` are returned unchanged."""
         if isinstance(routes, Routes):
             return routes
         routes = list(routes)
@@ -641,12 +641,12 @@ class Routes(Sequence[tuple[int, ...]]):
         """Index of the flow to which each entry belongs, shape (H,)."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
-    def first_minimum(self, values: NDArray[Any]) -> Integers:
-        """Return each route's entry with the minimum value, the first of equal minima, shape (F,).
+    def link_of_minimum(self, values: NDArray[Any]) -> Integers:
+        """Return the link (or port) on each route at which ``values`` is least, the first of equals, shape (F,).
 
         ``values`` has a value for each possible entry, such as the rates of all links.
 
-        >>> Routes.of([(2, 0), (1,)]).first_minimum(np.array([3.0, 4.0, 5.0])).tolist()
+        >>> Routes.of([(2, 0), (1,)]).link_of_minimum(np.array([3.0, 4.0, 5.0])).tolist()
         [0, 1]
         """
         entry_values = values[self.places]
@@ -678,7 +678,7 @@ class Routes(Sequence[tuple[int, ...]]):
 
 
 def encode_integers(values: NDArray[Any]) -> tuple[Integers, Integers]:
-    """Return the distinct whole numbers in ascending order, and the index of each number among them.
+    """Return the distinct whole numbers in ascending order, and the index among them of each value, (N,).
 
     >>> unique, inverse = encode_integers(np.array([7, -2, 7]))
     >>> unique.tolist(), inverse.tolist()
@@ -696,7 +696,7 @@ def encode_integers(values: NDArray[Any]) -> tuple[Integers, Integers]:
 
 
 def distinct(keys: NDArray[Any], span: int) -> tuple[Integers, Integers]:
-    """Return the distinct keys in ascending order, and the index of their first occurrence.
+    """Return the distinct keys in ascending order, and the index of the first occurrence of each, (K,) both.
 
     Parameters
     ----------
@@ -718,7 +718,7 @@ def distinct(keys: NDArray[Any], span: int) -> tuple[Integers, Integers]:
 
 
 def present(keys: NDArray[Any], span: int) -> Integers:
-    """Return the distinct keys, whole numbers from 0 to ``span`` - 1, in ascending order.
+    """Return the distinct keys in ascending order; keys are whole numbers from 0 to ``span`` - 1.
 
     >>> present(np.array([5, 2, 5, 2, 9]), 10).tolist()
     [2, 5, 9]
@@ -764,7 +764,7 @@ def place_table(keys: NDArray[Any], span: int) -> NDArray[np.int32]:
 
 
 def distinct_rows(*columns: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether each row of integer columns is the first of its equal rows, shape (N,).
+    """Return flags, (N,), of rows of the integer columns that no earlier row equals.
 
     >>> distinct_rows(np.array([1, 1, 2, 1]), np.array([5, 6, 5, 5])).tolist()
     [True, True, True, False]

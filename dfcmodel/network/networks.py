@@ -81,7 +81,7 @@ OBJECTS = ("source", "arrivals", "receiver")
 
 
 def is_fabric_host(node: Node) -> bool:
-    """Return whether a node is a host of a fabric, as `dfcmodel.lossless.with_hosts` names them.
+    """Return whether a node is a host of a fabric: a tuple ("host", n), as `with_hosts` makes it.
 
     >>> is_fabric_host(("host", 3)), is_fabric_host(("leaf", 3)), is_fabric_host("host")
     (True, False, False)
@@ -90,7 +90,7 @@ def is_fabric_host(node: Node) -> bool:
 
 
 class RoutedFlows(Described):
-    """Quantities that depend only on the links and flows of a scenario.
+    """Base of `Scenario`: quantities that follow from its links, flows and packet size.
 
     Attributes
     ----------
@@ -123,12 +123,12 @@ class RoutedFlows(Described):
         return Links.of(self.links)
 
     def by_link(self, value: Callable[[Link], Any]) -> NDArray[Any]:
-        """Return a function of links that does not depend on their nodes, computed once per kind, (L,)."""
+        """Return ``value(link)`` of each link, (L,), with one call per kind; it must not depend on the nodes."""
         return self.link_table.each(value)
 
     @cached_property
     def routes(self) -> Routes:
-        """The links on the path of each flow, as indices in ``links``."""
+        """Links of each flow's path, in order, as indices in ``links``."""
         table, N = self.table, len(self.table.nodes)
         links = self.link_table
         source, target = links.source, links.target
@@ -147,7 +147,7 @@ class RoutedFlows(Described):
         return Routes(hops, table.paths.counts - 1)
 
     def _refuse_path(self, f: int, at: int) -> None:
-        """Raise ValueError for flow f, which has no link between two nodes of its path."""
+        """Raise ValueError for flow f: no link leads from node ``at`` of the concatenated paths to the next."""
         pair = (self.table.nodes[n] for n in self.table.paths.places[at : at + 2])
         names = ", ".join(link.name for link in self.links[:12])
         msg = f"there is no link {'->'.join(map(str, pair))}, must go over {names}"
@@ -160,7 +160,7 @@ class RoutedFlows(Described):
 
     @cached_property
     def senders(self) -> tuple[Node, ...]:
-        """The nodes with an outgoing link, in the order of the links."""
+        """The nodes with an outgoing link, in the order of the links: nodes of results."""
         table = self.link_table
         sources, first = distinct(table.source, len(table.nodes))
         return tuple(table.nodes[n] for n in sources[np.argsort(first)].tolist())
@@ -186,13 +186,16 @@ class RoutedFlows(Described):
         return {}
 
     def on_path(self, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum over each flow's path of values of the links, shape (F,)."""
+        """Return the sum of ``values``, one per link, over the links of each flow's path, shape (F,)."""
         hop_values = np.asarray(values, dtype=np.float64)[self.routes.places]
         sums = np.bincount(self.routes.flow, hop_values, minlength=len(self.flows))
         return sums.astype(np.float64)
 
     def base_rtt(self, flow: Flow) -> float:
-        """Return the round-trip propagation delay of a flow in s, including its access link."""
+        """Return a flow's round-trip propagation delay, s, with an access link as long as its first link.
+
+        A flow that enters at once (`enters_at_once`) has no access link.
+        """
         links = self.path(flow)
         access = 0.0 if self.enters_at_once(flow) else links[0].delay
         return 2.0 * (access + sum(link.delay for link in links))
@@ -204,7 +207,7 @@ class RoutedFlows(Described):
         return 2.0 * (access + self.on_path(delays))
 
     def packet_rtts(self) -> NDArray[np.float64]:
-        """Return the round-trip time of a packet of each flow in the empty network, s, shape (F,).
+        """Return each flow's round-trip time without queues, with a packet's transmission times, s, (F,).
 
         The sum of propagation delays, the transmission of the packet over each link of the path, and of an ACK of 40
         bytes over each link of the way back, which has the same rates and delays.
@@ -222,7 +225,7 @@ class RoutedFlows(Described):
         return np.asarray(self.base_rtts() + both * (access + self.on_path(spans)))
 
     def handshake_times(self) -> NDArray[np.float64]:
-        """Return the time from each flow's start to its first data without queues, s, shape (F,).
+        """Return the time from each flow's start to its first data, without queues, s, (F,): 0 or more.
 
         The round trip of a SYN and a SYN-ACK: propagation and transmission times, with the same rates and delays in
         both directions. 0 for flows without a handshake. The levels without packets start flows that much later.
@@ -239,7 +242,7 @@ class RoutedFlows(Described):
         return np.array([self._handshake(flow) if flow.handshake else 0.0 for flow in self.flows])
 
     def _handshake(self, flow: Flow) -> float:
-        """Return the round trip of a SYN and a SYN-ACK of a flow, s."""
+        """Return the round-trip time of a SYN and a SYN-ACK of a flow without queues, s."""
         links = list(self.path(flow))
         if not self.enters_at_once(flow):
             links.append(links[0])  # the access link equals the first link
@@ -247,7 +250,7 @@ class RoutedFlows(Described):
         return self.base_rtt(flow) + 2.0 * transmission
 
     def host_of(self, flow: Flow) -> str:
-        """Return how a flow's packets enter the network: its ``host``, or the default where this is None.
+        """Return how a flow's packets enter the network: "nic", "direct" or "shaped"; the default for ``host=None``.
 
         Flows that begin at a host of a fabric, a node ``("host", n)`` of `with_hosts`, have ``"nic"``, and so have
         flows whose first link pauses; others have ``"direct"``. A first link with `DFC`, which reports a rate to its
@@ -269,7 +272,7 @@ class RoutedFlows(Described):
 
     @cached_property
     def _asks_for_nic(self) -> NDArray[np.bool_]:
-        """Whether flows that begin with each link have a network interface by default, (L,)."""
+        """Whether flows over each link as first link have ``host="nic"`` by default, (L,)."""
         table = self.link_table
         hosts = [n for n, node in enumerate(table.nodes) if isinstance(node, tuple) and is_fabric_host(node)]
         pauses = self.by_link(lambda link: bool(link.discipline.pauses))
@@ -281,7 +284,7 @@ class RoutedFlows(Described):
         return np.asarray(pauses | (of_hosts[table.source] & ~reports))
 
     def host_is(self, kind: str) -> NDArray[np.bool_]:
-        """Return whether `host_of` of each flow is ``kind``, shape (F,); read-only."""
+        """Return flags, (F,), of flows whose `host_of` is ``kind``; read-only."""
         matches: NDArray[np.bool_] | None = self._hosts.get(kind)
         if matches is None:
             matches = self._hosts[kind] = self._find_hosts(kind)
@@ -294,7 +297,7 @@ class RoutedFlows(Described):
         return {}
 
     def _find_hosts(self, kind: str) -> NDArray[np.bool_]:
-        """Return whether `host_of` of each flow is ``kind``, shape (F,)."""
+        """Return flags, (F,), of flows whose `host_of` is ``kind``, computed."""
         by_nic = self._asks_for_nic
         default = {"nic": by_nic, "direct": ~by_nic}.get(kind, np.zeros_like(by_nic))
         if set(self.table.columns["host"].values) == {None}:
@@ -305,7 +308,7 @@ class RoutedFlows(Described):
 
     @property
     def shortest_delay(self) -> float:
-        """The delay of the shortest link, s."""
+        """The smallest propagation delay of a link, s."""
         return min(link.delay for link in self.link_table.kinds)
 
     @cached_property
@@ -328,22 +331,22 @@ class RoutedFlows(Described):
 
     @cached_property
     def interfaces(self) -> frozenset[int]:
-        """The links that are interfaces of hosts."""
+        """The indices of the links that are interfaces of hosts."""
         return frozenset(np.flatnonzero(self.is_interface).tolist())
 
     @cached_property
     def at_once(self) -> NDArray[np.bool_]:
-        """`enters_at_once` of each flow, shape (F,)."""
+        """Whether each flow enters the first queue without an access link (`enters_at_once`), shape (F,)."""
         by_nic = self.host_is("nic") & self.is_interface[self.routes.first]
         return np.asarray(self.host_is("direct") | by_nic)
 
     def enters_at_once(self, flow: Flow) -> bool:
-        """Return whether a flow's packets enter the queue of its first link without an access link before it."""
+        """Return whether a flow has no access link: packets enter the first link's queue at once."""
         host = self.host_of(flow)
         return host == "direct" or (host == "nic" and self.path_index(flow)[0] in self.interfaces)
 
     def access_of(self, feeders: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the feeders of links, numbered as by `feeders`, with one number per access link.
+        """Return feeders, links or -1 - flow, in which flows with a common access link have one number.
 
         Flows with ``host="nic"`` whose first link is no interface share an access link, numbered by their first flow.
         """
@@ -356,7 +359,7 @@ class RoutedFlows(Described):
 
     @cached_property
     def _access(self) -> NDArray[np.int64]:
-        """First flow that shares the access link of each flow, (F,); the flow itself if it shares none."""
+        """Index of the first flow with the same access link, by flow, (F,); the flow itself if it shares none."""
         shared_with = np.arange(len(self.flows))
         rows = np.flatnonzero(self.host_is("nic") & ~self.at_once)
         if rows.size:
@@ -365,15 +368,16 @@ class RoutedFlows(Described):
         return shared_with
 
     def feeders(self, n: int) -> dict[int, tuple[int, ...]]:
-        """Return the links over which flows come to link n, with the flows; a host is -1 - flow."""
+        """Return the flows that come to link n, by the link that they come over; a host is -1 - flow."""
         return self._feeders.get(n, {})
 
     def feeding(self, u: int) -> Link:
-        """Return the link of a feeder; for a host, the first link of its flow's path, which equals its access link."""
+        """Return the link of feeder u; for a host, -1 - flow, the flow's first link, to which access is equal."""
         return self.links[u if u >= 0 else int(self.routes.first[-1 - u])]
 
     @cached_property
     def _feeders(self) -> dict[int, dict[int, tuple[int, ...]]]:
+        """`feeders` of each link, by index."""
         by_link: dict[int, dict[int, list[int]]] = {}
         for f, route in enumerate(self.routes):
             for before, n in itertools.pairwise((-1 - f, *route)):
@@ -381,11 +385,11 @@ class RoutedFlows(Described):
         return {n: {u: tuple(flows) for u, flows in by_feeder.items()} for n, by_feeder in by_link.items()}
 
     def room_of(self, n: int) -> float:
-        """Return the packets for which a link has room: its buffer, or inf at an interface of a host."""
+        """Return the packets that link n can hold: its buffer, or inf at an interface of a host."""
         return math.inf if n in self.interfaces else self.buffer_of(n)
 
     def buffer_of(self, n: int) -> float:
-        """Return the buffer of link n in packets of ``packet_size`` bytes, also for a buffer in bytes.
+        """Return the buffer of link n, packets, also if it is given in bytes.
 
         Examples
         --------
@@ -403,7 +407,7 @@ class RoutedFlows(Described):
 
     @cached_property
     def followers(self) -> Followers:
-        """Predecessors and successors of the flows."""
+        """Dependencies of the flows on each other."""
         return followers_of(self.table)
 
     @cached_property
@@ -413,15 +417,15 @@ class RoutedFlows(Described):
 
 
 class Ingresses(RoutedFlows):
-    """Rooms and validation of priority flow control in a network."""
+    """Reserved buffers ("rooms") of lossless classes at links with flow control by class, and their validation."""
 
     def counted_together(self, n: int) -> tuple[int, ...]:
-        """Return the links, including link n, whose packets of an ingress PFC counts together."""
+        """Return the links, link n among them, whose packets from one feeder count against one room."""
         return self.count_groups.get(n, (n,))
 
     @cached_property
     def count_groups(self) -> dict[int, tuple[int, ...]]:
-        """Links whose packets of an ingress are counted together, by each of these links; others count alone.
+        """Links that count packets from one feeder together, by each of them; other links have no entry.
 
         These are the links with PFC of a node that counts packets of all its links. Interfaces of hosts do not count
         packets.
@@ -441,7 +445,7 @@ class Ingresses(RoutedFlows):
         return {n: group for group in groups for n in group}
 
     def ingress(self, n: int) -> list[tuple[int, int, float]]:
-        """Return the ingresses of a link with PFC: feeding link, lossless class, and room in packets.
+        """Return the ingresses of link n with PFC: feeder (a host: -1 - flow), lossless class, room in packets.
 
         Links are numbered as by `feeders`; the access link of a host equals the first link of the path.
         """
@@ -462,7 +466,7 @@ class Ingresses(RoutedFlows):
         }
 
     def rooms(self, n: int) -> dict[tuple[int, int], float]:
-        """Return the room in packets by feeding link (a flow for hosts) and lossless class.
+        """Return the room in packets by feeder (a host: -1 - flow) and lossless class at link n.
 
         It covers all links that are counted together with link n and share their rooms. Flows that share an access link
         share its room; in the fluid each has a separate access link.
@@ -471,13 +475,13 @@ class Ingresses(RoutedFlows):
         return {(u, priority): room for m in together for u, priority, room in self.ingress(m)}
 
     def rooms_once(self, n: int) -> dict[tuple[int, int], float]:
-        """Return `rooms` with one entry for flows that share an access link."""
+        """Return `rooms` of link n with one entry per access link, under its first flow."""
         rooms = self.rooms(n)
         access = self.access_of(np.array([u for u, _ in rooms], dtype=np.int64)).tolist()
         return {(u, c): room for u, (_, c), room in zip(access, rooms, rooms.values(), strict=True)}
 
     def reserved(self, n: int) -> float:
-        """Return the packets of a link's buffer that PFC reserves for the ingress of lossless classes.
+        """Return the packets of the buffer of link n that PFC reserves for lossless classes.
 
         An access link that flows of a host share (``host="nic"``) has a room for each of its classes. Links that are
         counted together share the reservation in proportion to their buffers.
@@ -490,11 +494,12 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _group_reservations(self) -> dict[int, float]:
+        """Cache of `reserved`, by link, for links that are counted together."""
         return {}
 
     @cached_property
     def _reservations(self) -> NDArray[np.float64]:
-        """Packets that PFC reserves in the buffer of each link, for links that are not counted together, (L,)."""
+        """Packets that PFC reserves in the buffer of each link, without links that count together, (L,)."""
         n, u, is_lossless, room = self._room_columns
         access = self.access_of(u)
         if (access != u).any():  # count flows that share an access link once
@@ -509,11 +514,11 @@ class Ingresses(RoutedFlows):
         return sums
 
     def part_of_rooms(self, n: int, rooms: float) -> float:
-        """Return link n's part of the rooms of links that are counted together, packets."""
+        """Return link n's part, by its buffer, of rooms of the links counted together with it, packets."""
         return rooms * self.buffer_of(n) / self._buffer_together(n)
 
     def spare_of_rooms(self, n: int) -> float:
-        """Return the packets beyond the rooms in the buffers of links that are counted together."""
+        """Return the buffers of the links counted together with link n less their rooms, packets."""
         return self._buffer_together(n) - sum(self.rooms(n).values())
 
     def _buffer_together(self, n: int) -> float:
@@ -522,16 +527,16 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _room_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[Any]]:
-        """Columns of classes at links with PFC: link, feeder, whether the class is lossless, room, (N,) each."""
+        """Rows of classes at links with PFC as columns: link, feeder, is lossless, room in packets, (N,) each."""
         n, u, priority = self._feed_columns
         examples, kind_of = self.link_table.kinds, self.link_table.kind_of
         over = u
         if (u < 0).any():
             over = np.where(u >= 0, u, self.routes.first[np.maximum(-1 - u, 0)])
-        classes = self._ranks[0]
-        rank = classes.searchsorted(priority)
+        classes = self._class_indices[0]
+        class_index = classes.searchsorted(priority)
         span = len(examples) * len(classes)
-        keys = (kind_of[n] * len(examples) + kind_of[over]) * len(classes) + rank
+        keys = (kind_of[n] * len(examples) + kind_of[over]) * len(classes) + class_index
         unique, inverse = encode_integers(keys)
         rooms, are_lossless = np.empty(len(unique)), np.empty(len(unique), dtype=np.bool_)
         for k, key in enumerate(unique.tolist()):
@@ -553,40 +558,40 @@ class Ingresses(RoutedFlows):
         return n[rows], u[rows], self._feed_columns[2][rows], room[rows]
 
     @cached_property
-    def _ranks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _class_indices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Classes of the flows in ascending order, (C,), and the index of each flow's class among them, (F,)."""
         column = self.table.columns["priority"]
         values = list(map(int, column.values))
         classes = sorted(set(values))
         index = {value: n for n, value in enumerate(classes)}
-        ranks = np.array([index[value] for value in values])
-        return np.array(classes, dtype=np.int64), ranks.take(column.whole())
+        indices = np.array([index[value] for value in values])
+        return np.array(classes, dtype=np.int64), indices.take(column.whole())
 
     @cached_property
     def _feed_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Columns of `_feed_classes`: link, feeder and class, in the order of the flows, (N,) each."""
+        """Rows of classes at links with PFC as columns: link, feeder and class, (N,) each, by flow."""
         routes, count = self.routes, len(self.links)
         counts = self.by_link(lambda link: link.discipline.queue_per == "class")
         counts[self.is_interface] = False
-        classes, rank = self._ranks
-        places, flow = routes.places.astype(np.int64), routes.flow
-        at = np.flatnonzero(counts[places])
-        begins = np.zeros(len(places), dtype=np.bool_)
+        classes, class_index = self._class_indices
+        link_of_hop, flow = routes.places.astype(np.int64), routes.flow
+        at = np.flatnonzero(counts[link_of_hop])
+        begins = np.zeros(len(link_of_hop), dtype=np.bool_)
         begins[routes.begin] = True
         from_host = begins[at]
         hops = []  # first hop of each combination of link, feeder and class
         inner, outer = at[~from_host], at[from_host]
-        for rows, feeder, span in ((inner, places[inner - 1], count), (outer, flow[outer], len(rank))):
+        for rows, feeder, span in ((inner, link_of_hop[inner - 1], count), (outer, flow[outer], len(class_index))):
             if len(rows):
-                keys = (places[rows] * span + feeder) * len(classes) + rank[flow[rows]]
+                keys = (link_of_hop[rows] * span + feeder) * len(classes) + class_index[flow[rows]]
                 hops.append(rows[distinct(keys, count * span * len(classes))[1]])
         first = np.sort(np.concatenate(hops)) if hops else at
-        feeders = np.where(begins[first], -1 - flow[first], places[first - 1])
-        return places[first], feeders, classes[rank[flow[first]]]
+        feeders = np.where(begins[first], -1 - flow[first], link_of_hop[first - 1])
+        return link_of_hop[first], feeders, classes[class_index[flow[first]]]
 
     @cached_property
     def _feed_classes(self) -> dict[int, dict[int, set[int]]]:
-        """Classes of the flows at each link with PFC by feeder, except interfaces of hosts."""
+        """Classes at each link with PFC by feeder, by index of the link; without interfaces of hosts."""
         classes: dict[int, dict[int, set[int]]] = {}
         for n, u, priority in zip(*(column.tolist() for column in self._feed_columns), strict=True):
             classes.setdefault(n, {}).setdefault(u, set()).add(priority)
@@ -594,9 +599,9 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _classes_over(self) -> dict[int, set[int]]:
-        """Classes of the flows over each link."""
-        classes, rank = self._ranks
-        keys = self.routes.places * len(classes) + rank[self.routes.flow]
+        """Classes of the flows over each link, by index of the link."""
+        classes, class_index = self._class_indices
+        keys = self.routes.places * len(classes) + class_index[self.routes.flow]
         classes_of: dict[int, set[int]] = {}
         for key in present(keys, len(self.links) * len(classes)).tolist():
             n, number = divmod(key, len(classes))
@@ -605,7 +610,7 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _has_to_be_checked(self) -> NDArray[np.bool_]:
-        """Whether `_check_classes` may refuse each link, (L,)."""
+        """Whether `_check_classes` has to check each link, (L,): all others pass."""
         n, u, is_lossless, _ = self._room_columns
         is_pfc = self.by_link(lambda link: link.discipline.queue_per == "class")
         is_suspect = np.zeros(len(self.links), dtype=np.bool_)
@@ -618,16 +623,16 @@ class Ingresses(RoutedFlows):
     def _check_classes(self, n: int, rule: ByClass) -> None:
         """Raise ValueError for feeders that cannot pause one class, and buffers too small for PFC's reservations."""
         link = self.links[n]
-        for u, ranks in self._feed_classes.get(n, {}).items():
-            lossless = ranks & set(rule.classes)
+        for u, feeder_classes in self._feed_classes.get(n, {}).items():
+            lossless = feeder_classes & set(rule.classes)
             if u < 0 or not lossless or self.links[u].discipline.queue_per == "class":
                 continue
             others = self._classes_over[u]
             if len(others) > 1:
                 kind = type(self.links[u].discipline).__name__
                 msg = f"{link.name} pauses class {min(lossless)} alone, which {kind} cannot among"
-                all_ranks = ", ".join(map(str, sorted(others)))
-                raise ValueError(f"discipline of link {self.links[u].name!r}: {msg} classes {all_ranks}; use PFC")
+                class_list = ", ".join(map(str, sorted(others)))
+                raise ValueError(f"discipline of link {self.links[u].name!r}: {msg} classes {class_list}; use PFC")
         together = self.counted_together(n)
         for m in together:
             other_rule: Any = self.links[m].discipline
@@ -756,10 +761,10 @@ class Scenario(Ingresses):
 
     @cached_property
     def all_elements(self) -> tuple[PathElement, ...]:
-        """Elements of the links' own fields, then ``elements``."""
+        """Elements that fields of links stand for, then ``elements``."""
         links = np.flatnonzero(self.by_link(lambda link: bool(link.elements)))
-        own = (element for n in links.tolist() for element in self.links[n].elements)
-        return (*own, *self.elements)
+        elements_of_links = (element for n in links.tolist() for element in self.links[n].elements)
+        return (*elements_of_links, *self.elements)
 
     def _check_buffers(self, suspect: NDArray[np.bool_]) -> None:
         """Raise ValueError for unreachable pause thresholds and impossible pauses or reservations of PFC."""
@@ -774,7 +779,7 @@ class Scenario(Ingresses):
                 self._check_classes(n, rule)
 
     def _convert_links(self) -> None:
-        """Convert values of links in bits or bytes to packets of this scenario."""
+        """Convert bits and bytes of the links to packets of this scenario, in place."""
         table = self.link_table
         kinds = [_in_packets(f"of link {kind.name}", kind, self.packet_size) for kind in table.kinds]
         if all(a is b for a, b in zip(kinds, table.kinds, strict=True)):
@@ -784,7 +789,7 @@ class Scenario(Ingresses):
         object.__setattr__(self, "links", table if isinstance(self.links, Links) else tuple(table))
 
     def _convert_flows(self, name: str, column: Column) -> None:
-        """Convert an option of the flows from bits or bytes to packets of this scenario."""
+        """Convert bits and bytes in the option ``name`` of the flows to packets of this scenario, in place."""
         where, size = f"of a {name}" if name in OBJECTS else "of a flow", self.packet_size
 
         def convert(value: Any) -> Any:
@@ -799,7 +804,7 @@ class Scenario(Ingresses):
         self._set_column(name, column.map(convert))
 
     def _set_column(self, name: str, replacement: Column) -> None:
-        """Replace an option of the flows by values that are valid."""
+        """Replace the values of an option of the flows without validation; they must be valid."""
         column = self.table.columns[name]
         if all(a is b for a, b in zip(column.values, replacement.values, strict=True)):
             return
@@ -813,7 +818,7 @@ class Scenario(Ingresses):
         object.__setattr__(self, "flows", changed)
 
     def _set_base_rtts(self) -> None:
-        """Set the longest round-trip time without queues in rate rules that need it."""
+        """Set the longest base round-trip time of their flows, s, in rate rules that need it."""
         column = self.table.columns["source"]
         if not any(map(needs_base_rtt, column.values)):
             return
@@ -825,7 +830,7 @@ class Scenario(Ingresses):
 
     @property
     def has_efficiency(self) -> bool:
-        """Whether summaries and pictures show the efficiency of takano2006, the criterion of its scenarios."""
+        """Whether the name begins with ``takano2006/``: only then do summaries and pictures show the efficiency."""
         return self.name.startswith("takano2006/")
 
     def summary(self) -> dict[str, object]:
@@ -883,7 +888,7 @@ class Scenario(Ingresses):
                 can_pause(link, self.buffer_of(n))
 
     def to_networkx(self) -> nx.DiGraph[Any]:
-        """Return the graph; edges carry the fields of links: rate, delay, buffer, discipline and shared."""
+        """Return the directed graph of the links, whose edges have rate, delay, buffer, discipline and shared."""
         import networkx as nx
 
         graph: nx.DiGraph[Any] = nx.DiGraph(name=self.name)
@@ -903,7 +908,7 @@ def from_networkx(
     discipline: Discipline | None = None,
     shared: bool | None = None,
 ) -> tuple[Link, ...]:
-    """Return the links of a directed graph.
+    """Return links from the edges of a directed graph, with defaults for attributes that edges lack.
 
     Parameters
     ----------
@@ -954,12 +959,12 @@ PARALLEL = "parallel links are one link with the sum of their rates, or go over 
 
 
 def _fold_name(name: object) -> str:
-    """Return the name of an attribute in lower case, without separators."""
+    """Return a name in lower case, without underscores, hyphens and blanks."""
     return str(name).lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
 def other_name(data: Mapping[Any, Any]) -> str | None:
-    """Return the first attribute of an edge that names a property of a link in another way; None: there is none.
+    """Return the first attribute of an edge whose name is a variant of a link's property, or None.
 
     >>> other_name({"rate": 1.0, "weight": 2.0}), other_name({"Bandwidth": "10Gbps"})
     (None, 'Bandwidth')
@@ -975,7 +980,7 @@ def run_end(scenario: Scenario, duration: Any = None) -> float:
 
 
 def _with_option(flow: Flow, name: str, value: Any) -> Flow:
-    """Return a flow with another valid value of an option."""
+    """Return a copy of a flow with another value, not validated, of an option."""
     if getattr(flow, name) is value:
         return flow
     changed = copy.copy(flow)
@@ -984,7 +989,7 @@ def _with_option(flow: Flow, name: str, value: Any) -> Flow:
 
 
 def _in_packets(where: str, part: Any, size: float) -> Any:
-    """Return a part of a scenario in packets of its size; ValueError names the part."""
+    """Return a part of a scenario with bits and bytes converted to packets of ``size`` bytes; errors name ``where``."""
     try:
         return in_packets_of(part, size)
     except ValueError as error:
@@ -993,7 +998,7 @@ def _in_packets(where: str, part: Any, size: float) -> Any:
 
 
 def _distinct(kind: str, names: Collection[str], hint: str = "") -> None:
-    """Raise ValueError for the first duplicate name."""
+    """Raise ValueError for the first duplicate of the names of a ``kind``."""
     if len(set(names)) == len(names):
         return
     visited: set[str] = set()

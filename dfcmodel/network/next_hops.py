@@ -57,7 +57,7 @@ class NextHops:
         return isinstance(other, NextHops) and (self.tables, self.onwards) == (other.tables, other.onwards)
 
     def _check_hops(self, name: str, node: Any, nodes: Any) -> tuple[Any, ...]:
-        """Return next nodes; ValueError for a node without a link to it."""
+        """Return next nodes as a tuple; ValueError for none, or a node without a link to it."""
         if isinstance(nodes, str) or not isinstance(nodes, Iterable):
             raise TypeError(f"{name} = {format_value(nodes)}: must be a list of nodes")
         hops = tuple(map(unwrap_scalar, nodes))
@@ -74,7 +74,7 @@ class NextHops:
         entropy: NDArray[np.int64],
         may_loop: Sequence[bool],
     ) -> list[tuple[Any, ...]]:
-        """Return the paths of F flows; the path of a flow that ``may_loop`` ends at the first repeated node.
+        """Return the nodes of each of F paths; with ``may_loop``, a path ends at the first repeated node.
 
         Raises
         ------
@@ -84,7 +84,8 @@ class NextHops:
         flows = zip(sources, targets, entropy.tolist(), may_loop, strict=True)
         return [self._path(n, *flow) for n, flow in enumerate(flows)]
 
-    def _path(self, n: int, source: Any, target: Any, number: int, may_loop: bool) -> tuple[Any, ...]:
+    def _path(self, n: int, source: Any, target: Any, entropy: int, may_loop: bool) -> tuple[Any, ...]:
+        """Return the nodes of the path of flow n; with ``may_loop`` it ends at the first repeated node."""
         path = {source: None}
         node = source
         while node != target:
@@ -92,7 +93,7 @@ class NextHops:
             if not candidates:
                 msg = f"{node!r} has several links and no next hops towards it"
                 raise ValueError(f"targets[{n}] = {target!r}: {msg}")
-            node = candidates[self._hash(number, node) % len(candidates)] if len(candidates) > 1 else candidates[0]
+            node = candidates[self._hash(entropy, node) % len(candidates)] if len(candidates) > 1 else candidates[0]
             if node in path:
                 if may_loop:
                     return (*path, node)
@@ -103,11 +104,12 @@ class NextHops:
         return tuple(path)
 
     def _default(self, node: Any, target: Any) -> tuple[Any, ...]:
-        """Return the next node for a destination that the table of a node lacks; () if there is none."""
+        """Return the next node for a target without a table entry, as a tuple: a neighbour or an only link; or ()."""
         onwards = self.onwards.get(node, {})
         if target in onwards:
             return (target,)
         return tuple(onwards) if len(onwards) == 1 else ()
 
-    def _hash(self, number: int, node: Any) -> int:
-        return int(hash_pair(np.array([number]), np.array([self.index_of[node]]))[0])
+    def _hash(self, entropy: int, node: Any) -> int:
+        """Return a hash of a flow's entropy and a node."""
+        return int(hash_pair(np.array([entropy]), np.array([self.index_of[node]]))[0])

@@ -46,7 +46,7 @@ def follows_telemetry(source: Source) -> bool:
 
 
 def notifications_of(flows: Flows, rules: NDArray[Any], row: NDArray[np.integer]) -> NDArray[np.int64] | None:
-    """Return the notifications received by each flow, (F,), 0 without a counter; None if no flow counts them.
+    """Return the congestion notifications that each flow received, (F,), 0 without a counter; None: no counters.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ LOSS_RATIO_LIMIT = 2.0
 
 
 class UnequalLosses(NamedTuple):
-    """A full queue with different losses of identical flows: link, flows, smallest and largest part lost."""
+    """A queue with unequal losses of identical flows: link, flows, and the smallest and largest loss ratio."""
 
     link: int
     flows: NDArray[np.int64]
@@ -58,7 +58,7 @@ class UnequalLosses(NamedTuple):
 
 
 def flows_in_phase(scenario: Scenario, losing: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the flows that may have phase effects, and their bottlenecks, as indices in ``flows`` and ``links``.
+    """Return indices of flows that may have phase effects, and of their bottleneck links, both (N,).
 
     They are window flows that lose packets (``losing``, (F,)) at a FIFO queue that is also the bottleneck of such a
     flow with another round-trip time or rule.
@@ -78,7 +78,7 @@ def flows_in_phase(scenario: Scenario, losing: NDArray[np.bool_]) -> tuple[NDArr
 
 
 def unequal_losses(run: Any) -> list[UnequalLosses]:
-    """Return the full queues of a run at which identical senders without windows lose very different parts.
+    """Return, for full queues at which identical senders lose unequal parts, the queue, flows and loss ratios.
 
     The flows are equal in source, size and start, and come over different links. Unless they have constant rates, their
     round-trip times are equal as well. Packets that arrive in random order would lose equal parts.
@@ -99,20 +99,20 @@ def unequal_losses(run: Any) -> list[UnequalLosses]:
         entries = np.flatnonzero(routes.places == link)
         entries = entries[~np.isin(entries, routes.begin)]  # over another link
         flows, before = routes.flow[entries], routes.places[entries - 1]
-        here = rows[rows["link"] == link]
-        lost = np.bincount(here["flow"], here["packets"], len(table))
+        dropped_at_link = rows[rows["link"] == link]
+        lost = np.bincount(dropped_at_link["flow"], dropped_at_link["packets"], len(table))
         for kind in np.unique(group[flows[is_even[flows]]]).tolist():
             chosen = group[flows] == kind
-            places, which = np.unique(before[chosen], return_inverse=True)
-            sent = np.bincount(which.reshape(-1), run.emitted[flows[chosen]], len(places))
-            parts = np.bincount(which.reshape(-1), lost[flows[chosen]], len(places)) / np.maximum(sent, 1.0)
+            inputs, which = np.unique(before[chosen], return_inverse=True)
+            sent = np.bincount(which.reshape(-1), run.emitted[flows[chosen]], len(inputs))
+            parts = np.bincount(which.reshape(-1), lost[flows[chosen]], len(inputs)) / np.maximum(sent, 1.0)
             if parts.max() > LOSS_RATIO_LIMIT * parts.min():
                 unequal.append(UnequalLosses(link, flows[chosen], float(parts.min()), float(parts.max())))
     return unequal
 
 
 def random_time(scenario: Scenario, losing: NDArray[np.bool_]) -> float:
-    """Return the time of one packet at the slowest queue with phase effects, s; 0 if no flow has them."""
+    """Return the packet time, s, of the slowest queue with phase effects; 0 if no flow has them."""
     links = flows_in_phase(scenario, losing)[1]
     if not len(links):
         return 0.0
@@ -120,12 +120,12 @@ def random_time(scenario: Scenario, losing: NDArray[np.bool_]) -> float:
 
 
 def packet_time(scenario: Scenario) -> float:
-    """Return the transmission time of a packet on the slowest link that a flow crosses, s."""
+    """Return the transmission time of a packet, s, on the slowest link that any flow crosses."""
     return float(1.0 / scenario.slowest_rates.min())
 
 
 def start_spread(scenario: Scenario, jitter: float | str | None, end: float) -> float:
-    """Return the ``jitter`` of several runs in s; None: the shortest round-trip time, which covers all phases.
+    """Return the largest random delay of starts, s, from ``jitter``; None: the shortest round-trip time.
 
     >>> from dfcmodel import takano2006
     >>> scenario = takano2006("1")
@@ -139,7 +139,7 @@ def start_spread(scenario: Scenario, jitter: float | str | None, end: float) -> 
 
 
 def packet_wait(scenario: Scenario, jitter: float | str | None) -> float:
-    """Return a ``packet_jitter`` in s; ``"1pkt"`` is the time of a packet on the slowest link that a flow crosses.
+    """Return the largest random time before a packet, s, from ``packet_jitter``; "1pkt": `packet_time`.
 
     >>> from dfcmodel import takano2006
     >>> scenario = takano2006("1")

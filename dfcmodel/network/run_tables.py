@@ -38,7 +38,7 @@ the final fraction `LAST_PART` of the run."""
 def drop_rows(
     flow: NDArray[Any], link: NDArray[Any], ack: NDArray[Any], packets: NDArray[Any], first: NDArray[Any]
 ) -> Any:
-    """Return the rows of `DROPPED` of a run, in the order of hops and causes.
+    """Return the rows of `DROPPED` of a run, one per hop and cause with drops, in the order of hops and causes.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def drop_rows(
 
 
 def excess_rows(link: NDArray[Any], via: NDArray[Any], priority: NDArray[Any], packets: NDArray[Any]) -> Any:
-    """Return the rows of `EXCESS` of a run from its columns, (N,) each.
+    """Return the rows of `EXCESS` of a run from columns: link, feeder, class and packets, (N,) each.
 
     Examples
     --------

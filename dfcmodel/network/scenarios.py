@@ -114,6 +114,7 @@ def dumbbell(
 
 
 def _check_access(rate: float, delay: float) -> None:
+    """Raise ValueError for an invalid rate or delay (0 to 10 s) of access links."""
     check_rate("access_rate", rate)
     one_number("access_delay", delay, above=0.0, at_most=10.0, hint="in s: ms(0.1)")
 
@@ -131,7 +132,7 @@ def parking_lot(
     discipline: Discipline = DROP_TAIL,
     shared: bool = True,
 ) -> tuple[Link, ...]:
-    """Return the links of a chain 1, 2, ..., hops + 1 whose nodes all have access links.
+    """Return the links of a chain of nodes 1 to hops + 1 with senders and receivers at all nodes.
 
     Parameters
     ----------
@@ -247,7 +248,7 @@ NAMES = tuple(_TAKANO2006)
 
 
 def takano2006(name: str, dfc: bool = True, tcp: str | WindowRule | None = None, host: str | None = None) -> Scenario:
-    """Return a scenario of takano2006 by its name (Tables 1 to 4).
+    """Return a scenario of takano2006 (Tables 1 to 4) by its name.
 
     The target flow runs from node 1 to the last node, starting at t = 0; the background flow joins
     it at the middle node at t = 0.1 s. Both are greedy and have the same TCP. Links have a delay of

@@ -51,7 +51,7 @@ class ShortestRoutes:
         self.begin = np.searchsorted(self.tail, np.arange(len(self.nodes) + 1))
 
     def paths(self, source: Integers, target: Integers, choice: str, entropy: Integers) -> Routes:
-        """Return the nodes of a shortest path of each flow, all from their sources to their targets.
+        """Return the nodes of one shortest path per flow, all from sources to targets, by ``choice`` among equals.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class ShortestRoutes:
         return routes
 
     def _exits(self, source: Integers, target: Integers) -> tuple[Integers, Integers, NDArray[np.int32]]:
-        """Return each flow's exit node, (F,), the exit's row in the distances, (F,), and the distances to exits.
+        """Return the exit node and the exit's row in the distances of each flow, (F,), and distances to the exits.
 
         The exit is the target, or the node before it if a single link leads to the target.
         """
@@ -96,7 +96,7 @@ class ShortestRoutes:
         return exit_of, number.reshape(-1), self._distances(roots)
 
     def all_paths(self, source: Integers, target: Integers) -> list[list[tuple[int, ...]]]:
-        """Return the nodes of all shortest paths of each flow, in the order of the links.
+        """Return, by flow, the nodes of all its shortest paths, in the order of the links.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class ShortestRoutes:
         ]
 
     def _distances(self, roots: Integers) -> NDArray[np.int32]:
-        """Return the number of links from each node to each root, shape (roots, nodes); -1 without a path."""
+        """Return the number of links from each node to each root, shape (roots, nodes); -1: no path."""
         # `scipy.sparse.csgraph.shortest_path` returns the same, in 2 ms instead of 5 for 32 roots and 1,088 nodes. Its
         # import takes 0.15 s, and no run needs it for anything else.
         N = len(self.nodes)
@@ -148,7 +148,7 @@ class ShortestRoutes:
         return distances
 
     def _next(self, at: Integers, number: Integers, entropy: Integers, by: tuple[NDArray[np.int32], str]) -> Integers:
-        """Return the next node of flows at nodes ``at``, by the row of each flow's root and its entropy, (F,)."""
+        """Return the next node, (F,), of flows at nodes ``at``; ``number``: row of a flow's exit in the distances."""
         distance, choice = by
         R = len(distance)
         pairs = at * R + number
@@ -178,7 +178,7 @@ class ShortestRoutes:
 
 
 def numbers_between(source: Integers, target: Integers) -> Integers:
-    """Return the number of each flow among the flows between the same two nodes, shape (F,).
+    """Return, by flow, how many earlier flows have the same two nodes, shape (F,).
 
     >>> numbers_between(np.array([0, 0, 1, 0]), np.array([5, 5, 5, 6])).tolist()
     [0, 1, 0, 0]
@@ -194,7 +194,7 @@ def numbers_between(source: Integers, target: Integers) -> Integers:
 
 
 def flow_keys(source: Integers, target: Integers, number: Integers, seed: int) -> Integers:
-    """Return each flow's key for ``"ecmp"``: a number below 2^39 from its nodes, its number and a seed, (F,).
+    """Return each flow's key for ``"ecmp"``, (F,), from its nodes, its number and a seed; below 2^39.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def flow_keys(source: Integers, target: Integers, number: Integers, seed: int) -
 
 
 def hash_pair(flow: Integers, node: Integers) -> Integers:
-    """Return a hash from 0 to 2^62 for each flow and node, as a switch hashes the addresses of a packet.
+    """Return a hash, 0 to 2^62, for each pair of a flow's key and a node, (F,).
 
     >>> hash_pair(np.array([0, 1]), np.array([3, 3])) % 16
     array([11, 14])

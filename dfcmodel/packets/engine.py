@@ -118,7 +118,7 @@ NO_LINK = np.iinfo(np.int64).min
 
 
 def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
-    """Return the addresses of the events of rules, shape (rules, 5).
+    """Return the addresses of the events of rules, one row per signature, shape (rules, 5).
 
     The columns are an ACK, a loss, a timeout, a mark, deliveries. A mark is `on_mark` of rules that have one, of
     others `on_loss`; a loss is `on_drop` of rules whose signal is a mark. Of a rate rule the first is
@@ -149,7 +149,7 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
 
 @dataclass
 class PacketRun:
-    """A run of the compiled engine, which can be stopped at the end of any sample, copied and continued.
+    """A run of the packet engine, which stops at the end of any sample and can be copied and continued.
 
     Attributes
     ----------
@@ -161,11 +161,11 @@ class PacketRun:
     done
         Samples that have been completed.
     keeps
-        Whether its pauses are kept in the records, unlike the pauses of a copy.
+        Whether pauses are stored in the records; False for a copy by `fork`.
     traces
         Tables of `dfcmodel.packets.kernel.layout.TRACE`, of the ports that are traced.
     bar
-        Of progress, over samples; None shows none.
+        Progress bar over samples; None: no bar.
     native
         Flows with native rules; None without any.
     """
@@ -182,7 +182,7 @@ class PacketRun:
     _bound: tuple[tuple[tuple[Any, ...], ...], Any] | None = field(default=None, init=False, repr=False)
 
     def advance(self, until: int) -> bool:
-        """Go on to the end of a sample; False where more came in one window than the arrays had room for.
+        """Advance to the end of sample ``until``; return False if more arrived in a window than the arrays hold.
 
         Raises
         ------
@@ -226,7 +226,7 @@ class PacketRun:
         return True
 
     def _bind(self, last: int) -> Any:
-        """Return the kernel bound to the arrays, once for all calls between which no array is replaced."""
+        """Return the kernel bound to the arrays, for a run up to sample ``last``; cached until arrays are replaced."""
         groups = self.groups()
         if self._bound is not None and all(map(_same_items, groups, self._bound[0])):
             return self._bound[1]
@@ -236,7 +236,7 @@ class PacketRun:
 
     @cached_property
     def _asks_arrivals(self) -> bool:
-        """Whether any source is an arrival process; in a run a source may become constant."""
+        """Whether any source is an arrival process that the kernel calls."""
         return bool((self.layout.arrays["flow"]["onoff"][self.plan.active] == CALLED).any())
 
     @cached_property
@@ -246,12 +246,12 @@ class PacketRun:
         return bool(self.plan.is_paced.any() or (flow["recovery"] == RATED).any())
 
     def groups(self) -> tuple[tuple[Any, ...], ...]:
-        """Return the fields of the kernel's three groups; `grow` may replace arrays between two calls."""
+        """Return the fields of the kernel's three groups of arrays, as three tuples."""
         arrays = {**self.layout.arrays, **self.addresses, **self.records.rows()}
         return tuple(fields(arrays) for fields in GROUPS)
 
     def _refuse_sender(self, f: int) -> None:
-        """Raise ValueError for the value that the recovery of flow f, or the agent of its receiver, has returned."""
+        """Raise ValueError for the value that the recovery of flow f, or its receiver agent, returned."""
         arrays, plan = self.layout.arrays, self.plan
         numbers = arrays["exchange"]
         name = plan.scenario.flows[f].name
@@ -299,12 +299,12 @@ class PacketRun:
 
     @cached_property
     def _fault_columns(self) -> list[int]:
-        """Places of the first parameters in the records of window rules, which are NaN after a fault."""
+        """Indices of the first parameter in records of window rules; it is NaN after a fault."""
         sources = dict.fromkeys(map(type, self.plan.scenario.table.columns["source"].values))
         return sorted({parameters_at(kind) for kind in sources if issubclass(kind, WindowRule)})
 
     def _check_rates(self) -> None:
-        """Raise ArithmeticError where a rule has set its rate, that of its packets, or its window, to no number."""
+        """Raise ArithmeticError for a rule that has set a rate or a window to NaN."""
         if not self._sets_rates:
             return
         flow, rule, now = self.layout.arrays["flow"], self.layout.arrays["rule"], self.done * self.plan.sample
@@ -321,7 +321,7 @@ class PacketRun:
             check_rate(self.plan.scenario, f, float(rates[f]), now, float(windows[f]))
 
     def _check_arrivals(self) -> None:
-        """Raise ArithmeticError where an arrival process has returned no wait, or no number of packets."""
+        """Raise ArithmeticError for an arrival process that has returned an invalid time or number."""
         if not self._asks_arrivals:
             return
         flow, rule = self.layout.arrays["flow"], self.layout.arrays["rule"]
@@ -333,11 +333,11 @@ class PacketRun:
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """The arrays of the layout by their names in the kernel."""
+        """The arrays of the run by their names in the kernel."""
         return self.layout.arrays
 
     def finish(self) -> Records:
-        """Return the records of the run at its end, checked.
+        """Return the records of the run, which must be at its end, after validation.
 
         Raises
         ------
@@ -360,7 +360,7 @@ class PacketRun:
         return self.records
 
     def fork(self, rng: np.random.Generator) -> PacketRun:
-        """Return a copy of the state that goes on with other random numbers.
+        """Return a copy of the run that continues with other random numbers; ValueError with native rules.
 
         The rest of exponential periods is drawn again. The copy overwrites the records, which are
         meaningless afterwards, unlike its state.
@@ -376,7 +376,7 @@ class PacketRun:
 
 
 def _first_failed(rows: NDArray[Any]) -> list[tuple[int, Any]]:
-    """Return the first program or law that returned an invalid value, with its number; [] if all are valid."""
+    """Return (index, record) of the first program or law with an invalid value, in a list; [] if all are valid."""
     if not len(rows) or not rows["failed"].any():
         return []
     failed = np.flatnonzero(rows["failed"])
@@ -385,7 +385,7 @@ def _first_failed(rows: NDArray[Any]) -> list[tuple[int, Any]]:
 
 
 def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
-    """Return the run of a plan at t = 0; arrays that grow are ``spare`` times as large at first."""
+    """Return the run of a plan at t = 0; arrays that can grow begin ``spare`` times as large as usual."""
     table = plan.scenario.table
     sources = (*table.columns["source"].values, *table.columns["arrivals"].values)
     signatures = signatures_of(rules_among(sources))
@@ -395,11 +395,11 @@ def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
     }
     if plan.has_managers and (managers := signatures_of_managers(plan)):
         addresses["managers"] = manager_events_of(managers)
-    if plan.has(SwitchProgram):
+    if plan.has_discipline(SwitchProgram):
         addresses["programs"] = program_events_of(program_signatures(plan))
     if table.given("receiver").any():
         addresses["agents"] = agent_events_of(agent_signatures(plan))
-    if plan.has(LinkLaw):
+    if plan.has_discipline(LinkLaw):
         addresses["laws"] = law_events_of(law_signatures(plan))
     layout, records = lay_out(plan, signatures, spare), Records(plan)
     if plan.idle.any():
@@ -408,12 +408,12 @@ def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
 
 
 def run_engine(plan: PacketPlan) -> Records:
-    """Run a plan from t = 0 and return its records.
+    """Run a plan from t = 0 to its end and return its records.
 
     Parameters
     ----------
     plan
-        What to run.
+        The plan of the run.
 
     Raises
     ------
@@ -434,30 +434,30 @@ def run_engine(plan: PacketPlan) -> Records:
 
 
 def trace_engine(plan: PacketPlan, ports: Sequence[int]) -> tuple[Records, NDArray[Any]]:
-    """Run a plan as `run_engine` does; return its records, and the packets that left the queues of these ports."""
+    """Run a plan to its end; return its records, and a row per packet that left the queues of these ports."""
     run = _whole_run(plan, ports)
     return run.records, np.concatenate([run.layout.arrays["trace"][:0], *run.traces])
 
 
 def _same_items(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
-    """Return whether two groups have the same objects."""
+    """Return whether two tuples have the same objects, by identity."""
     return all(map(is_, first, second))
 
 
 def watch_engine(plan: PacketPlan) -> tuple[Records, NDArray[Any]]:
-    """Run a plan as `run_engine` does; return its records, and the storms that its watchdogs declared, of `STORM`."""
+    """Run a plan to its end; return its records, and the storms that its watchdogs declared, rows of `STORM`."""
     run = _whole_run(plan, ())
     arrays = run.layout.arrays
     return run.records, arrays["detected"][: arrays["counters"][DETECTED]]
 
 
 def with_room(plan: PacketPlan, work: Callable[[PacketRun, int], T | None]) -> T:
-    """Return the result of a function of the run of a plan, which is begun again with larger arrays until they suffice.
+    """Return work(run, spare) for the run of a plan, which begins again with larger arrays as long as that is None.
 
     Parameters
     ----------
     plan
-        What to run.
+        The plan of the run.
     work
         Called with the run at t = 0 and the factor on the first size of arrays that grow; returns None where
         `PacketRun.advance` returned False.
@@ -476,7 +476,7 @@ def with_room(plan: PacketPlan, work: Callable[[PacketRun, int], T | None]) -> T
 
 
 def _whole_run(plan: PacketPlan, traced: Sequence[int]) -> PacketRun:
-    """Return the run of a plan at its end."""
+    """Return the run of a plan at its end; packets at the ports ``traced`` are recorded."""
 
     def to_the_end(run: PacketRun, spare: int) -> PacketRun | None:
         if traced:
@@ -492,12 +492,12 @@ def _whole_run(plan: PacketPlan, traced: Sequence[int]) -> PacketRun:
 
 
 class Records:
-    """Recorded arrays of a run with F flows, P ports, S samples and H hops; read-only where they have one value.
+    """Recorded arrays of a packet run with F flows, P ports, S samples and H hops.
 
     Parameters
     ----------
     plan
-        Of the run.
+        The plan of the run.
     is_lossless
         Whether the fabric kernel runs it, which loses nothing and has no windows: an array that it never writes has one
         value.
@@ -560,7 +560,7 @@ class Records:
     all_switches
         Whether `switched` has all pauses.
     observed
-        What native rules report at the ends of the samples, by the names of the flow and of the number, (S,) each.
+        Variables that native rules report at the ends of samples, by name of the flow and the variable, (S,) each.
     """
 
     timeouts: NDArray[np.int64]
@@ -607,7 +607,7 @@ class Records:
         self.counted: list[float] = []
 
     def rows(self) -> dict[str, Any]:
-        """Return the arrays that the compiled engine fills and reads, by their names in the kernel."""
+        """Return the arrays that the engine fills in place, by their names in the kernel."""
         return {
             "window": self.window, "round_trip": self.round_trip, "acked": self.acked,
             "loss_count": self.loss_count,
@@ -619,7 +619,7 @@ class Records:
         }  # fmt: skip
 
     def take_switches(self, count: int) -> bool:
-        """Take the rows that the compiled engine wrote in ``switches``; no further ones if it had no room for all.
+        """Store ``count`` rows that the engine wrote to ``switches``; return whether this is a new array now.
 
         A part of them is copied, and a large one kept as it is: ``switches`` is another array then, and True is
         returned.
@@ -635,7 +635,7 @@ class Records:
 
     @property
     def switched(self) -> NDArray[np.float64]:
-        """Pauses and their ends, (N, 5).
+        """Switches of pauses: time, asking port, whether it begins, paused port and class, (N, 5).
 
         The columns are the time in s, the port that asked for it, 1 for a pause, the port that feeds it and for
         which it is, and the class (ALL: all of them).
@@ -645,7 +645,7 @@ class Records:
         return np.vstack(self.switch_tables) if self.switch_tables else np.empty((0, 5))
 
     def take_in(self, arrays: dict[str, Any]) -> None:
-        """Copy the remaining records from the arrays of the compiled engine."""
+        """Copy the other records, which the engine has not written in place, from its arrays."""
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
 
         def column(name: str, of_idle: float = 0) -> NDArray[Any]:
@@ -674,7 +674,7 @@ class Records:
         self.lost[-1] = 0  # drops beyond the end of the simulation, which were processed ahead
         dropped = self.lost[:, rows].sum(axis=0)
         self.drops = np.bincount(hop["port"][rows], dropped, minlength=P).astype(np.int64)
-        if self.plan.has(Pause, ByClass, BFC):
+        if self.plan.has_discipline(Pause, ByClass, BFC):
             self.excess = _largest_excess(self.plan, arrays)
             self.remaining = _remaining_packets(self.plan, arrays, self.left)
         self.emitted = column("emitted").astype(float)
@@ -702,26 +702,26 @@ class Records:
             setattr(self, name, column(name))
 
     def _copies_by_flow(self, at_hops: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the packets of each flow that elements of paths copied, without ACKs, (F,)."""
+        """Return the copies of packets, without ACKs, of each flow that elements of paths made, (F,)."""
         hops = self.plan.hops
         of_data = np.flatnonzero(~hops.is_ack)
         copies = np.bincount(hops.flow[of_data], at_hops[hops.row[of_data]], minlength=len(self.plan.forward))
         return copies.astype(np.int64)
 
     def starts(self) -> NDArray[np.int32]:
-        """Return the packets whose transmission started at each hop in each sample, (S, H)."""
+        """Return the number of transmissions that started at each hop in each sample, (S, H)."""
         if self.counts is not None:
             return self.counts
         return np.cumsum(self.started[:-1], axis=1, dtype=np.int32)
 
     @cached_property
     def carried(self) -> NDArray[np.int64]:
-        """Packets whose transmission started at each hop, (H,)."""
+        """Number of transmissions that started at each hop during the run, (H,)."""
         return np.asarray(self.starts().sum(axis=0, dtype=np.int64))
 
     @cached_property
     def transit(self) -> NDArray[np.float64]:
-        """Propagation delays of the transmissions started in each sample over links of the scenario, s, (S + 1, F)."""
+        """Sum of the propagation delays of transmissions started in each sample, by flow, s, (S + 1, F)."""
         counts, hops = self.starts(), self.plan.hops
         span = np.where(self.plan.ports.link >= 0, self.plan.delays, 0.0)[hops.port]
         span[hops.is_ack] = 0.0
@@ -733,12 +733,12 @@ class Records:
 
 
 def _full(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return an array of one value, which may be changed."""
+    """Return a writable array of one value."""
     return np.full(shape, value) if value else np.zeros(shape, type(value))
 
 
 def _headers_answered(arrays: dict[str, Any]) -> NDArray[np.int64]:
-    """Return how many headers of each flow were answered after the end, (F,): their ACKs are in the network."""
+    """Return the number of trimmed headers of each flow whose answer is under way at the end of the run, (F,)."""
     flow, used = arrays["flow"], arrays["packet"][: arrays["counters"][1]]
     headers = used[(used["number"] >= WAKE) & (used["ecn"] & CUT > 0)]
     headers = headers[headers["hop"] > flow["turn"][headers["flow"]]]
@@ -746,7 +746,7 @@ def _headers_answered(arrays: dict[str, Any]) -> NDArray[np.int64]:
 
 
 def _packets_inside(arrays: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the packets of each flow in the network at the end of a run, without and with its ACKs, (F,) each."""
+    """Return the packets in the network at the end of a run by flow, first without ACKs, then with them, (F,) each."""
     turn, used = arrays["flow"]["turn"], arrays["packet"][: arrays["counters"][1]]
     number, flow, hop = used["number"], used["flow"], used["hop"]
     rows = np.flatnonzero(number >= 0)
@@ -762,7 +762,7 @@ def _packets_inside(arrays: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[
 
 
 def _link_numbers(plan: PacketPlan) -> NDArray[np.int64]:
-    """Return the link of each port, -1 - flow of an access link, NO_LINK of a mirror, (P,)."""
+    """Return, by port, its link; -1 - flow for an access link, NO_LINK for a mirror, (P,)."""
     links = np.where(plan.ports.link >= 0, plan.ports.link, NO_LINK)
     first = plan.forward.first
     hosts = np.flatnonzero(links[first] < 0)
@@ -771,7 +771,7 @@ def _link_numbers(plan: PacketPlan) -> NDArray[np.int64]:
 
 
 def dropped_packets(plan: PacketPlan, causes: NDArray[np.int32], first_drops: NDArray[np.float64]) -> Any:
-    """Return the drops on the links of the scenario, of `DROPPED`, from ``causes`` and ``first_drops`` of `Records`."""
+    """Return the drops on the links of the scenario, rows of `DROPPED`, from fields of `Records`."""
     if not causes.any():
         return np.zeros(0, dtype=DROPPED)
     hops, links = plan.hops, _link_numbers(plan)
@@ -781,15 +781,15 @@ def dropped_packets(plan: PacketPlan, causes: NDArray[np.int32], first_drops: ND
 
 
 def has_pauses(plan: PacketPlan) -> NDArray[np.bool_]:
-    """Return which ports pause others or can be paused, (P,)."""
+    """Return flags, (P,), of ports that pause others or can be paused."""
     takes_part = np.zeros(len(plan.ports), dtype=np.bool_)
     takes_part[plan.pauses[1]] = True
-    takes_part[plan.under(Pause, ByClass, BFC)] = True
+    takes_part[plan.ports_under(Pause, ByClass, BFC)] = True
     return takes_part
 
 
 def waiting_rows(plan: PacketPlan, waiting: Mapping[tuple[int, int, bool, bool], int]) -> Any:
-    """Return rows of `WAITING` from counts of packets by flow, index in the route, whether ACKs, and whether still."""
+    """Return rows of `WAITING`; ``waiting`` maps (flow, index in its route, is ACK, has not moved) to packets."""
     if not waiting:
         return np.zeros(0, dtype=WAITING)
     links, rows = _link_numbers(plan), []
@@ -805,7 +805,7 @@ def waiting_rows(plan: PacketPlan, waiting: Mapping[tuple[int, int, bool, bool],
 
 
 def _remaining_packets(plan: PacketPlan, arrays: dict[str, Any], in_lanes: NDArray[np.int32]) -> Any:
-    """Return the packets that wait at ports with pauses at the end of a run of the compiled engine, of `WAITING`.
+    """Return the packets that wait at ports with pauses at the end of a run, rows of `WAITING`.
 
     ``in_lanes`` has the packets that wait in lanes at each hop, by rows of `HOP`, (H,).
     """
@@ -829,10 +829,10 @@ def _remaining_packets(plan: PacketPlan, arrays: dict[str, Any], in_lanes: NDArr
 
 
 def _largest_excess(plan: PacketPlan, arrays: dict[str, Any]) -> dict[tuple[int, int, int], float]:
-    """Return the most packets without room in one pause, as `Records.excess`."""
+    """Return the most packets beyond the room in one pause, by port, feeder and class, as `Records.excess`."""
     excess: dict[tuple[int, int, int], float] = {}
     port, feeder, hop = arrays["port"], arrays["feeder"], arrays["hop"]
-    for p in plan.under(Pause):
+    for p in plan.ports_under(Pause):
         if port["feeders"][p] > 0:
             packets = float(feeder["most_excess"][port["feeder"][p]])
             excess |= {(p, ALL, ALL): packets} if packets > 0.0 else {}
@@ -841,7 +841,7 @@ def _largest_excess(plan: PacketPlan, arrays: dict[str, Any]) -> dict[tuple[int,
     hops = plan.hops
     rows = hop["ingress"][hops.row]
     by_class = np.zeros(len(plan.ports), dtype=np.bool_)
-    by_class[plan.under(PFC)] = True
+    by_class[plan.ports_under(PFC)] = True
     counted = (rows >= 0) & (feeder["priority"][rows] != ALL) & by_class[hops.port] & ~hops.is_ack
     before = np.where(hops.begins, -1 - hops.flow, hops.before)
     for h in np.flatnonzero(counted & (feeder["most_excess"][rows] > 0)).tolist():
@@ -852,7 +852,7 @@ def _largest_excess(plan: PacketPlan, arrays: dict[str, Any]) -> dict[tuple[int,
 
 
 def exceeded_rooms(plan: PacketPlan, excess: dict[tuple[int, int, int], float]) -> Any:
-    """Return rows of `EXCESS` for the ports of the scenario's links, from ``excess`` of `Records`."""
+    """Return rows of `EXCESS` for links of the scenario, from ``excess`` of `Records`."""
     if not excess:
         return np.zeros(0, dtype=EXCESS)
     port, before, priority = np.array(sorted(excess), dtype=np.int64).reshape(-1, 3).T

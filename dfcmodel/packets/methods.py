@@ -115,13 +115,13 @@ class Packets(Described):
         switch sends the packet on over the link, among those on paths of the flow, with the fewest packets in its queue
         and transmission, at ties over that of the turn.
     failures
-        When links are down, from and until in s (inf: for ever): a mapping from link names to one pair or several.
-        Packets that a link has begun to send and does not deliver before, or that it sends meanwhile, at its rate, are
-        lost; pause messages are not. The other direction of a cable is another link. Flows with ``host="nic"`` are led
-        by ECMP over shortest paths without these links, sprayed ones over those of their paths that are left; ACKs take
-        a path that does not fail.
+        Times at which links are down, from and until in s (inf: for ever): a mapping from link names to one pair or
+        several. Packets that a link has begun to send and does not deliver before, or that it sends meanwhile, at its
+        rate, are lost; pause messages are not. The other direction of a cable is another link. Flows with
+        ``host="nic"`` are led by ECMP over shortest paths without these links, sprayed flows over their remaining
+        paths; ACKs take a path that does not fail.
     reroute_delay
-        How long after a failure or a repair hosts send by the new routes, in s. Packets keep the path that they have
+        Time from a failure or a repair until hosts send by the new routes, in s. Packets keep the path that they have
         begun.
     ack_delay
         For how long, at most, a flow with ``delayed_acks`` delays an ACK, in s, up to 0.5 (RFC 5681, 4.2).
@@ -214,13 +214,13 @@ class Packets(Described):
         return self.convention == "ns2"
 
     def with_seed(self, random: np.random.Generator) -> Packets:
-        """Return this method with a drawn seed where it has none; ns-2 has one of its own."""
+        """Return this method, with a random seed if it has none; ns-2 has a default seed."""
         if self.seed is not None or self.is_ns2:
             return self
         return replace(self, seed=int(random.integers(1, 2**31 - 1)))
 
     def recovery_of(self, scenario: Scenario) -> Sequence[str | LossRecovery]:
-        """Return the loss recovery of each flow; ValueError for a name that is not a flow."""
+        """Return the loss recovery of each flow, "" without a window; ValueError for an unknown flow's name."""
         chosen = self.recovery
         if isinstance(chosen, Mapping):
             names = list(scenario.table.names)
@@ -235,7 +235,7 @@ class Packets(Described):
         return scenario.table.columns["source"].map(lambda source: self._recovery(source, chosen))
 
     def _recovery(self, source: Source, chosen: Recovery | None, name: str | None = None) -> str | LossRecovery:
-        """Return the loss recovery of a source for which one is chosen, by the name of its flow or for all flows."""
+        """Return a source's loss recovery: ``chosen``, for all flows or flow ``name``, if it can have it."""
         default: str | LossRecovery = getattr(source, "recovery", "")
         if default != "" and default not in RECOVERIES:
             check_choice(f"recovery of {source!r}", default)
@@ -248,7 +248,7 @@ class Packets(Described):
         return chosen if default and chosen is not None and not sets_window else default
 
     def repair_of(self, scenario: Scenario) -> Sequence[str | SelectiveRepair]:
-        """Return the repair of each flow at the rate of a rule, "" of the others.
+        """Return the repair of each flow whose source is a rate rule; "" for other flows.
 
         Raises
         ------
@@ -275,17 +275,17 @@ class Packets(Described):
 
 
 def recovery_named(recovery: str | LossRecovery) -> LossRecovery:
-    """Return the loss recovery of a name; return an instance unchanged."""
+    """Return the loss recovery of this name; an instance is returned unchanged."""
     return RECOVERIES[recovery] if isinstance(recovery, str) else recovery
 
 
 def is_repair(recovery: object) -> bool:
-    """Return whether a recovery is one of senders at the rate of a rule: a name of `REPAIRS`, or `SelectiveRepair`."""
+    """Return whether a recovery is for rate rules: a name in `REPAIRS`, or a `SelectiveRepair`."""
     return isinstance(recovery, SelectiveRepair) or (isinstance(recovery, str) and recovery in REPAIRS)
 
 
 def repair_named(name: str, recovery: object) -> str | SelectiveRepair:
-    """Return a repair, for ``"selective"`` one with default parameters; ValueError for any other value."""
+    """Return a repair, "selective" as `SelectiveRepair`; ValueError, about the parameter ``name``, for other values."""
     if isinstance(recovery, SelectiveRepair):
         return recovery
     chosen = str(choice(name, recovery, REPAIRS))
@@ -293,7 +293,7 @@ def repair_named(name: str, recovery: object) -> str | SelectiveRepair:
 
 
 def check_choice(name: str, recovery: object) -> None:
-    """Raise ValueError for a value that is neither the name of a loss recovery nor one, or cannot run."""
+    """Raise ValueError unless a value is the name of a loss recovery, or an instance that can run."""
     kind = getattr(recovery, "__name__", "")
     if not isinstance(recovery, LossRecovery) and hasattr(recovery, "on_duplicate_ack"):
         raise ValueError(f"{name} = {kind}: is a class; write {kind}()")
@@ -308,7 +308,7 @@ Times = tuple[tuple[float, float], ...]
 
 
 def failures_of(failures: Any) -> dict[str, Times] | None:
-    """Return when each link is down, pairs in order; ValueError for other values, or for pairs that overlap."""
+    """Return the times, s, at which each link is down, by its name; ValueError for invalid or overlapping pairs."""
     if failures is None:
         return None
     by_link = {}
@@ -329,4 +329,5 @@ def failures_of(failures: Any) -> dict[str, Times] | None:
 
 
 def _is_pairs(times: Any) -> bool:
+    """Return whether times are several pairs instead of one pair."""
     return isinstance(times, Sequence) and len(times) > 0 and isinstance(times[0], Sequence)

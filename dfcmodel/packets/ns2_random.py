@@ -50,13 +50,13 @@ class Generator:
         return difference * (1.0 / (M1 + 1.0))
 
     def next_substream(self) -> None:
-        """Advance to the start of the next substream, 2^76 numbers after that of this one."""
+        """Advance to the start of the next substream, 2^76 numbers after the start of this substream."""
         self.one = _advance_substream([[0, 1, 0], [0, 0, 1], [-810728, 1403580, 0]], self.one, M1)
         self.two = _advance_substream([[0, 1, 0], [0, 0, 1], [-1370589, 0, 527612]], self.two, M2)
 
 
 def _advance_substream(step: list[list[int]], state: list[int], modulus: int) -> list[int]:
-    """Return the state 2^76 steps later."""
+    """Return a component's state 2^76 steps later; ``step`` is the matrix of one step."""
     power = np.array(step, dtype=object)
     for _ in range(76):
         power = power.dot(power) % modulus
@@ -64,7 +64,7 @@ def _advance_substream(step: list[list[int]], state: list[int], modulus: int) ->
 
 
 def tcl_order(keys: Sequence[str]) -> list[str]:
-    """Return the keys of a Tcl array, given in the order of insertion, in that of ``array names``.
+    """Return the keys of a Tcl array, here in the order of insertion, in the order of ``array names``.
 
     Tcl's hash tables start with 4 buckets, quadrupled whenever there are three keys per bucket.
     """
@@ -80,6 +80,7 @@ def tcl_order(keys: Sequence[str]) -> list[str]:
 
 
 def _hash(key: str) -> int:
+    """Return Tcl's hash of a string, 32 bits."""
     value = 0
     for character in key.encode():
         value = (9 * value + character) % 2**32
@@ -88,13 +89,13 @@ def _hash(key: str) -> int:
 
 @functools.lru_cache(maxsize=128)
 def _order_of_nodes(count: int) -> tuple[int, ...]:
-    """Return the rank of each node, numbered from 0, in a Tcl array with their names as keys."""
+    """Return the rank of each node in the order of a Tcl array with the nodes' numbers as keys."""
     rank = {int(key): n for n, key in enumerate(tcl_order([str(n) for n in range(count)]))}
     return tuple(map(rank.__getitem__, range(count)))
 
 
 def tick_phases(nodes: Sequence[int], count: int, seed: int | None, substream: int = 0) -> NDArray[np.float64]:
-    """Return the clock phases of TCP agents in s, shape (F,).
+    """Return the clock phases of TCP agents, s, in the order of their creation, shape (F,).
 
     Parameters
     ----------

@@ -84,16 +84,16 @@ HASH, MULTIPLIER = 0x8B51F9DD, 0x58F38DED
 
 
 class Hops(NamedTuple):
-    """Hops of all flows as columns, flow by flow, first of its packets, then of its ACKs, (H,).
+    """Hops of all flows as columns, (H,) each; flow by flow, first of its packets, then of its ACKs.
 
     Attributes
     ----------
     flow, port
         The flow of the hop, and the port that it uses.
     is_ack
-        Whether ACKs take it.
+        Whether it is a hop of ACKs.
     begins
-        Whether it is the first one from an end of the flow.
+        Whether it is the first hop from the sender, or of ACKs from the receiver.
     """
 
     flow: Integers
@@ -103,7 +103,7 @@ class Hops(NamedTuple):
 
     @property
     def before(self) -> Integers:
-        """The port of the hop before, of ACKs that of the last hop of the packets; -1: none, (H,)."""
+        """The port of the previous hop, for a first hop of ACKs the port of the packets' last hop; -1: none, (H,)."""
         ports = np.empty_like(self.port)
         ports[1:] = self.port[:-1]
         ports[self.begins & ~self.is_ack] = -1
@@ -111,14 +111,14 @@ class Hops(NamedTuple):
 
     @property
     def row(self) -> Integers:
-        """Row of each hop in tables with rows for receivers after hops of packets, and senders after ACKs, (H,)."""
+        """Index of each hop in tables that also have a row per receiver and per sender, in order of a path, (H,)."""
         rows = np.arange(len(self.flow))
         rows += self.is_ack
         rows += 2 * self.flow
         return rows
 
     def of(self, flows: Integers) -> Hops:
-        """Return the hops of these flows, in ascending order."""
+        """Return the hops of these flows alone, in the order of the flows."""
         is_chosen = np.zeros(int(self.flow.max(initial=-1)) + 1, dtype=np.bool_)
         is_chosen[flows] = True
         if is_chosen.all():
@@ -127,7 +127,7 @@ class Hops(NamedTuple):
         return Hops(self.flow[rows], self.port[rows], self.is_ack[rows], self.begins[rows])
 
     def round_trips(self, passage: Floats) -> Floats:
-        """Return the time of each flow's first packet and its ACK where nothing waits, s, (F,).
+        """Return the passage times of a packet and its ACK over all hops of each flow, without queues, s, (F,).
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class Hops(NamedTuple):
 
 
 def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]]) -> Hops:
-    """Return the hops of flows, given the ports on the paths of packets and of ACKs.
+    """Return the hops of flows from the ports on each path of packets, ``forward``, and of ACKs, ``backward``.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]])
 
 
 class FlowEnds(NamedTuple):
-    """Rows of hops at the ends of flows: the first hop of each, its receiver and its sender, (F,)."""
+    """Rows, in tables of hops, of each flow's first hop, receiver and sender, (F,) each."""
 
     first: Integers
     receiver: Integers
@@ -178,7 +178,7 @@ class FlowEnds(NamedTuple):
 
 
 class Hosts(NamedTuple):
-    """Rows of calendar queues: one for each port, then one for all senders without an interface.
+    """Indices of calendar queues: one for each port, then one for all senders without an interface.
 
     Attributes
     ----------
@@ -194,18 +194,18 @@ class Hosts(NamedTuple):
 
 
 class Ingresses(NamedTuple):
-    """What ports with PFC count, each port, ingress and class once and in order, (N,).
+    """Classes that ports with PFC count by the port before them: a row per port, ingress and class, (N,) each.
 
     Attributes
     ----------
     port
-        The port that counts.
+        Port that counts packets.
     before
-        The port over which its packets come; of a host without access link -1 - flow.
+        Port over which the counted packets come; -1 - flow for a host without access link.
     priority
-        Their class.
+        Class of the counted packets.
     room
-        For how many of them there is room, packets.
+        Room for the counted packets, packets.
     """
 
     port: Integers
@@ -215,12 +215,12 @@ class Ingresses(NamedTuple):
 
 
 class PathPlan(NamedTuple):
-    """The elements of a scenario at the ports of a plan.
+    """Elements of a scenario as chains at the hops of a plan, and rates over time of its ports.
 
     Attributes
     ----------
     elements
-        Each element, once.
+        Elements of the scenario, each once.
     chains
         The chains of elements that packets pass one after the other: numbers of elements, -1 behind the last of each.
     first
@@ -236,23 +236,23 @@ class PathPlan(NamedTuple):
 
     @property
     def largest_hold(self) -> float:
-        """Longest time for which all elements together hold a packet, s."""
+        """Upper bound of the time for which all elements together hold a packet, s."""
         return sum(element.largest_hold for element in self.elements)
 
     @property
     def largest_copies(self) -> float:
-        """Largest number of packets that leave all elements together for one that comes."""
+        """Upper bound of the packets that leave all elements together per arriving packet."""
         return float((1 + MAX_COPIES) ** sum("copies" in element.State._fields for element in self.elements))
 
     def at_ports(self, ports: Integers) -> Booleans:
-        """Return which ports have elements, given the port of each hop, (P,)."""
+        """Return flags, (P,), of ports with elements; ``ports`` are the ports of the hops."""
         has_element: Booleans = self.rates >= 0
         has_element[ports[self.first >= 0]] = True
         return has_element
 
 
 class Clock(NamedTuple):
-    """A clock of diffusion-type flow control: the node after port ``to`` reports about port ``of``, which it feeds.
+    """A clock of DFC: the node after port ``to`` reports periodically to port ``to`` about port ``of``.
 
     It reports first at time ``first`` and then once per ``period``, s, for which the report is under way;
     ``keys`` are the flows that go over both ports, each with whether it is its ACKs. Without a
@@ -267,7 +267,7 @@ class Clock(NamedTuple):
 
 
 class PortWatchdog(NamedTuple):
-    """A watchdog of a port, or of a class at it.
+    """A watchdog of a port, or of one class at it: times of polls, and counts that declare a storm.
 
     Attributes
     ----------
@@ -291,7 +291,7 @@ class PortWatchdog(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A port asks for pauses from ``begin`` to ``end``, s, whatever its queue."""
+    """A faulty port that requests pauses from ``begin`` to ``end``, s, for any length of its queue."""
 
     port: int
     begin: float
@@ -299,7 +299,7 @@ class Fault(NamedTuple):
 
 
 class shared(Generic[Value]):
-    """A cached property of a plan that further runs of its scenario read too: `PacketPlan.share`."""
+    """Cached property of a plan whose value later runs of the scenario reuse: see `PacketPlan.share`."""
 
     def __init__(self, make: Callable[[Any], Value]) -> None:
         self.make, self.name, self.__doc__ = make, make.__name__, make.__doc__
@@ -321,18 +321,18 @@ class shared(Generic[Value]):
 
 @dataclass(frozen=True)
 class PacketPlan:
-    """Numerical form of a scenario with F flows, P ports and H hops, for a packet-level run.
+    """A scenario in numbers for packet-level runs, with F flows, P ports and H hops.
 
     Attributes
     ----------
     ports
         The ports, and the routes of packets and ACKs over them.
     recoveries, repairs
-        What window senders and senders at the rate of a rule do about losses, F of each.
+        Loss recoveries of window senders, and repairs of senders at the rate of a rule, F of each; "" for others.
     starts, earliest
-        Start times of the flows, s, inf of flows that wait for others, and before what time these do not start, (F,).
+        Start times of the flows, s, inf for flows that wait for others, and earliest starts of these, s, (F,) each.
     delays_after
-        Of each pair of flows of which one waits for the other the time between, s, (E,), see `Followers`.
+        Time from the end of a flow to the start of a flow that waits for it, by pair, s, (E,); see `Followers`.
     jitter
         Upper end of the random delay of each packet at its sender, s.
     phases
@@ -343,7 +343,7 @@ class PacketPlan:
     faults, watchdogs
         Faults that end, and the watchdogs of ports.
     spraying
-        How packets of sprayed flows are led; None: there are none.
+        Paths of sprayed flows; None: there are no sprayed flows.
     """
 
     scenario: Scenario
@@ -365,7 +365,7 @@ class PacketPlan:
     spraying: Spraying | None = None
 
     def share(self, name: str, make: Callable[[], Value]) -> Value:
-        """Return a value that follows from the scenario and its ports, made in the first of several runs."""
+        """Return make(), cached by ``name`` for all runs with these ports; it must not depend on the run."""
         derived = self.ports.derived
         if derived is None:
             return make()
@@ -375,7 +375,7 @@ class PacketPlan:
         return value
 
     def release(self, *names: str) -> None:
-        """Free properties, all by default, which are computed again where they are read."""
+        """Drop cached properties, all by default; they are computed again when they are read."""
         for name in names or vars(self).keys() - self.__dataclass_fields__.keys():
             self.__dict__.pop(name, None)
 
@@ -383,22 +383,22 @@ class PacketPlan:
 
     @property
     def forward(self) -> Routes:
-        """Ports on the path of each flow's packets, in order."""
+        """Ports on the path of each flow's packets, in order, as `Routes`."""
         return self.ports.forward
 
     @property
     def backward(self) -> Routes:
-        """Ports on the path of each flow's ACKs, in order; empty for flows without."""
+        """Ports on the path of each flow's ACKs, in order, as `Routes`; empty for flows without ACKs."""
         return self.ports.backward
 
     @shared
     def hops(self) -> Hops:
-        """All hops of the flows, as columns."""
+        """The hops of the packets and of the ACKs of all flows, as columns."""
         return hops_of(self.forward, self.backward)
 
     @cached_property
     def end_rows(self) -> FlowEnds:
-        """Rows of hops at the ends of the flows."""
+        """Rows of first hops, receivers and senders in tables of hops."""
         forward = self.forward.counts
         count = forward + self.backward.counts + 2
         after = np.cumsum(count)
@@ -406,14 +406,14 @@ class PacketPlan:
 
     @property
     def crosses_port(self) -> Booleans:
-        """Whether each row of hops crosses a port: it is not that of a receiver or a sender, (H + 2 F,)."""
+        """Whether each row in tables of hops is a hop, not a receiver or a sender, (H + 2 F,)."""
         crosses = np.ones(len(self.forward.places) + len(self.backward.places) + 2 * len(self.starts), dtype=np.bool_)
         crosses[self.end_rows.receiver] = crosses[self.end_rows.sender] = False
         return crosses
 
     @shared
-    def turns(self) -> Hops:
-        """Hops of a few flows that have every pair of consecutive ports.
+    def representative_hops(self) -> Hops:
+        """Hops of some flows that together have every pair of consecutive ports.
 
         Whatever follows from the ports before and after a hop is that of these flows: times between ports among them,
         as a port without a queue of its own has one port before it.
@@ -426,12 +426,13 @@ class PacketPlan:
             keys, span = 4 * keys + kinds[hops.flow], 4 * span
         return hops.of(present(hops.flow[distinct(keys, span)[1]], len(self.forward)))
 
-    def users(self, p: int) -> tuple[tuple[int, bool], ...]:
-        """Return the flows at port p, each with whether it is its ACKs that come there."""
-        return self._users.get(p, ())
+    def flows_at(self, p: int) -> tuple[tuple[int, bool], ...]:
+        """Return (flow, is ACK) of all packets and ACKs that cross port p, in the order of the flows."""
+        return self._flows_at.get(p, ())
 
     @cached_property
-    def _users(self) -> dict[int, tuple[tuple[int, bool], ...]]:
+    def _flows_at(self) -> dict[int, tuple[tuple[int, bool], ...]]:
+        """`flows_at` of each port, by index."""
         users: dict[int, list[tuple[int, bool]]] = {}
         for f, routes in enumerate(zip(self.forward, self.backward, strict=True)):
             for is_ack, route in zip((False, True), routes, strict=True):
@@ -441,7 +442,7 @@ class PacketPlan:
 
     @cached_property
     def telemetry(self) -> tuple[Integers, Integers]:
-        """Number of ports before each hop that write telemetry into packets, (H,), and on each path, (F,)."""
+        """Number of ports that write telemetry, before each hop, (H,), and on each path, (F,)."""
         hops = self.hops
         writes = self.by_discipline(lambda rule: bool(getattr(rule, "telemetry", False)))
         writes_at_hop = (writes[hops.port] & ~hops.is_ack).astype(np.int64)
@@ -453,7 +454,7 @@ class PacketPlan:
 
     @shared
     def sizes(self) -> Floats:
-        """Bytes of the size classes, (SIZES,)."""
+        """Bytes of a packet of each size class, (SIZES,): data first."""
         acks = np.append(HEADER + BLOCK * np.arange(SIZES - 3), SHORTEST_FRAME)
         acks = acks if self.method.ack_transmission else 0.0 * acks
         data = self.scenario.packet_size
@@ -461,31 +462,31 @@ class PacketPlan:
 
     @shared
     def bits(self) -> Floats:
-        """Rates of the ports in bit/s, (P,)."""
+        """Rates of the ports, bit/s, (P,)."""
         return self.ports.column(lambda port: port.bits)
 
     @shared
     def delays(self) -> Floats:
-        """Propagation delays of the ports in s, (P,)."""
+        """Propagation delays of the ports, s, (P,)."""
         return self.ports.column(lambda port: port.delay)
 
     @shared
     def transmission(self) -> Floats:
-        """Transmission times in s, (P, SIZES)."""
+        """Transmission times of each size class at each port, s, (P, SIZES)."""
         return self.ports.column(lambda port: 8.0 * self.sizes / port.bits)
 
     @shared
     def passage(self) -> Floats:
-        """Transmission time plus propagation delay in s, (P, SIZES)."""
+        """Transmission time plus propagation delay of each size class, s, (P, SIZES)."""
         return self.ports.column(lambda port: 8.0 * self.sizes / port.bits + port.delay)
 
     @shared
-    def ranks(self) -> Integers:
-        """Order of simultaneous arrivals by the link and size class with which they came, (P, SIZES)."""
+    def arrival_ranks(self) -> Integers:
+        """Rank, among simultaneous arrivals, of packets that come over a port in a size class, (P, SIZES)."""
         return self.arrival_order(range(SIZES))
 
     def arrival_order(self, classes: Sequence[int]) -> Integers:
-        """Return the order of simultaneous arrivals by the link and the size class with which they came, (P, C).
+        """Return the rank, among simultaneous arrivals, of packets by port and size class, (P, C).
 
         The longest passage is first, as it was scheduled first; at ties the order of the ports decides.
         """
@@ -504,12 +505,12 @@ class PacketPlan:
 
     @shared
     def base_rtts(self) -> Floats:
-        """Round-trip times without queue, s, (F,): transmission times and propagation, of a packet and its ACK."""
+        """Round-trip times of a packet and its ACK without queues, with transmission times, s, (F,)."""
         return self.hops.round_trips(self.passage)
 
     @shared
     def hop_rate(self) -> float:
-        """Hops of packets per second if all flows send, with an equal share of each link."""
+        """Estimate of hops per second, of packets and ACKs, if each flow has an equal share of its links."""
         routes = self.forward
         used = np.flatnonzero(routes.counts)
         shares = self.transmission[:, 0] * np.bincount(routes.places, minlength=len(self.ports))  # s per packet
@@ -521,7 +522,7 @@ class PacketPlan:
 
     @property
     def samples_of_part(self) -> int:
-        """Samples of a part of a run: `HOPS_OF_PART` hops at the `hop_rate`."""
+        """Samples per part of a run, between which results are checked: about `HOPS_OF_PART` hops."""
         return max(1, int(HOPS_OF_PART / max(self.hop_rate * self.sample, 1.0)))
 
     @cached_property
@@ -533,7 +534,7 @@ class PacketPlan:
 
     @cached_property
     def idle(self) -> Booleans:
-        """Whether each flow starts after the end of the run, (F,): its sender and its receiver have no state."""
+        """Whether each flow starts after the end of the run, (F,); such flows need no state."""
         if self.spraying is not None:  # which lends the hops of flows that do not start
             return np.zeros(len(self.starts), dtype=np.bool_)
         is_late: Booleans = self.starts > self.end * IDLE_START
@@ -541,17 +542,17 @@ class PacketPlan:
 
     @cached_property
     def active(self) -> Integers | slice:
-        """The flows that are not `idle`, ascending; a slice of all where none is."""
+        """The indices of the flows that are not `idle`, ascending; a slice of all if none is idle."""
         return np.flatnonzero(~self.idle) if self.idle.any() else slice(None)
 
     @cached_property
     def stops(self) -> Floats:
-        """When the flows end sending, s, (F,): not before they start; inf: never."""
+        """Times at which the flows stop sending, s, (F,), not before their starts; inf: never."""
         return np.maximum(self.starts, self.scenario.table.numbers("stop"))
 
     @shared
     def all_packets(self) -> Floats:
-        """Packets of each flow in all, (F,): `dfcmodel.Flow.all_packets`."""
+        """Packets that each flow has to send in total, (F,): `dfcmodel.Flow.all_packets`."""
         table = self.scenario.table
         return np.where(table.numbers("idle") == np.inf, table.numbers("size"), np.inf)
 
@@ -562,7 +563,7 @@ class PacketPlan:
 
     @shared
     def classes(self) -> Integers:
-        """Class of traffic at each hop, (H,): its flow's, or `CONTROL` for ACKs where these are set apart."""
+        """Class of traffic at each hop, (H,): the flow's priority, or `CONTROL` for ACKs of the control class."""
         priorities = self.priorities[self.hops.flow]
         apart = self.by_discipline(lambda rule: getattr(rule, "acks", "class") == "control")
         return np.where(self.hops.is_ack & apart[self.hops.port], CONTROL, priorities)
@@ -575,19 +576,19 @@ class PacketPlan:
 
     @shared
     def has_receiver_events(self) -> Booleans:
-        """Whether receivers have events of their own in a calendar queue: they delay ACKs, or are agents, (F,)."""
+        """Whether each receiver has events: it delays ACKs, or has an agent, (F,)."""
         agents = self.scenario.table.given("receiver")
         return np.asarray(self.delays_acks | agents, dtype=np.bool_)
 
     @cached_property
     def recovery_kinds(self) -> tuple[type[LossRecovery], ...]:
-        """Classes of the loss recoveries of window senders, each once."""
+        """Distinct classes of the loss recoveries of window senders."""
         recoveries = dict.fromkeys(recovery for recovery in among(self.recoveries) if recovery != "")
         return tuple(dict.fromkeys(type(recovery_named(recovery)) for recovery in recoveries))
 
     @shared
     def scalable(self) -> Booleans:
-        """Whether each flow's packets carry ECT(1): its sender answers each mark, (F,)."""
+        """Whether each flow's sender answers each mark, so that its packets carry ECT(1), (F,)."""
 
         def answers(source: Any) -> bool:
             kind = type(source)
@@ -597,7 +598,7 @@ class PacketPlan:
 
     @shared
     def opening(self) -> Integers:
-        """Packets without data with which each flow begins, (F,): the SYN, or ns-2's packet of 40 bytes."""
+        """Packets without data before each flow's first data, (F,): a SYN, or ns-2's packet of 40 bytes."""
         table = self.scenario.table
         if self.method.is_ns2:
             return table.of_kind(WindowRule).astype(np.int64)
@@ -605,18 +606,18 @@ class PacketPlan:
 
     @shared
     def is_paced(self) -> Booleans:
-        """Whether a window sender spaces its packets: where its flow or its rule says so, (F,)."""
+        """Whether each flow is a window sender that paces its packets, by its own or its rule's choice, (F,)."""
         table = self.scenario.table
         return np.asarray(table.each("pacing", bool) | table.each("source", _sets_pace))
 
-    def paces(self, f: int) -> tuple[float, float]:
-        """Return windows per round trip in slow start and above; 0 where the rule sets a rate, or none."""
+    def pacing_rates(self, f: int) -> tuple[float, float]:
+        """Return pacing rates in windows per round trip, in slow start and after it; (0, 0): not paced by these."""
         is_plain = not self.is_paced[f] or _sets_pace(self.scenario.flows[f].source)
         return (0.0, 0.0) if is_plain else PACES
 
     @shared
     def hosts(self) -> Hosts:
-        """Calendar queues of the events of hosts.
+        """Indices of the calendar queues of ports, senders and receivers.
 
         Each interface has a queue of its own, for the senders and receivers of its host too. Flows to one receiver
         agent share its state: where they answer over several links, all hosts share one queue, in which events are in
@@ -643,7 +644,7 @@ class PacketPlan:
 
     @shared
     def _disciplines(self) -> tuple[list[Discipline], Integers]:
-        """The disciplines, and the index of that of each port among them: ports share them."""
+        """The distinct disciplines, and the index among them of each port's discipline, (P,)."""
         index: dict[Any, int] = {}
         disciplines: list[Discipline] = []
         by_example = []
@@ -658,48 +659,48 @@ class PacketPlan:
 
     @property
     def disciplines(self) -> list[Discipline]:
-        """The disciplines of the ports, each once."""
+        """The distinct disciplines of the ports."""
         return self._disciplines[0]
 
     def by_discipline(self, value: Callable[[Any], Any]) -> NDArray[Any]:
-        """Return a value that follows from the discipline of each port, (P,)."""
+        """Return ``value`` applied to each port's discipline, (P, ...), with one call per discipline."""
         disciplines, index = self._disciplines
         return np.array([value(rule) for rule in disciplines]).take(index, axis=0)
 
-    def has(self, *kinds: type) -> bool:
-        """Return whether any port has a discipline of these kinds."""
+    def has_discipline(self, *kinds: type) -> bool:
+        """Return whether the discipline of any port is an instance of one of ``kinds``."""
         return any(isinstance(rule, kinds) for rule in self.disciplines)
 
-    def under(self, *kinds: type) -> list[int]:
-        """Return the ports with disciplines of these kinds."""
-        if not self.has(*kinds):
+    def ports_under(self, *kinds: type) -> list[int]:
+        """Return the indices of the ports whose disciplines are instances of one of ``kinds``."""
+        if not self.has_discipline(*kinds):
             return []
         return np.flatnonzero(self.by_discipline(lambda rule: isinstance(rule, kinds))).tolist()
 
     @cached_property
     def has_managers(self) -> bool:
         """Whether any port has a queue manager."""
-        return self.has(DualPI2) or any(map(manager_of, self.disciplines))
+        return self.has_discipline(DualPI2) or any(map(manager_of, self.disciplines))
 
     @shared
     def at_senders(self) -> Booleans:
-        """Whether each port is an interface of a host, which shares a calendar queue with its senders, (P,)."""
+        """Whether each port is an interface of a host, in the calendar queue of its senders, (P,)."""
         return self.by_discipline(lambda rule: isinstance(rule, Interface))
 
     @shared
     def shares_access(self) -> Booleans:
-        """Whether each flow's first port is an interface that is no link of the scenario, a queue per flow, (F,)."""
+        """Whether each flow's first port is an interface that is no link of the scenario, (F,)."""
         first = self.forward.first
         return np.asarray(self.at_senders[first] & (first >= len(self.scenario.links)))
 
     @shared
     def rooms(self) -> Integers:
-        """Packets, or bytes at ports with a cell, that can be queued at each port, (P,)."""
+        """Packets, or bytes at ports with cells (`cells`), that fit into each port's queue, (P,)."""
         return self.ports.column(lambda port: min(port.room, UNBOUNDED)).astype(np.int64)
 
     @shared
     def cells(self) -> Integers:
-        """Bytes of a cell of the buffer of each port, (P,): 1 where it counts bytes, 0 where it counts packets."""
+        """Bytes of a cell of each port's buffer, (P,): 1 for buffers in bytes, 0 for buffers in packets."""
         return self.ports.column(lambda port: port.cell).astype(np.int64)
 
     @shared
@@ -708,8 +709,8 @@ class PacketPlan:
         return self.ports.column(lambda port: [port.size_in_queue(size) for size in self.sizes.tolist()])
 
     @shared
-    def units(self) -> Floats:
-        """Bytes of a data packet in the queue of each port that counts bytes, (P,); 0 of others."""
+    def data_bytes_in_queue(self) -> Floats:
+        """Bytes that a data packet takes in the queue of each port that counts bytes, (P,); 0 at other ports."""
         units: Floats = np.where(self.cells > 0, self.sizes_in_queue[:, 0], 0.0)
         return units
 
@@ -723,22 +724,22 @@ class PacketPlan:
         return np.asarray(bounds.astype(np.int64))
 
     @shared
-    def drains(self) -> Floats:
-        """How long the transmission of a full queue that counts bytes takes, s, (P,); inf of others."""
+    def drain_times(self) -> Floats:
+        """Transmission times of full queues of ports that count bytes, s, (P,); inf at other ports."""
         if not self.cells.any():
             return np.full(len(self.ports), np.inf)
         times: Floats = np.where(self.cells > 0, 8.0 * self.rooms / self.bits, np.inf)
         return times
 
-    def pool(self, p: int) -> float:
-        """Return for how many packets of classes that are never paused port p has room."""
+    def lossy_room(self, p: int) -> float:
+        """Return the number of packets, of classes that are never paused, for which port p has room."""
         port = self.ports[p]
-        room = port.room / self.units[p] if port.cell else float(port.room)
+        room = port.room / self.data_bytes_in_queue[p] if port.cell else float(port.room)
         return room - (self.scenario.reserved(port.link) if port.link >= 0 else 0.0)
 
     @shared
     def with_lanes(self) -> Booleans:
-        """Whether each port has lanes: of its own, or because it can be paused, (P,)."""
+        """Whether each port has lanes, queues that it serves by turns, or can be paused, (P,)."""
         lanes = self.by_discipline(has_lanes)
         lanes[self.pauses[1]] = True
         lanes[self.errors > 0.0] = True
@@ -752,8 +753,8 @@ class PacketPlan:
 
     @shared
     def pauses(self) -> tuple[Integers, Integers]:
-        """Ports that pause others, and the ports that they pause, each pair once and in order, (N,) each."""
-        if not self.has(Pause, ByClass, BFC):
+        """Pairs of a port and a port that it pauses, as two arrays, each pair once and in order, (N,) each."""
+        if not self.has_discipline(Pause, ByClass, BFC):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         P, hops, table = len(self.ports), self.hops, self.ingresses
         is_link = table.before >= 0
@@ -766,7 +767,7 @@ class PacketPlan:
         return port, paused
 
     def pausable(self, p: int) -> tuple[int, ...]:
-        """Return the ports that port p may pause, with all that they carry or by class.
+        """Return the ports that port p may pause, as a whole or by class.
 
         They are the links and access links over which its flows arrive.
         """
@@ -774,6 +775,7 @@ class PacketPlan:
 
     @cached_property
     def _pausable(self) -> dict[int, tuple[int, ...]]:
+        """`pausable` of each port that pauses others, by index."""
         pausable: dict[int, list[int]] = {}
         for p, q in zip(*(ports.tolist() for ports in self.pauses), strict=True):
             pausable.setdefault(p, []).append(q)
@@ -781,30 +783,30 @@ class PacketPlan:
 
     @shared
     def signalling(self) -> Floats:
-        """Delay of the pause messages of each port besides propagation, s, (P,)."""
+        """Delay of each port's pause messages beyond propagation, s, (P,)."""
         return self.by_discipline(lambda rule: float(getattr(rule, "signalling", 0.0)))
 
     @shared
     def thresholds(self) -> Floats:
-        """Above which and down to which ports pause others, (P, 2).
+        """Queues above which a port pauses its feeders, and down to which it resumes them, (P, 2).
 
         They are in bytes under PFC and where buffers count bytes, in packets elsewhere.
         """
-        if not self.has(Pause, PFC):
+        if not self.has_discipline(Pause, PFC):
             return np.zeros((len(self.ports), 2))
         limits = self.by_discipline(lambda rule: rule.thresholds)
         unit = self.by_discipline(lambda rule: self.sizes[0] if rule.pauses == "class" else 1.0)
-        thresholds: Floats = limits * np.where(self.cells > 0, self.units, unit)[:, np.newaxis]
+        thresholds: Floats = limits * np.where(self.cells > 0, self.data_bytes_in_queue, unit)[:, np.newaxis]
         return thresholds
 
     def pause_time(self, p: int, q: int) -> float:
-        """Return for how long a message of port p pauses port q, s; 0: until the next message."""
+        """Return the time for which a message of port p pauses port q, s; 0: until the next message."""
         quanta = getattr(self.ports[p].discipline, "quanta", None)
         return (quanta or 0) * QUANTUM / self.ports[q].bits
 
     @shared
     def is_counted(self) -> Booleans:
-        """Whether the port at each hop counts the packets that take it, which are of a lossless class, (H,)."""
+        """Whether the port at each hop counts the flow's packets, because its class is lossless there, (H,)."""
         rules: list[Any] = self.disciplines
         lossless = [rule.classes if rule.queue_per == "class" else () for rule in rules]
         hops, discipline = self.hops, self._disciplines[1]
@@ -820,13 +822,13 @@ class PacketPlan:
 
     @property
     def _lossless_priorities(self) -> Integers:
-        """Class of each flow if it can be lossless, otherwise `CLASSES`, (F,)."""
+        """Priority of each flow, `CLASSES` if it is outside the range of classes, (F,)."""
         priorities = self.priorities
         return np.where((priorities >= 0) & (priorities < CLASSES), priorities, CLASSES)
 
     @shared
     def ingresses(self) -> Ingresses:
-        """What ports with lossless classes count, each ingress and class once."""
+        """Rows (port, port before it, class, room) that ports with lossless classes count."""
         if not any(rule.queue_per == "class" for rule in self.disciplines):
             none = np.empty(0, dtype=np.int64)
             return Ingresses(none, none, none, np.empty(0))
@@ -840,7 +842,7 @@ class PacketPlan:
         return Ingresses(port[rows], before[rows], priority[rows], room[rows])
 
     def ingress(self, p: int) -> dict[tuple[int, int], float]:
-        """Return for how many packets port p has room, by the port over which they come and class.
+        """Return port p's room in packets by the port before it and class; a host is -1 - flow.
 
         Of a host without access link it is -1 - flow.
         """
@@ -848,6 +850,7 @@ class PacketPlan:
 
     @cached_property
     def _ingress(self) -> dict[int, dict[tuple[int, int], float]]:
+        """`ingress` of each port with lossless classes, by index."""
         rooms: dict[int, dict[tuple[int, int], float]] = {}
         for p, before, priority, room in zip(*map(np.ndarray.tolist, self.ingresses), strict=True):
             rooms.setdefault(p, {})[before, priority] = room
@@ -855,13 +858,13 @@ class PacketPlan:
 
     @shared
     def counting(self) -> tuple[tuple[int, ...], ...]:
-        """Ports whose packets of an ingress each port counts, itself among them, (P,)."""
+        """By port, the ports that count packets of an ingress together with it, itself among them, P tuples."""
         groups = self.scenario.count_groups
         return tuple(groups.get(p, (p,)) for p in range(len(self.ports)))
 
     @shared
     def counters(self) -> Integers:
-        """Port that counts the packets of an ingress for each port: the first of its `counting`, (P,)."""
+        """First port in `counting` of each port, which keeps the common counts, (P,)."""
         first = np.arange(len(self.ports))
         for p, ports in self.scenario.count_groups.items():
             first[p] = ports[0]
@@ -869,7 +872,7 @@ class PacketPlan:
 
     @shared
     def counts_together(self) -> Booleans:
-        """Whether several ports count the packets of an ingress together with each port, (P,)."""
+        """Whether each port counts packets of an ingress together with other ports, (P,)."""
         together = np.zeros(len(self.ports), dtype=np.bool_)
         for p, ports in self.scenario.count_groups.items():
             together[p] = len(ports) > 1
@@ -879,16 +882,16 @@ class PacketPlan:
 
     @cached_property
     def losses(self) -> Floats:
-        """Probability that a packet is lost at random at each port, (P,); ACKs are never lost."""
+        """Probability of random loss of a packet at each port, (P,); ACKs are never lost."""
         return self._by_link_name(self.method.loss)
 
     @cached_property
     def errors(self) -> Floats:
-        """Probability that a frame of each port has an error and is sent again by the link, (P,)."""
+        """Probability that a frame of each port has an error, after which the link repeats it, (P,)."""
         return self._by_link_name(self.method.frame_errors)
 
     def _by_link_name(self, values: Mapping[str, float] | None) -> Floats:
-        """Return a number at each port from numbers of links, which are the first ports, 0 elsewhere, (P,)."""
+        """Return values of links, by name, as an array over ports, (P,); 0 for ports without a value."""
         numbers = np.zeros(len(self.ports))
         if values:
             numbers[: len(self.scenario.links)] = [values.get(name, 0.0) for name in self.scenario.link_table.names]
@@ -896,12 +899,12 @@ class PacketPlan:
 
     @property
     def retry_loops(self) -> Floats:
-        """Time from the end of a frame until its link acts on a request that it causes, s, (P,)."""
+        """Time from the end of a frame with an error until the link acts on the request for it, s, (P,)."""
         return 2.0 * self.delays + self.method.retry_delay
 
     @cached_property
     def outages(self) -> list[tuple[tuple[float, float], ...]]:
-        """When the link of each port is down, from and until in s, (P,)."""
+        """Times at which each port's link is down, as pairs (from, until), s, P tuples."""
         failures, P = self.method.failures or {}, len(self.ports)
         names = self.scenario.link_table.names if failures else ()
         times = [tuple(failures.get(name, ())) for name in names]
@@ -909,7 +912,7 @@ class PacketPlan:
 
     @shared
     def choices(self) -> dict[int, tuple[int, ...]]:
-        """Rows of the hops among which a switch chooses besides the key; `EXPIRES` where a time to live is over.
+        """Rows of hops among which a switch chooses, by the row of a hop; `EXPIRES` where a time to live ends.
 
         A choice is among the links that continue what paths of a flow have in common up to there. Of the paths that go
         on over a link path k gets that of number k, modulo how many there are: with the first one for all, switches
@@ -945,7 +948,7 @@ class PacketPlan:
 
     @shared
     def routing(self) -> dict[int, tuple[int, ...]]:
-        """Ports at which choices are made, or times to live are over, each with all ports processed with it, in order.
+        """By port with choices or ends of times to live: the ports that are processed together with it.
 
         Raises
         ------
@@ -978,7 +981,7 @@ class PacketPlan:
 
     @shared
     def path(self) -> PathPlan:
-        """The elements of the scenario in front of the queues of ports.
+        """The elements of the scenario at the ports.
 
         Raises
         ------
@@ -1020,7 +1023,7 @@ class PacketPlan:
         return PathPlan(scenario.all_elements, tuple(chains), first, rates)
 
     def _port_of_acks(self, n: int) -> int:
-        """Return the port over which the ACKs of packets over link n return; -1: there are none."""
+        """Return the port over which ACKs of packets on link n return; -1: none."""
         nodes = self.ports[n].target, self.ports[n].source
         for p, port in enumerate(self.ports):
             if (port.source, port.target) == nodes and (self.method.ack_transmission or port.mirror):
@@ -1031,8 +1034,8 @@ class PacketPlan:
 
     @cached_property
     def clocks(self) -> list[Clock]:
-        """The clocks of all ports with diffusion-type flow control, with the phases of nodes."""
-        diffusive = self.under(DFC)
+        """The clocks of all ports with DFC, with the phases of their nodes."""
+        diffusive = self.ports_under(DFC)
         if not diffusive:
             return []
         nodes = self.scenario.nodes
@@ -1043,7 +1046,7 @@ class PacketPlan:
             port: Any = self.ports[p]
             first = phases[port.target] * port.delay if port.discipline.phases == "random" else 0.0
             fed: dict[int, list[tuple[int, bool]]] = {}
-            for f, is_ack in self.users(p):
+            for f, is_ack in self.flows_at(p):
                 route = (self.backward if is_ack else self.forward)[f]
                 after = route[route.index(p) + 1 :][:1]
                 if after and self.ports[after[0]].discipline.diffuses:
@@ -1053,11 +1056,11 @@ class PacketPlan:
 
     @property
     def initial_events(self) -> int:
-        """Number of pause messages by faults and of polls of watchdogs that are scheduled before a run."""
+        """Number of pause messages by faults and polls of watchdogs scheduled before the run."""
         return len(self.storms()) + len(self.fault_messages()) + len(self.watchdogs)
 
     def fault_messages(self) -> list[tuple[int, int, int, float, bool]]:
-        """Return messages of faults that end: asking port, port, class, time of effect in s, and whether to pause."""
+        """Return messages of faults: asking port, paused port, class, time of effect, s, is a pause."""
         return [
             (fault.port, q, c, time + delay, pause)
             for fault in self.faults
@@ -1066,7 +1069,7 @@ class PacketPlan:
         ]
 
     def storms(self) -> list[tuple[int, int, int, float]]:
-        """Return endless pauses of ports with a fault: asking port, paused port, class, time of effect in s."""
+        """Return endless pauses by faults: asking port, paused port, class, time of effect, s."""
         storms: list[tuple[int, int, int, float]] = []
         if all(getattr(rule, "storm", None) is None for rule in self.disciplines):
             return storms
@@ -1077,7 +1080,7 @@ class PacketPlan:
         return storms
 
     def faulty_pauses(self, p: int) -> list[tuple[int, int, float]]:
-        """Return what port p pauses by a fault: port, class, and the time until it takes effect, s."""
+        """Return the pauses of port p by a fault: paused port, class, delay until the effect, s."""
         rule: Any = self.ports[p].discipline
         if not any(rule.thresholds):
             return []
@@ -1089,13 +1092,13 @@ class PacketPlan:
 
 
 def _sets_pace(source: Any) -> bool:
-    """Return whether a rule sets a rate at which its window is sent."""
+    """Return whether the state of a rule has a pacing rate."""
     names: tuple[str, ...] = source.State._fields if isinstance(source, DeliveryRule) else ()
     return names[2:3] == ("pacing_rate",)
 
 
 def first_states(seed: int, count: int) -> NDArray[np.uint64]:
-    """Return odd numbers for ``count`` streams as NumPy's `SeedSequence` makes them, shape (count,).
+    """Return the first states of ``count`` random streams, odd numbers by NumPy's `SeedSequence`, (count,).
 
     Its own function takes a thousand instructions for each.
 

@@ -49,7 +49,7 @@ keeps the values.
 
 @dataclass(frozen=True)
 class Interface(Discipline):
-    """The queues of a host's network interface, in place of the discipline of its link: ``host="nic"`` of `Flow`.
+    """Discipline of a host's network interface, with a queue per class and flow, for ``host="nic"``.
 
     ``acks`` is that of `PFC`.
     """
@@ -61,7 +61,7 @@ KINDS = (DFC, Pause, ByClass, BFC, Fair, Priority, DualPI2, SwitchProgram, Inter
 
 
 def has_lanes(discipline: Discipline) -> bool:
-    """Return whether the packets queued under a discipline must be known at the start of each transmission."""
+    """Return whether a discipline chooses among queued packets at the start of each transmission."""
     manager = manager_of(discipline)
     managed = manager is not None and type(manager).on_step is not RED.on_step
     return managed or isinstance(discipline, KINDS)
@@ -73,7 +73,7 @@ class Port(NamedTuple):
     Attributes
     ----------
     source, target
-        The nodes at its ends.
+        Nodes at the ends of the link.
     bits
         Rate in bit/s.
     delay
@@ -85,7 +85,7 @@ class Port(NamedTuple):
     link
         Index in the scenario's links; -1 for mirrors and access links.
     mirror
-        Whether it is the reverse direction of a link, used by ACKs only.
+        Whether the port is the reverse direction of a link, used by ACKs only.
     cell
         Bytes of a cell of its buffer, 1 where it counts bytes; 0: it counts packets.
     """
@@ -107,7 +107,7 @@ class Port(NamedTuple):
 
     @property
     def has_lanes(self) -> bool:
-        """Whether the queued packets must be known at the start of each transmission."""
+        """Whether its discipline chooses among queued packets at the start of each transmission."""
         return has_lanes(self.discipline)
 
     def size_in_queue(self, size: float) -> float:
@@ -116,7 +116,7 @@ class Port(NamedTuple):
 
 
 def _interface(discipline: Discipline) -> Interface:
-    """Return the interface of a host whose first link has this discipline."""
+    """Return the interface, as a discipline, of a host whose first link has this discipline."""
     rule: Any = discipline
     return Interface(rule.acks if rule.queue_per == "class" else "control")
 
@@ -136,7 +136,7 @@ class Ports(Sequence[Port]):
     Parameters
     ----------
     scenario, method
-        Of the runs.
+        Scenario, and method of the runs.
     receives_acks
         Whether the sender of each flow receives ACKs, shape (F,).
 
@@ -204,15 +204,15 @@ class Ports(Sequence[Port]):
         return port
 
     def column(self, value: Callable[[Port], Any]) -> NDArray[Any]:
-        """Return a value of each port that does not depend on its ends, computed once per kind, shape (P, ...)."""
+        """Return ``value`` applied to each port, (P, ...), with one call per kind; it must not depend on the ends."""
         return self.take([value(port) for port in self.examples])
 
     def take(self, values: Sequence[Any]) -> NDArray[Any]:
-        """Return the value of each port from the values of ``examples``, shape (P, ...)."""
+        """Return the values of the ports, (P, ...), from one value per port in ``examples``."""
         return np.asarray(values).take(self.kind, axis=0)
 
     def _port_of(self, link: Link, is_host: bool) -> Port:
-        """Return the port of a link, whose index is not set."""
+        """Return a link's port, without its index; with ``is_host`` as the interface of a host."""
         room, cell = self._room(link, link.discipline)
         bits, rule = bits_of(link.rate, self._packet_size), link.discipline
         if is_host:
@@ -220,7 +220,7 @@ class Ports(Sequence[Port]):
         return Port(link.source, link.target, bits, link.delay, room, rule, cell=cell)
 
     def _room(self, link: Link, discipline: Discipline) -> tuple[int, int]:
-        """Return the packets or bytes that can be queued at a link, and the bytes of its cells, 0 for packets.
+        """Return a queue's capacity at a link and the bytes of a cell: packets and 0, or bytes and at least 1.
 
         Drop-tail queues of ns-2 drop the packet that would fill them.
         """
@@ -231,7 +231,7 @@ class Ports(Sequence[Port]):
         return room - 1 if self._is_ns2 and type(discipline) is FIFO else room, cell
 
     def _opposite_links(self) -> Integers:
-        """Return the link over which the ACKs of each link return, shape (L,); -1: they need a port of their own."""
+        """Return the link in the opposite direction, for ACKs, of each link, shape (L,); -1: none."""
         links = self._links
         if not self._ack_transmission:
             return np.full(len(links), -1)
@@ -240,7 +240,7 @@ class Ports(Sequence[Port]):
         return places_of(pairs, reversed_pairs)
 
     def _add(self, port: Port) -> int:
-        """Add a port that is not a link, and return its index."""
+        """Add a port that is no link, and return its index."""
         if port.room < 1:
             number(f"buffer of {port.name}", float(port.room), at_least=1.0)
         p = len(self)
@@ -249,12 +249,12 @@ class Ports(Sequence[Port]):
         return p
 
     def _add_access(self, source: Any, n: int, discipline: Discipline) -> int:
-        """Add the access link of a host, which equals link n, the first one of its flows, but has no limit."""
+        """Add the access link of a host, like link n, the first link of its flows, but unbounded; return its index."""
         first = self[n]
         return self._add(Port(source, first.source, first.bits, first.delay, UNBOUNDED, discipline))
 
     def _forward_routes(self, scenario: Scenario, receives_acks: NDArray[np.bool_]) -> Routes:
-        """Return the ports on the paths of packets, and add all ports that are not links.
+        """Return the ports on each flow's path, and add access links and mirrors for ACKs in place.
 
         Ports are added in the order of flows, of each flow its access link and then the mirrors from the end of its
         path. An interface serves all flows of its host over one link.
@@ -305,7 +305,7 @@ class Ports(Sequence[Port]):
         at_once: NDArray[np.bool_],
         shares_interface: NDArray[np.bool_],
     ) -> Integers:
-        """Return the flows that may need new ports, in their order: no other flow does.
+        """Return the indices of the flows, ascending, that may need a port that no earlier flow has needed.
 
         These are the flows with an access link of their own, the first flow of each interface and its first with ACKs,
         and the first flow with ACKs over each link.
@@ -320,7 +320,7 @@ class Ports(Sequence[Port]):
         return present(np.concatenate(chosen), len(routes))
 
     def _backward_routes(self, receives_acks: NDArray[np.bool_]) -> Routes:
-        """Return the ports on the paths of ACKs, empty for flows without."""
+        """Return the ports on the path of each flow's ACKs; empty for flows without ACKs."""
         forward = self.forward
         counts = np.where(receives_acks, forward.counts, 0)
         backward = Routes(np.empty(0, dtype=np.int64), counts)
@@ -337,7 +337,7 @@ class Ports(Sequence[Port]):
         return Routes(mirror[ports], counts)
 
     def _reverse(self, p: int) -> int:
-        """Return the port from the target of port p to its source, adding a mirror if needed.
+        """Return the port that ACKs of packets at port p take; a mirror is added if there is none.
 
         ACKs that take no time do not use links: they have mirrors, in which nothing waits.
         """

@@ -95,7 +95,7 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 
 
 def _check(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError for features of a scenario that the packet level does not support."""
+    """Do the checks of `check_scenario`, without its cache."""
     for which in ("loss", "frame_errors"):
         for name in getattr(method, which) or {}:
             choice(f"{which}: link", name, scenario.link_table.names)
@@ -127,7 +127,7 @@ def _check(scenario: Scenario, method: Packets) -> None:
 
 
 def _check_room(link: Link) -> None:
-    """Raise ValueError for a buffer of a fraction of a packet; one given in bytes has room for the packets that fit."""
+    """Raise ValueError for a buffer with a fractional number of packets; in bytes any size is allowed."""
     buffer = link.buffer
     if isinstance(buffer, (ByteBuffer, PacketUnits)) or buffer == int(buffer):
         return
@@ -136,7 +136,7 @@ def _check_room(link: Link) -> None:
 
 
 def _check_elements(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError for elements of paths at links whose queues they cannot stand in front of."""
+    """Raise ValueError for elements of paths at links whose disciplines do not allow them."""
     if scenario.all_elements and method.is_ns2:
         msg = 'must be () with convention="ns2"'
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
@@ -163,7 +163,7 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
 
 
 def _check_segments(flow: Flow, chosen: Any) -> None:
-    """Raise ValueError for segments that a flow without a stack cannot have; ``chosen``: its recovery in `Packets`."""
+    """Raise ValueError for segments of a flow that is not paced; ``chosen`` is its recovery in `Packets`."""
     rule: Any = flow.source
     recovery = getattr(rule, "recovery", "")
     if isinstance(chosen, LossRecovery) or (isinstance(chosen, str) and chosen in RECOVERIES):
@@ -179,7 +179,7 @@ def _check_segments(flow: Flow, chosen: Any) -> None:
 
 
 def _check_native(flow: Flow, rule: NativeRule, recovery: Any, method: Packets) -> None:
-    """Raise ValueError for options of a flow that a native rule cannot have; ``recovery``: that of `Packets`."""
+    """Raise ValueError for options that a native rule cannot have; ``recovery`` is that of `Packets`."""
     if method.is_ns2:
         msg = 'no agent of ns-2 has it; use convention="standard"'
         raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
@@ -241,7 +241,7 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
 
 
 def _examples(scenario: Scenario, method: Packets) -> Iterable[int]:
-    """Return the numbers of the flows to check, in order: the first of each group with equal checked options."""
+    """Return the indices of flows that stand for all: one for each combination of the checked options."""
     table = scenario.table
     if isinstance(method.recovery, Mapping):  # their names matter
         return range(len(table))
@@ -251,7 +251,7 @@ def _examples(scenario: Scenario, method: Packets) -> Iterable[int]:
 
 
 def _check_telemetry(scenario: Scenario) -> None:
-    """Raise ValueError for a rule that follows telemetry where its path writes none, or other numbers."""
+    """Raise ValueError for a rule that reads telemetry which no link on its path, or not each, writes."""
     table, routes = scenario.table, scenario.routes
     sources: list[Any] = list(table.columns["source"].values)
     rules = [source for source in sources if isinstance(source, RateRule) and sees_telemetry(type(source))]
@@ -278,7 +278,7 @@ def _check_telemetry(scenario: Scenario) -> None:
 
 
 def _check_laws(scenario: Scenario) -> None:
-    """Raise ValueError where a link under a law is fed by another discipline, or by a host without an interface."""
+    """Raise ValueError for a link under a law whose feeder has another discipline or is no interface."""
     if not any(isinstance(link.discipline, LinkLaw) for link in scenario.link_table.kinds):
         return
     under = scenario.by_link(lambda link: isinstance(link.discipline, LinkLaw))
@@ -295,9 +295,9 @@ def _check_laws(scenario: Scenario) -> None:
         for u, _, room in scenario.ingress(n):
             name = f"room({scenario.feeding(u).rate:g}, ...) of {type(rule).__name__}"
             one_number(name, room, at_least=1.0, hint="in packets")
-    ranks = scenario.table.numbers("priority").astype(np.int64)
-    ranks = np.where((ranks >= 0) & (ranks < CLASSES), ranks, CLASSES)
-    controlled = lossless[routes.places, ranks[flow]]
+    priorities = scenario.table.numbers("priority").astype(np.int64)
+    priorities = np.where((priorities >= 0) & (priorities < CLASSES), priorities, CLASSES)
+    controlled = lossless[routes.places, priorities[flow]]
     begins = np.zeros(len(flow), dtype=np.bool_)
     begins[routes.begin] = True
     before = np.concatenate([[0], routes.places[:-1]])
@@ -314,7 +314,7 @@ def _check_laws(scenario: Scenario) -> None:
 
 
 def _check_backpressure(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError where a link that feeds one with `BFC` does not pause flows, or where switches choose links."""
+    """Raise ValueError for a feeder of a `BFC` link that does not pause flows, and for switches that choose."""
     under = scenario.by_link(lambda link: link.discipline.pauses == "flow")
     if not under.any():
         return
@@ -334,12 +334,12 @@ def _check_backpressure(scenario: Scenario, method: Packets) -> None:
 
 
 def _reads(names: tuple[str, ...], source: Any) -> bool:
-    """Return whether a source follows telemetry of these names."""
+    """Return whether a source's rule reads exactly the telemetry with these names."""
     return sees_telemetry(type(source)) and source.telemetry == names
 
 
 def check_agents(scenario: Scenario, method: Packets, advice: str) -> None:
-    """Raise ValueError for a window rule and a recovery that no ns-2 agent combines; ``advice`` ends its message."""
+    """Raise ValueError for rules and recoveries that no agent of ns-2 combines; ``advice`` ends the message."""
     recoveries = method.recovery_of(scenario)
     # a column of recoveries follows from the sources
     columns = [] if isinstance(recoveries, Column) else [encode(recoveries).whole()]
@@ -359,21 +359,21 @@ def check_agents(scenario: Scenario, method: Packets, advice: str) -> None:
 
 
 def _check_receiver(flow: Flow, recovery: object) -> None:
-    """Raise ValueError for a receiver agent whose sender repairs nothing: no packet is expected then."""
+    """Raise ValueError for a receiver agent of a sender without loss recovery."""
     if flow.receiver is not None and recovery == "none":
         msg = "must be 'go-back-n' or 'selective' with a receiver agent"
         raise ValueError(f"recovery of flow {flow.name!r} = 'none': {msg}")
 
 
 def _check_order(flow: Flow) -> None:
-    """Raise ValueError where the state of a rule or an arrival process is not in the order of the compiled engine."""
+    """Raise ValueError for a state of a rule or process whose fields have not the order of the engine."""
     for name, rule in (("source", flow.source), ("arrivals", flow.arrivals)):
         if isinstance(rule, (WindowRule, RateRule, ArrivalProcess)):
             _check_fields(flow, name, rule)
 
 
 def _check_fields(flow: Flow, name: str, rule: WindowRule | RateRule | ArrivalProcess) -> None:
-    """Raise ValueError where the first fields of a state are not the ones read by the compiled engine."""
+    """Raise ValueError for a state whose first fields differ from the fields that the engine reads."""
     fields = rule.State._fields
     first: tuple[str, ...] = ("cwnd", "ssthresh")
     if isinstance(rule, (RateRule, ArrivalProcess)):
@@ -425,9 +425,9 @@ def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -
     scenario
         The scenario of the flows.
     too_many
-        Whether each flow does, shape (F,).
+        Whether each flow sends more packets, shape (F,).
     end
-        Of the run, s.
+        End of the run, s.
     """
     for f in np.flatnonzero(too_many).tolist():
         where = f"{scenario.name}, flow {scenario.flows[f].name!r}, before t = {end:g} s"
@@ -435,14 +435,14 @@ def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -
 
 
 def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
-    """Raise ArithmeticError for a window that a rule has set to no number, or beyond the sequence numbers.
+    """Raise ArithmeticError for a window of flow f that is NaN; OverflowError beyond the sequence numbers.
 
     Parameters
     ----------
     scenario, f
         The scenario, and the number of the flow.
     window
-        In packets.
+        Window of the flow, packets.
     now
         Time of the run, s.
 
@@ -462,7 +462,7 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
 
 
 def check_rate(scenario: Scenario, f: int, rate: float, now: float, window: float = math.inf) -> None:
-    """Raise ArithmeticError for a rate or window that a rule has set to NaN; rates below 0 send nothing."""
+    """Raise ArithmeticError for a rate, or window, of flow f that a rule has set to NaN."""
     for name, value in (("rate", rate), ("window", window)):
         if math.isnan(value):
             where = f"{scenario.name}, t = {now:g} s"
@@ -470,7 +470,7 @@ def check_rate(scenario: Scenario, f: int, rate: float, now: float, window: floa
 
 
 def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now: float, is_first: bool) -> None:
-    """Raise ArithmeticError for an arrival that cannot be scheduled.
+    """Raise ArithmeticError for an arrival, (time to it, packets), that is no valid time or number.
 
     Parameters
     ----------
@@ -494,7 +494,7 @@ def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now:
 
 
 def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for a value that a switch program cannot return: NaN, a flag between 0 and 1, or no queue.
+    """Raise ArithmeticError for a value of a switch program that is NaN, no flag (0 or 1) or no queue.
 
     Parameters
     ----------
@@ -521,7 +521,7 @@ def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[
 
 
 def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for a value that a law of a link cannot return: no message, a flag between 0 and 1.
+    """Raise ArithmeticError for a value of a link's law that is no message or no flag (0 or 1).
 
     Parameters
     ----------
@@ -541,7 +541,7 @@ def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str,
 
 
 def check_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, float]) -> None:
-    """Raise ArithmeticError for a value that an element of a path cannot return.
+    """Raise ArithmeticError for a value that an element of a path must not return.
 
     Parameters
     ----------

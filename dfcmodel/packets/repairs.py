@@ -82,7 +82,7 @@ class SelectiveRepair:
         return "selective"
 
     def timeouts(self, min_rto: float) -> tuple[float, float]:
-        """Return the short and the long timeout in s, with a scenario's ``min_rto``.
+        """Return the short and the long timeout, s; ``min_rto`` is the scenario's, s.
 
         Raises
         ------

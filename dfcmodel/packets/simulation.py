@@ -60,7 +60,7 @@ def plan_scenario(
     packet_jitter: float = 0.0,
     may_spray: bool = False,
 ) -> PacketPlan:
-    """Return the plan of a scenario.
+    """Return the packet-level plan of a scenario for a method, with checks of the scenario.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ def plan_scenario(
 
 
 def _is_sprayed(scenario: Scenario, method: Packets) -> bool:
-    """Return whether any flow has several paths, of its own or because links fail."""
+    """Return whether any flow uses several paths, by its own option or because links fail."""
     if any(paths != () for paths in scenario.table.columns["paths"].values):
         return True
     return bool(method.failures) and reroute(scenario, method)[1] is not None
 
 
 def _ports(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> Ports:
-    """Return the ports of a scenario, those of an earlier run if all that follows from ports is equal."""
+    """Return the ports of a scenario; an earlier run's if they are equal."""
     receives_acks = scenario.table.of_kind(WindowRule, RateRule) & ~_ignores_acks(scenario, repairs)
     # links that send again have lanes, as those that fail have, and those at which switches choose
     repeats = tuple(sorted((method.frame_errors or {}).items()))
@@ -147,7 +147,7 @@ def _ports(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> Ports
 
 
 def _ignores_acks(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
-    """Return whether the sender of each flow ignores ACKs, (F,): its rate is constant, and it repairs nothing."""
+    """Return flags, (F,), of flows whose sender ignores ACKs: constant rate, no loss recovery."""
     constant = scenario.table.each("source", lambda source: getattr(source, "is_constant", False))
     if not constant.any():
         return constant
@@ -155,7 +155,7 @@ def _ignores_acks(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool
 
 
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
-    """Return the packets that constant rates send up to the end; 0 of other sources."""
+    """Return the packets that constant-rate sources send up to ``end``, s, (F,); 0 for other sources."""
     table = scenario.table
     if not any(isinstance(source, CBR) for source in table.columns["source"].values):
         return np.zeros(len(table))
@@ -167,7 +167,7 @@ def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
 
 @functools.lru_cache(maxsize=128)
 def _division(end: float, sample: float) -> tuple[float, int, int]:
-    """Return an interval of which a run has a whole number, that number, and how many make a sample.
+    """Return the engine's sampling interval, s, its number in a run, and its number per ``sample``.
 
     They are the 1st to `MAX_PARTS`-th part of a sample; where none divides the run samples are shorter, so that
     they do.
@@ -181,7 +181,7 @@ def _division(end: float, sample: float) -> tuple[float, int, int]:
 
 
 def _phases(scenario: Scenario, method: Packets) -> Floats:
-    """Return the tick phases of the flows, s."""
+    """Return the tick phases of the flows, s, (F,); 0 except with ns-2's conventions."""
     F = len(scenario.flows)
     if not method.is_ns2:
         return np.zeros(F)
@@ -205,7 +205,7 @@ def simulate_packets(
     starts: NDArray[np.float64] | None = None,
     packet_jitter: float = 0.0,
 ) -> Trajectory:
-    """Simulate a scenario packet by packet: see `dfcmodel.simulate` for the parameters."""
+    """Simulate a scenario packet by packet and return the trajectory; parameters as for `dfcmodel.simulate`."""
     watch = Stopwatch()
     plan = plan_scenario(
         scenario, method, duration=duration, sample=sample, starts=starts,
@@ -216,8 +216,8 @@ def simulate_packets(
     return trajectory(plan, records, watch.seconds())
 
 
-def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory:
-    """Return the records of a run as a trajectory, which computes most of its arrays when they are first read."""
+def trajectory(plan: PacketPlan, records: Records, run_seconds: float) -> Trajectory:
+    """Return a run's records as a `Trajectory`, with ``run_seconds`` as its ``seconds``; most arrays are lazy."""
     view = _Sampled(plan, records)
     fields = dict(
         scenario=plan.scenario,
@@ -225,7 +225,7 @@ def trajectory(plan: PacketPlan, records: Records, seconds: float) -> Trajectory
         time=np.append(plan.sample * view.ends[:-1], plan.end),
         notifications=records.notifications,
         imbalance=records.imbalance,
-        seconds=seconds,
+        seconds=run_seconds,
         first_loss=records.first_loss,
         finished=records.finished,
         started=_starts(plan, records.finished),
@@ -260,7 +260,7 @@ VIEWED = (
 
 
 class _Sampled:
-    """Records of a run in the samples and at the nodes of its trajectory; each method returns one of its arrays."""
+    """Records of a run in its samples and by sending node; each public method returns an array of `Trajectory`."""
 
     def __init__(self, plan: PacketPlan, records: Records) -> None:
         self.plan, self.records = plan, records
@@ -269,7 +269,7 @@ class _Sampled:
         self.last = self.ends - 1
 
     def _sum_samples(self, rows: Any) -> Any:
-        """Return rows for the samples of the engine, added for each sample of the trajectory."""
+        """Return sums over each sample of the trajectory from rows per sample of the engine."""
         return np.add.reduceat(rows[: self.plan.samples], self.first, axis=0)
 
     @property
@@ -279,7 +279,7 @@ class _Sampled:
 
     @cached_property
     def _node_of(self) -> NDArray[np.int64]:
-        """The sending node of each port that is a link, -1 of others, (P,)."""
+        """Index of the sending node of each port that is a link, (P,); -1 for other ports."""
         links, ports = self.plan.scenario.link_table, self.plan.ports
         number = {node: n for n, node in enumerate(self.plan.scenario.senders)}
         sending = np.array([number.get(node, -1) for node in links.nodes])
@@ -287,37 +287,40 @@ class _Sampled:
 
     @cached_property
     def _waiting(self) -> NDArray[np.float64]:
-        """Packets that wait at each port at the ends of the samples, (P, S)."""
+        """Packets in the queue of each port at the end of each sample, (P, S)."""
         waiting = np.cumsum(self.records.waiting[: self.plan.samples], axis=0)[self.last]
         return np.asarray(waiting.T.astype(float))
 
     @cached_property
     def _links(self) -> list[NDArray[np.int32]]:
-        """Flow, row and node of the hops of packets over links of the scenario, (N,) each."""
+        """Flow, row and sending node of each hop of packets over links of the scenario, (N,) each."""
         hops, node_of = self.plan.hops, self._node_of
         over_links = ~hops.is_ack & (node_of[hops.port] >= 0)
         node = node_of.astype(np.int32)[hops.port[over_links]]
         return [hops.flow[over_links].astype(np.int32), hops.row[over_links].astype(np.int32), node]
 
     def _at_nodes(self, chosen: Any, values: NDArray[np.float64], *samples: int) -> AtNodes:
-        """Return values of chosen hops over links; a path that returns to a node has their sum."""
+        """Return values of the chosen hops by flow and node; hops at one node are summed."""
         flow, _, node = self._links
         shape = len(self.plan.starts), self._nodes, *samples
         at_nodes = AtNodes(flow[chosen], node[chosen], values, shape)
         return at_nodes.merge() if self.plan.scenario.table.given("ttl").any() else at_nodes
 
     def in_transit(self) -> NDArray[np.float64]:
+        """Return mean packets in transit of each flow in each sample, (F, T)."""
         lengths = self.plan.sample * (self.ends - self.first)
         means: NDArray[np.float64] = self._sum_samples(self.records.transit).T / lengths
         return means
 
     def delivered(self) -> NDArray[np.float64]:
+        """Return the packets of each flow delivered up to each sample's end, without a SYN, (F, T)."""
         opening = self.plan.opening[:, np.newaxis]
         delivered = np.cumsum(self.records.delivered[: self.plan.samples], axis=0)[self.last].T
         receives_acks = (self.plan.backward.counts > 0)[:, np.newaxis]
         return np.asarray(np.where(receives_acks, np.maximum(0.0, delivered - opening), delivered))
 
     def window(self) -> NDArray[np.float64]:
+        """Return each flow's window at each sample's end, at most ``max_window``, packets, (F, T)."""
         window = np.asarray(self.records.window[self.last].T)
         table = self.plan.scenario.table
         # senders send at most max_window, as the fluid records it; rate rules have no window
@@ -325,12 +328,15 @@ class _Sampled:
         return np.asarray(np.minimum(window, allowed[:, np.newaxis]))
 
     def round_trip(self) -> NDArray[np.float64]:
+        """Return each flow's measured round-trip time at each sample's end, s, (F, T)."""
         return np.asarray(self.records.round_trip[self.last].T)
 
     def cumulative_loss_events(self) -> NDArray[np.int64]:
+        """Return the loss events of each flow up to each sample's end, (F, T)."""
         return np.asarray(self.records.loss_count[self.last].T, dtype=np.int64)
 
     def backlog(self) -> NDArray[np.float64]:
+        """Return the packets of each flow that wait at its host at each sample's end, (F, T)."""
         backlog = np.zeros((len(self.plan.starts), len(self.last)))
         for p, f in _access_links(self.plan).items():
             backlog[f] = self._waiting[p]
@@ -340,37 +346,44 @@ class _Sampled:
         return backlog
 
     def queued(self) -> NDArray[np.float64]:
+        """Return the packets in the queues of each sending node at each sample's end, (number of nodes, T)."""
         queued, links = np.zeros((self._nodes, len(self.last))), np.flatnonzero(self._node_of >= 0)
         np.add.at(queued, self._node_of[links], self._waiting[links])
         return queued
 
     def peak_queue(self) -> NDArray[np.float64]:
+        """Return the largest number of packets in a queue of each sending node, (number of nodes,)."""
         peak, links = np.zeros(self._nodes), np.flatnonzero(self._node_of >= 0)
         np.maximum.at(peak, self._node_of[links], self.records.peak[links])
         return peak
 
     def lost(self) -> AtNodes:
+        """Return the packets of each flow lost at each node in each sample, (F, L, T), as `AtNodes`."""
         records, row = self.records, self._links[1]
         losing = np.flatnonzero(np.asarray(records.lost[:-1].any(axis=0))[row])
         of_losing = self._sum_samples(records.lost[:, row[losing]]).T.astype(float)
         return self._at_nodes(losing, of_losing, len(self.last))
 
     def carried(self) -> AtNodes:
+        """Return the packets of each flow that each node sent during the run, (F, L), as `AtNodes`."""
         return self._at_nodes(slice(None), self.records.carried[self._links[1]].astype(float))
 
     def mean_queue(self) -> AtNodes:
+        """Return the mean number of packets of each flow in each node's queues, (F, L), as `AtNodes`."""
         return self._at_nodes(slice(None), self.records.waited[self._links[1]] / self.plan.end)
 
     @property
     def _in_bytes(self) -> NDArray[np.int64]:
-        """Ports of links whose buffers count bytes."""
+        """Indices of the ports that are links with buffers in bytes."""
         return np.flatnonzero(self.records.counts_bytes & (self._node_of >= 0))
 
     def observed(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """Return the variables that native rules report, at each sample's end, by flow and name."""
         tables = self.records.observed.items()
         return {flow: {name: values[self.last] for name, values in table.items()} for flow, table in tables}
 
     def queued_bytes(self) -> NDArray[np.float64] | None:
+        """Return `queued` in bytes, nan at nodes without buffers in bytes; None if no buffer is in bytes."""
         ports = self._in_bytes
         if not ports.size:
             return None
@@ -380,6 +393,7 @@ class _Sampled:
         return queued
 
     def peak_bytes(self) -> NDArray[np.float64] | None:
+        """Return `peak_queue` in bytes, nan at nodes without buffers in bytes; None if no buffer is in bytes."""
         ports = self._in_bytes
         if not ports.size:
             return None
@@ -390,7 +404,7 @@ class _Sampled:
 
 
 def _starts(plan: PacketPlan, finished: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return when the flows began, s, (F,); nan: it waits for one that is not complete."""
+    """Return the actual starts of the flows, s, (F,); nan if a flow waits for one that was not complete."""
     if not plan.scenario.table.waits.any():
         return np.array(plan.starts, dtype=float)
     earliest = np.where(plan.scenario.table.waits, plan.earliest, plan.starts)
@@ -398,14 +412,14 @@ def _starts(plan: PacketPlan, finished: NDArray[np.float64]) -> NDArray[np.float
 
 
 def _access_links(plan: PacketPlan) -> dict[int, int]:
-    """Return the access links of hosts, each with a flow of the host: the first one."""
+    """Return the access links, as ports, each with the first flow that uses it."""
     ports, flows = distinct(plan.forward.first, len(plan.ports))
     is_access = plan.ports.link[ports] < 0
     return dict(zip(ports[is_access].tolist(), flows[is_access].tolist(), strict=True))
 
 
 def _recoveries(plan: PacketPlan) -> tuple[str, ...]:
-    """Return how each flow repairs losses; "" where it does not."""
+    """Return the name of each flow's loss recovery or repair; "" without one."""
     repairs = column_of(plan.repairs).map(str)
     if not plan.scenario.table.of_kind(WindowRule).any():
         return tuple(repairs)
@@ -414,7 +428,7 @@ def _recoveries(plan: PacketPlan) -> tuple[str, ...]:
 
 
 def _pause_intervals(plan: PacketPlan, rows: Any) -> Any:
-    """Return when each link and access link was paused, and by which link; ``rows`` are `Records.switched`."""
+    """Return pauses as an array of `PAUSED`, one row each; access links are -1 - flow, storms are included."""
     link = plan.ports.link.copy()
     for p, f in _access_links(plan).items():
         link[p] = -1 - f
@@ -433,7 +447,7 @@ def _pause_intervals(plan: PacketPlan, rows: Any) -> Any:
     counts = counts[group]
     index = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts - first[group], counts)
     delays = plan.delays[paused] + plan.signalling[asks[group]]
-    delays[np.isin(asks[group], plan.under(LinkLaw))] = 0.0  # times at which the sender was blocked
+    delays[np.isin(asks[group], plan.ports_under(LinkLaw))] = 0.0  # times at which the sender was blocked
     times = rows[index, 0] + np.repeat(delays, counts)
     storms = plan.storms()
     pairs = np.transpose([link[paused], link[asks[group]], priority[group]])
@@ -447,7 +461,7 @@ def _pause_intervals(plan: PacketPlan, rows: Any) -> Any:
 
 
 def run_plan(plan: PacketPlan) -> Records:
-    """Run a plan by the fabric kernel, and by the other one where the fabric kernel lacks something that happens.
+    """Run a plan, by the fabric kernel if it can, otherwise by the general kernel, and return its records.
 
     Raises
     ------
@@ -459,11 +473,11 @@ def run_plan(plan: PacketPlan) -> Records:
 
 
 def begin_plan(plan: PacketPlan) -> FabricRun | PacketRun:
-    """Return the run of a plan at t = 0 by the kernel that is tried first."""
+    """Return the run of a plan at t = 0, by the kernel that `run_plan` tries first."""
     run = begin_fabric(plan) if _may_be_fabric(plan) else None
     return begin_run(plan) if run is None else run
 
 
 def _may_be_fabric(plan: PacketPlan) -> bool:
-    """Return whether the fabric kernel is tried first: all senders follow the rate of a rule, and it has all else."""
+    """Return whether `run_plan` tries the fabric kernel: all sources are rate rules, and it has all features."""
     return bool(plan.scenario.table.of_kind(RateRule).all()) and is_fabric(plan)

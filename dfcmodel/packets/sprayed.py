@@ -39,12 +39,12 @@ BY_FLOW = tuple(name for name, (dims, *_) in ARRAYS.items() if dims[0] == FLOW a
 
 @dataclass(frozen=True, eq=False)
 class Rerouting:
-    """Which paths flows take, from one change of routes to the next.
+    """Times, s, at which routes change, and the paths that each flow uses in each interval between them.
 
     Attributes
     ----------
     times
-        When routes change, s, ascending, (E,).
+        Times at which routes change, s, ascending, (E,).
     turns
         For each flow the numbers of its paths, in the order in which packets take them, in each of the E + 1 intervals;
         () of a flow with one path.
@@ -56,22 +56,22 @@ class Rerouting:
 
 @dataclass(frozen=True, eq=False)
 class Spraying:
-    """The flows of a plan that lend their paths, and the flows that use these.
+    """Additional flows of a plan that stand for further paths ("lend" them), and the flows that use these paths.
 
     Attributes
     ----------
     original
-        The scenario without them.
+        The scenario without the additional flows.
     lenders
-        How many flows lend a path; they come first in the plan.
+        Number of additional flows, one per further path; they come first in the plan.
     owner
-        The flow of the plan whose packets take the path of each flow, (F,).
+        Index in the plan of the flow whose packets use the path of each flow, (F,).
     first, count
-        The first of the flows that lend to each flow, and how many paths it has, (F,): 0 of flows that are not sprayed.
+        First additional flow of each flow, and its number of paths, 0 if it is not sprayed, (F,) each.
     begins
-        Which of its paths the first packet of each flow takes in turn, (F,).
+        Number of the path of the first packet of each flow, from which on packets take paths in turn, (F,).
     rerouting
-        Which paths flows take while links fail; None: always all of them.
+        Paths that flows use while links fail; None: always all paths.
     """
 
     original: Scenario
@@ -83,11 +83,11 @@ class Spraying:
     rerouting: Rerouting | None = None
 
     def way_of(self, f: int, path: int) -> int:
-        """Return the flow that has a path of flow f, the last of which is its own."""
+        """Return the index in the plan of the flow with path number ``path`` of flow f; the last path is f's own."""
         return f if path == self.count[f] - 1 else int(self.first[f]) + path
 
     def collapse(self, run: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields of the run of a plan with the scenario's flows alone."""
+        """Return the fields of a plan's run for the flows of the scenario alone, with sums over paths."""
         lenders, owner = self.lenders, self.owner - self.lenders
         transit = np.zeros_like(run["in_transit"][lenders:])
         np.add.at(transit, owner, run["in_transit"])
@@ -101,7 +101,7 @@ class Spraying:
         }
 
     def _sum_paths(self, values: AtNodes) -> AtNodes:
-        """Return values at nodes of the scenario's flows: sums over their paths."""
+        """Return values at nodes by flow of the scenario, summed over its paths."""
         flows, nodes = len(self.owner) - self.lenders, values.shape[1]
         keys = (self.owner - self.lenders)[values.flow] * nodes + values.node
         pairs, index = np.unique(keys, return_inverse=True)
@@ -111,7 +111,7 @@ class Spraying:
         return AtNodes(flow, node, sums, (flows, *values.shape[1:]))
 
     def _renumber(self, rows: Any) -> Any:
-        """Return rows of a table with the numbers of the scenario's flows."""
+        """Return a copy of rows with the scenario's indices of flows; None unchanged."""
         if rows is None or not len(rows):
             return rows
         table = rows.copy()
@@ -120,7 +120,7 @@ class Spraying:
 
 
 def spread(scenario: Scenario, method: Packets) -> tuple[Spraying, Scenario]:
-    """Return how packets of sprayed flows are led, and the scenario of the plan, made for the first of several runs.
+    """Return the paths of sprayed flows and the scenario with a flow per path; cached for further runs.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def _check_paths(scenario: Scenario, further: Integers) -> None:
 
 
 def _with_lenders(scenario: Scenario, spraying: Spraying) -> Scenario:
-    """Return the scenario with a flow for each further path, before its own flows."""
+    """Return the scenario with an additional flow for each further path, before its own flows."""
     table, lenders = scenario.table, spraying.lenders
     flow = spraying.owner - lenders
     index = {node: n for n, node in enumerate(table.nodes)}
@@ -212,7 +212,7 @@ def _with_lenders(scenario: Scenario, spraying: Spraying) -> Scenario:
 
 
 def check_failures(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError for links that cannot fail: of hosts, under DFC or a law, or with random losses."""
+    """Raise ValueError for failing links of hosts, under DFC or a law, or with random losses."""
     links, first = scenario.link_table, set(scenario.routes.first.tolist())
     for name in method.failures or ():
         choice("failures: link", name, links.names)
@@ -229,7 +229,7 @@ def check_failures(scenario: Scenario, method: Packets) -> None:
 
 
 def reroute(scenario: Scenario, method: Packets) -> tuple[Scenario, Rerouting | None]:
-    """Return a scenario whose flows have all paths that they take while links fail, and when they take which.
+    """Return a scenario with all paths that flows use while links fail, and when they use which; None: no failures.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def reroute(scenario: Scenario, method: Packets) -> tuple[Scenario, Rerouting | 
 
 
 def _reroute(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario, Rerouting | None]:
-    """Return the result of `reroute`, for failures by the names of links."""
+    """Return the result of `reroute`, computed; ``failures`` maps names of links to pairs of times, s."""
     changes = sorted({time for rows in failures.values() for row in rows for time in row if time < math.inf})
     down = [frozenset(name for name, rows in failures.items() if any(a <= t < b for a, b in rows)) for t in changes]
     index = dict(zip(scenario.link_table.names, range(len(scenario.links)), strict=True))
@@ -285,7 +285,7 @@ def _reroute(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario,
 def _shortest(
     scenario: Scenario, f: int, graphs: dict[frozenset[str], ShortestRoutes], down: frozenset[str]
 ) -> tuple[Path, ...]:
-    """Return a shortest path of a flow without links that are down, by ECMP, as the only one; () if there is none."""
+    """Return a shortest path of flow f that avoids links that are down, as a 1-tuple; () if there is none."""
     if down not in graphs:
         graphs[down] = ShortestRoutes([link for link in scenario.links if link.name not in down])
     graph, path = graphs[down], scenario.table.path(f)

@@ -51,7 +51,7 @@ UNITS = {"bytes": "bytes", "arrived": "s", "sent": "s", "received": "s", "drop_t
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PacketTrace(Result):
-    """Every packet and ACK that came to chosen links, as `trace_packets` returns it.
+    """Events of every packet and ACK at chosen links, as `trace_packets` returns them.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class PacketTrace(Result):
         return data
 
     def to_pcap(self, path: str | Path, node: Hashable) -> Path:
-        """Write a capture at a node: the packets that it sends and receives over traced links.
+        """Write a capture of the packets that a node sends and receives over traced links; return its path.
 
         Needs Scapy, ``pip install 'hopflow[capture]'``; see `dfcmodel.packets.exports.captures.write_capture`.
 
@@ -111,7 +111,7 @@ class PacketTrace(Result):
         path
             The file; times are in nanoseconds.
         node
-            An end of a traced link.
+            Node of the capture, an end of a traced link.
 
         Raises
         ------
@@ -176,7 +176,7 @@ def trace_packets(
     jitter: WithUnit = 0.0,
     packet_jitter: WithUnit = 0.0,
 ) -> PacketTrace:
-    """Simulate a scenario packet by packet and keep every packet at chosen links.
+    """Simulate a scenario packet by packet and return every packet at chosen links, as `PacketTrace`.
 
     The run is that of `simulate` with this method, by either engine: their traces are the same, bit for bit. A packet
     at a traced link takes about a microsecond, and some 300 bytes of memory while the trace is made, 82 in it.
@@ -189,7 +189,7 @@ def trace_packets(
         Names such as ``"a->b"``, one or several; for the ACKs on their way back the same the other way
         round. None: the links of the scenario.
     method
-        None: ``Packets(seed=1)``.
+        Packet-level method; None: ``Packets(seed=1)``.
     duration, jitter, packet_jitter
         As for `simulate`.
 
@@ -240,7 +240,7 @@ def trace_packets(
 
 
 def _events(plan: PacketPlan, rows: NDArray[Any], ports: Sequence[int]) -> NDArray[Any]:
-    """Return the events of a trace from the packets that left the queues of ports, in any order."""
+    """Return the events of a trace, sorted, from rows of packets that left the queues of these ports."""
     left = np.fmin(rows["sent"], rows["dropped"])  # one of them is nan
     rows = _in_order(rows[left < plan.samples * plan.sample])  # the compiled engine looks ahead
     link = np.zeros(len(plan.ports), dtype=np.int32)
@@ -258,7 +258,7 @@ def _events(plan: PacketPlan, rows: NDArray[Any], ports: Sequence[int]) -> NDArr
 
 
 def _in_order(rows: NDArray[Any]) -> NDArray[Any]:
-    """Return rows in the order of arrival, and at equal times in that of leaving, ports, flows and numbers."""
+    """Return rows of a trace sorted by arrival, then departure, port, flow, kind and number."""
     rows = rows[np.argsort(rows["arrived"], kind="stable")]
     same = rows["arrived"][1:] == rows["arrived"][:-1]
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.results.plots import name_nodes
+from dfcmodel.results.plots import label_sender_ticks
 from dfcmodel.results.records import samples_until
 from hopflow.checks import choice, integer, number
 from hopflow.progress import progress_bar
@@ -75,7 +75,7 @@ class Animation:
 
     @property
     def _end(self) -> float:
-        """End of the shortest run, s."""
+        """End of the shortest run, s, which bounds the animation."""
         return min(float(run.time[-1]) for run in self.runs.values())
 
     @property
@@ -85,7 +85,7 @@ class Animation:
 
     @property
     def samples(self) -> NDArray[np.int64]:
-        """Indices of the samples shown of the first run, shape (at most ``frames``,)."""
+        """Indices of the shown samples of the first run, shape (at most ``frames``,)."""
         limits = np.array([self.since, self._end if self.until is None else self.until])
         indices = np.arange(*samples_until(self.time, limits).tolist())
         positions = np.linspace(0, max(0, len(indices) - 1), min(self.frames, len(indices)))
@@ -122,6 +122,7 @@ class Animation:
         return around.format(f"queues over time: {self._name}", Markup(animation))
 
     def _repr_html_(self) -> str:
+        """Return `to_html`, which notebooks show."""
         return self.to_html()
 
     def save(self, path: str | Path) -> Path:
@@ -170,7 +171,7 @@ class Animation:
 
 
 class _Panel:
-    """The queues of one run: bars, and marks at nodes that lost packets since the previous frame."""
+    """A drawing of one run's queues: bars, and dots at nodes that lost packets since the previous frame."""
 
     def __init__(self, run: Records, label: str, ax: Any, top: float) -> None:
         self.run, self.label, self.ax, self.top = run, label, ax, top
@@ -182,10 +183,10 @@ class _Panel:
         if top > 0.5 * buffers.min():
             ax.stairs(buffers, edges, color="0.4", ls=":", baseline=None, label="buffer")
         ax.set(xlim=(-0.5, nodes - 0.5), ylim=(0, 1.3 * top), ylabel="packets queued")
-        name_nodes(run, ax.xaxis)
+        label_sender_ticks(run, ax.xaxis)
 
     def show(self, before: int, sample: int, time: float) -> None:
-        """Show the queues at a sample (-1: before the first) and the losses after sample ``before`` up to it."""
+        """Show the queues at a sample (-1: empty) and mark nodes with losses after sample ``before`` up to it."""
         queued = self.run.queued[:, sample] if sample >= 0 else np.zeros(len(self.lost))
         self.bars.set_data(queued)
         (nodes,) = np.nonzero(self.lost[:, max(0, before + 1) : sample + 1].sum(axis=1))
@@ -194,7 +195,7 @@ class _Panel:
 
 
 def _top(run: Records, samples: NDArray[np.int64]) -> float:
-    """Return the largest queue at samples, or the buffers if they are near."""
+    """Return the top of the axis, packets: the largest queue at samples, or a buffer less than twice as large."""
     buffers = _buffers(run)
     top = max(1.0, float(run.queued[:, np.maximum(samples, 0)].max()))
     if top > 0.5 * buffers.min():
@@ -214,7 +215,7 @@ def animation_format(path: Path) -> str:
 
 
 def _buffers(run: Records) -> NDArray[np.float64]:
-    """Return the buffer of each sending node in packets, shape (L,)."""
+    """Return the buffers of each sending node's links together, packets, shape (number of senders,)."""
     total = dict.fromkeys(run.scenario.senders, 0.0)
     for n, link in enumerate(run.scenario.links):
         total[link.source] += run.scenario.buffer_of(n)

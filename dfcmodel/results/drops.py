@@ -35,7 +35,7 @@ HOST_LINK = "own link"
 
 @dataclass(frozen=True)
 class LosslessLoss:
-    """Packets of a lossless class that were dropped for want of room.
+    """Packets of one lossless class that one link dropped because its buffer was full.
 
     Attributes
     ----------
@@ -83,14 +83,14 @@ class LosslessLoss:
 
 
 def is_at_host_link(run: Records, dropped: Any) -> Any:
-    """Return flags, (N,), of the rows of `DROPPED` at the first link of a flow whose sender cannot be paused there."""
+    """Return flags, (N,), of drops at the first link of a flow whose sender pauses cannot stop."""
     first, direct = run.scenario.routes.first, run.scenario.host_is("direct")
     at_first = direct[dropped["flow"]] & (first[dropped["flow"]] == dropped["link"])
     return at_first & (dropped["ack"] == 0) & (dropped["cause"] == BUFFER_FULL)
 
 
 def is_lossless(run: Records, dropped: Any) -> Any:
-    """Return flags, (N,), of the rows of `DROPPED` that are losses of a lossless class at a full buffer."""
+    """Return flags, (N,), of drops at full buffers in a class that is lossless there, except at host links."""
     at_host = is_at_host_link(run, dropped)
     flags = [
         not is_at_host
@@ -102,7 +102,7 @@ def is_lossless(run: Records, dropped: Any) -> Any:
 
 
 def _is_declared_lossless(run: Records, n: int, f: int, is_ack: bool) -> bool:
-    """Return whether link n is declared lossless for packets, or ACKs, of flow f."""
+    """Return whether the class of flow f's packets, or ACKs, is lossless at link n."""
     rule: Any = run.scenario.links[n].discipline
     priority = run.scenario.flows[f].priority
     if rule.queue_per == "class":
@@ -151,14 +151,14 @@ def element_table(run: Records) -> xr.Dataset:
 
 
 def require_drops(run: Records) -> Any:
-    """Return the drops of a run, or raise ValueError for one that has no record of their causes."""
+    """Return the drops of a run, rows of `DROPPED`; ValueError for a run that did not record them."""
     if run.dropped is None:
         raise ValueError(f"drops of {run.scenario.name!r}: this run has no record of their causes")
     return run.dropped
 
 
 def lossless_losses(run: Records) -> tuple[LosslessLoss, ...]:
-    """Return the losses of lossless classes for want of room by link and class, in the order of their first drop."""
+    """Return the packets of lossless classes dropped at full buffers, by link and class, in order of the first drop."""
     if run.dropped is None or not len(run.dropped):
         return ()
     rows = run.dropped[is_lossless(run, run.dropped)]
@@ -173,7 +173,7 @@ def lossless_losses(run: Records) -> tuple[LosslessLoss, ...]:
 
 
 def _loss(run: Records, n: int, priority: int, rows: list[Any]) -> LosslessLoss:
-    """Return the loss of a class at link n from its rows of `DROPPED`."""
+    """Return the `LosslessLoss` of a class at link n from the rows of `DROPPED` of the class."""
     packets = {ack: sum(float(row["packets"]) for row in rows if row["ack"] == ack) for ack in (0, 1)}
     room, enough = _rooms(run, n, priority)
     flows = dict.fromkeys(run.scenario.flows[int(row["flow"])].name for row in rows)
@@ -184,7 +184,7 @@ def _loss(run: Records, n: int, priority: int, rows: list[Any]) -> LosslessLoss:
 
 
 def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
-    """Return the room above the threshold and the room that would have been enough, packets.
+    """Return the packets of room above the threshold, and of the room that would have been enough (may be inf or nan).
 
     With PFC both are of the ingress with the largest need. With `Pause` the second is the number of packets that can
     arrive until links obey, unless a larger peak was counted.
@@ -219,12 +219,12 @@ def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
 
 
 def _cannot_pause(run: Records, u: int) -> bool:
-    """Return whether feeder u of a link cannot be paused: the sender of a flow with ``host="direct"``."""
+    """Return whether feeder u cannot be paused: an access link (-1 - flow) of a host with ``host="direct"``."""
     return u < 0 and run.scenario.host_of(run.scenario.flows[-1 - u]) == "direct"
 
 
 def packets_by_cause(run: Records, rows: Any) -> Iterable[tuple[str, float]]:
-    """Yield each cause of drops with its number of packets, without ACKs, by falling number."""
+    """Yield each cause of drops among rows of `DROPPED` with its packets, without ACKs, by falling number."""
     rows = rows[rows["ack"] == 0]
     at_host = is_at_host_link(run, rows)
     totals = {HOST_LINK: float(rows["packets"][at_host].sum())}

@@ -54,7 +54,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
 
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
-        """Goodput of each flow (the first ten by name) and of all, losses, queue, timeouts: means with intervals."""
+        """Cells by ensemble and row: goodput of the first flows and of all, losses, queue, timeouts; with intervals."""
         shown = first_flows(ensemble.scenario for ensemble in self.compared.values())
         return {label: _column(ensemble, shown) for label, ensemble in self.compared.items()}
 
@@ -119,7 +119,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
 
 
 def _column(ensemble: Ensemble, shown: Sequence[str]) -> dict[str, str]:
-    """Return the cells of an ensemble by row; only flows with names in ``shown`` have rows."""
+    """Return the cells of an ensemble's column by the names of the rows; only flows in ``shown`` have rows."""
     runs, first = ensemble.runs, ensemble.runs[0]
     goodput = ensemble.goodput.to_numpy()
     rows = {

@@ -29,7 +29,7 @@ __all__ = ["Ensemble", "estimate_text", "mean_interval"]
 
 
 def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return lower and upper end of Student's confidence interval for the mean of independent runs.
+    """Return the ends of Student's interval of the mean over runs, the first axis of ``values``, as (low, high).
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[NDA
 
 
 def estimate_text(values: NDArray[np.float64], low: float = 0.0, high: float = np.inf) -> str:
-    """Return the mean over independent runs with its 95 % interval, and the range of single runs.
+    """Return the mean over independent runs, its 95 % interval and the range of single runs as a string.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Ensemble(Recorded, Result):
     packet_jitter
         Upper end of the random time before each packet, in s.
     method
-        That of the runs, a `Fluid` or `Packets`; None: not recorded.
+        Method of the runs, a `Fluid` or `Packets`; None: not recorded.
 
     Examples
     --------
@@ -122,12 +122,12 @@ class Ensemble(Recorded, Result):
 
     @property
     def status(self) -> Status:
-        """Of the first run that failed, or that is not completed; COMPLETED: all are."""
+        """Status of the first run that failed or is not completed; COMPLETED if all are."""
         return worst([run.status for run in self.runs])
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """Known limits of the level that apply (`Trajectory.limits`), with the number of runs that have one."""
+        """Limits of the level that apply to any run, as messages, with the number of runs unless all have it."""
         return limits_of_several([run.limits for run in self.runs])
 
     @property
@@ -137,11 +137,12 @@ class Ensemble(Recorded, Result):
 
     @property
     def distinct(self) -> int:
-        """Number of distinct runs; if many coincide, the jitter is small compared with the step."""
+        """Number of distinct runs; if it is below R, the random times are small compared with the step."""
         return len({run.in_transit.tobytes() for run in self.runs})
 
     @cached_property
     def _data(self) -> xr.Dataset:
+        """The runs' recorded quantities, with ``run`` as first dimension."""
         import xarray as xr
 
         data = xr.concat([run.to_xarray() for run in self.runs], "run", combine_attrs="override")

@@ -16,7 +16,7 @@ MAX_NAMES = 3
 
 
 def recoveries_differ(recoveries: Iterable[str]) -> bool:
-    """Return whether flows repair losses in different ways.
+    """Return whether loss recoveries, apart from empty strings, are different.
 
     >>> recoveries_differ(["sack", "", "sack"]), recoveries_differ(["sack", "newreno"])
     (False, True)
@@ -25,14 +25,14 @@ def recoveries_differ(recoveries: Iterable[str]) -> bool:
 
 
 def repairs_of(flows: Iterable[Flow], recoveries: Sequence[str]) -> str:
-    """Return the recoveries of flows with the names of the flows; "" if all are equal."""
+    """Return a string with each recovery and the names of its flows; "" if all recoveries are equal."""
     if not recoveries_differ(recoveries):
         return ""
     return by_recovery((flow.name for flow in flows), recoveries)
 
 
 def by_recovery(names: Iterable[str], recoveries: Iterable[str]) -> str:
-    """Return the recoveries with the names of their flows or rules; an empty recovery is omitted.
+    """Return a string with each recovery and the names of its flows or rules; empty recoveries are omitted.
 
     >>> by_recovery(["a", "b", "c"], ["sack", "newreno", ""])
     'sack: a; newreno: b'
@@ -45,5 +45,6 @@ def by_recovery(names: Iterable[str], recoveries: Iterable[str]) -> str:
 
 
 def _shorten(names: list[str]) -> str:
+    """Return the first `MAX_NAMES` names and the number of others as a string."""
     more = f" and {len(names) - MAX_NAMES} others" if len(names) > MAX_NAMES else ""
     return ", ".join(names[:MAX_NAMES]) + more

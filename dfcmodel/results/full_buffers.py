@@ -35,7 +35,7 @@ constant flow had 0.31 of the link's rate, and 0.13 in packets."""
 
 
 def passing_full_buffers(run: Any) -> tuple[list[int], list[int]]:
-    """Return indices of flows that pass full buffers under `DFC` in a fluid run, and of links with such buffers."""
+    """Return the indices of flows in a fluid run that pass full buffers under `DFC`, and of these links."""
     scenario: Scenario = run.scenario
     shared = [link.discipline.diffuses and link.shared for link in scenario.links]
     if run.dropped is None or not any(shared):
@@ -60,7 +60,7 @@ def passing_full_buffers(run: Any) -> tuple[list[int], list[int]]:
 
 
 def _largest_of_others(values: Floats) -> Floats:
-    """Return for each entry the largest value of its column in the other rows, 0 without others, (F, L)."""
+    """Return for each entry of an (F, L) array the largest value of its column in the other rows; 0 without any."""
     if len(values) < 2:
         return np.zeros_like(values)
     ordered: Floats = np.partition(values, -2, axis=0)
@@ -70,7 +70,7 @@ def _largest_of_others(values: Floats) -> Floats:
 
 
 def _at_links(run: Any) -> tuple[Floats, Floats]:
-    """Return lost packets (buffer full) and sent packets of each flow at each link, both (F, L)."""
+    """Return the packets of each flow at each link of a fluid run: lost at a full buffer, and carried, (F, L) each."""
     scenario = run.scenario
     lost = np.zeros((len(scenario.flows), len(scenario.links)))
     rows = run.dropped[run.dropped["cause"] == BUFFER_FULL]
@@ -85,6 +85,6 @@ def _at_links(run: Any) -> tuple[Floats, Floats]:
 
 
 def _ratio(lost: Floats, carried: Floats) -> Floats:
-    """Return lost packets over arrived packets, 0 without arrivals."""
+    """Return lost over lost and carried packets; 0 where both are 0."""
     lost, arrived = np.maximum(lost, 0.0), np.maximum(lost + carried, 0.0)
     return np.divide(lost, arrived, out=np.zeros_like(lost), where=arrived > 0.0)

@@ -115,7 +115,7 @@ MAX_NAMES = 3
 
 
 def limits_of_scenario(scenario: Scenario, recoveries: Sequence[str], duration: float) -> tuple[str, ...]:
-    """Return the known limits of the fluid that apply to a scenario, without running it.
+    """Return the limits of the fluid that apply to a scenario, as messages, without running it.
 
     ``recoveries`` are the names of the loss recoveries of its flows, as in `Records.recoveries`.
     """
@@ -123,7 +123,7 @@ def limits_of_scenario(scenario: Scenario, recoveries: Sequence[str], duration: 
 
 
 def limits_of_run(run: Any) -> tuple[str, ...]:
-    """Return the known limits of the level of a run that apply to the run."""
+    """Return the limits of a run's level that apply to the run, as messages."""
     losing = run.lost_by_flow > 0.0
     scenario = run.scenario
     of_flows = (*_ineffective_options(run), *_part_filled(scenario), *_path_mismatches(scenario))
@@ -141,7 +141,7 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
 
 
 def limits_of_several(limits: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the limits of several runs, one of each kind, with the number of runs that have it unless all have.
+    """Return one limit per topic over several runs, with the number of runs that have it unless all have.
 
     >>> limits_of_several([("resolution: flow a",), ()])
     ('resolution (in 1 of 2 runs): flow a',)
@@ -158,7 +158,7 @@ def limits_of_several(limits: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def messages_by_topic(limits: Iterable[str]) -> dict[str, str]:
-    """Return the messages of limits by their topic, the first words.
+    """Return the messages of limits by topic, the words before the first colon.
 
     >>> messages_by_topic(["resolution: flow a"])
     {'resolution': 'flow a'}
@@ -168,7 +168,7 @@ def messages_by_topic(limits: Iterable[str]) -> dict[str, str]:
 
 
 def flags_of_limits(limits: Iterable[str]) -> int:
-    """Return limits as flags, a bit for each of `LIMIT_KINDS`.
+    """Return a whole number with a bit for each kind of `LIMIT_KINDS` among the limits.
 
     >>> flags_of_limits(()), flags_of_limits(("phase effects: flows a, b",))
     (0, 16)
@@ -178,7 +178,7 @@ def flags_of_limits(limits: Iterable[str]) -> int:
 
 
 def _limits(scenario: Scenario, recoveries: Sequence[str], losing: Flags, duration: float) -> tuple[str, ...]:
-    """Return the limits for flows with these recoveries; ``losing``, (F,), are the flows that lose packets."""
+    """Return the limits that a scenario decides; ``losing``, (F,), flags the flows that lose packets."""
     return (
         *_two_way_traffic(scenario, duration),
         *_small_buffers(scenario, losing),
@@ -187,7 +187,7 @@ def _limits(scenario: Scenario, recoveries: Sequence[str], losing: Flags, durati
 
 
 def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
-    """Report window flows whose ACKs share a loaded link: ACKs of the fluid return after the propagation delay.
+    """Return () or one message: window flows whose ACKs share a loaded link, which the fluid does not delay.
 
     Queues per flow keep ACKs apart from data: 3 % more goodput where both directions are full.
     """
@@ -217,14 +217,14 @@ def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
             links |= {scenario.links[n].name: None for n in loaded_links}
     if not names:
         return ()
-    return _one(
+    return _as_tuple(
         f"two-way traffic: ACKs of {_list_names('flow', names)} share {_list_names('loaded link', links)}, and do not "
         "queue in the fluid: its goodput was measured to be up to 1.9 times that of packets",
     )
 
 
 def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
-    """Report bottlenecks with a small buffer whose flows lose packets."""
+    """Return () or one message: bottlenecks with a small buffer whose flows lose packets."""
     links: dict[str, float] = {}
     at = bottlenecks(scenario).tolist()
     for flow, loses, n in zip(scenario.flows, losing, at, strict=True):
@@ -237,7 +237,7 @@ def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
     if not links:
         return ()
     off = "9 to 232 times the goodput" if min(links.values()) < 2.0 else "goodput up to 26 % off"
-    return _one(
+    return _as_tuple(
         f"small buffer: {_list_names('link', links)} with room for few packets ({min(links.values()):g} at the "
         f"smallest; {SMALL_BUFFER_PACKETS:g} are "
         f"few): the fluid does not resolve which packets find room, {off} where it was measured",
@@ -245,7 +245,7 @@ def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
 
 
 def _classic_reno(scenario: Scenario, recoveries: Sequence[str], losing: Flags) -> tuple[str, ...]:
-    """Report flows whose losses classic Reno repairs.
+    """Return () or one message: flows whose losses classic Reno repairs.
 
     The fluid spreads the losses of an overflow over more than a round trip, and waits for a timeout at the second lost
     packet of a window; packets start another fast retransmit. On a link of 2000 packets/s with a delay of 20 ms one
@@ -260,28 +260,28 @@ def _classic_reno(scenario: Scenario, recoveries: Sequence[str], losing: Flags) 
     ]
     if not names:
         return ()
-    return _one(
+    return _as_tuple(
         f"classic Reno: a second lost packet in a window of {_list_names('flow', names)} waits for a timeout: goodput "
         "of one flow was measured to be up to 23 % low, shares of two flows up to 0.19 off",
     )
 
 
 def _resolution(run: Any) -> tuple[str, ...]:
-    """Report flows with timeouts and less than a packet per step at their equal share."""
+    """Return () or one message: flows with timeouts and less than a packet per step at their equal share."""
     scenario = run.scenario
     shares = run.step * shares_of_links(scenario)[bottlenecks(scenario)]
     few = (shares < 1.0) & (run.timeouts > 0)
     if not few.any():
         return ()
     names = [flow.name for flow, is_few in zip(scenario.flows, few, strict=True) if is_few]
-    return _one(
+    return _as_tuple(
         f"resolution: {_list_names('flow', names)} with timeouts, and from {shares[few].min():.2g} packets per step of "
         "the fluid on at an equal share: timeouts of flows with less than 1 may be an effect of the step",
     )
 
 
 def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
-    """Report flows of different round-trip times or rules that share a drop-tail queue without random times.
+    """Return () or one message: flows in phase at a drop-tail queue, or `_unequal_losses` of identical flows.
 
     ``benchmarks.level_shares`` has the networks.
     """
@@ -294,7 +294,7 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
         return _unequal_losses(run)
     names = [scenario.flows[f].name for f in flows.tolist()]
     shared = [scenario.links[n].name for n in np.unique(links).tolist()]
-    return _one(
+    return _as_tuple(
         f"phase effects: {_list_names('flow', names)} of different round-trip times or rules share "
         f"{_list_names('link', shared)} without random times: shares were measured to be off by 0.16 in the median and "
         "up to 0.55; write simulate(..., packet_jitter='1pkt'), or --packet-jitter 1pkt in the shell",
@@ -302,13 +302,13 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
 
 
 def _unequal_losses(run: Any) -> tuple[str, ...]:
-    """Report identical senders without windows that lose very different parts at a full queue."""
+    """Return () or one message: identical senders without windows that lose very different parts at a full queue."""
     unequal = unequal_losses(run)
     if not unequal:
         return ()
     scenario, worst = run.scenario, max(unequal, key=lambda losses: losses.most - losses.least)
     names = [scenario.flows[f].name for f in worst.flows.tolist()]
-    return _one(
+    return _as_tuple(
         f"phase effects: {_list_names('flow', names)} without windows have equal sources, sizes and starts, and lose "
         f"{worst.least:.2g} to {worst.most:.2g} of their packets at {scenario.links[worst.link].name}, by the link "
         "over which they come: packets in even intervals meet the full queue in the same order again and again. This "
@@ -318,7 +318,7 @@ def _unequal_losses(run: Any) -> tuple[str, ...]:
 
 
 def _no_marks(scenario: Scenario) -> tuple[str, ...]:
-    """Report flows of rules for congestion marks that no queue marks; otherwise queues that can mark nothing.
+    """Return () or one message: flows that need marks and get none, otherwise queues that can mark nothing.
 
     A queue can mark nothing if its threshold exceeds its buffer, or if no packet that comes to it is ECN-capable.
     """
@@ -326,7 +326,7 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
     silent = scenario.by_link(lambda link: not link.discipline.may_mark)
     if silent.all() and not answers.any():
         return ()
-    thresholds, room = scenario.by_link(_marking_threshold), _room_of_queues(scenario)
+    thresholds, room = scenario.by_link(_marking_threshold), _max_queue_of_links(scenario)
     too_high = ~silent & (thresholds >= room)
     loud = ~silent & ~too_high
     routes, flows = scenario.routes, len(scenario.flows)
@@ -342,18 +342,18 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
         )
     if unmarked:
         names = _list_names("flow", [scenario.table.name(f) for f in unmarked])
-        return _one(
+        return _as_tuple(
             f"no marks: no link marks packets of {names}, whose rules wait for marks to slow down (windows do at "
             f"losses, too); {advice}",
         )
     if len(above):
-        return _one(f"no marks: {advice}")
+        return _as_tuple(f"no marks: {advice}")
     capable = scenario.table.of_kind(WindowRule, RateRule)[routes.flow]
     marking = loud & scenario.by_link(lambda link: type(manager_of(link.discipline)) in MARKING_MANAGERS)
     ineffective = np.unique(passed[marking[passed]]).tolist()
     if not ineffective or loud[passed[capable]].any():
         return ()
-    return _one(
+    return _as_tuple(
         f"no marks: {_list_names('link', [scenario.links[n].name for n in ineffective])} can mark no packet: those of "
         "sources without congestion control, such as CBR, are not ECN-capable, and are dropped instead, or pass where "
         "marks are set at departure; packets of FixedRate(...) of responsefn can be marked",
@@ -361,15 +361,15 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _marking_threshold(link: Link) -> float:
-    """Return the queue in packets up to which a manager of this package never marks; 0: unknown."""
+    """Return the largest queue, packets, at which a manager of this package never marks; 0: unknown."""
     manager: Any = manager_of(link.discipline)
     if type(manager) is StepMarking:
         return float(manager.threshold)
     return float(manager.low) if type(manager) in MARKING_MANAGERS else 0.0
 
 
-def _room_of_queues(scenario: Scenario) -> Floats:
-    """Return an upper bound of the packets in the queue of each link, (L,): all of a node where classes share it."""
+def _max_queue_of_links(scenario: Scenario) -> Floats:
+    """Return the most packets in each link's queue, (L,): its node's buffers with classes, inf if not shared."""
     links, size = scenario.link_table, scenario.packet_size
     buffers = scenario.by_link(lambda link: buffer_in_packets(link, size) if link.shared else np.inf).astype(np.float64)
     at_node = np.bincount(links.source, buffers, minlength=len(links.nodes))[links.source]
@@ -378,12 +378,12 @@ def _room_of_queues(scenario: Scenario) -> Floats:
 
 
 def _ineffective_options(run: Any) -> tuple[str, ...]:
-    """Report options of flows or of the run without effect on senders, receivers or links, and classes without flows.
+    """Return () or one message: options of flows or of the run without effect, and classes without flows.
 
     A rate rule bounds its packets in flight with selective repair alone, and its receiver acknowledges every packet.
     """
     scenario = run.scenario
-    table, routes, rank = scenario.table, scenario.routes, scenario.table.numbers("priority")
+    table, routes, priorities = scenario.table, scenario.routes, scenario.table.numbers("priority")
     ranked = ~scenario.by_link(lambda link: isinstance(link.discipline, DISCIPLINES_WITHOUT_PRIORITY))
     meets_ranks = np.bincount(routes.flow, ranked[routes.places], minlength=len(table)) > 0
     is_window = table.of_kind(WindowRule)
@@ -404,7 +404,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         ),
         (
             "priority",
-            ~meets_ranks & (rank != 0.0) & have_ranks,
+            ~meets_ranks & (priorities != 0.0) & have_ranks,
             "priority is for links with Priority, PFC, Credits or a program",
         ),
     ):
@@ -422,11 +422,11 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
     if not unused:
         return ()
-    return _one(f"unused options: {' and '.join(unused)}: {'; '.join(unused.values())}")
+    return _as_tuple(f"unused options: {' and '.join(unused)}: {'; '.join(unused.values())}")
 
 
 def _part_filled(scenario: Scenario) -> tuple[str, ...]:
-    """Report transfers in bytes that fill little of their packets, such as messages smaller than a packet."""
+    """Return () or one message: transfers in bytes that fill little of their packets, such as short messages."""
     table, size = scenario.table, scenario.packet_size
     sizes = table.columns["size"]
     if not any(isinstance(amount, PacketUnits) for amount in sizes.values):
@@ -440,7 +440,7 @@ def _part_filled(scenario: Scenario) -> tuple[str, ...]:
         return ()
     emptiest = np.flatnonzero(counted & (transferred < MIN_FILLED * sent))
     names = _list_names("flow", [table.name(f) for f in emptiest.tolist()])
-    return _one(
+    return _as_tuple(
         f"part-filled packets: transfers are sent in whole packets of {size:g} bytes, of which {filled:.0%} are "
         f"theirs; {names} have fewer "
         "bytes than their packets hold, and take the time of whole ones: give the scenario a smaller packet_size"
@@ -448,15 +448,15 @@ def _part_filled(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _path_mismatches(scenario: Scenario) -> tuple[str, ...]:
-    """Report rate rules and policers with parameters that do not suit a path, such as bytes given as packets."""
+    """Return () or one message: rate rules and policers whose parameters do not suit a path."""
     mismatches = (*_rate_rule_mismatches(scenario), *_policer_mismatches(scenario))
     if not mismatches:
         return ()
-    return _one(f"unsuitable parameters: {'; '.join(mismatches[:MAX_NAMES])}")
+    return _as_tuple(f"unsuitable parameters: {'; '.join(mismatches[:MAX_NAMES])}")
 
 
 def _policer_mismatches(scenario: Scenario) -> Iterator[str]:
-    """Yield the policers that can drop no packet: the links before them send no faster than their buckets fill.
+    """Yield a message for each policer that can drop no packet: links before it send no faster than it fills.
 
     A burst of as many packets as there are such links may come at once. Hosts send bursts of any length.
     """
@@ -464,7 +464,7 @@ def _policer_mismatches(scenario: Scenario) -> Iterator[str]:
     for policer in scenario.all_elements:
         if not isinstance(policer, Policer) or policer.acks:
             continue
-        hops = _hops_of(scenario, policer)
+        hops = _data_hops_of_element(scenario, policer)
         if not len(hops) or np.isin(hops, routes.begin).any():
             continue
         links = np.unique(routes.places[hops - 1])
@@ -477,8 +477,8 @@ def _policer_mismatches(scenario: Scenario) -> Iterator[str]:
             )
 
 
-def _hops_of(scenario: Scenario, element: PathElement) -> NDArray[np.int64]:
-    """Return the places in the routes at which an element acts on packets of data."""
+def _data_hops_of_element(scenario: Scenario, element: PathElement) -> NDArray[np.int64]:
+    """Return the indices in ``routes.places`` of the hops at which an element acts on packets of data."""
     routes = scenario.routes
     hops = np.flatnonzero(routes.places == scenario.link_table.names.index(element.link))
     if element.flows is None:
@@ -487,7 +487,7 @@ def _hops_of(scenario: Scenario, element: PathElement) -> NDArray[np.int64]:
 
 
 def _rate_rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
-    """Return the rate rules with parameters that do not suit a path, and why."""
+    """Return a message per rate rule whose parameters do not suit a path; () without any."""
     table = scenario.table
     sources = table.columns["source"]
     if not any(isinstance(rule, RateRule) for rule in sources.values):
@@ -507,7 +507,7 @@ def _rate_rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _instability(scenario: Scenario) -> tuple[str, ...]:
-    """Report flows whose chain from host to bottleneck is unstable under DFC with clocks in step.
+    """Return () or one message: flows whose chain from host to bottleneck is unstable under DFC, clocks in step.
 
     Asynchronous clocks have a lower limit, which depends on their phases (`dfcmodel.theory.spectrum` with a seed).
     Chains that have no single law are left out: links that differ, unequal delays, queues per input.
@@ -527,7 +527,7 @@ def _instability(scenario: Scenario) -> tuple[str, ...]:
         limit = chain_limit(nodes, intensity)
         if diffusion > limit:
             length = count_of(nodes, "node")
-            return _one(
+            return _as_tuple(
                 f"stability: D = {diffusion:g} is beyond {limit:.4g}, up to which the chain of {length} from the host "
                 f"to the bottleneck of {_list_names('flow', flows)} is stable (alpha = {intensity:g}, clocks in step): "
                 "queues that stay filled swing instead of settling, and where they drain, clipping hides it",
@@ -536,7 +536,7 @@ def _instability(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _telemetry_over_paths(scenario: Scenario) -> tuple[str, ...]:
-    """Report sprayed flows whose rules follow telemetry: each ACK has records of another queue for the same hop.
+    """Return () or one message: sprayed flows whose rules read telemetry, which comes from different queues.
 
     Measured with `HPCC` on the fabrics of docs/roce-fabric.md and `benchmarks.fabric_tables`.
     """
@@ -546,7 +546,7 @@ def _telemetry_over_paths(scenario: Scenario) -> tuple[str, ...]:
     if not affected:
         return ()
     names = _list_names("flow", [table.name(f) for f in affected])
-    return _one(
+    return _as_tuple(
         f"telemetry over several paths: {names} are sprayed, and the records of a hop in two ACKs are of different "
         "queues. A rule that compares them, as HPCC does, computes wrong rates: a job was measured to take up to 20 "
         "times its lower bound. Give each flow one path, as routes='ecmp' and 'even' do",
@@ -554,7 +554,7 @@ def _telemetry_over_paths(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _go_back_over_paths(run: Any) -> tuple[str, ...]:
-    """Report sprayed flows that went back: an overtaken packet is a loss for go-back-N.
+    """Return () or one message: sprayed flows that went back, because for go-back-N an overtaken packet is lost.
 
     The message also counts losses in the network: a flow may have gone back for a real loss.
     """
@@ -569,7 +569,7 @@ def _go_back_over_paths(run: Any) -> tuple[str, ...]:
     sent, delivered, lost, back = (
         counts[affected].sum() for counts in (run.emitted, run.delivered[:, -1], run.lost_by_flow, run.loss_events)
     )
-    return _one(
+    return _as_tuple(
         "go-back-N over several paths: sprayed packets overtake each other, and go-back-N takes that for a loss: "
         f"{names} went back {back} times, and sent {sent:.0f} packets for {delivered:.0f} delivered and {lost:.0f} "
         "lost ones; write Packets(recovery=SelectiveRepair(reordering=64))",
@@ -577,7 +577,7 @@ def _go_back_over_paths(run: Any) -> tuple[str, ...]:
 
 
 def _reordering(run: Any) -> tuple[str, ...]:
-    """Report senders that take a packet for lost because elements of its path let others overtake it.
+    """Return () or one message: senders that count overtaken packets as lost, as elements reorder them.
 
     A delivery rule counts it as lost at the first later delivery, unless its recovery waits for a time. Linux undoes a
     reduction when it learns that the packet was only late, which no recovery of this package does. BBR had half of a
@@ -604,20 +604,20 @@ def _reordering(run: Any) -> tuple[str, ...]:
             f"recovery 'linux-6.12' of {names} keeps the smaller window after a packet that was only late, which Linux "
             "undoes"
         )
-    return _one(f"reordering: {'; '.join(clauses)}") if clauses else ()
+    return _as_tuple(f"reordering: {'; '.join(clauses)}") if clauses else ()
 
 
 def _may_be_overtaken(scenario: Scenario) -> Flags:
-    """Return flags of the flows whose packets of data an element may pass on in another order, (F,)."""
+    """Return flags, (F,), of flows whose packets of data elements of paths may reorder."""
     elements = [element for element in scenario.all_elements if not element.acks and element.may_reorder]
     flags = np.zeros(len(scenario.table), dtype=np.bool_)
     for element in elements:
-        flags[scenario.routes.flow[_hops_of(scenario, element)]] = True
+        flags[scenario.routes.flow[_data_hops_of_element(scenario, element)]] = True
     return flags
 
 
 def _reordering_over_paths(run: Any) -> tuple[str, ...]:
-    """Report sprayed window flows that reduced their windows for losses, although none of their packets was lost."""
+    """Return () or one message: sprayed window flows that reduced their windows without lost packets."""
     table, sprayed = run.scenario.table, _has_several_paths(run.scenario)
     if not run.recoveries or not sprayed.any():
         return ()
@@ -627,7 +627,7 @@ def _reordering_over_paths(run: Any) -> tuple[str, ...]:
     if not affected:
         return ()
     names = _list_names("flow", [table.name(f) for f in affected])
-    return _one(
+    return _as_tuple(
         f"reordering over several paths: sprayed packets overtake each other, which {names} took for "
         f"{run.loss_events[affected].sum():.0f} loss events, although none of their packets was lost; write "
         "Packets(recovery=RackRecovery(reordering=4, reordering_seen=1)), of dfcmodel.recoveries, or with a larger "
@@ -636,13 +636,13 @@ def _reordering_over_paths(run: Any) -> tuple[str, ...]:
 
 
 def _has_several_paths(scenario: Scenario) -> Flags:
-    """Return flags of the flows with several paths, (F,)."""
+    """Return flags, (F,), of flows with several paths."""
     flags: Flags = scenario.table.each("paths", bool).astype(np.bool_)
     return flags
 
 
 def _deadlocks(run: Any) -> tuple[str, ...]:
-    """Report links whose buffers may wait for each other in a circle, if one of them was paused.
+    """Return () or one message: links whose buffers may wait for each other in a circle, if one was paused.
 
     `benchmarks.deadlocks` has the networks: rings and fabrics below and above their critical load.
     """
@@ -664,7 +664,7 @@ def _deadlocks(run: Any) -> tuple[str, ...]:
     if not circles:
         return ()
     links = [scenario.links[n].name for n in sorted(set.union(*circles))]
-    return _one(
+    return _as_tuple(
         f"deadlock: buffers of {_list_names('link', links)} may wait for each other in a circle: near the critical "
         "load, and where thresholds are up to three packets apart, single packets decide whether they do for ever; of "
         "400 random networks 396 ended alike in fluid and packets",
@@ -672,7 +672,7 @@ def _deadlocks(run: Any) -> tuple[str, ...]:
 
 
 def _full_buffers(run: Any) -> tuple[str, ...]:
-    """Report flows that pass buffers under `DFC` which other flows fill.
+    """Return () or one message: flows that pass buffers under `DFC` which other flows fill.
 
     Packets that arrive at a full buffer and leave in the same step are not lost in the fluid. `passing_full_buffers`
     has the measurements.
@@ -683,20 +683,20 @@ def _full_buffers(run: Any) -> tuple[str, ...]:
     scenario = run.scenario
     passing = _list_names("flow", [scenario.flows[f].name for f in flows])
     full = _list_names("link", [scenario.links[n].name for n in links])
-    return _one(
+    return _as_tuple(
         f"full buffer: {passing} under DFC, crossing {full}, where other flows fill the shared buffer: packets find no "
         "room there, but the fluid lets them pass: its goodput was measured to be up to 56 times that of packets. Use "
         "level='packets' or host='shaped'; for window rules a larger buffer also helps",
     )
 
 
-def _one(limit: str) -> tuple[str]:
-    """Return a tuple of one limit."""
+def _as_tuple(limit: str) -> tuple[str]:
+    """Return a limit as a tuple."""
     return (limit,)
 
 
 def _list_names(kind: str, names: Iterable[str]) -> str:
-    """Return the first `MAX_NAMES` names, and the number of further names, as a string."""
+    """Return names as a string after their kind: the first `MAX_NAMES`, and the number of others."""
     all_names = list(names)
     shown = ", ".join(all_names[:MAX_NAMES])
     more = f" and {len(all_names) - MAX_NAMES} more" if len(all_names) > MAX_NAMES else ""

@@ -28,7 +28,7 @@ MAX_NODES = 6
 
 
 def losses_text(run: Records) -> str:
-    """Return the nodes that lost packets with their numbers, by falling number; "" if there are none.
+    """Return the nodes that lost packets with the numbers and causes, by falling number; "" without losses.
 
     Losses at the first node of a path, where ``host="direct"`` puts packets into the buffer at once, are marked: they
     are no losses of the network behind it. If the link is paused, or the sender is a `FixedRate`, the host that stops
@@ -46,7 +46,7 @@ def losses_text(run: Records) -> str:
 
 
 def largest_queue(run: Records) -> str:
-    """Return the largest queue in packets, and in bytes if buffers count them, with its link or its node."""
+    """Return the largest queue of a run, with its link or node, as a string; in bytes too if buffers count bytes."""
     n = int(np.argmax(run.peak_queue))
     links = _links_from(run, n)
     location = f"of link {links[0].name}" if len(links) == 1 else f"at node {run.scenario.senders[n]}"
@@ -56,13 +56,13 @@ def largest_queue(run: Records) -> str:
 
 
 def _links_from(run: Records, n: int) -> list[Link]:
-    """Return the links of a sending node."""
+    """Return the links that leave the n-th sending node."""
     node = run.scenario.senders[n]
     return [link for link in run.scenario.links if link.source == node]
 
 
 def _cause(run: Records, lost: AtNodes, n: int) -> str:
-    """Return a remark on the losses at node n: causes, with numbers if there are several, and missing room."""
+    """Return a remark on losses at the n-th sending node, causes and missing room, in parentheses; "" without any."""
     links = _links_from(run, n)
     remarks = []
     if run.dropped is not None:
@@ -79,7 +79,7 @@ def _cause(run: Records, lost: AtNodes, n: int) -> str:
 
 
 def _cause_text(run: Records, lost: AtNodes, n: int, cause: str) -> str:
-    """Return the description of a cause of losses at node n."""
+    """Return the description of a cause of losses at the n-th sending node."""
     if cause == HOST_LINK:
         links = _links_from(run, n)
         if any(link.discipline.diffuses for link in links):
@@ -102,7 +102,7 @@ def _cause_text(run: Records, lost: AtNodes, n: int, cause: str) -> str:
 
 
 def _missing_room(run: Records, link: Link) -> str:
-    """Return a remark if more packets can arrive before a pause takes effect than the buffer holds; "" otherwise.
+    """Return a remark if a link's buffer cannot hold the packets that arrive until a pause takes effect; else "".
 
     Each feeding link sends at its rate for the time that the pause and the last packet take.
     """

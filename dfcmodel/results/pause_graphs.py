@@ -37,7 +37,7 @@ ATTRIBUTES = ("pauses", "seconds", "origin_seconds")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PausePropagation(Result):
-    """Which nodes waited for which, and for how long, as `pause_propagation` returns it.
+    """Graph of the nodes that waited for each other by pauses, and the times of waiting.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class PausePropagation(Result):
 
     @cached_property
     def waited(self) -> dict[str, float]:
-        """Seconds for which links out of each node were paused, summed over links and classes, the longest first.
+        """Time for which links out of each node were paused, s, summed over links and classes, longest first.
 
         A node with several links may have waited for longer than the run: divide by its links for their mean.
         """
@@ -80,7 +80,7 @@ class PausePropagation(Result):
 
     @cached_property
     def origins(self) -> dict[str, float]:
-        """Seconds of pauses that each node requested while none of its output links was paused, the longest first.
+        """Time of pauses that a node requested while no link out of it was paused, s, longest first.
 
         A queue of such a node grew without a pause of its link, so that congestion began at the node. A pause counts in
         full if no link out of the node was paused in its class when it took effect. A pause that was requested during
@@ -107,7 +107,7 @@ class PausePropagation(Result):
         return table.sort_values(["seconds", "asked"], ascending=[False, True], ignore_index=True)
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of the table."""
+        """Return the rows of the printed table, by name."""
         count = sum(data["pauses"] for *_, data in self.graph.edges(data=True))
         rows: dict[str, object] = {
             "scenario": self.scenario,
@@ -150,7 +150,7 @@ class PausePropagation(Result):
 
 
 def _layers(graph: nx.DiGraph[str]) -> dict[str, int]:
-    """Return the layer of each node: minus its longest path to a node that was never paused; a circle has one layer."""
+    """Return the layer of each node for a drawing: minus its longest path to a node that was never paused."""
     import networkx as nx
 
     parts = nx.condensation(graph)
@@ -161,7 +161,7 @@ def _layers(graph: nx.DiGraph[str]) -> dict[str, int]:
 
 
 def pause_propagation(run: Records) -> PausePropagation:
-    """Return the graph of nodes of a run that waited for each other by pauses.
+    """Return the graph of nodes that paused each other in a run, with times, as `PausePropagation`.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ __all__ = [
     "draw_panels",
     "draw_space_time",
     "goodput_over_time",
-    "name_nodes",
+    "label_sender_ticks",
     "title_of",
 ]
 
@@ -39,14 +39,14 @@ MAX_INTERVALS = 100
 
 
 def averaging_intervals(run: Records) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the sample indices of the ends of at most 100 intervals, and the lengths of the intervals in s."""
+    """Return the sample indices at which at most 100 intervals end, and the lengths of the intervals, s; both (T,)."""
     indices = np.unique(np.linspace(0, len(run.time), MAX_INTERVALS + 1).astype(int)[1:])
     indices = indices[indices > 0] - 1
     return indices, np.diff(np.concatenate([[0.0], run.time[indices]]))
 
 
 def goodput_over_time(run: Records) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of at most 100 intervals, (T,), and each flow's goodput over them in packets/s, (F, T)."""
+    """Return the ends of at most 100 intervals, s, (T,), and each flow's goodput in them, packets/s, (F, T)."""
     indices, seconds = averaging_intervals(run)
     delivered = np.concatenate([np.zeros((len(run.delivered), 1)), run.delivered[:, indices]], axis=1)
     return run.time[indices], np.diff(delivered, axis=1) / seconds
@@ -108,7 +108,7 @@ def draw_space_time(run: Records, ax: Any, top: float | None = None) -> Any:
     node, sample = np.nonzero(run.lost.sum(axis=0))
     ax.plot(run.time[sample], node, ".", ms=2.5, color=COLOURS[1], label="packets lost")
     ax.set(xlabel="time (s)", ylabel="node", xlim=(0.0, end))
-    name_nodes(run, ax.yaxis)
+    label_sender_ticks(run, ax.yaxis)
     if sample.size:
         ax.legend(loc="upper right", fontsize=8)
     ax.figure.colorbar(picture, ax=ax, label="packets queued", location="bottom", aspect=50)
@@ -147,8 +147,8 @@ def draw_panels(run: Records) -> Any:
     return panels[0]
 
 
-def name_nodes(run: Records, axis: Any) -> None:
-    """Label the ticks of an axis with the sending nodes, at most ten of them."""
+def label_sender_ticks(run: Records, axis: Any) -> None:
+    """Label at most ten ticks of an axis over the senders, all nodes with an outgoing link, with their names."""
     senders = run.scenario.senders
     stride = next(n for n in _label_strides() if len(senders) <= MAX_LABELS * n)
     labelled = range(stride - 1, len(senders), stride)
@@ -161,7 +161,7 @@ def _label_strides() -> Iterator[int]:
 
 
 def title_of(run: Records) -> str:
-    """Return the scenario's name, with its disciplines and sources if these are few."""
+    """Return a title for a run: the scenario's name, with its disciplines and sources if these are few."""
     scenario = run.scenario
     about = [type(link.discipline).__name__ for link in scenario.links]
     kinds = list(dict.fromkeys([*about, *(type(f.source).__name__ for f in scenario.flows)]))

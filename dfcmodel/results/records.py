@@ -89,7 +89,7 @@ EFFICIENCY = (FLOW, TIME), "packets in transit over the bandwidth-delay product 
 
 
 def _variable(name: str, values: Any) -> tuple[tuple[str, ...], Any, dict[str, str]]:
-    """Return dimensions, values and attributes of a recorded array."""
+    """Return dimensions, values and attributes of the array ``name`` of a run, for xarray."""
     dims, about, units = EFFICIENCY if name == "efficiency" else ARRAYS[name]
     return dims, values, {"long_name": about, **({"units": units} if units else {})}
 
@@ -121,12 +121,12 @@ class AtNodes(NamedTuple):
 
     @classmethod
     def of(cls, array: NDArray[np.float64]) -> AtNodes:
-        """Return the non-zero entries of an array of all flows and nodes."""
+        """Return the non-zero entries of an array over flows and nodes, and samples if it has them."""
         flow, node = np.nonzero(array.any(axis=2) if array.ndim == 3 else array)
         return cls(flow, node, array[flow, node], array.shape)
 
     def merge(self) -> AtNodes:
-        """Sum the values of repeated pairs, since routes may return to a node; return distinct pairs.
+        """Return the values with repeated pairs of flow and node summed, since routes may return to a node.
 
         Examples
         --------
@@ -144,7 +144,7 @@ class AtNodes(NamedTuple):
         return AtNodes(flow, node, values, self.shape)
 
     def array(self) -> NDArray[np.float64]:
-        """Return the array of all flows and nodes."""
+        """Return the dense array over flows and nodes, and samples if it has them."""
         dense = np.zeros(self.shape)
         dense[self.flow, self.node] = self.values
         return dense
@@ -168,13 +168,13 @@ class AtNodes(NamedTuple):
 
 
 class Deferred:
-    """A value that is computed when it is first read, or pickled."""
+    """A function with its arguments, called when an attribute that holds it is first read, or when it is pickled."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self.function, self.arguments = function, arguments
 
     def value(self) -> Any:
-        """Return the value."""
+        """Return the result of the function; `OnFirstRead` stores it."""
         return self.function(*self.arguments)
 
     def __reduce__(self) -> Any:
@@ -182,7 +182,7 @@ class Deferred:
 
 
 def _identity(value: Any) -> Any:
-    """Return the value: `Deferred` is unpickled as its value."""
+    """Return ``value``; pickling replaces a `Deferred` by its value."""
     return value
 
 
@@ -192,7 +192,7 @@ def value_of(value: Any) -> Any:
 
 
 class OnFirstRead:
-    """Descriptor of an attribute that may be set to `Deferred`; reading it returns the value."""
+    """Descriptor of an attribute that may hold a `Deferred`; reading it computes and stores the value."""
 
     def __init__(self, name: str, default: Any) -> None:
         self.name, self.default = name, default
@@ -210,7 +210,7 @@ class OnFirstRead:
 
 
 class PerFlowAndNode:
-    """Descriptor of an array of all flows and nodes, stored as `AtNodes` or `Deferred` until it is read."""
+    """Descriptor of an array over flows and nodes that is stored as `AtNodes` until it is read."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -251,7 +251,7 @@ def in_columns(*names: str) -> Callable[[type[T]], type[T]]:
 
 
 def columns_of(run: object, name: str) -> AtNodes:
-    """Return the columns of an attribute of `in_columns` without building its array."""
+    """Return an attribute of `in_columns` as `AtNodes`, without building its array."""
     value = vars(run)[name] = value_of(vars(run)[name])
     if isinstance(value, AtNodes):
         return value
@@ -260,10 +260,11 @@ def columns_of(run: object, name: str) -> AtNodes:
 
 
 class Recorded:
-    """Recorded quantities with units; ``run`` is the first dimension for an ensemble."""
+    """Base of runs and ensembles: quantities as arrays with units, first over ``run`` for an ensemble."""
 
     @cached_property
     def _data(self) -> xr.Dataset:
+        """The recorded quantities that are not None, with units."""
         raise NotImplementedError
 
     @property
@@ -287,12 +288,12 @@ class Recorded:
 
 
 class Counts(NamedTuple):
-    """Packets of each flow over a part of a run.
+    """Packets that each flow delivered and lost over a part of a run, and the part's duration.
 
     Attributes
     ----------
     delivered, lost
-        Packets, shape (F,).
+        Delivered and lost packets of each flow, shape (F,).
     seconds
         Duration of the part, s.
     """
@@ -378,7 +379,7 @@ class Records(Recorded):
         The times in which links were paused, a structured array with the fields link, by, priority, begin and end
         (see `dfcmodel.results.Trajectory.pauses`); None: not recorded.
     recoveries
-        How each flow repaired losses, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"``, ``"prr"``, ``"rack"`` or
+        Loss recovery of each flow, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"``, ``"prr"``, ``"rack"`` or
         ``"linux-6.12"``, after ``recovery`` of the method; ``"go-back-n"`` or ``"selective"`` of rate rules that repair
         them; otherwise empty. F strings.
     dropped
@@ -398,7 +399,7 @@ class Records(Recorded):
         shapes (L, T) and (L,); nan at nodes without. None: no link counts bytes, or fluid, which has data packets
         alone.
     choice
-        Which level ``level="auto"`` chose, and why; empty for another level.
+        Level that ``level="auto"`` chose, with the reason; empty for another level.
 
     step_error, accuracy
         Estimated error that the step causes in the goodput of a flow, as a part of the rate of its path's
@@ -410,7 +411,7 @@ class Records(Recorded):
     repeats_frames
         Whether links had frame errors, which they repair by themselves (``Packets(frame_errors=...)``).
     observed
-        What native rules that observe report at the ends of the intervals, by the name of the flow: arrays of shape
+        Variables that native rules report at the ends of the intervals, by the name of the flow: arrays of shape
         (T,) by the name of the number, and of the names of states as ``state`` (`dfcmodel.NativeRule`). None: no rule
         reports.
 
@@ -479,12 +480,13 @@ class Records(Recorded):
 
     @property
     def advice(self) -> str:
-        """Advice to take finer steps if the error from the step exceeds the requested accuracy."""
+        """Advice to take finer steps, as a string, if the error by the step exceeds the requested accuracy; else ""."""
         coarse = self.status is Status.INACCURATE
         return "take finer steps, Fluid(steps_per_delay=...)" if coarse else ""
 
     @cached_property
     def _data(self) -> xr.Dataset:
+        """The recorded quantities that are not None, with coordinates and attributes."""
         import xarray as xr
 
         variables = {"efficiency": _variable("efficiency", self._array("efficiency"))}
@@ -511,6 +513,7 @@ class Records(Recorded):
 
     @property
     def _coordinates(self) -> dict[str, Any]:
+        """Coordinates by dimension: names of flows, labels of nodes, and times, s."""
         return {
             "flow": list(self.scenario.table.names),
             "node": _labels(self.scenario.senders),
@@ -519,10 +522,11 @@ class Records(Recorded):
 
     @property
     def _attributes(self) -> dict[str, Any]:
+        """Attributes of the dataset that describe the run."""
         return {"scenario": self.scenario.name, "step": self.step}
 
     def _array(self, name: str) -> Any:
-        """Return a recorded array, or the efficiency; None where the run has none of it."""
+        """Return the recorded array ``name``, or the efficiency; None if the run does not have it."""
         if name == "efficiency":
             capacities = self.scenario.by_link(lambda link: link.capacity)
             return self.in_transit / self.scenario.on_path(capacities)[:, np.newaxis]
@@ -589,13 +593,13 @@ class Records(Recorded):
         return Counts(packets, lost, seconds)
 
     def _count_delivered(self, chosen: slice) -> tuple[NDArray[np.float64], float]:
-        """Return the packets of each flow delivered during a slice of samples, (F,), and the duration, s."""
+        """Return the packets that each flow delivered in a slice of samples, (F,), and the slice's duration, s."""
         first, last = chosen.start - 1, chosen.stop - 1
         before, start = (self.delivered[:, first], self.time[first]) if first >= 0 else (0.0, 0.0)
         return self.delivered[:, last] - before, float(self.time[last] - start)
 
     def _samples(self, since: WithUnit, until: WithUnit) -> slice:
-        """Return the slice of the samples in an interval; raise ValueError for none."""
+        """Return the slice of the samples in (since, until], s; ValueError if there are none."""
         chosen = slice(*samples_until(self.time, np.array([since, until], dtype=np.float64)).tolist())
         if chosen.start >= chosen.stop:
             raise ValueError(f"since = {since}, until = {until}: no sample between them")
@@ -633,7 +637,7 @@ def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
 
 
 def samples_until(time: NDArray[np.float64], limits: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the number of sample times up to each of ``limits``, s; ``time`` is ascending, rounding is ignored.
+    """Return the number of samples up to each of ``limits``, s, as integers of its shape; ``time`` ascends.
 
     Sample times are multiples of a sampling time, rounded: 3 * 0.1 s is at 0.3 s.
 
@@ -645,7 +649,7 @@ def samples_until(time: NDArray[np.float64], limits: NDArray[np.float64]) -> NDA
 
 
 def with_fields(run: T, **fields: object) -> T:
-    """Return a copy of a run with changed fields; arrays that were not read yet stay uncomputed."""
+    """Return a copy of a run with changed fields; arrays that were not read stay uncomputed."""
     original: Any = run
     changed: T = object.__new__(type(run))
     vars(changed).update({**original.__getstate__(), **fields})

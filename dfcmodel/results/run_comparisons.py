@@ -65,7 +65,7 @@ class RunComparison(SideBySide[Trajectory]):
 
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
-        """Goodput of each flow (the first ten by name) and of all, losses, queue, timeouts, status; by label."""
+        """Cells by run and row: goodput of the first flows and of all, losses, queue, timeouts, status."""
         shown = first_flows(run.scenario for run in self.compared.values())
         return {label: _column(run, shown) for label, run in self.compared.items()}
 
@@ -150,7 +150,7 @@ class RunComparison(SideBySide[Trajectory]):
 
 
 def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
-    """Return the cells of a run by row; only flows with names in ``shown`` have rows."""
+    """Return the cells of a run's column by the names of the rows; only flows in ``shown`` have rows."""
     measures = run.measures
     goodput = measures.goodput.to_series()
     rows = {f"goodput of {name} (packets/s)": f"{goodput[name]:.4g}" for name in shown if name in goodput}
@@ -171,7 +171,7 @@ def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
 
 
 def total_goodput(run: Trajectory) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of at most 100 intervals, s, and the goodput of all flows in each, packets/s."""
+    """Return the ends of at most 100 intervals, s, and all flows' goodput in each, packets/s, (T,) each."""
     indices, seconds = averaging_intervals(run)
     delivered = np.concatenate([[0.0], run.delivered[:, indices].sum(axis=0)])
     return run.time[indices], np.diff(delivered) / seconds

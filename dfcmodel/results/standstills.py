@@ -74,7 +74,7 @@ def deadlock_of(run: Records) -> PauseDeadlock | None:
 
 
 def pausers_of(run: Records) -> dict[Lane, list[Any]]:
-    """Return the pauses that last at the end of a run, rows of `Records.paused`, by the stopped queue.
+    """Return the pauses that last at the end of a run, rows of `Records.paused`, by the queue that they stop.
 
     Empty queues are left out.
     """
@@ -91,7 +91,7 @@ def pausers_of(run: Records) -> dict[Lane, list[Any]]:
 
 
 def lanes_of(run: Records) -> list[Lane]:
-    """Return the queue in which the packets of each row of `Records.remaining` wait."""
+    """Return the queue, (link, class), of the packets in each row of `Records.remaining`."""
     assert run.remaining is not None
     rows = run.remaining
     return [
@@ -101,7 +101,7 @@ def lanes_of(run: Records) -> list[Lane]:
 
 
 def _class_of(run: Records, n: int, f: int, is_ack: bool) -> int:
-    """Return the class in which packets or ACKs of flow f wait at link n; ALL if the link has none."""
+    """Return the class in which packets, or ACKs, of flow f wait at link n; ALL at a link without classes."""
     if n < 0:
         return run.scenario.flows[f].priority
     rule: Any = run.scenario.links[n].discipline
@@ -119,24 +119,24 @@ class _WaitingPackets:
     run: Records
     rows: Any
     lanes: list[Lane]
-    ranks: Any
+    priorities: Any
 
     @classmethod
     def of(cls, run: Records) -> _WaitingPackets:
-        """Return the waiting packets of a run that recorded them."""
+        """Return the packets that wait at the end of a run, which must have recorded them."""
         assert run.remaining is not None
-        ranks = run.scenario.table.numbers("priority").astype(np.int64)
-        return cls(run, run.remaining, lanes_of(run), ranks[run.remaining["flow"]])
+        priorities = run.scenario.table.numbers("priority").astype(np.int64)
+        return cls(run, run.remaining, lanes_of(run), priorities[run.remaining["flow"]])
 
     def stuck_holders(self, pause: Any, stuck: Container[Lane]) -> set[Lane]:
-        """Return the stuck queues whose packets prolong a pause; an empty set if they are at most its threshold."""
+        """Return the stuck queues whose packets keep a pause in effect; empty if they are too few for that."""
         by, scenario = int(pause["by"]), self.run.scenario
         rule: Any = scenario.links[by].discipline
         if rule.queue_per == "class":
             ingress = int(pause["link"]), int(pause["priority"])
             low = rule.resumes_at(scenario.rooms_once(by).get(ingress, 0.0))
             counted = np.isin(self.rows["link"], scenario.counted_together(by))
-            counted &= (self.rows["via"] == pause["link"]) & (self.ranks == pause["priority"])
+            counted &= (self.rows["via"] == pause["link"]) & (self.priorities == pause["priority"])
             counted &= (self.rows["ack"] == 0) | (rule.acks == "class")
         elif rule.pauses == "flow":
             low = 0.0  # its threshold depends on other queues; a pause lasts as long as it is exceeded
@@ -153,7 +153,7 @@ class _WaitingPackets:
 
 
 def _cyclic_deadlock(waiting: _WaitingPackets, stuck: dict[Lane, list[Any]]) -> PauseDeadlock:
-    """Return the deadlock of stuck queues, with the pauses that stop each; their graph has a cycle."""
+    """Return the deadlock of stuck queues, each with its pauses; it has the cycle of queues that is found first."""
     import networkx as nx
 
     run = waiting.run
@@ -174,7 +174,7 @@ def _cyclic_deadlock(waiting: _WaitingPackets, stuck: dict[Lane, list[Any]]) -> 
 
 
 def _standstill(run: Records, pausers: dict[Lane, list[Any]]) -> PauseDeadlock | None:
-    """Return a deadlock without a known circle if no waiting packets moved and links are paused; None otherwise."""
+    """Return a deadlock without a known cycle if links are paused and no waiting packet moved; otherwise None."""
     assert run.remaining is not None
     delivers = run.delivered[:, -1] > run.delivered[:, _reference_sample(run)]
     moves = delivers.any() or not (run.remaining["still"] == 1).all()
@@ -189,13 +189,13 @@ def _standstill(run: Records, pausers: dict[Lane, list[Any]]) -> PauseDeadlock |
 
 
 def _can_end(rule: Any, end: float) -> bool:
-    """Return whether pauses of a link let packets pass, or began by a fault before ``end``, s."""
+    """Return whether a link's pauses let packets pass, or began by a fault before ``end``, s."""
     storm = getattr(rule, "storm", None)
     return getattr(rule, "paused_rate", 0.0) > 0.0 or (storm is not None and storm < end)
 
 
 def _reference_sample(run: Records) -> int:
-    """Return the index of the last sample before the last part of a run."""
+    """Return the index of the last sample before the last part, `LAST_PART`, of a run."""
     return max(0, int(samples_until(run.time, (1.0 - LAST_PART) * run.time[-1:])[0]) - 1)
 
 
@@ -211,6 +211,6 @@ def link_name(run: Records, n: int) -> str:
 
 
 def _first_names(names: Sequence[str], limit: int = 6) -> str:
-    """Return the first ``limit`` names, and the number of others, as a string."""
+    """Return the first ``limit`` names as a string, with the number of others."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more

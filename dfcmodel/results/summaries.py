@@ -30,13 +30,13 @@ MAX_ROWS = 10
 
 
 def first_flows(scenarios: Iterable[Scenario]) -> list[str]:
-    """Return the distinct names of the flows of scenarios, at most `MAX_ROWS`."""
+    """Return the distinct names of flows of the scenarios, in order, at most `MAX_ROWS`."""
     names = (flow.name for scenario in scenarios for flow in scenario.flows)
     return list(dict.fromkeys(names))[:MAX_ROWS]
 
 
 def _source(flow: Flow, recovery: str, *, differ: bool) -> str:
-    """Return the class name of a flow's source, with the recovery if the method overrides it or flows differ."""
+    """Return the class name of a flow's source; with the recovery if the method sets it or recoveries differ."""
     name = type(flow.source).__name__
     of_rule = getattr(flow.source, "recovery", recovery)
     differs = recovery not in ("", of_rule) or (differ and recovery)
@@ -44,7 +44,7 @@ def _source(flow: Flow, recovery: str, *, differ: bool) -> str:
 
 
 def response_substitutes(scenario: Scenario) -> dict[float, float]:
-    """Return rates, b/s, without a response time of their own, with the rate that the default headroom assumes.
+    """Return link rates without a response time of their own, b/s, with the rate whose time is assumed, b/s.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def response_substitutes(scenario: Scenario) -> dict[float, float]:
 
 
 def _about_responses(assumed: dict[float, float]) -> str:
-    """Return a line on the response times that the default headroom takes from other rates."""
+    """Return a line on rates without a response time of their own; ``assumed`` maps them to other rates, b/s."""
     pairs = [f"{_gbps(rate)} as {_gbps(listed)}" for rate, listed in assumed.items()]
     more = f" and {len(pairs) - 3} others" if len(pairs) > 3 else ""
     return f"IEEE 802.3 has no response time for these rates: {', '.join(pairs[:3])}{more}"
@@ -79,12 +79,12 @@ def _gbps(bits: float) -> str:
 
 
 def level_of(run: Any) -> str:
-    """Return the level of a run, with the reason if ``level="auto"`` chose it."""
+    """Return "fluid" or "packets", or with ``level="auto"`` the chosen level and the reason."""
     return run.choice or ("fluid" if run.step else "packets")
 
 
 def summary_rows(run: Any) -> dict[str, object]:
-    """Return the rows of a run, a `Trajectory`, as `Trajectory.summary` says."""
+    """Return the rows of `Trajectory.summary`, by name."""
     scenario = run.scenario
     rows: dict[str, object] = {
         "level": "; ".join([level_of(run), *(about(run) for about in ABOUT_LEVELS if run.step)]),
@@ -119,7 +119,7 @@ def summary_rows(run: Any) -> dict[str, object]:
 
 
 def _about_hosts(scenario: Scenario) -> str:
-    """Return the kinds of hosts of the flows as a string."""
+    """Return the kinds of the flows' hosts as a string, with the numbers of flows if there are several."""
     counts = {kind: int(scenario.host_is(kind).sum()) for kind in HOSTS}
     used = {kind: count for kind, count in counts.items() if count}
     if len(used) == 1:
@@ -128,7 +128,7 @@ def _about_hosts(scenario: Scenario) -> str:
 
 
 def _about_flows(run: Any) -> dict[str, object]:
-    """Return rows on the first flows and a row on the others: duration of the transfer or mean goodput."""
+    """Return a row for each of the first flows, transfer time or mean goodput, and one row for the others."""
     flows = run.scenario.flows
     recoveries = run.recoveries or [""] * len(flows)
     differ = recoveries_differ(recoveries)
@@ -167,14 +167,14 @@ def _about_flows(run: Any) -> dict[str, object]:
 
 
 def _goodput(scenario: Scenario, f: int, value: float) -> str:
-    """Return a goodput as a string in packets/s, bits/s and the part of the rate of the slowest link of the path."""
+    """Return a goodput, packets/s, as a string, also in bits/s and as part of the path's slowest rate."""
     part = value / scenario.slowest_rates[f]
     bits = readable_text(8.0 * scenario.packet_size * value, "bit/s")
     return f"goodput {value:.4g} packets/s ({bits}, {part:.3f} of the slowest link)"
 
 
 def _about_pauses(run: Any) -> dict[str, object]:
-    """Return the rows on pauses: deadlock, storm, number and longest chain; {} without pauses."""
+    """Return rows on the deadlock, the storm, and the number and longest chain of pauses; {} without pauses."""
     from dfcmodel.results.pauses import chain_of_pauses
 
     if run.paused is None or not len(run.paused):

@@ -34,7 +34,7 @@ SHARED_RUNS = 16
 
 @dataclass(frozen=True)
 class Case:
-    """A case of the appendix.
+    """A test case of the appendix of the BBR draft.
 
     Attributes
     ----------
@@ -56,12 +56,12 @@ class Case:
 
 @lru_cache(maxsize=SHARED_RUNS)
 def _shared_run(rule: BBR, path: Path, seed: int) -> Observation:
-    """Return a run that several cases observe."""
+    """Run a rule on a path with a seed; the result is cached, because several cases use the same run."""
     return observe(rule, path, seed)
 
 
 def _observe(rule: BBR, path: Path, seed: int) -> Observation:
-    """Return a run on a path; one on `PLAIN` or `LIMITED`, or the beginning of one, is made once for all cases."""
+    """Return a run on a path; if the path is `PLAIN` or `LIMITED`, or a shorter one, from a cached run."""
     for shared in (PLAIN, LIMITED):
         if path.duration <= shared.duration and replace(path, duration=shared.duration) == shared:
             run = _shared_run(rule, shared, seed)
@@ -71,7 +71,7 @@ def _observe(rule: BBR, path: Path, seed: int) -> Observation:
 
 
 def _find_spell(path: Path, mode: str, index: int = 0) -> Callable[[BBR, int], tuple[float, Observation]]:
-    """Return a function that runs a rule and returns the begin of a spell in a state, s, and the run."""
+    """Return a function that runs a rule and returns the begin, s, of the index-th spell in ``mode`` and the run."""
 
     def find(rule: BBR, seed: int) -> tuple[float, Observation]:
         run = _observe(rule, path, seed)
@@ -84,12 +84,12 @@ def _find_spell(path: Path, mode: str, index: int = 0) -> Callable[[BBR, int], t
 
 
 def _on_path(path: Path) -> Callable[[BBR, int], Observation]:
-    """Return a function that runs a rule on a path."""
+    """Return a function (rule, seed) that runs a rule on a path."""
     return lambda rule, seed: _observe(rule, path, seed)
 
 
 def _with_rate_drop(path: Path, mode: str, part: float) -> Callable[[BBR, int], Observation]:
-    """Return a function that runs a rule on a path whose rate falls as BBR enters a state."""
+    """Return a function that runs a rule; as BBR enters ``mode``, the path's rate falls to ``part`` of it."""
 
     def run(rule: BBR, seed: int) -> Observation:
         at, _ = _find_spell(path, mode)(rule, seed)
@@ -100,7 +100,7 @@ def _with_rate_drop(path: Path, mode: str, part: float) -> Callable[[BBR, int], 
 
 
 def _with_limited_application(path: Path, mode: str, rate: float, length: float) -> Callable[..., Observation]:
-    """Return a function that runs a rule whose application limits the rate from a state on; ``burst`` adds losses."""
+    """Return a function that runs a rule; from ``mode`` on, its application sends at ``rate`` for ``length`` s."""
 
     def run(rule: BBR, seed: int, burst: bool = False) -> Observation:
         at, first = _find_spell(path, mode)(rule, seed)
@@ -114,7 +114,7 @@ def _with_limited_application(path: Path, mode: str, rate: float, length: float)
 
 
 def _regular_arrivals(rate: float, length: float) -> Replay:
-    """Return packets at a constant rate, packets/s, for ``length`` s."""
+    """Return arrivals of packets at a constant rate, packets/s, for ``length`` s."""
     times = np.arange(int(length * rate)) / rate
     return Replay(tuple(times.tolist()), 1)
 
@@ -127,12 +127,12 @@ LIMITED = Path(rtt=0.1, buffer=400, arrivals=_regular_arrivals(300.0, 10.0), dur
 
 
 def _with_rate_step(path: Path, rates: tuple[float, float]) -> Callable[[BBR, int], Observation]:
-    """Return a function that runs a rule on a path whose rate changes after 4 s."""
+    """Return a function that runs a rule on a path whose rate changes from ``rates[0]`` to ``rates[1]`` after 4 s."""
     return _on_path(replace(path, elements=(RateTrace(LINK, (0.0, 4.0), rates),)))
 
 
 def _run_idle(rule: BBR, seed: int) -> Observation:
-    """Run a rule whose application is idle for 6 s."""
+    """Run a rule whose application is idle for 6 s, and return the run."""
     at, first = 3.0, _observe(rule, replace(PLAIN, duration=3.0), seed)
     arrivals = Replay((0.0, 6.0 + at), (int(first.emitted[-1]), 20_000))
     return observe(rule, replace(PLAIN, arrivals=arrivals, duration=10.0), seed)

@@ -33,7 +33,7 @@ BANDWIDTH_TOLERANCE = 0.02
 
 
 class Check(NamedTuple):
-    """One requirement of a case, the result, and whether it meets the requirement."""
+    """A requirement of a case as text, the result as text, and whether the result meets it."""
 
     expected: str
     happened: str
@@ -41,37 +41,37 @@ class Check(NamedTuple):
 
 
 def goes(run: Observation, n: int, successor: str) -> Check:
-    """Check that the n-th sample begins the state ``successor``."""
+    """Return the check that the state that ends before sample n is followed by the state ``successor``."""
     mode = run.mode_at(n)
     return Check(f"{run.mode_at(n - 1)} is followed by {successor}", f"by {mode}", mode == successor)
 
 
 def probes(run: Observation, n: int) -> Check:
-    """Check that a state is followed by PROBE_BW: DOWN, or a state that one ACK reaches from it."""
+    """Return the check that sample n begins DOWN, or CRUISE or REFILL, which one ACK reaches from DOWN."""
     mode = run.mode_at(n)
     expected = f"{run.mode_at(n - 1)} is followed by PROBE_BW"
     return Check(expected, f"by {mode}", mode in ("DOWN", "CRUISE", "REFILL"))
 
 
 def about(what: str, value: float, target: float, part: float) -> Check:
-    """Check that ``value`` is within ``part`` of ``target``."""
+    """Return the check that ``value`` is within the fraction ``part`` of ``target``; ``what`` names the value."""
     holds = abs(value - target) <= part * target
     return Check(f"{what} within {part:.0%} of {target:.5g}", f"{value:.5g}", bool(holds))
 
 
 def holds(what: str, holds: object, happened: str = "") -> Check:
-    """Return a check with its result, "yes" or "no" by default."""
+    """Return a check that passes if ``holds`` is true; its result is ``happened``, by default "yes" or "no"."""
     return Check(what, happened or ("yes" if holds else "no"), bool(holds))
 
 
 def _paces(run: Observation, begin: int, end: int, gain: float) -> Check:
-    """Check the median ratio of pacing rate and bandwidth between two samples."""
+    """Return the check that the median of pacing rate over bandwidth between two samples is ``gain`` within 1 %."""
     ratio = run.pacing_rate[begin:end] / (0.99 * np.minimum(run.max_bw, run.bw_shortterm)[begin:end])
     return about("pacing over bandwidth", float(np.median(ratio)), gain, 0.01)
 
 
 def startup_plateau(run: Observation) -> list[Check]:
-    """Check: STARTUP ends three rounds after the rate has stopped growing, at the rate of the path."""
+    """Return the checks that STARTUP ends three rounds after the rate has stopped growing, at the rate of the path."""
     n = run.spell("STARTUP")[1]
     return [
         about("BBR.max_bw at the exit, packets/s,", float(run.max_bw[n]), run.path.rate, BANDWIDTH_TOLERANCE),
@@ -83,7 +83,7 @@ def startup_plateau(run: Observation) -> list[Check]:
 
 
 def startup_loss(run: Observation) -> list[Check]:
-    """Check: STARTUP ends by losses though the application limits the rate."""
+    """Return the checks that STARTUP ends by losses though the application limits the rate."""
     n = run.spell("STARTUP", ends=False)[1]
     if n >= len(run.time):
         return [holds("STARTUP ends", False)]
@@ -99,7 +99,7 @@ def startup_loss(run: Observation) -> list[Check]:
 
 
 def drain_inflight(run: Observation) -> list[Check]:
-    """Check: DRAIN ends when the queue is gone."""
+    """Return the checks that DRAIN ends when the queue is gone."""
     begin, end = run.spell("DRAIN")
     rounds = run.round_count[end] - run.drain_start_round[end]
     target = float(max(run.max_bw[end] * run.min_rtt[end], 4.0))
@@ -116,7 +116,7 @@ def drain_inflight(run: Observation) -> list[Check]:
 
 
 def drain_time(run: Observation) -> list[Check]:
-    """Check: DRAIN ends after three rounds with the queue still there."""
+    """Return the checks that DRAIN ends after three rounds with the queue still there."""
     begin, end = run.spell("DRAIN")
     target = float(max(run.max_bw[end] * run.min_rtt[end], 4.0))
     rounds = run.round_count[end] - run.drain_start_round[begin]
@@ -128,7 +128,7 @@ def drain_time(run: Observation) -> list[Check]:
 
 
 def up_plateau(run: Observation) -> list[Check]:
-    """Check: UP ends when the rate grows no more."""
+    """Return the checks that UP ends when the rate grows no more."""
     begin, end = run.spell("UP")
     return [
         holds("without loss", run.lost[end] == run.lost[begin]),
@@ -139,7 +139,7 @@ def up_plateau(run: Observation) -> list[Check]:
 
 
 def up_loss_limited(run: Observation) -> list[Check]:
-    """Check: UP ends by losses though the application limits the rate."""
+    """Return the checks that UP ends by losses though the application limits the rate."""
     begin, end = run.spell("UP", ends=False)
     if end >= len(run.time):
         return [holds("UP ends", False)]
@@ -157,7 +157,7 @@ def up_loss_limited(run: Observation) -> list[Check]:
 
 
 def never_limited(run: Observation) -> list[Check]:
-    """Check: STARTUP goes on while the application limits the rate and nothing is lost."""
+    """Return the checks that STARTUP goes on while the application limits the rate and nothing is lost."""
     others = sorted(set(run.sequence()) - {"STARTUP", "PROBE_RTT"})
     return [
         holds("STARTUP to the end, except for PROBE_RTT", not others, ", ".join(run.sequence()[:6])),
@@ -167,7 +167,7 @@ def never_limited(run: Observation) -> list[Check]:
 
 
 def probe_down_by_inflight(run: Observation) -> list[Check]:
-    """Check: DOWN ends in CRUISE when the queue is gone."""
+    """Return the checks that DOWN ends in CRUISE when the queue is gone."""
     begin, end = run.spell("DOWN")
     limit = float(run.max_bw[end] * run.min_rtt[end])
     return [
@@ -181,7 +181,7 @@ def probe_down_by_inflight(run: Observation) -> list[Check]:
 
 
 def probe_down_by_time(run: Observation) -> list[Check]:
-    """Check: DOWN ends in REFILL when it is time to probe."""
+    """Return the checks that DOWN ends in REFILL when it is time to probe."""
     begin, end = run.spell("DOWN")
     lasted, wait = run.time[end] - run.time[begin], run.bw_probe_wait[begin]
     return [
@@ -191,7 +191,7 @@ def probe_down_by_time(run: Observation) -> list[Check]:
 
 
 def up_loss(run: Observation) -> list[Check]:
-    """Check: losses in UP lower the longer-term bound, if it is finite, and end UP."""
+    """Return the checks that losses in UP lower the longer-term bound, if it is finite, and end UP."""
     for begin, end in run.spells("UP"):
         is_finite = np.isfinite(run.inflight_longterm[begin])
         if is_finite and end < len(run.time) and run.lost[end] > run.lost[begin]:
@@ -207,7 +207,7 @@ def up_loss(run: Observation) -> list[Check]:
 
 
 def refill_limited(run: Observation) -> list[Check]:
-    """Check: samples that the application limits in REFILL do not change the bandwidth."""
+    """Return the checks that samples that the application limits in REFILL do not change the bandwidth."""
     begin, end = run.spell("REFILL")
     rate = (run.emitted[end] - run.emitted[begin]) / (run.time[end] - run.time[begin])
     return [

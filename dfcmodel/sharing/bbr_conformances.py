@@ -63,12 +63,12 @@ class JudgedCase(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Clopper and Pearson's interval of the part of all seeds in which every check holds, each end at 95 %."""
+        """Interval (Clopper and Pearson) of the fraction of seeds at which all checks hold, each end at 95 %."""
         return clopper_pearson(self.as_expected, self.runs - self.as_expected, 1.0 - LEVEL)
 
     @property
     def verdict(self) -> str:
-        """``"as expected"``, ``"known deviation"``, ``"deviates"`` or ``"inconclusive"``.
+        """Verdict on the case: "as expected", "known deviation", "deviates" or "inconclusive".
 
         As expected: in more than half of all seeds, at 95 % confidence by `interval`; this needs at least five runs.
         Deviates, or known deviation: in less than half. Inconclusive: neither, for example if few runs differ.
@@ -106,7 +106,7 @@ class Conformance(Result):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row per check: number, case, verdict, runs, as_expected, expected, happened, holds, deviation."""
+        """Table, a row per check: number, case, verdict, runs, as_expected, expected, happened, holds, deviation."""
         import pandas as pd
 
         rows = [
@@ -147,7 +147,7 @@ class Conformance(Result):
 
 
 def judge(rule: BBR, number: int, case: Case, seeds: Sequence[int]) -> JudgedCase:
-    """Run a case with each seed and return its checks and its verdict."""
+    """Run a case with each seed; return it with its checks, verdict and number of runs as expected."""
     runs = [case.run(rule, seed) for seed in seeds]
     checks = [tuple(case.check(run)) for run in runs]
     as_expected = [all(check.holds for check in of_run) for of_run in checks]

@@ -43,12 +43,12 @@ SAMPLES_PER_ROUND_TRIP = 10
 
 
 class UnreportedError(AttributeError):
-    """Raised for a variable of the draft that a native rule does not report; has the reason."""
+    """Raised for a variable of the draft that a native rule does not report; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """One flow of BBR over one bottleneck.
+    """A path of one flow of BBR over one bottleneck, with its elements and arrivals.
 
     Attributes
     ----------
@@ -74,11 +74,11 @@ class Path:
 
     @property
     def product(self) -> float:
-        """Bandwidth-delay product, packets."""
+        """Bandwidth-delay product of the path, packets."""
         return self.rate * self.rtt
 
     def scenario(self, rule: BBR) -> Scenario:
-        """Return the scenario of the path with a rule."""
+        """Return the scenario of one flow of a rule on the path."""
         access = 1e-4 * self.rtt
         links = [
             Link("sender", "left", 20.0 * self.rate, access, 10_000),
@@ -100,10 +100,9 @@ class Observation(ByValue):
     path
         The simulated path.
     time
-        s, (S,).
+        Ends of the samples, s, (S,).
     state
-        Variables of the draft by name, (S,): those of `BBR.State` that the draft has, of a native rule those that it
-        reports.
+        Variables by name, (S,): fields of `BBR.State` that the draft has, or variables that a native rule reports.
     in_flight, delivered, lost, emitted
         Packets, (S,): in flight; cumulative delivered and lost; sent, with retransmissions.
     timeouts
@@ -129,13 +128,13 @@ class Observation(ByValue):
         raise UnreportedError(f"observe does not report {name}")
 
     def spells(self, mode: str) -> list[tuple[int, int]]:
-        """Return the first sample of each spell in a state, and the first sample after it."""
+        """Return the first sample of each spell in a state, and the first sample after the spell."""
         inside = np.concatenate([[False], self.mode == MODES.index(mode), [False]])
         edges = np.flatnonzero(np.diff(inside.astype(np.int8)))
         return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
     def spell(self, mode: str, *, ends: bool = True) -> tuple[int, int]:
-        """Return the first spell in a state; ``ends``: one that ends before the run does."""
+        """Return the first spell in a state; ArithmeticError without one, or, with ``ends``, for one that lasts."""
         for begin, end in self.spells(mode)[:1]:
             if end < len(self.time) or not ends:
                 return begin, end
@@ -143,23 +142,23 @@ class Observation(ByValue):
         raise ArithmeticError(f"it is not in {mode} within {self.path.duration:g} s")
 
     def mode_at(self, n: int) -> str:
-        """Return the state at sample n; "the end" after the last sample."""
+        """Return the name of BBR's state at sample n; "the end" after the last sample."""
         modes = self.mode
         return MODES[int(modes[n])] if n < len(modes) else "the end"
 
     def sequence(self) -> tuple[str, ...]:
-        """Return the states in their order."""
+        """Return the names of BBR's states in order, each spell once."""
         modes = self.mode.astype(int)
         first = np.flatnonzero(np.diff(modes, prepend=-1))
         return tuple(MODES[mode] for mode in modes[first].tolist())
 
     def rate(self, begin: int, end: int) -> float:
-        """Return the delivery rate between two samples, packets/s."""
+        """Return the mean delivery rate between two samples, packets/s."""
         span = self.time[end] - self.time[begin]
         return float((self.delivered[end] - self.delivered[begin]) / span) if span > 0 else math.nan
 
     def until(self, duration: float) -> Observation:
-        """Return the beginning of a run without timeouts, of a duration in s."""
+        """Return the first ``duration`` seconds of a run without timeouts."""
         n = round(duration / self.path.rtt * SAMPLES_PER_ROUND_TRIP)
         arrays = {name: getattr(self, name)[:n] for name in ("time", "in_flight", "delivered", "lost", "emitted")}
         state = {name: values[:n] for name, values in self.state.items()}
@@ -167,7 +166,7 @@ class Observation(ByValue):
 
 
 def observe(rule: BBR, path: Path, seed: int) -> Observation:
-    """Run a rule on a path and return its variables over time.
+    """Run a rule on a path with a seed; return its variables at the ends of samples.
 
     Parameters
     ----------
@@ -182,7 +181,7 @@ def observe(rule: BBR, path: Path, seed: int) -> Observation:
 
 
 def _record(rule: Any, path: Path, run: Any) -> Observation | None:
-    """Return the variables of a run; None if its arrays were too small."""
+    """Advance a run to its end and return BBR's variables at all samples; None if its arrays were too small."""
     samples, is_native = run.plan.samples, isinstance(rule, NativeRule)
     names = rule.State._fields
     values, others = np.empty((samples, len(names))), np.empty((samples, 5))
@@ -214,7 +213,7 @@ def _record(rule: Any, path: Path, run: Any) -> Observation | None:
 
 
 def _reported_variables(rule: NativeRule, packet_bytes: float, reported: dict[str, Any]) -> dict[str, Floats]:
-    """Return the variables that a native rule reports, in packets, and the number of its state."""
+    """Return the variables that a native rule reports, by name, amounts in packets; ``mode`` numbers the states."""
     unit = packet_bytes if rule.loaded.counts_bytes else 1.0
     variables = {
         name: values / unit if name in AMOUNTS else values for name, values in reported.items() if name != "state"

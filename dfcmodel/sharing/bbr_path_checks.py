@@ -30,7 +30,7 @@ EMPTY_PATH_SHARE = 0.95
 
 
 def empty_path(run: Observation) -> list[Check]:
-    """Check: alone BBR fills the path, and its bandwidth does not fall in CRUISE."""
+    """Return the checks that alone BBR fills the path, and its bandwidth does not fall in CRUISE."""
     share = run.rate(0, len(run.time) - 1) / run.path.rate
     falls = [1.0 - run.max_bw[end - 1] / run.max_bw[begin] for begin, end in run.spells("CRUISE") if end - begin > 1]
     fall = max(falls, default=math.nan)
@@ -41,7 +41,7 @@ def empty_path(run: Observation) -> list[Check]:
 
 
 def probe_rtt(run: Observation) -> list[Check]:
-    """Check: PROBE_RTT begins after its interval with half of the product, lasts 200 ms and ends in PROBE_BW."""
+    """Return the checks that PROBE_RTT begins after its interval, with half of the product, and lasts 200 ms."""
     begin, end = run.spell("PROBE_RTT")
     stamp = run.probe_rtt_min_stamp[begin - 1]
     lasted, window = run.time[end] - run.time[begin], run.cwnd[begin:end].min()
@@ -56,7 +56,7 @@ def probe_rtt(run: Observation) -> list[Check]:
 
 
 def no_probe_rtt_after_idle(run: Observation) -> list[Check]:
-    """Check: after an idle time longer than the interval no PROBE_RTT begins."""
+    """Return the checks that after an idle time longer than the interval no PROBE_RTT begins."""
     idle = np.flatnonzero(run.time > 9.0)[0]
     after = run.mode[idle:]
     return [
@@ -68,7 +68,7 @@ def no_probe_rtt_after_idle(run: Observation) -> list[Check]:
 
 
 def probe_rtt_startup(run: Observation) -> list[Check]:
-    """Check: PROBE_RTT in STARTUP ends in STARTUP."""
+    """Return the checks that PROBE_RTT in STARTUP ends in STARTUP."""
     spells = run.spells("PROBE_RTT")
     if not spells:
         return [holds("PROBE_RTT within 8 s", False)]
@@ -85,7 +85,7 @@ def probe_rtt_startup(run: Observation) -> list[Check]:
 
 
 def startup_with_aggregation(run: Observation) -> list[Check]:
-    """Check: with aggregated ACKs STARTUP finds the bandwidth, with a window above two products."""
+    """Return the checks that with aggregated ACKs STARTUP finds the bandwidth, with a window above two products."""
     n = run.spell("STARTUP")[1]
     extra = run.extra_acked
     later = slice(n, n + 30)
@@ -101,7 +101,7 @@ def startup_with_aggregation(run: Observation) -> list[Check]:
 
 
 def cruise_with_aggregation(run: Observation) -> list[Check]:
-    """Check: with aggregated ACKs CRUISE keeps the link busy."""
+    """Return the checks that with aggregated ACKs CRUISE keeps the link busy."""
     run.spell("CRUISE", ends=False)
     begin, end = max(run.spells("CRUISE"), key=lambda spell: spell[1] - spell[0])
     extra = run.extra_acked[begin:end]
@@ -114,7 +114,7 @@ def cruise_with_aggregation(run: Observation) -> list[Check]:
 
 
 def sub_packet(run: Observation) -> list[Check]:
-    """Check: a product below a packet leaves a window of four and the rate of the path."""
+    """Return the checks that a product below a packet leaves a window of four and the rate of the path."""
     half = len(run.time) // 2
     return [
         holds("in PROBE_BW", 2.0 <= run.mode[half] <= 5.0, run.mode_at(half)),
@@ -130,7 +130,7 @@ def sub_packet(run: Observation) -> list[Check]:
 
 
 def ten_times_more(run: Observation) -> list[Check]:
-    """Check: the estimate follows a tenfold increase of the bandwidth."""
+    """Return the checks that the estimate follows a tenfold increase of the bandwidth."""
     change = 4.0
     reached = np.flatnonzero((run.time > change) & (run.max_bw >= 0.9 * run.path.rate))
     rounds = (run.time[reached[0]] - change) / run.path.rtt if len(reached) else math.inf
@@ -148,7 +148,7 @@ def ten_times_more(run: Observation) -> list[Check]:
 
 
 def ten_times_less(run: Observation) -> list[Check]:
-    """Check: the estimate follows a decrease of the bandwidth to a tenth."""
+    """Return the checks that the estimate follows a decrease of the bandwidth to a tenth."""
     change, slow = 4.0, 0.1 * run.path.rate
     after = run.time > change
     short = np.flatnonzero(after & (run.bw_shortterm < 0.5 * run.path.rate))
@@ -165,7 +165,7 @@ def ten_times_less(run: Observation) -> list[Check]:
 
 
 def policer(run: Observation) -> list[Check]:
-    """Check: behind a policer the rate is the token rate, with few losses."""
+    """Return the checks that behind a policer the rate is the token rate, with few losses."""
     half = len(run.time) // 2
     tokens = 0.5 * run.path.rate
     lost, arrived = run.lost[-1] - run.lost[half], run.delivered[-1] - run.delivered[half]
@@ -184,7 +184,7 @@ def policer(run: Observation) -> list[Check]:
 
 
 def spurious_recovery(run: Observation) -> list[Check]:
-    """Check: a recovery caused by reordering is undone."""
+    """Return the checks that a recovery caused by reordering is undone."""
     entered = np.flatnonzero(np.diff(run.recovering) > 0.0)
     lowered = np.isfinite(run.bw_shortterm) | np.isfinite(run.inflight_longterm)
     return [
@@ -198,7 +198,7 @@ def spurious_recovery(run: Observation) -> list[Check]:
 
 
 def spurious_timeout(run: Observation) -> list[Check]:
-    """Check: a timeout caused by a delay is undone."""
+    """Return the checks that a timeout caused by a delay is undone."""
     before = np.flatnonzero(run.time < 4.0)[-1]
     after = np.flatnonzero(run.time > 6.2)[0]
     same = run.cwnd[after] >= 0.9 * run.cwnd[before] and run.mode[after] == run.mode[before]

@@ -54,7 +54,7 @@ and the first packet takes half a trip."""
 
 @dataclass(frozen=True)
 class Shared:
-    """Rates, losses and delay of F flows in the measured time.
+    """Results of F flows at one bottleneck: rates, losses, delay and others over the measured time.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Shared:
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """Share of each flow in the rate of all flows, shape (F,); NaN if nothing was delivered."""
+        """Share of each flow in the sum of the rates, shape (F,); NaN if nothing was delivered."""
         total = float(self.rate.sum())
         return self.rate / total if total else np.full(self.rate.shape, np.nan)
 
@@ -150,12 +150,12 @@ class PathOptions(Options):
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """A link that flows enter over separate access links of ten times its rate.
+    """A bottleneck link that flows enter over separate access links of ten times its rate, with all settings of runs.
 
     Parameters
     ----------
     bandwidth
-        Packets/s.
+        Rate of the link, packets/s.
     rtt
         Propagation there and back in s.
     buffer
@@ -233,7 +233,7 @@ class Bottleneck:
         starts: Sequence[float] | None = None,
         sizes: Sequence[float] | None = None,
     ) -> Scenario:
-        """Return the scenario of one flow per source; ``rtts``, s, default to that of the path."""
+        """Return the scenario with one flow per source; ``rtts``, s, default to the path's."""
         trips = [self.rtt] * len(sources) if rtts is None else list(rtts)
         begins = [0.0] * len(sources) if starts is None else list(starts)
         amounts = [float("inf")] * len(sources) if sizes is None else list(sizes)
@@ -263,12 +263,12 @@ class Bottleneck:
         starts: Sequence[float] | None = None,
         sizes: Sequence[float] | None = None,
     ) -> Shared:
-        """Simulate flows that start within the first round trip.
+        """Simulate flows of these sources, each with a random delay of its start up to a round trip.
 
         Parameters
         ----------
         sources
-            One per flow.
+            Sources of the flows, one per flow.
         seed
             Seed of starts, of the delay of up to one transmission time of each packet at its sender (which keeps
             deterministic flows out of step), and of the random losses.
@@ -300,7 +300,7 @@ class Bottleneck:
 
 
 def recoveries_among(flows: Iterable[Flow], recovery: str | None) -> Any:
-    """Return the loss recovery of flows, by their names where native rules have one of their own."""
+    """Return ``recovery``, or if native rules have their own, the recovery of each flow by the flow's name."""
     native = {flow.name: flow.source.recovery for flow in flows if isinstance(flow.source, NativeRule)}
     if recovery is None or not native:
         return recovery
@@ -308,7 +308,7 @@ def recoveries_among(flows: Iterable[Flow], recovery: str | None) -> Any:
 
 
 def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:
-    """Return the size of a buffer in packets from bandwidth-delay products; ValueError if it is below 1."""
+    """Return a buffer in packets from its size in bandwidth-delay products; ValueError if it is below 1."""
     return int(one_number("buffer", products * bandwidth * rtt, at_least=1.0, hint="in packets") + 1e-9)
 
 
@@ -321,7 +321,7 @@ def bottleneck_of(
     duration: float = DEFAULT_DURATION,
     elements: tuple[PathElement, ...] = (),
 ) -> Bottleneck:
-    """Return the bottleneck of `compare`, `coexist` and `coexist_sweep` from numbers or strings with units.
+    """Return the bottleneck for parameters of `compare` or `coexist`, numbers or strings with units.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ def bottleneck_of(
 
 
 def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = None) -> tuple[WindowRule, ...]:
-    """Return distinct window rules as a tuple; raise TypeError or ValueError for others.
+    """Return window rules as a tuple; raise TypeError or ValueError for other values and for duplicates.
 
     Rules that answer marks need a discipline that marks; None is a drop-tail queue.
     """
@@ -371,7 +371,7 @@ def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = 
 
 
 def within_limits(mean: Any, half_width: Any, low: Any, high: Any) -> NDArray[np.float64]:
-    """Return an interval clipped to the possible range, shape (2, ...); NaN without a half width.
+    """Return mean -/+ half width, clipped to [low, high], shape (2, ...); NaN without a half width.
 
     The true value is in the range, so that the clipped interval contains it as often.
 
@@ -383,5 +383,5 @@ def within_limits(mean: Any, half_width: Any, low: Any, high: Any) -> NDArray[np
 
 
 def mean_of(runs: Sequence[float]) -> tuple[float, float]:
-    """Return the mean over seeds and half its 95 % interval by Student's t; NaN from one seed."""
+    """Return the mean over runs and the half width of its 95 % interval by Student's t, NaN for one run."""
     return float(np.mean(runs)), float(half_width(runs))

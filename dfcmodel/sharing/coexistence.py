@@ -112,7 +112,7 @@ def coexist(
     options: PathOptions | None = None,
     senders: SenderOptions | None = None,
 ) -> Coexistence:
-    """Simulate flows that share one drop-tail bottleneck, packet by packet, in independent runs.
+    """Simulate flows at one drop-tail bottleneck packet by packet, in independent runs; return `Coexistence`.
 
     The path is that of `compare`: an access link per flow, ten times as fast as the bottleneck, and senders that send
     an endless stream. Each run has its own random numbers and starts. Measured quantities are means over the runs, with
@@ -227,7 +227,7 @@ def coexist(
 def _draws(
     seed: int | np.random.Generator, runs: int, latest: Floats, starts: Floats | None
 ) -> Iterator[tuple[int, Floats]]:
-    """Yield seed and starts of the flows, s, (F,), of each run; ``starts`` None: at random up to ``latest``.
+    """Yield the seed of each run and the starts of its flows, s, (F,); ``starts`` None: uniform up to ``latest``, s.
 
     The first run draws from the generator of the seed itself, so that it equals the run of ``runs=1``.
     """
@@ -241,12 +241,12 @@ def _draws(
 
 
 def _at_senders(path: Bottleneck, flows: int) -> dict[str, float] | None:
-    """Return the random losses by access link, which are counted separately from losses of the queue."""
+    """Return the probability of random loss by name of each access link; None for a path without random loss."""
     return {f"s{n}->in": path.loss for n in range(flows)} if path.loss else None
 
 
 def _run_plan(plan: PacketPlan, rtts: Floats, samples_before: int, before: float) -> RunRecord:
-    """Run a plan; the measurement follows ``samples_before`` samples, the run begins at -``before``, s."""
+    """Run a plan, return its record; the measurement begins at time 0, ``before`` s after the start of the run."""
 
     def run_to_end(run: PacketRun, _: int) -> tuple[PacketRun, list[Ints]] | None:
         if not run.advance(samples_before):
@@ -286,12 +286,12 @@ def _run_plan(plan: PacketPlan, rtts: Floats, samples_before: int, before: float
 
 
 def _from_zero(counts: Ints) -> Ints:
-    """Return counts with a column of zeros for time 0 in front, (F, 1 + S)."""
+    """Return cumulative counts, (F, S), with zeros at time 0 in front, (F, 1 + S)."""
     return np.pad(counts, ((0, 0), (1, 0)))
 
 
 def _per_flow(name: str, values: Floats, flows: int) -> Floats:
-    """Return one number per flow, (F,); ValueError for another shape."""
+    """Return one number per flow, (F,), from a number or one value per flow; ValueError for another shape."""
     if values.ndim and values.shape != (flows,):
         raise ValueError(f"{name} has shape {values.shape}: must be one number or {flows}")
     return np.broadcast_to(values, (flows,)).astype(np.float64)

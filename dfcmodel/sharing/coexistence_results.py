@@ -36,7 +36,7 @@ UNITS = {
 
 
 class RunRecord(NamedTuple):
-    """Trajectories of one run over its S samples, and counts of its measured time; see `Coexistence`."""
+    """Samples of one run, and counts over its measured time; fields as in `Coexistence`."""
 
     time: Floats
     window: Floats
@@ -52,7 +52,7 @@ class RunRecord(NamedTuple):
     limits: tuple[str, ...] = ()
 
     def measures(self, bandwidth: float) -> dict[str, Floats]:
-        """Return the quantities of `UNITS`, shapes (F,) or (), and ``half_goodput``, shape (2, F)."""
+        """Return the quantities of `UNITS` in the measured time, (F,) or (), and ``half_goodput``, shape (2, F)."""
         begin = len(self.time) - 1 - SAMPLES
 
         def growth(values: Any) -> Any:
@@ -170,7 +170,7 @@ class Coexistence(Result):
 
     @property
     def status(self) -> Status:
-        """COMPLETED when something arrived in each run and every packet sent is accounted for."""
+        """COMPLETED if packets arrived in each run and every packet sent is accounted for."""
         arrived = self.by_run["goodput"].any(axis=1).all()
         return self.run_status if arrived else Status.NOT_MEASURED
 
@@ -180,12 +180,12 @@ class Coexistence(Result):
         return float(self.time[-1] - self.time[-1 - SAMPLES])
 
     def _mean(self, name: str) -> Any:
-        """Return the mean of a quantity over the runs."""
+        """Return the mean over the runs of a quantity of `UNITS`, shape (F,) or ()."""
         return self.by_run[name].mean(axis=0)
 
     @property
     def goodput(self) -> Floats:
-        """Packets delivered in order, packets/s, shape (F,)."""
+        """Mean rate of packets delivered in order, packets/s, shape (F,)."""
         return np.asarray(self._mean("goodput"))
 
     @property
@@ -205,37 +205,37 @@ class Coexistence(Result):
 
     @property
     def losses(self) -> Floats:
-        """Packets dropped by the queue or lost at random, shape (F,)."""
+        """Mean number of packets dropped by the queue or lost at random, shape (F,)."""
         return np.asarray(self._mean("losses"))
 
     @property
     def loss_event_rate(self) -> Floats:
-        """Loss events per packet sent, shape (F,)."""
+        """Mean number of loss events per packet sent, shape (F,)."""
         return np.asarray(self._mean("loss_event_rate"))
 
     @property
     def mean_window(self) -> Floats:
-        """Mean of the window's 1000 samples in packets, shape (F,)."""
+        """Mean window over 1000 samples, packets, shape (F,)."""
         return np.asarray(self._mean("mean_window"))
 
     @property
     def loss_events(self) -> Floats:
-        """Calls of ``on_loss`` and ``on_timeout`` in the measured time, shape (F,)."""
+        """Mean number of calls of ``on_loss`` and ``on_timeout`` in the measured time, shape (F,)."""
         return np.asarray(self._mean("loss_events"))
 
     @property
     def timeouts(self) -> Floats:
-        """Calls of ``on_timeout`` in the measured time, shape (F,)."""
+        """Mean number of calls of ``on_timeout`` in the measured time, shape (F,)."""
         return np.asarray(self._mean("timeouts"))
 
     @property
     def queueing_delay(self) -> float:
-        """Mean wait in the queue in s: the mean queue over the rate of the packets carried (Little's law)."""
+        """Mean time in the queue, s: mean queue over the rate of carried packets (Little's law)."""
         return float(self._mean("queueing_delay"))
 
     @property
     def utilisation(self) -> float:
-        """Part of the time in which the bottleneck transmits."""
+        """Fraction of the time in which the bottleneck transmits."""
         return float(self._mean("utilisation"))
 
     @property
@@ -256,7 +256,7 @@ class Coexistence(Result):
 
     @property
     def settled(self) -> NDArray[np.bool_]:
-        """Whether the mean share of other seeds at four times the duration is shown to be in the interval, shape (F,).
+        """Whether the halves of the runs show that longer runs have a mean share in the interval, shape (F,).
 
         For one flow alone its goodput replaces the share. True if the halves of the measured time differ little in
         comparison with the interval (see `dfcmodel.sharing.convergence`); False otherwise, and for one run. It was
@@ -301,7 +301,7 @@ class Coexistence(Result):
 
     @property
     def _bottleneck(self) -> str:
-        """Rate, buffer and random loss of the bottleneck as a string."""
+        """Rate, buffer and random loss of the bottleneck, as one string."""
         lost = f", random loss {self.p:g}" if self.p > 0.0 else ""
         return f"{self.bandwidth:.5g} packets/s, at most {self.buffer} wait{lost}"
 
@@ -331,7 +331,7 @@ class Coexistence(Result):
         return rows | ({"settled": SETTLED} if settled.any() else {}) | limits
 
     def _share_text(self, flow: int) -> str:
-        """Return a share in percent, with its intervals if there are several runs."""
+        """Return a flow's share in percent; from several runs with the intervals of the mean and of single runs."""
         share, half = 100 * self.share[flow], 100 * self.share_half_width[flow]
         if len(self) == 1:
             return f"{share:.3g} %"
@@ -358,6 +358,6 @@ class Coexistence(Result):
 
 
 def ratio(x: Any, y: Any) -> Floats:
-    """Return x / y, NaN where y is 0."""
+    """Return x / y as an array, NaN where y is 0."""
     y = np.asarray(y, dtype=np.float64)
     return np.asarray(x / np.where(y == 0.0, np.nan, y))

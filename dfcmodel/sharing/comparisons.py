@@ -96,7 +96,7 @@ TIMEOUT = 1.0
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Result):
-    """R rules on one path, in the order of the call.
+    """Results of R rules on one path, alone, in pairs and at two round-trip times, in the order of the call.
 
     The table and the figure are ordered by the mean share against the other rules, the largest first; a rule alone by
     its rate. `ranking` has the rules in that order, `rank_range` the ranks that the intervals of the pairs allow.
@@ -184,12 +184,12 @@ class Comparison(Result):
 
     @property
     def ranking(self) -> tuple[WindowRule, ...]:
-        """The rules, the largest mean share against the others first."""
+        """The rules by falling mean share against the other rules."""
         return tuple(self.rules[n] for n in self._order)
 
     @property
     def rank_range(self) -> NDArray[np.int64]:
-        """Best and worst rank of each rule that the intervals of its pairs allow, 1 for the best, shape (2, R).
+        """Best and worst rank (1: best) of each rule that the intervals of its shares allow, shape (2, R).
 
         The best is one more than the number of rules that get more than half beside it. The worst is the number of
         rules less the rules that get less than half. A pair whose interval includes one half affects neither.
@@ -202,13 +202,13 @@ class Comparison(Result):
 
     @property
     def _order(self) -> list[int]:
-        """The positions of the rules, the largest mean share first."""
+        """The indices of the rules by falling mean share against the other rules."""
         score = self.rate if len(self.rules) == 1 else self.against_others
         return [int(n) for n in np.argsort(-score, kind="stable")]
 
     @property
     def share_interval(self) -> Floats:
-        """95 % intervals of the shares, lower and upper ends, shape (2, R, R); NaN of one seed.
+        """95 % intervals of the mean shares, lower and upper ends, shape (2, R, R); NaN for one seed.
 
         Between 0 and 1, on the diagonal between 1/2 and 1.
         """
@@ -216,36 +216,36 @@ class Comparison(Result):
 
     @property
     def share_prediction_interval(self) -> Floats:
-        """Ends of the intervals that contain the share of one further run in 95 %, shape (2, R, R); NaN of one seed."""
+        """Ends of the intervals that contain the share of one further run in 95 %, (2, R, R); NaN for one seed."""
         return within_limits(self.share, self.share_prediction_half_width, 0.5 * np.eye(len(self.share)), 1.0)
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
-        """Whether a share's interval includes one half, or there is none, shape (R, R); False on the diagonal."""
+        """Whether a share's interval includes one half or is missing, shape (R, R); False on the diagonal."""
         low, high = self.share_interval
         decided = (low > 0.5) | (high < 0.5) | np.eye(len(self.share), dtype=bool)
         return np.asarray(~decided)
 
     @property
     def wide(self) -> NDArray[np.bool_]:
-        """Whether the budget was spent before a share's interval was at most five points wide, shape (R, R)."""
+        """Whether a share's interval is still wider than five points after all seeds of the budget, shape (R, R)."""
         return np.asarray(~(2.0 * self.share_half_width <= WIDTH))
 
     @property
     def alone_wide(self) -> NDArray[np.bool_]:
-        """The same of the rate of each rule alone, over the bandwidth, shape (R,)."""
+        """Whether the interval of a rule's rate alone, after all seeds, exceeds five points of the bandwidth, (R,)."""
         return np.asarray(~(2.0 * self.rate_half_width / self.path.bandwidth <= WIDTH))
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """Limits of the numbers: missing effects, packets from before the measurement, and drifts."""
+        """Messages on limits of the numbers: missing effects, packets from before the measurement, drifts."""
         drifting = self.drifting.any() or self.alone_drifting.any()
         above = np.any(self.rate > self.path.bandwidth)
         return (*CAVEATS, *[ABOVE_CAPACITY] * bool(above), *[DRIFTING] * bool(drifting))
 
     @property
     def against_others(self) -> Floats:
-        """Mean share against the other rules, shape (R,); NaN for a rule alone."""
+        """Mean share of each rule against the other rules, shape (R,); NaN for a rule alone."""
         R = len(self.share)
         if R == 1:
             return np.full(1, np.nan)
@@ -310,7 +310,7 @@ class Comparison(Result):
         return rows | {f"caveat {n}": text for n, text in enumerate(self.caveats, 1)}
 
     def _senders_text(self) -> str:
-        """Return the settings of the senders that are not the defaults."""
+        """Return the options of the senders that are not the defaults, as a string."""
         size = f", packets of {self.path.packet_size:g} bytes" if self.path.packet_size != PACKET_SIZE else ""
         return f"{size}, paced senders" if self.path.pacing else size
 
@@ -325,20 +325,20 @@ class Comparison(Result):
             return f"{chosen}, that of each rule"
         native = [rule for rule in self.rules if isinstance(rule, NativeRule) and rule.recovery != chosen]
         if native:
-            own = by_recovery(map(repr, native), [rule.recovery for rule in native])
-            return f"{chosen}, and of native rules that of their library ({own})"
+            by_library = by_recovery(map(repr, native), [rule.recovery for rule in native])
+            return f"{chosen}, and of native rules that of their library ({by_library})"
         network = f"in a network that of each rule ({by_rule}) unless Packets(recovery={chosen!r}) sets it"
         return f"{chosen} for all; {network}"
 
     def _seeds_text(self) -> str:
-        """Return a line on the numbers of seeds, and the settings with wide intervals after the budget."""
+        """Return a line on the numbers of seeds, and on settings whose intervals stayed wide."""
         used = seeds_text(np.append(self.seeds, self.alone_seeds))
         rows = self._settings(self.wide, self.alone_wide)
         exceptions = f"wider than that after {self.runs}: {', '.join(rows)}" if rows else "all are"
         return f"{used} per setting, until the interval is at most five points wide; {exceptions}"
 
     def _state_of_settings_text(self) -> str:
-        """Return a line on the number of settled numbers, drifting settings, and settings with a longer duration."""
+        """Return a line on how many numbers are settled, and on drifting and prolonged settings."""
         pairs = np.tril_indices(len(self.rules))
         flags = np.concatenate([self.settled[pairs], self.alone_settled, self.rtt_exponent_settled])
         text = f"{flags.sum()} of {flags.size} numbers are, where it says so: {SETTLED}"
@@ -351,7 +351,7 @@ class Comparison(Result):
         return text
 
     def _settings(self, pairs: NDArray[np.bool_], alone: NDArray[np.bool_]) -> list[str]:
-        """Return the names of the flagged settings: pairs, (R, R), and rules alone, (R,)."""
+        """Return the names of the settings that are True in ``pairs``, (R, R), or in ``alone`` (rules alone), (R,)."""
         rows = [
             f"{self.rules[n]!r} and {'another one' if n == m else repr(self.rules[m])}"
             for n, m in itertools.combinations_with_replacement(range(len(self.rules)), 2)
@@ -367,11 +367,11 @@ class Comparison(Result):
         return f"{100 * self.share[n, m]:.0f} %{widths}{self._state(n, m, ' ')}"
 
     def _state(self, n: int, m: int, gap: str) -> str:
-        """Return ``gap`` and the state of a share, settled or drifting; "" if it is neither."""
+        """Return ``gap`` and "settled" or "drifting" for the share of rule n against rule m; "" if it is neither."""
         return gap + "settled" if self.settled[n, m] else gap + "drifting" if self.drifting[n, m] else ""
 
     def _estimate_text(self, name: str, n: int, form: str) -> str:
-        """Return the rate alone or the exponent of rule n with its intervals and its state as a string."""
+        """Return the estimate ``name`` of rule n, rate alone or exponent, with its intervals and state as a string."""
         mean, half = getattr(self, name)[n], getattr(self, f"{name}_prediction_half_width")[n]
         settled = (self.alone_settled if name == "rate" else self.rtt_exponent_settled)[n]
         runs = f" (single runs {mean - half:{form}} .. {mean + half:{form}})" if np.isfinite(half) else ""
@@ -418,7 +418,7 @@ def compare_rules(
     seed: int | np.random.Generator = 0,
     prolong: bool = False,
 ) -> Comparison:
-    """Compare rules on a path by packet-level simulation.
+    """Compare rules on a path, alone and in pairs, by packet-level simulation; return `Comparison`.
 
     Each rule runs alone, two flows of it together, with equal and with unequal round-trip times, and
     one flow of it against one of every other rule.
@@ -499,7 +499,7 @@ def compare_rules(
 
 
 class _Estimate(NamedTuple):
-    """Mean of a measure over runs, half widths of its intervals, and whether it is settled."""
+    """Mean of a measure over runs, half widths of its two intervals, and whether it is settled."""
 
     mean: float
     half_width: float
@@ -508,7 +508,7 @@ class _Estimate(NamedTuple):
 
 
 class _Setting(NamedTuple):
-    """Runs of one flow or two, the path with their duration, the estimate of their measure, and whether it drifts."""
+    """Runs of one flow or two, their path, the estimate of their measure, and whether it drifts."""
 
     runs: list[Shared]
     path: Bottleneck
@@ -516,7 +516,7 @@ class _Setting(NamedTuple):
     drifting: bool
 
     def reverse(self) -> _Setting:
-        """Return the setting with the share of the second flow."""
+        """Return the setting of the same runs whose share is that of the second flow."""
         return self._replace(estimate=self.estimate._replace(mean=1.0 - self.estimate.mean))
 
 
@@ -526,7 +526,7 @@ Measure = Callable[["NDArray[np.float64]"], float]
 def _estimate(
     runs: list[Shared], measure: Measure, *, is_larger_share: bool = False, resolution: float = 0.0
 ) -> _Estimate:
-    """Return the estimate of a measure; a mean larger share falls towards one half with the root of the duration.
+    """Return the estimate of a measure; its bias is known if it is the larger of two shares.
 
     The half width is at least ``resolution``, in units of the measure; that of one further run at least twice as large.
     """
@@ -543,7 +543,7 @@ def _estimate(
 
 
 def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.int64], budget: int) -> _Setting:
-    """Run one flow or two until the interval of their measure is narrow; all seeds where a rule alone needs them."""
+    """Run one flow or two until the interval of their measure is narrow, or, if the rule needs it, all seeds."""
 
     def utilisation(rates: Floats) -> float:
         return float(rates[0]) / path.bandwidth
@@ -582,7 +582,7 @@ def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.in
 
 
 def _run_exponent(path: Bottleneck, rule: WindowRule, seeds: NDArray[np.int64]) -> _Setting:
-    """Run two flows with the path's round trip and twice it, whose measure is the exponent of their rates."""
+    """Run two flows with round-trip times R and 2R of the path; the measure is the exponent of their rates."""
 
     def exponent(rates: Floats) -> float:
         return float(np.log(rates[0] / rates[1]) / np.log(RTT_RATIO)) if rates.all() else float("nan")

@@ -138,7 +138,7 @@ def _conform(
     against: WindowRule | None,
     known: str | Path | Mapping[str, str] | None,
 ) -> SuiteConformance:
-    """Return the verdicts on the cases of suites."""
+    """Return the verdicts of suites, by name, on a rule, compared with ``against`` and ``known`` failures."""
     window = instance("rule", rule, WindowRule, "a rule of a window, such as CUBIC()")
     names = (suite,) if isinstance(suite, str) else instances("suite", suite, str, "a name")
     for name in names:

@@ -44,7 +44,7 @@ Run = TypeVar("Run")
 
 
 def is_narrow(values: Sequence[float], width: float = WIDTH) -> bool:
-    """Return whether the interval of the mean at `STOPPING_LEVEL` is at most this wide; False without an interval.
+    """Return whether the mean's interval at `STOPPING_LEVEL` is at most ``width`` wide; False without an interval.
 
     >>> is_narrow([0.50, 0.51, 0.505, 0.505]), is_narrow([0.4, 0.5, 0.6]), is_narrow([0.5])
     (True, False, False)
@@ -53,7 +53,7 @@ def is_narrow(values: Sequence[float], width: float = WIDTH) -> bool:
 
 
 def run_seeds(run: Callable[[int], Run], seeds: Iterable[int], is_enough: Callable[[list[Run]], bool]) -> list[Run]:
-    """Run seeds in order until an interval is narrow, or to the end; return the runs.
+    """Return the runs of the seeds in order, until ``is_enough`` is true of at least `MIN_SEEDS` runs or the seeds end.
 
     A larger budget begins with the runs of a smaller one. The stop depends on the width of the interval alone, never on
     its position.
@@ -70,7 +70,7 @@ def run_seeds(run: Callable[[int], Run], seeds: Iterable[int], is_enough: Callab
 
 
 def seeds_text(counts: Sequence[int] | NDArray[Any]) -> str:
-    """Return the minimum and maximum number of seeds as a string.
+    """Return the minimum and maximum of ``counts`` as a string, such as "3 to 8"; one number if they are equal.
 
     >>> seeds_text([3, 8]), seeds_text([3, 3])
     ('3 to 8', '3')
@@ -80,7 +80,7 @@ def seeds_text(counts: Sequence[int] | NDArray[Any]) -> str:
 
 
 def plus_minus(half_width: float, form: str = ".2g") -> str:
-    """Return a half width as a string; "" if it is not finite.
+    """Return a half width with its sign, such as " ± 0.012"; "" if it is not finite.
 
     >>> plus_minus(0.0123), plus_minus(float("nan"))
     (' ± 0.012', '')
@@ -107,7 +107,7 @@ SMALLEST_DRIFT = 0.5 * WIDTH
 def is_settled(
     values: Floats, first_half: Floats, second_half: Floats, interval: Any, *, bias: float = 0.0
 ) -> NDArray[np.bool_]:
-    """Return whether the mean of other seeds at four times the duration is shown to be in the interval of the mean.
+    """Return whether the halves of R runs show that longer runs have a mean within the interval, shape (...).
 
     The limits were chosen on 36 drawn paths with 160 seeds each, apart from the paths of ``python -m benchmarks
     coverage``: where this was True, it was right in 97 % of the cases, and it was True in 58 to 62 % of the cases in
@@ -140,7 +140,7 @@ def is_settled(
 
 
 def is_drifting(first_half: Floats, second_half: Floats) -> bool:
-    """Return whether a measure differs between the halves of R runs by more than chance, shapes (R,)."""
+    """Return whether the means of a measure in the halves of R runs, (R,) each, differ by more than chance."""
     drift = float(np.mean(second_half - first_half))
     interval = float(half_width(second_half - first_half)) if len(first_half) > 2 else WIDTH
     return not abs(drift) <= max(interval, SMALLEST_DRIFT)  # True for NaN, if a half is empty

@@ -56,7 +56,7 @@ MIN_ROUND_TRIPS = 500.0
 
 
 class PathSet(NamedTuple):
-    """A path by bandwidth in packets/s, propagation there and back in s, and buffer in packets.
+    """A path by its bandwidth in packets/s, round-trip propagation delay in s, and buffer in packets.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class PathSet(NamedTuple):
 
     @property
     def product(self) -> float:
-        """Bandwidth-delay product in packets."""
+        """Bandwidth-delay product of the path, packets."""
         return self.bandwidth * self.rtt
 
 
@@ -123,7 +123,7 @@ class Evaluation(Result):
 
     @property
     def verdicts(self) -> tuple[SectionVerdict, ...]:
-        """The answer of each section, with the reason.
+        """Verdict on each section of RFC 9743, with the reason.
 
         ``"holds"``: in all rows of the section the interval of the difference to NewReno is above minus five points.
         ``"contradicted"``: in some row it is below altogether, also at the level at which all rows of the section
@@ -135,7 +135,7 @@ class Evaluation(Result):
 
     @property
     def wide(self) -> pd.DataFrame:
-        """The rows whose interval is still wider than five points after all seeds of the budget."""
+        """Rows of the table whose interval is still wider than five points after all seeds of the budget."""
         width = self.table["difference_high"] - self.table["difference_low"]
         rows: pd.DataFrame = self.table[~(width <= WIDTH) & np.isfinite(self.table["newreno"])]
         return rows
@@ -207,7 +207,7 @@ class Evaluation(Result):
 
 
 def _interval_text(low: Any, high: Any) -> str:
-    """Return an interval as a string; "" if it is not finite."""
+    """Return an interval as a string, such as " [0.1 .. 0.2]"; "" if it is not finite."""
     return f" [{low:.3g} .. {high:.3g}]" if np.isfinite(low) and np.isfinite(high) else ""
 
 
@@ -222,7 +222,7 @@ def evaluate_rfc9743(
     seed: int | np.random.Generator = 0,
     discipline: Discipline | None = None,
 ) -> Evaluation:
-    """Return the measures of RFC 9743 (BCP 133) for a window rule, by packet-level simulation.
+    """Return measures of RFC 9743 (BCP 133) for a window rule and NewReno, by packet-level simulation.
 
     On every path, with drop-tail queues (Sect. 6.1) or queues of ``discipline``: the answer to heavy random losses
     (5.1.1), queueing delay alone (5.1.2), losses of 8 flows (5.1.3), Jain's index of 2 and 8 flows and the exponent of
@@ -300,7 +300,7 @@ def evaluate_rfc9743(
 
 
 def _measure_row(link: Bottleneck, measure: str, function: Measure, rule: WindowRule, seeds: Any) -> tuple[float, ...]:
-    """Return the columns of a row from ``value`` on, with seeds until the interval of the difference is narrow."""
+    """Run seeds until the interval of rule less NewReno is narrow; return the row's columns from ``value`` on."""
 
     def run_pair(seed: int) -> tuple[float, float]:
         return function(Bench(link, seed), rule), function(Bench(link, seed), NewReno())

@@ -34,7 +34,7 @@ BITS, MILLISECONDS = 8.0, 1e3
 
 @dataclass(frozen=True, eq=False)
 class QlogTrace(ByValue):
-    """States and variables of BBR over time.
+    """States and variables of BBR over time, as read from a qlog file.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class QlogTrace(ByValue):
     end: float = 0.0
 
     def spells(self) -> Iterator[tuple[str, float, float, slice]]:
-        """Yield each state with its begin and end, s, and the rows of the metrics in it."""
+        """Yield each state with its begin and end, s, and the slice of the samples in it."""
         stops = [*self.begins[1:].tolist(), self.end]
         for mode, begin, end in zip(self.modes, self.begins.tolist(), stops, strict=True):
             rows = np.searchsorted(self.time, [begin, end])
@@ -80,7 +80,7 @@ class QlogTrace(ByValue):
 
 @quantities(packet_size="size")
 def write_qlog(trace: Observation, file: str | Path, packet_size: WithUnit = 1500.0) -> None:
-    """Write BBR's states and variables in a run as a qlog file of one trace.
+    """Write BBR's states and variables in a run as a qlog file with one trace.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def write_qlog(trace: Observation, file: str | Path, packet_size: WithUnit = 150
 
 
 def _events(run: Observation, size: float) -> Iterator[dict[str, Any]]:
-    """Yield the events of a run: the packet size, changes of the state, and the variables at each sample."""
+    """Yield qlog events of a run, as dictionaries: the packet size, changes of the state, and variables at samples."""
     yield {"time": 0.0, "name": "recovery:parameters_set", "data": {"max_datagram_size": size}}
     modes = run.state["mode"].astype(int)
     before = -1
@@ -152,7 +152,7 @@ def _events(run: Observation, size: float) -> Iterator[dict[str, Any]]:
 
 @quantities(packet_size="size")
 def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None, *, skip: Iterable[str] = ()) -> QlogTrace:
-    """Read the states of BBR and its variables from the first trace of a qlog file that has them.
+    """Return BBR's states and variables in the first trace of a qlog file that has them.
 
     Reads the events ``congestion_state_updated``, ``recovery_metrics_updated`` and ``recovery_parameters_set``, also by
     their names in older drafts, as JSON or as a sequence of JSON records. Times are converted by ``time_format`` and
@@ -206,7 +206,7 @@ def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None, *, 
 
 
 def _trace(qlog: Qlog, events: Iterable[Event], size: float | None) -> QlogTrace:
-    """Return the states and variables of the events of a trace."""
+    """Return the trace of qlog events; ``size``, bytes per packet, None: from the events. Falling times are errors."""
     modes, begins, time = list[str](), list[float](), list[float]()
     rows = list[dict[str, float]]()
     last: dict[str, float] = dict.fromkeys(METRICS, math.nan)
@@ -235,7 +235,7 @@ def _trace(qlog: Qlog, events: Iterable[Event], size: float | None) -> QlogTrace
 
 
 def _metrics(data: dict[str, Any], size: float | None) -> dict[str, float]:
-    """Return the variables of an event, in packets and s."""
+    """Return the variables that an event has, by name, in packets, packets/s and s; ``size`` is bytes per packet."""
     metrics = {}
     names = {"congestion_window": "cwnd", "bytes_in_flight": "in_flight", "pacing_rate": "pacing_rate"}  # fmt: skip
     for name, metric in names.items():
@@ -252,7 +252,7 @@ def _metrics(data: dict[str, Any], size: float | None) -> dict[str, float]:
 
 
 def _mode(qlog: Qlog, event: Event) -> str:
-    """Return the state of the draft for a name in a trace."""
+    """Return the state of the draft for the name in an event, in any spelling; an error for an unknown name."""
     name = event.data.get("new")
     text = "".join(c for c in str(name).upper() if c.isalpha())
     for word in ("BBR", "PROBEBW", "PROBE"):

@@ -29,7 +29,7 @@ LINK = "in->out"
 
 
 class Bench(NamedTuple):
-    """A path with a seed.
+    """A path with a seed, on which measures run flows.
 
     Examples
     --------
@@ -51,33 +51,33 @@ Measure = Callable[[Bench, WindowRule], float]
 
 
 def _heavy_loss(at: Bench, rule: WindowRule) -> float:
-    """Return the packets per round trip at 10 % random loss."""
+    """Return the packets per round trip of one flow at 10 % random loss."""
     return float(at.run(rule, link=replace(at.link, loss=0.1)).rate[0] * at.link.rtt)
 
 
 def _queueing(at: Bench, rule: WindowRule) -> float:
-    """Return the queueing delay of one flow, ms."""
+    """Return the mean queueing delay of one flow, ms."""
     return 1e3 * float(at.run(rule).delay)
 
 
 def _losses(at: Bench, rule: WindowRule) -> float:
-    """Return the mean loss ratio of `FLOWS` flows."""
+    """Return the mean loss ratio of `FLOWS` flows of the rule."""
     return float(at.run(*[rule] * FLOWS).loss.mean())
 
 
 def _fairness(flows: int) -> Measure:
-    """Measure Jain's index of flows of the rule."""
+    """Return a measure: Jain's index of this number of flows of the rule."""
     return lambda at, rule: float(at.run(*[rule] * flows).jain)
 
 
 def _rtt_exponent(at: Bench, rule: WindowRule) -> float:
-    """Return the exponent of the RTT unfairness of two flows, from round-trip times R and 2R."""
+    """Return the exponent of the RTT in the ratio of rates of two flows with round-trip times R and 2R."""
     short, long = at.run(rule, rule, rtts=[at.link.rtt, 2.0 * at.link.rtt]).rate
     return math.log2(short / long) if short > 0.0 < long else math.inf
 
 
 def _short_flow(short: WindowRule | None) -> Measure:
-    """Measure the duration of a short flow of ``short`` (None: of the rule), beside a long flow of the rule."""
+    """Return a measure: the duration, in round trips, of a short flow (None: of the rule) beside the rule."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
         starts = [0.0, 0.5 * at.link.duration]
@@ -88,7 +88,7 @@ def _short_flow(short: WindowRule | None) -> Measure:
 
 
 def _standard_rate(standard: WindowRule) -> Measure:
-    """Measure the rate of a standard flow beside the rule over its rate beside another standard flow."""
+    """Return a measure: the rate of a standard flow beside the rule, over its rate beside a second standard flow."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
         among = float(at.run(standard, standard).rate.mean())
@@ -98,25 +98,25 @@ def _standard_rate(standard: WindowRule) -> Measure:
 
 
 def _real_time(at: Bench, rule: WindowRule) -> float:
-    """Return the loss ratio of a constant-rate flow beside the rule."""
+    """Return the loss ratio of a constant-rate flow beside a flow of the rule."""
     return float(at.run(rule, CBR(REAL_TIME_SHARE * at.link.bandwidth)).loss[1])
 
 
 def _utilisation(at: Bench, rule: WindowRule) -> float:
-    """Return the utilisation by one flow."""
+    """Return the utilisation of the path by one flow of the rule."""
     return float(at.run(rule).utilisation)
 
 
 def _utilisation_with_loss(at: Bench, rule: WindowRule) -> float:
-    """Return the utilisation by one flow at 1 % random loss."""
+    """Return the utilisation of the path by one flow of the rule at 1 % random loss."""
     return float(at.run(rule, link=replace(at.link, loss=0.01)).utilisation)
 
 
-def _with_element(elements: Callable[[Bottleneck], PathElement], quantity: str = "utilisation") -> Measure:
-    """Measure one flow over a path with an element: utilisation of the mean rate, losses, or queueing delay in ms."""
+def _measure_with_element(make_element: Callable[[Bottleneck], PathElement], quantity: str = "utilisation") -> Measure:
+    """Return a measure of one flow over the bottleneck with the element that ``make_element`` returns for it."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
-        element = elements(at.link)
+        element = make_element(at.link)
         run = at.run(rule, link=replace(at.link, elements=(element,)))
         if quantity == "delay":
             return 1e3 * float(run.delay)
@@ -129,12 +129,12 @@ def _with_element(elements: Callable[[Bottleneck], PathElement], quantity: str =
 
 
 def _burst_loss(link: Bottleneck) -> PathElement:
-    """Lose 1 % of the packets in bursts of ten, as a fading link does."""
+    """Return an element that loses 1 % of the packets in bursts of ten, as a fading link does."""
     return BurstLoss(LINK, to_bad=0.001 / 0.99, to_good=0.1)
 
 
 def _fading(link: Bottleneck) -> PathElement:
-    """Let the capacity change every 10 round trips; the measured time holds whole periods."""
+    """Return an element that changes the capacity every 10 round trips; the measured time holds whole periods."""
     levels = (1.0, 0.25, 0.75, 0.5)
     span = link.duration - link.warm_up
     period = span / max(1.0, round(span / (10.0 * len(levels) * link.rtt)))
@@ -143,28 +143,28 @@ def _fading(link: Bottleneck) -> PathElement:
 
 
 def _jitter(link: Bottleneck) -> PathElement:
-    """Delay packets at random by up to half of a round trip."""
+    """Return an element that delays each packet at random by up to half of a round trip."""
     return Jitter(LINK, bound=0.5 * link.rtt)
 
 
 def _delay_steps(low: float, high: float) -> Callable[[Bottleneck], PathElement]:
-    """Change the minimum delay where the measurement begins, by these parts of a round trip."""
+    """Return a function that returns an element: delay ``low``, from the measurement on ``high``, in round trips."""
     return lambda link: DelayTrace(LINK, times=(0.0, link.warm_up), delays=(low * link.rtt, high * link.rtt))
 
 
 def _alternating_delay(link: Bottleneck) -> PathElement:
-    """Alternate the minimum delay between R and 2R every 20 round trips."""
+    """Return an element that alternates the minimum delay between R and 2R every 20 round trips."""
     half = 20.0 * link.rtt
     return DelayTrace(LINK, times=(0.0, half), delays=(0.0, link.rtt), period=2.0 * half)
 
 
 def _reordering(link: Bottleneck) -> PathElement:
-    """Delay 10 % of the packets by a round trip."""
+    """Return an element that delays 10 % of the packets by a round trip."""
     return Reordering(LINK, p=0.1, delay=link.rtt)
 
 
 def _interruptions(link: Bottleneck) -> PathElement:
-    """Interrupt the link twice in the measured time, for 5 % of it altogether."""
+    """Return an element that interrupts the link twice in the measured time, for 5 % of it altogether."""
     period = 0.5 * (link.duration - link.warm_up)
     begin = math.fmod(link.warm_up, period) + 0.4 * period
     begin = math.fmod(begin, 0.95 * period)
@@ -173,7 +173,7 @@ def _interruptions(link: Bottleneck) -> PathElement:
 
 
 def _capacity_steps(low: float, high: float) -> Callable[[Bottleneck], PathElement]:
-    """Change the capacity where the measurement begins, in parts of the bandwidth."""
+    """Return a function that returns an element: rate ``low``, from the measurement on ``high``, of the bandwidth."""
     return lambda link: RateTrace(
         LINK,
         times=(0.0, link.warm_up),
@@ -182,19 +182,19 @@ def _capacity_steps(low: float, high: float) -> Callable[[Bottleneck], PathEleme
 
 
 def _route_change(at: Bench, rule: WindowRule) -> float:
-    """Return the utilisation after a change of the route to half of the rate and twice the delay."""
+    """Return the utilisation by one flow after a change of the route to half of the rate and twice the delay."""
     rate, delay = _capacity_steps(1.0, 0.5)(at.link), _delay_steps(0.0, 1.0)(at.link)
     return 2.0 * float(at.run(rule, link=replace(at.link, elements=(delay, rate))).utilisation)
 
 
 def _onset(at: Bench, rule: WindowRule) -> float:
-    """Return the losses of a flow of half the bandwidth that begins beside an established flow of the rule."""
+    """Return the loss ratio of a constant-rate flow, half the bandwidth, that begins beside an established flow."""
     sudden = CBR(0.5 * at.link.bandwidth)
     return float(at.run(rule, sudden, starts=[0.0, at.link.warm_up]).loss[1])
 
 
 def _with_manager(name: str, measure: str) -> Measure:
-    """Measure utilisation, or queueing delay in ms, of two flows of the rule over a managed queue."""
+    """Return a measure of two flows over the queue ``name`` of `QUEUES`: utilisation, or queueing delay in ms."""
 
     def two_flows(at: Bench, rule: WindowRule) -> float:
         run = at.run(rule, rule, link=replace(at.link, discipline=QUEUES[name](at.link.buffer)))
@@ -218,7 +218,7 @@ QUEUES: dict[str, Callable[[int], Discipline]] = {
 
 
 def limits_of(measure: str) -> tuple[float, float]:
-    """Return the smallest and the largest value that a measure can have, by its name in `MEASURES`.
+    """Return the smallest and the largest possible value of the measure of this name in `MEASURES`.
 
     >>> limits_of("Jain's index of 8 flows"), limits_of("queueing delay of one flow")
     ((0.125, 1.0), (0.0, inf))
@@ -244,9 +244,9 @@ MEASURES: tuple[tuple[str, str, str, Measure], ...] = (
     ("5.2.3 short and long flows", "50 packets of CUBIC beside it", "RTTs", _short_flow(CUBIC())),
     ("6.3 wired paths", "utilisation alone", "", _utilisation),
     ("6.4 wireless", "utilisation at 1 % random loss", "", _utilisation_with_loss),
-    ("6.4 wireless", "utilisation at 1 % loss in bursts of 10", "", _with_element(_burst_loss)),
-    ("6.4 wireless", "utilisation of a capacity of 1/4 to 1", "", _with_element(_fading)),
-    ("6.4 wireless", "utilisation with jitter of half a RTT", "", _with_element(_jitter)),
+    ("6.4 wireless", "utilisation at 1 % loss in bursts of 10", "", _measure_with_element(_burst_loss)),
+    ("6.4 wireless", "utilisation of a capacity of 1/4 to 1", "", _measure_with_element(_fading)),
+    ("6.4 wireless", "utilisation with jitter of half a RTT", "", _measure_with_element(_jitter)),
     *(
         ("7.1 AQM", f"{measure} of 2 flows with {name}", unit, _with_manager(name, measure))
         for name in QUEUES
@@ -256,34 +256,34 @@ MEASURES: tuple[tuple[str, str, str, Measure], ...] = (
         "7.3 varying delay",
         "utilisation after the minimum delay doubles",
         "",
-        _with_element(_delay_steps(0.0, 1.0)),
+        _measure_with_element(_delay_steps(0.0, 1.0)),
     ),
     (
         "7.3 varying delay",
         "utilisation while it alternates, R and 2R",
         "",
-        _with_element(_alternating_delay),
+        _measure_with_element(_alternating_delay),
     ),
     (
         "7.3 varying delay",
         "queueing delay after it halves",
         "ms",
-        _with_element(_delay_steps(1.0, 0.0), "delay"),
+        _measure_with_element(_delay_steps(1.0, 0.0), "delay"),
     ),
-    ("7.7 reordering", "utilisation, 10 % of packets a RTT late", "", _with_element(_reordering)),
-    ("7.8 transient events", "utilisation over two interruptions", "", _with_element(_interruptions)),
+    ("7.7 reordering", "utilisation, 10 % of packets a RTT late", "", _measure_with_element(_reordering)),
+    ("7.8 transient events", "utilisation over two interruptions", "", _measure_with_element(_interruptions)),
     ("7.8 transient events", "losses of a sudden flow of half the rate", "of packets", _onset),
     (
         "7.9 sudden changes",
         "utilisation after the capacity rises tenfold",
         "",
-        _with_element(_capacity_steps(0.1, 1.0)),
+        _measure_with_element(_capacity_steps(0.1, 1.0)),
     ),
     (
         "7.9 sudden changes",
         "losses after it falls to a tenth",
         "of packets",
-        _with_element(_capacity_steps(1.0, 0.1), "losses"),
+        _measure_with_element(_capacity_steps(1.0, 0.1), "losses"),
     ),
     ("7.9 sudden changes", "utilisation after a route of 2R and half of it", "", _route_change),
 )

@@ -41,7 +41,7 @@ class Difference(NamedTuple):
 
 
 class SectionVerdict(NamedTuple):
-    """The answer for a section, one of `ANSWERS`, and its reason."""
+    """Verdict on a section of RFC 9743, one of `ANSWERS`, and its reason."""
 
     section: str
     answer: str
@@ -49,7 +49,7 @@ class SectionVerdict(NamedTuple):
 
 
 def better_is(measure: str) -> str:
-    """Return the better direction of a measure by its name in `MEASURES`: high, low or near 0.
+    """Return which values of the measure of this name are better: "high", "low" or "near 0".
 
     >>> better_is("utilisation alone"), better_is("losses of 8 flows"), better_is("RTT exponent, R and 2R")
     ('high', 'low', 'near 0')
@@ -61,7 +61,7 @@ def better_is(measure: str) -> str:
 
 
 def differences(measure: str, values: Sequence[float], reference: Sequence[float]) -> Difference:
-    """Return the advantage of a rule over NewReno in a measure, from the values of runs with the same seeds.
+    """Return the advantage of a rule over NewReno, from one value per run of each, with the same seeds.
 
     A value that is not finite (a flow that did not finish) is the worst value. If the rule has it on all seeds and
     NewReno on none, the difference is minus infinity. Otherwise the difference is NaN if any value is not finite.
@@ -91,7 +91,7 @@ def differences(measure: str, values: Sequence[float], reference: Sequence[float
 
 
 def is_share(measure: str) -> bool:
-    """Return whether a measure is a share, with differences in percentage points."""
+    """Return whether the measure of this name is a share, with differences in percentage points."""
     return measure.startswith(("losses", "utilisation", "Jain", "rate that"))
 
 
@@ -114,7 +114,7 @@ def judge(table: pd.DataFrame, not_judged: Mapping[str, str]) -> tuple[SectionVe
 
 
 def _judge_section(name: str, part: pd.DataFrame) -> SectionVerdict:
-    """Judge a section by its rows."""
+    """Return the verdict on a section from its rows; its reason quotes the decisive row."""
     low, high = part["difference_low"].to_numpy(float), part["difference_high"].to_numpy(float)
     worse, holds = _joint_high(part) < -MARGIN, low >= -MARGIN
     order = np.argsort(np.where(np.isnan(low), -np.inf, low), kind="stable")
@@ -131,7 +131,7 @@ def _judge_section(name: str, part: pd.DataFrame) -> SectionVerdict:
 
 
 def _joint_high(part: pd.DataFrame) -> NDArray[np.float64]:
-    """Return the upper ends of the differences at the level at which all rows of a section together have 95 %."""
+    """Return the upper ends, (n,), of the differences at the level at which all rows together have 95 %."""
     value, high = part["difference"].to_numpy(float), part["difference_high"].to_numpy(float)
     dof = np.maximum(part["seeds"].to_numpy(float) - 1.0, 1.0)
     wider = t_quantile(dof, 1.0 - (1.0 - NOMINAL_LEVEL) / len(part)) / t_quantile(dof, NOMINAL_LEVEL)
@@ -140,7 +140,7 @@ def _joint_high(part: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def _section_number(section: str) -> tuple[int, int, int]:
-    """Return the numbers of a section for sorting."""
+    """Return the three numbers of a section's title as a sort key, such as (5, 1, 0)."""
     digits = [int(digit) for digit in section.split()[0].rstrip(",").split(".")]
     first, second, third = (*digits, 0, 0)[:3]
     return first, second, third

@@ -154,7 +154,7 @@ def coexist_sweep(
 
 
 def _add_intervals(data: xr.Dataset) -> xr.Dataset:
-    """Return a sweep with additional means over the runs and half widths of their intervals."""
+    """Return a sweep with means over the runs and half widths of their intervals as further variables."""
     columns: dict[str, tuple[str, Any]] = {
         "mean": ("mean over seeds and starts", functools.partial(np.mean, axis=0)),
         "half_width": ("of the 95 % interval of the mean over seeds and starts", half_width),
@@ -171,7 +171,7 @@ def _add_intervals(data: xr.Dataset) -> xr.Dataset:
 
 
 def _axis_values(name: str, values: Any, dimension: Any, packet_size: float) -> Any:
-    """Return a single value, or a list for several, in packets and seconds."""
+    """Return an argument of a sweep in packets and seconds: a list for an iterable, otherwise one value."""
     values = unwrap_scalar(values)
     if isinstance(values, Iterable) and not isinstance(values, (str, bytes)):
         return [_axis_value(name, value, dimension, packet_size) for value in values]
@@ -179,7 +179,7 @@ def _axis_values(name: str, values: Any, dimension: Any, packet_size: float) -> 
 
 
 def _axis_value(name: str, argument: Any, dimension: Any, packet_size: float) -> Any:
-    """Return one value in packets and seconds; a buffer in bandwidth-delay products is unchanged."""
+    """Return one value of a sweep in packets and seconds; a buffer in bandwidth-delay products is unchanged."""
     if name == "buffer" and bandwidth_delay_products(name, argument) is not None:
         return argument
     value = in_units(name, argument, dimension)
@@ -192,7 +192,7 @@ def _axis_value(name: str, argument: Any, dimension: Any, packet_size: float) ->
 
 
 def _rows(flows: tuple[WindowRule, ...], tasks: Sequence[tuple[Bottleneck, int]]) -> Iterator[Row]:
-    """Yield the measures of the flows, a row per path and seed."""
+    """Simulate each task, a path with a seed, and yield the measures of its flows as a row."""
     names = [f"{n} {rule!r}" for n, rule in enumerate(flows, 1)]
     for path, seed in tasks:
         shared = path.run(flows, seed=seed)

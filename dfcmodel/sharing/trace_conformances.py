@@ -44,7 +44,7 @@ BURST_PACKETS = 3.0
 
 
 class TraceCheck(NamedTuple):
-    """One expectation of a state in a trace.
+    """A requirement on a state in a trace, the value in the trace, and whether it meets the requirement.
 
     Attributes
     ----------
@@ -97,12 +97,12 @@ class TraceConformance(Result):
 
     @property
     def deviations(self) -> tuple[TraceCheck, ...]:
-        """The failed checks."""
+        """Checks that failed, in the order of the trace."""
         return tuple(check for check in self.checks if not check.holds)
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row per check: time, mode, expected, happened, holds."""
+        """Table with a row per check: time, mode, expected, happened, holds."""
         import pandas as pd
 
         return pd.DataFrame(list(self.checks), columns=list(TraceCheck._fields))
@@ -160,7 +160,7 @@ def check_trace(trace: QlogTrace) -> TraceConformance:
 
 
 def _check_window(trace: QlogTrace, mode: str, rows: slice) -> Iterator[tuple[str, str, bool]]:
-    """Yield the checks of the window in PROBE_RTT. In other states a timeout may leave less."""
+    """Yield the checks of the window at the end of a spell in PROBE_RTT; nothing for other states."""
     cwnd = trace.cwnd[rows][-1:]
     if mode != "PROBE_RTT" or np.isnan(cwnd).any() or not len(cwnd):
         return
@@ -179,7 +179,7 @@ def _check_window(trace: QlogTrace, mode: str, rows: slice) -> Iterator[tuple[st
 def _check_duration(
     trace: QlogTrace, spell: tuple[str, float, float, slice], follower: str
 ) -> Iterator[tuple[str, str, bool]]:
-    """Yield the checks of the duration of a state, unless the trace ends in it."""
+    """Yield the checks of the duration of a state; nothing if ``follower`` is "", because the trace ends in it."""
     mode, begin, end, rows = spell
     if not follower:
         return
@@ -195,7 +195,7 @@ def _check_duration(
 def _check_change(
     trace: QlogTrace, spell: tuple[str, float, float, slice], after: tuple[str, float, float, slice]
 ) -> Iterator[tuple[str, str, bool]]:
-    """Yield the checks of the next state and of its pacing rate."""
+    """Yield the checks of the state that follows ``spell`` and of the change of the pacing rate."""
     (mode, _, _, rows), (follower, _, _, next_rows) = spell, after
     allowed = FOLLOWERS[mode]
     texts = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
@@ -210,7 +210,7 @@ def _check_change(
 
 
 def _check_probe_interval(trace: QlogTrace, begin: float, end: float) -> Iterator[tuple[str, str, bool]]:
-    """Yield the check of the time between two probes, unless ACKs stopped between them."""
+    """Yield the check of the time, s, between two probes; nothing if ACKs stopped between them."""
     first, last = np.searchsorted(trace.time, [begin, end])
     rows = slice(int(first), int(last))
     with np.errstate(invalid="ignore"):
@@ -221,7 +221,7 @@ def _check_probe_interval(trace: QlogTrace, begin: float, end: float) -> Iterato
 
 
 def _last_min_rtt(trace: QlogTrace, rows: slice) -> float | None:
-    """Return the last minimum round-trip time in a state, s; None if the trace has none."""
+    """Return the last minimum round-trip time in the rows, s; None if the trace has none."""
     values = trace.min_rtt[rows]
     values = values[~np.isnan(values)]
     return float(values[-1]) if len(values) else None

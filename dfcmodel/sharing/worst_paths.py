@@ -43,12 +43,12 @@ SHARE, UTILISATION = "share", "utilisation"
 @quantities(bandwidth="rate", rtt="time", buffer="amount", bound="time", duration="time")
 @dataclass(frozen=True)
 class JitteredPath(Described):
-    """A bottleneck on which the acknowledgements of one flow have a delay of at most a bound, besides queueing.
+    """A bottleneck on which one flow's acknowledgements have a delay up to a bound, besides queueing.
 
     Parameters
     ----------
     bandwidth
-        Packets/s, > 0.
+        Rate of the bottleneck, packets/s, > 0.
     rtt
         Propagation there and back, s, > 0.
     buffer
@@ -83,19 +83,19 @@ class JitteredPath(Described):
 
     @property
     def bottleneck(self) -> Bottleneck:
-        """The bottleneck, which checks the other parameters."""
+        """The bottleneck of the path, which validates the other parameters."""
         warm_up = WARM_UP_PART * self.duration
         return Bottleneck(self.bandwidth, self.rtt, self.buffer, duration=self.duration, warm_up=warm_up)
 
     def scenario(self, rule: WindowRule, trace: DelayTrace | None, flows: int = 2) -> Scenario:
-        """Return flows of a rule, the first of which has a delay over time."""
+        """Return the scenario of ``flows`` flows of a rule; the first one's ACKs have the delays of ``trace``."""
         scenario = self.bottleneck.scenario([rule] * flows)
         return replace(scenario, elements=() if trace is None else (trace,))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class WorstCase(Result):
-    """The delay over time that hurts a rule most among all tried delays.
+    """Delays of ACKs over time that hurt a rule most among all delays that were tried.
 
     It is a one-sided bound: another delay within the bound may hurt more. The search compares single runs, and the
     lowest is low by chance as well. Its result is therefore measured again with R seeds that the search did not use.
@@ -150,7 +150,7 @@ class WorstCase(Result):
 
     @property
     def value_half_width(self) -> float:
-        """Half width of the 95 % interval of `value` over the seeds; NaN for one."""
+        """Half width of the 95 % interval of `value` over the fresh seeds; NaN for one seed."""
         return float(half_width(self.fresh))
 
     @property
@@ -165,7 +165,7 @@ class WorstCase(Result):
 
     @property
     def without_half_width(self) -> float:
-        """Half width of the 95 % interval of `without` over the seeds; NaN for one."""
+        """Half width of the 95 % interval of `without` over the fresh seeds; NaN for one seed."""
         return float(half_width(self.fresh_without))
 
     @property
@@ -175,7 +175,7 @@ class WorstCase(Result):
 
     @cached_property
     def verdict(self) -> str:
-        """Whether the delay hurts, by the 95 % interval of the difference over the fresh seeds.
+        """Verdict as text: whether the delay hurts, by the interval of the difference over the fresh seeds.
 
         ``"hurts"``: the interval is below 0. ``"does not hurt"``: it is above, or no delay hurt more in the search.
         ``"inconclusive"``: it contains 0, or there is one seed.
@@ -189,7 +189,7 @@ class WorstCase(Result):
         return "does not hurt" if difference.mean() - half > 0.0 else "inconclusive"
 
     def replay(self) -> Any:
-        """Return the first run with the delay that hurts most and a fresh seed, a `Trajectory`."""
+        """Return the run with the worst delay and the first fresh seed again, as a `Trajectory`."""
         seed = int(_fresh_seeds(self.seed, 1)[0])
         return _run_measure(self.rule, self.path, self.measure, self.trace, seed)[0]
 
@@ -235,7 +235,7 @@ def _range_text(values: Floats, measure: str) -> str:
 
 
 def _delay_text(trace: DelayTrace) -> str:
-    """Return the first eight delays of a trace as a string."""
+    """Return the first eight delays, ms, of a trace with their times as a string."""
     steps = zip(trace.times[:8], trace.delays[:8], strict=True)
     text = ", ".join(f"{1e3 * delay:.3g} ms from {time:.3g} s" for time, delay in steps)
     return text + (", ..." if len(trace.times) > 8 else "")
@@ -250,7 +250,7 @@ def worst_case(
     seed: int | np.random.Generator = 0,
     repeats: int = 16,
 ) -> WorstCase:
-    """Search the delay within a bound that hurts a rule most, at packet level.
+    """Search for delays of ACKs within a bound that hurt a rule most, at packet level; return `WorstCase`.
 
     The acknowledgements of one flow have a piecewise constant delay from 0 to the bound, and stay in order. The search
     first tries shapes that mislead senders (Arun et al. 2022): a constant delay; a delay that is absent for a round
@@ -321,19 +321,19 @@ def worst_case(
 
 
 def _fresh_seeds(seed: int, repeats: int) -> list[int]:
-    """Return seeds that the search does not use."""
+    """Return ``repeats`` seeds that the search for the worst delay does not use."""
     return [int(fresh) for fresh in spawn_seeds(seed, 1 + repeats)[1:]]
 
 
 def _trace(times: Any, delays: Any) -> DelayTrace:
-    """Return a delay of the acknowledgements of the first flow."""
+    """Return the delays, s, from times, s, on as an element for the acknowledgements of the first flow."""
     return DelayTrace(LINK, tuple(times), tuple(delays), flows=("1",), acks=True)
 
 
 def _search(
     path: JitteredPath, rng: np.random.Generator, best: Callable[[], DelayTrace | None]
 ) -> Iterator[DelayTrace]:
-    """Yield delays: first known shapes, then random changes of the best delay so far."""
+    """Yield delays to try, infinitely many: first known shapes, then random changes of ``best()``, the best so far."""
     D, end, trip = path.bound, path.duration, 2.0 * path.rtt
     for begin in (0.0, 0.1 * end):  # absent or present for some round trips
         for inside, outside in ((0.0, D), (D, 0.0)):
@@ -349,7 +349,7 @@ def _search(
 
 
 def _mutate(trace: DelayTrace, path: JitteredPath, rng: np.random.Generator) -> DelayTrace:
-    """Return a copy of a delay with a random value in a random interval."""
+    """Return a copy of a delay trace with a random delay in a random interval."""
     begin = float(rng.uniform(0.0, path.duration))
     length = float(path.rtt * math.exp(rng.uniform(0.0, math.log(0.5 * path.duration / path.rtt))))
     delay = path.bound * float(rng.choice([0.0, 1.0, rng.uniform()]))
@@ -366,7 +366,7 @@ def _mutate(trace: DelayTrace, path: JitteredPath, rng: np.random.Generator) -> 
 def _run_measure(
     rule: WindowRule, path: JitteredPath, measure: str, trace: DelayTrace | None, seed: int
 ) -> tuple[Any, float]:
-    """Simulate flows of a rule with a delay; return the run and its measure."""
+    """Simulate flows of a rule with a delay; return the run and its measure, the utilisation or the smaller share."""
     scenario = path.scenario(rule, trace, 2 if measure == SHARE else 1)
     starts = random_starts(scenario.table, path.rtt, np.random.default_rng(seed))
     recovery = recoveries_among(scenario.flows, "sack")

@@ -25,7 +25,7 @@ def gaussian(
     width: float = 0.0,
     speed: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Return the density of packets on a line, initially a normal distribution.
+    """Return the density of packets at ``x`` on an infinite line, from an initial normal distribution.
 
     Solution of n_t = -speed n_x + coefficient n_xx: the mean moves at ``speed``, the variance grows
     by 2 ``coefficient`` per second.
@@ -74,7 +74,7 @@ def cosine_series(
     length: float = 1.0,
     terms: int = 200,
 ) -> Callable[[ArrayLike, float], NDArray[np.float64]]:
-    """Return the density on a bar with closed ends and constant r as a function of x and time.
+    """Return a function (x, time) that returns the density on a bar with closed ends and constant r.
 
     n = sum_k a_k cos(k pi x / L) exp(-kappa (k pi / L)^2 t), with a_k from a discrete cosine
     transform of the initial density (midpoint rule, eight points per term).
@@ -123,7 +123,7 @@ def steady_state(
     intensity: float = 1.0,
     length: float = 1.0,
 ) -> NDArray[np.float64]:
-    """Return the steady density for a constant flow through the bar.
+    """Return the steady density at ``x``, shape (N,), for a constant flow through the bar.
 
     J = alpha r - kappa n_x equals the flow everywhere, hence n(x) = n(L) - int_x^L (alpha r - flow)
     / kappa, computed by Gauss-Legendre quadrature.
@@ -159,7 +159,7 @@ def steady_state(
 
 
 def packet_spread(diffusion: float, periods: int) -> NDArray[np.float64]:
-    """Return the distribution of the packets of one loaded node after a number of periods of the closed loop.
+    """Return the packets' distribution over nodes after some periods, from one loaded node, in the closed loop.
 
     The packets appear at time 0 in an empty, idle chain (alpha = 1, hence w = 0 at all times). In
     every period a node sends the fraction D of its packets, and a packet needs one period per link.

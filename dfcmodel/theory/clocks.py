@@ -31,12 +31,12 @@ MAX_STEPS = 20_000  # of a common period; a few seconds of computation for fifte
 
 @dataclass(frozen=True)
 class Clocks:
-    """Delays and phases of the links from a host to its bottleneck, in steps.
+    """Delays and feedback phases of the links from a host to its bottleneck, in steps.
 
     Attributes
     ----------
     step
-        Time step in s.
+        Time step in s, the unit of delays and phases.
     delays
         Delays of the links into the nodes 1 to b, the host's access link first.
     phases
@@ -49,16 +49,16 @@ class Clocks:
 
     @property
     def steps(self) -> int:
-        """Number of steps of the common period."""
+        """Least common multiple of the links' delays, in steps: after it all clocks repeat."""
         return math.lcm(*self.delays)
 
     @property
     def period(self) -> float:
-        """Time after which all clocks repeat, in s."""
+        """Time after which all clocks repeat, s: `steps` times the step."""
         return self.steps * self.step
 
     def monodromy(self, diffusion: complex, intensity: complex = 1.0) -> NDArray[Any]:
-        """Return the matrix that advances the chain by one common period.
+        """Return the matrix that advances the chain's state by one common period of all clocks.
 
         It acts on deviations from a state with packets queued in every node. The last node is
         saturated: it sends and reports a constant rate. The state vector holds the packets in the b
@@ -99,7 +99,7 @@ class Clocks:
 
 
 def tick_phases(scenario: Scenario, seed: int) -> dict[Any, float]:
-    """Return the clock phases of the nodes as fractions of a period, with the same draws as ``simulate``."""
+    """Return the clock phase of each node as a fraction of its period, by node, as ``simulate`` draws them."""
     random = np.random.default_rng(seed)
     random.random(len(scenario.flows))  # the flows' jitter is drawn first
     return dict(zip(scenario.nodes, random.random(len(scenario.nodes)), strict=True))
@@ -113,7 +113,7 @@ def clocks_of(
     seed: int | None = None,
     steps_per_delay: int = 4,
 ) -> Clocks:
-    """Return the clocks from the host of a flow to its bottleneck.
+    """Return the delays and phases of the links from a flow's host to its bottleneck.
 
     Parameters
     ----------

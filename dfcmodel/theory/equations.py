@@ -57,7 +57,7 @@ End = Empty | Callable[[Any], Any] | float
 
 
 def _functions_or_numbers(equation: Any, *names: str) -> None:
-    """Raise ValueError for named fields that are neither functions nor finite numbers."""
+    """Raise ValueError unless each named field is a function or a finite number."""
     for name in names:
         value = getattr(equation, name)
         if not callable(value) and not isinstance(value, Empty):
@@ -82,7 +82,7 @@ class DiffusionEquation:
     rate
         r, packets/s: a number or a function of x and t.
     intensity
-        alpha.
+        Flow intensity alpha.
     inflow, outflow
         Flux through the left and the right end in packets/s: a number or a function of t; 0 is a
         closed end. `Empty` is an external node without packets, to which the law applies (eq. 9).
@@ -122,7 +122,7 @@ class DiffusionEquation:
 
     @classmethod
     def of(cls, scenario: Scenario, initial: Callable[[Any], Any], **more: Any) -> DiffusionEquation:
-        """Return the equation for the path of a scenario's first flow, x in links and t in s.
+        """Return the equation for the path of a scenario's first flow; units are links and seconds.
 
         Link i, from x = i - 1 to i, has the coefficient D / d_i (eq. 3); ``more`` are other fields.
         """
@@ -169,7 +169,7 @@ class DiffusionEquation:
 
 
 class Drift(NamedTuple):
-    """Coefficients of the closed loop's limit, in links and periods; see `FeedbackEquation`."""
+    """Coefficients of the closed loop's continuous limit, in links and periods; see `FeedbackEquation`."""
 
     speed: float
     spread: float
@@ -179,7 +179,7 @@ class Drift(NamedTuple):
 
 
 def drift_coefficients(diffusion: float) -> Drift:
-    """Return v, D_eff, s, beta and the shift of a profile in the first periods, for alpha = 1.
+    """Return v, D_eff, s, beta and the initial shift of a profile, for alpha = 1, as `Drift`.
 
     Parameters
     ----------
@@ -209,16 +209,16 @@ def drift_coefficients(diffusion: float) -> Drift:
 
 @dataclass(frozen=True)
 class FeedbackEquation:
-    """The limit of the closed loop with alpha = 1: n drifts downstream, w moves upstream.
+    """The closed loop's continuous limit with alpha = 1: n drifts downstream, w moves upstream.
 
     Parameters
     ----------
     initial
         n(x) at t = 0, packets per node, x in links.
     diffusion
-        D <= 1.
+        Diffusion D, at most 1.
     delay
-        d of every link in s.
+        Delay d of every link in s.
     length
         Number of links from the host, x = 0, to the last node.
     push
@@ -294,7 +294,7 @@ class FeedbackEquation:
 
 
 def _on(function: Any, x: Any, *t: Any) -> NDArray[np.float64]:
-    """Return the values of a function, or of a constant, at the points of an array."""
+    """Return function(x, *t), or a constant, as an array of the shape of ``x``; TypeError for single precision."""
     values = np.asarray(function(x, *t) if callable(function) else function)
     if values.dtype in (np.float32, np.float16):
         raise TypeError(
@@ -305,7 +305,7 @@ def _on(function: Any, x: Any, *t: Any) -> NDArray[np.float64]:
 
 
 def _end(end: End, t: float, flow: Any, pulled: Any, h: Any) -> Any:
-    """Return the flux through an end; ``pulled`` is +- kappa n in the adjacent cell."""
+    """Return the flux through an end; ``pulled`` is +- kappa n in the adjacent cell, ``h`` the width of a cell."""
     if isinstance(end, Empty):
         return flow + pulled / (end.distance + h / 2.0)
     return np.asarray(end(t) if callable(end) else end, dtype=float)

@@ -70,7 +70,7 @@ class Law:
 
     @property
     def delay(self) -> float:
-        """The common delay of all links in s; ValueError if delays differ."""
+        """The delay of the links, s, if all are equal; otherwise ValueError."""
         if len(set(self.delays)) > 1:
             msg = "must be equal: the bare law has one period for all nodes"
             raise ValueError(f"delays = {self.delays}: {msg}")
@@ -78,7 +78,7 @@ class Law:
 
 
 def law_of(scenario: Scenario, flow: int = 0) -> Law:
-    """Return the parameters of the DFC law along the path of one flow of a scenario.
+    """Return the parameters of the DFC law along the path of flow number ``flow`` of a scenario.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def rates(
 
 
 class Loop(NamedTuple):
-    """State of the bare law: packets in the nodes now and one period ago, and the rates one period ago.
+    """State of the bare law: packets in the nodes, now and one period ago, and J and N one period ago.
 
     ``sent`` is J and ``nominal`` the nominal rate N of one period ago, eq. (5), in packets per period.
     Each has shape (N,), or (N, K) for K states at once.
@@ -202,7 +202,7 @@ def advance(
     ends: str = "ring",
     xp: Any = np,
 ) -> Loop:
-    """Return the state one period later.
+    """Return the state of the bare law one period after ``loop``.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def bare_law(
     intensity: float = 1.0,
     ends: str = "ring",
 ) -> NDArray[np.float64]:
-    """Return the packets in every node after each period.
+    """Return the packets in every node after each period, by the law without clipping and sharing.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def bare_law(
 
 
 def _per_node(name: str, value: ArrayLike, nodes: int) -> NDArray[np.float64]:
-    """Return numbers as an array of shape (nodes,), from one per node or a common one."""
+    """Return numbers as an array, (nodes,), from one number or one per node; ValueError for another shape."""
     values = number(name, value)
     if values.shape not in ((), (1,), (nodes,)):
         raise ValueError(f"{name} has shape {values.shape}: must have that of packets, ({nodes},)")

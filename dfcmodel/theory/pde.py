@@ -31,11 +31,11 @@ class Equation(Protocol):
 
     @property
     def length(self) -> float:
-        """Length of the bar, 0 <= x <= length."""
+        """Length of the bar, in the unit of x: 0 <= x <= length."""
 
     @property
     def periodic(self) -> bool:
-        """Whether the ends are joined."""
+        """Whether the ends of the bar are joined to a ring."""
 
     def start(self, x: Any) -> Any:
         """Return the fields at t = 0, shape (fields, N)."""
@@ -80,7 +80,7 @@ class Lines:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Density(Result):
-    """Solution of an equation at the requested times.
+    """Solution of an equation at the requested times: densities, and flows at the ends.
 
     Attributes
     ----------
@@ -113,20 +113,20 @@ class Density(Result):
 
     @property
     def packets(self) -> NDArray[np.float64]:
-        """The integral of n, shape (T,)."""
+        """The integral of n over x at each time, shape (T,)."""
         total: NDArray[np.float64] = self.density.sum(axis=1) * (self.x[1] - self.x[0])
         return total
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """Mean position of the packets, shape (T,)."""
+        """Mean position of the packets at each time, shape (T,)."""
         weights = self.density / self.density.sum(axis=1, keepdims=True)
         mean: NDArray[np.float64] = weights @ self.x
         return mean
 
     @property
     def variance(self) -> NDArray[np.float64]:
-        """Variance of the position of the packets, shape (T,)."""
+        """Variance of the packets' positions at each time, shape (T,)."""
         weights = self.density / self.density.sum(axis=1, keepdims=True)
         variance: NDArray[np.float64] = weights @ self.x**2 - self.mean**2
         return variance
@@ -165,7 +165,7 @@ class Density(Result):
 
 
 def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) -> Density:
-    """Solve an equation from t = 0 by the method of lines.
+    """Solve an equation from t = 0 by the method of lines; return the density at ``times``.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
     times
         Output times in s, >= 0 and increasing, shape (T,).
     method
-        None is ``Lines()``.
+        Numerical method; None: ``Lines()``.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
 def _integrate(
     equation: Equation, start: Any, ts: NDArray[np.float64], faces: Any, method: Lines
 ) -> tuple[NDArray[np.float64], int]:
-    """Return the fields at all times, shape (T, fields, N), and the number of time steps.
+    """Return the fields at the times ``ts``, shape (T, fields, N), and the number of time steps.
 
     Unknowns are ordered by cell, so that the Jacobian is a band; a ring is folded, 0, N - 1, 1, ...,
     so that adjacent cells are at most two positions apart.
@@ -284,7 +284,7 @@ def loaded_node(
     feedback: bool = True,
     method: Lines | None = None,
 ) -> Density:
-    """Return how the packets of one loaded node spread along the path of the first flow.
+    """Return the density over time of packets that start in one node of the first flow's path.
 
     The setting of takano2006, Fig. 3: no other traffic, and no outflow if r is prescribed. The load
     is a normal distribution with a standard deviation of one node.

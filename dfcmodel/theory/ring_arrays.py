@@ -36,7 +36,7 @@ NumPy arrays to 16 bytes, for which the loop is up to 1.7 times slower."""
 
 
 def advance_node(i: int, message: float, D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
-    """Advance node i by a period, with arrivals ``left`` and feedback ``message``; return the arrivals of the next."""
+    """Advance node i by a period with ``left`` arrivals; return its departures, the arrivals at the next node."""
     queue = n[i]
     rate = message + D * queue
     arrivals = left
@@ -48,7 +48,7 @@ def advance_node(i: int, message: float, D: float, left: float, n: Floats, J: Fl
 
 
 def advance_nodes(D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
-    """Advance consecutive nodes by a period; ``w`` has one more entry, that of the next node."""
+    """Advance all nodes of the arrays by a period; ``w`` has one more entry, the feedback of the next node."""
     for i in range(n.shape[0]):
         left = advance_node(i, w[i + 1], D, left, n, J, w)
     return left
@@ -63,7 +63,7 @@ class State(NamedTuple):
 
 
 def rings(first: int, end: int, periods: int, D: float, state: State, seam: Floats, copies: Floats) -> None:
-    """Advance the rows ``first`` .. ``end`` - 1 by ``periods`` (a kernel template).
+    """Kernel: advance the rows ``first`` .. ``end`` - 1 of ``state`` by ``periods``, in place.
 
     ``seam[p]`` is scratch space for period p of a tile: the arrivals of its next node, and the
     previous feedback of its first node. ``copies``, shape (3, N), is room for a row.

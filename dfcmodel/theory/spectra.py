@@ -71,27 +71,27 @@ class Spectrum(Result):
 
     @property
     def period(self) -> float:
-        """Period of the feedback in s: the link delay, or the common period of all clocks."""
+        """Period of the feedback, s: the link delay, or the common period of all clocks."""
         return self.law.delays[0] if self.clocks is None else self.clocks.period
 
     @property
     def radius(self) -> float:
-        """Spectral radius: factor per period by which the slowest disturbance decays, or grows."""
+        """Spectral radius: factor per period of the slowest disturbance; below 1 it decays."""
         return float(abs(self.eigenvalues[0]))
 
     @property
     def stable(self) -> bool:
-        """Whether all disturbances decay."""
+        """Whether all disturbances decay: the radius is below 1."""
         return self.radius < 1.0
 
     @property
     def settling_time(self) -> float:
-        """Time in which the slowest mode decays to 1/e, in s; infinite if the law is unstable."""
+        """Time in which the slowest mode decays to 1/e, s; inf if the law is unstable."""
         return -self.period / math.log(self.radius) if self.stable else math.inf
 
     @property
     def _even(self) -> bool:
-        """Whether all link delays are equal."""
+        """Whether the delays of all links, in steps, are equal."""
         return self.clocks is None or len(set(self.clocks.delays)) == 1
 
     @cached_property
@@ -187,7 +187,7 @@ def spectrum(
     seed: int | np.random.Generator | None = None,
     steps_per_delay: int = 4,
 ) -> Spectrum:
-    """Return the modes of the DFC law on the path of a flow.
+    """Return the modes of the DFC law on the path of a flow, as `Spectrum`.
 
     The law is linearized around a state with packets queued in every node from the host, which obeys
     eq. (9), to the saturated bottleneck; rates are not clipped. For asynchronous clocks or unequal

@@ -63,7 +63,7 @@ MIN_DIFFUSION = 1e-3  # minimum tested D: its modes decay over a thousand period
 def growth_factors(
     angle: ArrayLike, diffusion: float, intensity: float = 1.0, *, kind: str = "closed"
 ) -> NDArray[np.complex128]:
-    """Return the factors z by which the modes exp(i angle) of an endless chain grow per period.
+    """Return the growth factors z per period of the modes exp(i angle) on an endless chain.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def chain_matrix(hops: int, diffusion: float, intensity: float = 1.0) -> NDArray
 
 
 def _chain(b: int, diffusion: complex, intensity: complex) -> NDArray[Any]:
-    """Return `chain_matrix` without checks; complex parameters differentiate."""
+    """Return `chain_matrix` of ``b`` hops without checks; complex parameters are allowed, for derivatives."""
     unit, none = np.eye(4 * b - 1), np.zeros((1, 4 * b - 1))
     now, before, sent, nominal = np.split(unit, [b, 2 * b, 3 * b])
     start = Loop(
@@ -135,7 +135,7 @@ def _chain(b: int, diffusion: complex, intensity: complex) -> NDArray[Any]:
 
 
 def scenario_clocks(scenario: Scenario, law: Law, flow: int, seed: int | None, steps_per_delay: int) -> Clocks | None:
-    """Return the clocks of a flow's chain; None for synchronous clocks and equal delays.
+    """Return the clocks of a flow's chain; None if clocks are synchronous and delays equal.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def scenario_clocks(scenario: Scenario, law: Law, flow: int, seed: int | None, s
 
 
 def period_matrix(law: Law, clocks: Clocks | None, diffusion: complex, intensity: complex) -> NDArray[Any]:
-    """Return the matrix that advances a chain by a period, for asynchronous clocks by their common period.
+    """Return the matrix that advances a chain by a period, or with clocks by their common period.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def stability_limit(
     seed: int | np.random.Generator | None = None,
     steps_per_delay: int = 4,
 ) -> float:
-    """Return the maximum value of a parameter at which the law is stable, by default on an endless chain.
+    """Return the largest stable value of ``parameter``, by default on an endless chain.
 
     Each ``kind`` is a different chain with its own limit, and none is the complete network of the scenario: rates are
     not clipped (eqs. 1, 13), and packets are queued in every node. If queues drain, as in the paper's scenarios, a run
@@ -243,7 +243,7 @@ def stability_limit(
 
 
 def endless_limit(alpha: float, kind: str) -> float:
-    """Return von Neumann's limit of D, where the roots of the cubics reach the unit circle.
+    """Return the largest D at which an endless chain is stable, by von Neumann's criterion.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def endless_limit(alpha: float, kind: str) -> float:
 
 
 def warn_if_unstable(scenario: Scenario) -> None:
-    """Warn about the first link whose law is unstable on an endless chain (von Neumann)."""
+    """Warn of the first link whose diffusion is unstable on an endless chain (von Neumann)."""
     for link in scenario.link_table.kinds:
         rule = dfc_of(link.discipline)
         if rule is not None and not rule.is_stable:
@@ -270,12 +270,12 @@ def warn_if_unstable(scenario: Scenario) -> None:
 
 
 def _radius(matrix: NDArray[np.float64]) -> float:
-    """Return the spectral radius of a matrix."""
+    """Return the spectral radius of a matrix: the largest modulus of an eigenvalue."""
     return float(np.abs(np.linalg.eigvals(matrix)).max())
 
 
 def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
-    """Return the maximum value of a parameter at which the chain from host to bottleneck is stable.
+    """Return the largest value of ``parameter`` at which the chain from host to bottleneck is stable.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
 
 @functools.lru_cache(maxsize=256)
 def chain_limit(hops: int, intensity: float) -> float:
-    """Return the maximum D at which a chain from a host (eq. 9) to its bottleneck is stable, with synchronous clocks.
+    """Return the largest D at which a chain from a host (eq. 9) to its bottleneck is stable, with equal clocks.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["Feedback", "begin", "exchange_feedback"]
 
 
 class Feedback(NamedTuple):
-    """Feedback received and in transit, and sending rates; queues (C,), hosts (F,)."""
+    """State of DFC: feedback at the nodes and in transit, and sending rates, of queues, (C,), and hosts, (F,)."""
 
     rate: Any  # r
     queue: Any  # n'
@@ -26,7 +26,7 @@ class Feedback(NamedTuple):
 
 
 def begin(plan: TwinPlan, p: Any) -> Feedback:
-    """Return the state before the first feedback: (link rate, 0) everywhere.
+    """Return the state before the first feedback: every node has (link rate, 0) as feedback.
 
     A host whose clock has not ticked before its flow starts sends at the link rate until then.
     """
@@ -39,10 +39,7 @@ def begin(plan: TwinPlan, p: Any) -> Feedback:
 
 
 def exchange_feedback(plan: TwinPlan, p: Any, state: Feedback, queue: Any, k: Any) -> tuple[Feedback, Any]:
-    """Receive the feedback that is due, update rates, send new feedback (eqs. 1-5, 9, 13).
-
-    Returns the state, and the service of hosts in step k, packets, (F,).
-    """
+    """Return the state of DFC after step k (eqs. 1-5, 9, 13), and the service of hosts in it, packets, (F,)."""
     import jax.numpy as jnp
 
     h = plan.step

@@ -11,19 +11,19 @@ __all__ = ["of_all_links", "of_links", "over_links"]
 
 
 def of_all_links(plan: TwinPlan, values: Any) -> Any:
-    """Return a parameter of each link, (L,), from one number or one per link."""
+    """Return a parameter as one value per link, (L,), from one number or one per link."""
     import jax.numpy as jnp
 
     return jnp.broadcast_to(jnp.asarray(values, dtype=float), plan.delay.shape)
 
 
 def of_links(plan: TwinPlan, values: Any) -> Any:
-    """Return a parameter of the link of each queue, (C,)."""
+    """Return a parameter of links, one number or one per link, for the link of each queue, (C,)."""
     return of_all_links(plan, values)[plan.link_of]
 
 
 def over_links(plan: TwinPlan, values: Any) -> Any:
-    """Return the sums over the queues of each link, (L,)."""
+    """Return the sums of ``values``, one per queue, over the queues of each link, (L,)."""
     import jax
 
     return jax.ops.segment_sum(values, plan.link_of, num_segments=len(plan.delay))

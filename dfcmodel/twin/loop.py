@@ -32,7 +32,7 @@ class QueueRecords(NamedTuple):
 
 
 class State(NamedTuple):
-    """State of F flows with C queues, in packets; None: no link of that kind."""
+    """State of the loop: F flows with C queues, in packets; feedback, order or paused is None without such links."""
 
     queue: Any  # (C,)
     wire: Any  # (M, C) departures of the last steps, in turn
@@ -50,14 +50,14 @@ class State(NamedTuple):
 
 @functools.cache
 def compile_loop() -> Callable[[Shape, TwinPlan, Any], QueueRecords]:
-    """Return the compiled loop, cached per process and shared by scenarios of equal `Shape`."""
+    """Return the loop as a compiled function (shape, plan, parameters); cached per process."""
     import jax
 
     return jax.jit(simulate, static_argnums=0)
 
 
 def simulate(shape: Shape, plan: TwinPlan, p: Any) -> QueueRecords:
-    """Run the steps of all samples from an empty network."""
+    """Run all steps from an empty network and return the records of the samples."""
     import jax
     import jax.numpy as jnp
 
@@ -104,7 +104,7 @@ def simulate(shape: Shape, plan: TwinPlan, p: Any) -> QueueRecords:
 
 
 def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State, Any]:
-    """Return the state after step k and the packets dropped in it, (C,)."""
+    """Return the state after step k, and the packets dropped in it by queue, (C,)."""
     import jax.numpy as jnp
 
     rate = of_all_links(plan, p.link_rate) * plan.step
@@ -168,28 +168,28 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
 
 
 def _arrivals(sent: Any, lag: Any, part: Any, k: Any) -> Any:
-    """Return the arrivals in step k of packets sent ``lag`` steps ago; a fraction ``part`` was sent a step earlier."""
+    """Return the arrivals in step k by queue: packets sent ``lag`` steps ago, ``part`` of them a step earlier."""
     size, columns = len(sent), np.arange(sent.shape[1])
     current, previous = sent[(k - lag) % size, columns], sent[(k - lag - 1) % size, columns]
     return current + part * (previous - current)
 
 
 def _over_flows(plan: TwinPlan, values: Any) -> Any:
-    """Return the sums over the queues of each flow, (F,)."""
+    """Return the sums of ``values``, one per queue, over the queues of each flow, (F,)."""
     import jax
 
     return jax.ops.segment_sum(values, plan.flow_of, num_segments=len(plan.first))
 
 
 def _smaller(x: Any, y: Any) -> Any:
-    """Return the smaller value; at a tie the derivative is that of ``y``."""
+    """Return the smaller value, element by element; at a tie the derivative is that of ``y``."""
     import jax.numpy as jnp
 
     return jnp.where(x < y, x, y)
 
 
 def _window(plan: TwinPlan, p: Any, window: Any, acked: Any) -> Any:
-    """Return the windows after ``acked`` packets: slow start up to the threshold, then AIMD's."""
+    """Return the windows, (F,), after ``acked`` packets: slow start up to the threshold, then AIMD."""
     import jax.numpy as jnp
 
     room = _smaller(p.slow_start_threshold, p.max_window) - window
@@ -199,7 +199,7 @@ def _window(plan: TwinPlan, p: Any, window: Any, acked: Any) -> Any:
 
 
 def _drops(plan: TwinPlan, buffer: Any, smoothing: float, arrivals: Any, queue: Any) -> Any:
-    """Return the drops at full buffers, in proportion to the arrivals of the step, (C,)."""
+    """Return the drops of each queue at full buffers, in proportion to the step's arrivals, (C,)."""
     import jax
     import jax.numpy as jnp
 

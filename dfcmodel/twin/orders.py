@@ -18,7 +18,7 @@ __all__ = ["Order", "begin", "remove_dropped", "serve"]
 
 
 class Order(NamedTuple):
-    """Arrivals and departures; a ring buffer holds the last R steps."""
+    """State of service in order of arrival: cumulative arrivals in a ring of the last R steps, and departures."""
 
     arrived: Any  # (R, C) cumulative arrivals after each step
     total: Any  # (R, L) cumulative arrivals of all flows of a link
@@ -26,7 +26,7 @@ class Order(NamedTuple):
 
 
 def begin(plan: TwinPlan, shape: Shape) -> Order:
-    """Return the state of an empty network."""
+    """Return the state of service in an empty network."""
     import jax.numpy as jnp
 
     C, L, R = len(plan.flow_of), len(plan.delay), shape.waiting
@@ -34,7 +34,7 @@ def begin(plan: TwinPlan, shape: Shape) -> Order:
 
 
 def serve(plan: TwinPlan, s: Order, arrivals: Any, service: Any, k: Any) -> tuple[Order, Any]:
-    """Return the state and the departures of all queues, in order of arrival.
+    """Return the state after step k, and the departures of all queues, (C,), in order of arrival.
 
     Flows that arrived in the same step are served in proportion to their arrivals. If the oldest packet
     arrived before the recorded steps, departures are NaN.
@@ -48,7 +48,7 @@ def serve(plan: TwinPlan, s: Order, arrivals: Any, service: Any, k: Any) -> tupl
     service
         Packets that each link may send in step k, (L,).
     k
-        The step.
+        Number of the step.
     """
     import jax.numpy as jnp
 
@@ -83,7 +83,7 @@ def serve(plan: TwinPlan, s: Order, arrivals: Any, service: Any, k: Any) -> tupl
 
 
 def remove_dropped(plan: TwinPlan, s: Order, dropped: Any, k: Any) -> Order:
-    """Return the state without the arrivals of step k that were dropped."""
+    """Return the state without the packets ``dropped``, (C,), of the arrivals of step k."""
     row = k % len(s.total)
     arrived = s.arrived[row] - dropped
     return s._replace(arrived=s.arrived.at[row].set(arrived), total=s.total.at[row].set(over_links(plan, arrived)))

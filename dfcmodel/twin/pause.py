@@ -18,7 +18,7 @@ __all__ = ["Paused", "begin", "reductions", "update"]
 
 
 class Paused(NamedTuple):
-    """Pause signals; R steps since the oldest one that may still count."""
+    """State of pauses: which links pause, their backlogs, and the signals of the last R steps."""
 
     on: Any  # (L,) whether a queue pauses its feeders
     backlog: Any  # (L,) packets in it after the last step
@@ -26,7 +26,7 @@ class Paused(NamedTuple):
 
 
 def begin(plan: TwinPlan, shape: Shape) -> Paused:
-    """Return the state of an empty network."""
+    """Return the state of pauses in an empty network."""
     import jax.numpy as jnp
 
     L = len(plan.delay)
@@ -34,7 +34,7 @@ def begin(plan: TwinPlan, shape: Shape) -> Paused:
 
 
 def reductions(plan: TwinPlan, p: Any, s: Paused, k: Any) -> tuple[Any, Any]:
-    """Return the reduction of the service of links, (L,), and hosts, (F,), by pauses in step k, packets."""
+    """Return the packets that pauses prevent in step k from being sent, of links, (L,), and of hosts, (F,)."""
     import jax
     import jax.numpy as jnp
 
@@ -55,7 +55,7 @@ def reductions(plan: TwinPlan, p: Any, s: Paused, k: Any) -> tuple[Any, Any]:
 
 
 def update(p: Any, s: Paused, backlog: Any, k: Any) -> Paused:
-    """Return the state after step k, with ``backlog`` packets at each link, (L,)."""
+    """Return the state of pauses after step k; ``backlog`` are packets at each link, (L,)."""
     import jax.numpy as jnp
 
     rise = backlog - s.backlog

@@ -28,7 +28,7 @@ __all__ = ["Shape", "TwinPlan", "check_scenario", "plan_of", "shape_of"]
 
 
 class TwinPlan(NamedTuple):
-    """F flows over L links, C queues, each of a flow at a link of its path; times in steps."""
+    """Constants of a scenario for the loop, in steps: F flows over L links, C queues, each of a flow at a link."""
 
     step: float  # s
     flow_of: Ints  # (C,)
@@ -62,7 +62,7 @@ class TwinPlan(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Static arguments of the compiled loop."""
+    """Static arguments of the compiled loop: features of the links, and lengths of memories and of the run."""
 
     diffuses: bool  # links with DFC
     in_order: bool  # links that serve flows in order of arrival
@@ -77,7 +77,7 @@ class Shape(NamedTuple):
 
 
 def check_scenario(scenario: Scenario) -> None:
-    """Raise for parts of a scenario that the twin does not have.
+    """Raise ValueError or TypeError for parts of a scenario that the twin does not support.
 
     Raises
     ------
@@ -117,12 +117,12 @@ def check_scenario(scenario: Scenario) -> None:
 
 
 def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | None = None) -> TwinPlan:
-    """Return the plan of a scenario for a time step.
+    """Return the constants of a scenario for a time step, s.
 
     Parameters
     ----------
     scenario
-        See `Twin`.
+        Scenario that `check_scenario` has accepted.
     step
         Time step in s.
     seed
@@ -181,7 +181,7 @@ def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | 
 
 
 def shape_of(scenario: Scenario, plan: TwinPlan, steps: int, every: int, smoothing: float) -> Shape:
-    """Return the static arguments of a run of ``steps`` steps."""
+    """Return the static arguments of a run of ``steps`` steps, with a sample per ``every`` steps."""
     pauses = len(plan.pausing) > 0
     used = np.unique(plan.link_of).tolist()
     in_order = [n for n in used if not scenario.links[n].discipline.diffuses]
@@ -203,7 +203,7 @@ def shape_of(scenario: Scenario, plan: TwinPlan, steps: int, every: int, smoothi
 
 
 def _delay_in_steps(link: Any, step: float) -> float:
-    """Return a link's delay in steps; an integer for DFC, whose feedback period it is."""
+    """Return a link's delay in steps; a whole number with DFC, whose feedback period it is."""
     if link.discipline.diffuses:
         return nearest_steps(f"delay of link {link.name}", link.delay, step)
     delay = float(link.delay / step)
@@ -212,7 +212,7 @@ def _delay_in_steps(link: Any, step: float) -> float:
 
 
 def _phases(scenario: Scenario, periods: Ints, entry: Ints, seed: int, phases: ArrayLike | None) -> tuple[Ints, Ints]:
-    """Return the feedback phases of nodes, (L,), and of shaped hosts, (F,), in steps of their periods."""
+    """Return the feedback phases of nodes, (L,), and of shaped hosts, (F,), in steps."""
     links, first = scenario.links, periods[entry]
     if phases is not None:
         periods_of: dict[Any, int] = {}
@@ -234,7 +234,7 @@ def _phases(scenario: Scenario, periods: Ints, entry: Ints, seed: int, phases: A
 
 
 def _pauses(scenario: Scenario, delay: Floats, step: float) -> dict[str, Any]:
-    """Return pausing queues, paused links or hosts, and the delays of their pauses in steps."""
+    """Return the pairs of pausing and paused links or hosts with the delays in steps, by field of `TwinPlan`."""
     rows = []
     for n, link in enumerate(scenario.links):
         rule: Any = link.discipline

@@ -36,7 +36,7 @@ __all__ = ["Merits", "Parameters", "Twin", "TwinRun"]
 
 
 class Parameters(NamedTuple):
-    """Parameters with respect to which a run can be differentiated; arrays under `jax.vmap`.
+    """Parameters by which a run can be differentiated; arrays under `jax.vmap`.
 
     ``link_rate`` (packets/s), ``buffer`` (packets), ``max_window`` and ``slow_start_threshold``
     (packets, (F,)), ``rate`` of constant-rate sources (packets/s, (F,)). For DFC: ``diffusion`` D and
@@ -174,11 +174,12 @@ class Twin:
 
     @cached_property
     def _plan(self) -> TwinPlan:
+        """The constants of the scenario for the step."""
         return plan_of(self.scenario, self.step, self.seed, self.phases)
 
     @cached_property
     def parameters(self) -> Parameters:
-        """The parameters of the scenario."""
+        """Parameters with the values of the scenario."""
         flows, size = self.scenario.flows, self.scenario.packet_size
         links = [replace(link, buffer=buffer_in_packets(link, size)) for link in self.scenario.links]
         thresholds = [
@@ -207,12 +208,12 @@ class Twin:
 
     @cached_property
     def every(self) -> int:
-        """Steps per sample."""
+        """Number of steps per sample."""
         return max(1, round(self.sample / self.step))
 
     @cached_property
     def last(self) -> NDArray[np.bool_]:
-        """Flags of the samples in the last tenth, shape (T,)."""
+        """Flags of the samples in the last tenth of the run, shape (T,)."""
         count = len(self.time)
         return np.arange(count) >= count - max(1, count // 10)
 
@@ -225,7 +226,7 @@ class Twin:
 
     @property
     def steps(self) -> int:
-        """Number of steps of a run; the duration is rounded to steps."""
+        """Number of steps of a run, the duration rounded to steps."""
         end = self.scenario.duration if self.duration is None else self.duration
         return max(1, round(end / self.step))
 
@@ -243,6 +244,7 @@ class Twin:
         return TwinRun(**run._replace(queued=by_link(run.queued), lost=by_link(run.lost))._asdict())
 
     def _run(self, parameters: Parameters | None = None) -> QueueRecords:
+        """Return the records, by queue, of a run with ``parameters``; None: the scenario's parameters."""
         plan = self._plan
         shape = shape_of(self.scenario, plan, self.steps, self.every, float(self.smoothing))
         at = self.parameters if parameters is None else parameters
@@ -250,7 +252,7 @@ class Twin:
 
     @quantities(since="time")
     def merits(self, parameters: Parameters, since: WithUnit = 0.0, tolerance: float = 0.01) -> Merits:
-        """Return performance measures as a smooth function of the parameters.
+        """Return performance measures of a run with ``parameters``, a smooth function of them.
 
         Parameters
         ----------
@@ -270,7 +272,7 @@ class Twin:
 
 @cache
 def _measures() -> Any:
-    """Return the function from a run to its `Merits`, compiled: derivatives of pieces take longer."""
+    """Return a compiled function from a run's records to its `Merits`."""
     import jax
 
     def total(values: Any, weights: Any) -> Any:

@@ -75,23 +75,23 @@ class TableAudit(Result):
 
     @property
     def cell(self) -> int | None:
-        """Bytes of a cell, from the caller or from the table; None if unknown."""
+        """Bytes of a cell, as given or as proposed from the table; None if unknown."""
         return self.assumed.cell if self.assumed.cell > 1 else None
 
     @property
     def impossible(self) -> list[RowAudit]:
-        """The rows that hold less than the bytes on the cable, and classes with PFC that have no headroom."""
+        """Rows with less than the bytes on the cable, and classes with PFC but without headroom."""
         return [audit for audit in self.rows if audit.verdict is RowVerdict.IMPOSSIBLE]
 
     @property
     def insufficient(self) -> list[RowAudit]:
-        """The rows that may not cover the standard's response time, or whose profile is named for another port."""
+        """Rows that may not cover the standard's response time, or whose profile's name is for another port."""
         others = (RowVerdict.NAME_DISAGREES, RowVerdict.SHARED_POOL, RowVerdict.NOT_JUDGED)
         return [audit for audit in self.rows if audit.verdict in (*INSUFFICIENT, *others)]
 
     @property
     def wasted(self) -> dict[str, int]:
-        """Bytes reserved beyond the proved headroom for any frame size by port; empty without ports or a cell."""
+        """Bytes reserved beyond the proved headroom for any frame size, by port; {} without ports or a cell."""
         ports: dict[str, int] = {}
         for audit in self.rows:
             if audit.row.port and audit.wasted is not None:
@@ -126,7 +126,7 @@ class TableAudit(Result):
         }  # fmt: skip
 
     def text(self) -> str:
-        """Return the counts of verdicts, the law of the table, and a line per row, in columns for a terminal."""
+        """Return a string for a terminal: counts of verdicts, the law, and a line per row in columns."""
         counts = Counter(audit.verdict for audit in self.rows)
         verdicts = ", ".join(f"{counts[v]} {v.value}" for v in RowVerdict if counts[v])
         rows = f"{len(self.rows)} row{'s' * (len(self.rows) != 1)}"
@@ -144,7 +144,7 @@ class TableAudit(Result):
         return "\n".join((*lines, *(f"skipped {name}: {reason}" for name, reason in self.table.skipped)))
 
     def _cell_text(self) -> str:
-        """Return the cell and its source as a string."""
+        """Return the cell and where it comes from as a string."""
         if self.cell_source == "divisor":
             return f"{self.cell} B, proposed: every xoff is a multiple (give another, or the chip)"
         if self.cell:
@@ -281,7 +281,7 @@ def audit_headroom(
 
 
 def _in_pools(rows: list[RowAudit], assumed: Assumptions) -> list[RowAudit]:
-    """Return the audits with the verdicts on rows that share a pool of headroom.
+    """Return the audits, with new verdicts on rows that share a pool of headroom.
 
     A row has at most the bytes of the pool and the bytes that its size reserves. The classes of ports that share the
     pool are covered at the same time if the sum of their demands on it fits. The demand of a class is its proved
@@ -323,17 +323,17 @@ def _in_pools(rows: list[RowAudit], assumed: Assumptions) -> list[RowAudit]:
 
 
 def _key(row: BufferRow) -> Key:
-    """Return the key of a row by which it is compared with other rows, the cell and the chip."""
+    """Return (rate, cable, xoff) of a row, -1 without headroom, by which equal rows share remarks."""
     return row.rate, row.cable, -1 if row.no_headroom else row.xoff
 
 
 def _distinct(table: BufferTable) -> tuple[BufferRow, ...]:
-    """Return one row for each rate, cable and xoff, without classes without headroom."""
+    """Return one row for each rate, cable and xoff; rows without headroom are omitted."""
     return tuple({_key(row): row for row in table if not row.no_headroom}.values())
 
 
 def _propose_cell(table: BufferTable) -> int | None:
-    """Return a cell in bytes that divides all values: a chip's, or their divisor unless it is a unit; else None."""
+    """Return a cell in bytes that divides all values, a chip's if possible; None without a plausible one."""
     divisor = divisor_of(table)
     if divisor is None:
         return None
@@ -345,13 +345,13 @@ def _propose_cell(table: BufferTable) -> int | None:
 
 
 def _decades(values: list[float]) -> tuple[float, float]:
-    """Return the powers of ten around values, at least one decade apart."""
+    """Return the powers of ten below and above all values, at least one decade apart, as limits of an axis."""
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     return 10.0**low, 10.0 ** max(high, low + 1)
 
 
 def _rows(value: Any) -> tuple[BufferRow, ...]:
-    """Return an iterable of rows as a tuple, after checks."""
+    """Return an iterable of rows as a tuple; TypeError for other values and without rows."""
     rows = tuple(value) if isinstance(value, Iterable) else ()
     if not rows or any(not isinstance(row, BufferRow) for row in rows):
         raise TypeError(f"table = {format_value(value)}: must be a BufferTable, rows, or a file")
@@ -359,12 +359,12 @@ def _rows(value: Any) -> tuple[BufferRow, ...]:
 
 
 def _chip(name_or_chip: str | Chip | None) -> Chip | None:
-    """Return the chip of a name; a `Chip` and None are returned unchanged."""
+    """Return the chip of this name; a `Chip` and None are returned unchanged."""
     return name_or_chip if name_or_chip is None or isinstance(name_or_chip, Chip) else chip(name_or_chip)
 
 
 def _judge(row: BufferRow, assumed: Assumptions) -> RowAudit:
-    """Return the audit of a row by its rate, cable and xoff alone."""
+    """Return the audit of a row by its rate, cable and xoff alone, without the other rows and the profile's name."""
     link = assumed.link(row.rate, row.cable)
     needs = needs_of(link, row.rate, row.cable)
     verdict, reason, smallest = verdict_of(row, needs, link)
@@ -385,7 +385,7 @@ def _excess_bytes(row: BufferRow, needs: RowNeeds, assumed: Assumptions) -> int 
 
 
 def _audit(row: BufferRow, judged: RowAudit, remarks: Iterable[str]) -> RowAudit:
-    """Return the audit of a row with its remarks, and with the verdict on the name of its profile."""
+    """Return the audit of a row with its remarks and, if its profile's name disagrees, with that verdict."""
     verdict, reason = judged.verdict, judged.reason
     row_remarks = list(row.remarks)
     name_port = port_from_name(row.profile)
@@ -405,7 +405,7 @@ def _audit(row: BufferRow, judged: RowAudit, remarks: Iterable[str]) -> RowAudit
 def _remarks(
     table: BufferTable, law: TableLaw | None, chip_data: Chip | None, assumed: Assumptions
 ) -> dict[Key, list[str]]:
-    """Return remarks on rows by key, from comparisons with other rows, the cell and the chip."""
+    """Return remarks on rows by `_key`, from comparisons with the other rows, the cell and the chip."""
     by_key: dict[Key, list[str]] = {}
 
     def add(row: BufferRow, remark: str) -> None:
@@ -437,7 +437,7 @@ def _remarks(
 
 
 def _chip_difference(row: BufferRow, chip_data: Chip) -> str | None:
-    """Return the difference of a row from its chip's constant as a string; None within one cell."""
+    """Return the difference of a row from its chip's constant as a string; None if it is within a cell."""
     rate = chip_data.at(row.rate)
     link = Assumptions(cell=chip_data.cell).link(row.rate, row.cable)
     if rate is None or link is None:

@@ -15,7 +15,7 @@ __all__ = ["BufferRow", "BufferTable", "Watermark", "bytes_from_pool"]
 
 @dataclass(frozen=True)
 class BufferRow:
-    """One row of a headroom table.
+    """A row of a headroom table: rate, cable, xoff and what else the file has.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class BufferRow:
 
     @property
     def drawn(self) -> int:
-        """Bytes of xoff taken from the pool, see `bytes_from_pool`; also computed for a row without a pool."""
+        """Bytes of xoff that the row takes from its pool: see `bytes_from_pool`."""
         return bytes_from_pool(self.xoff, self.xon, self.size)
 
 
@@ -104,12 +104,12 @@ def bytes_from_pool(xoff: int, xon: int | None, size: int | None) -> int:
 
 @dataclass(frozen=True, eq=False)
 class BufferTable:
-    """The rows of a table.
+    """The rows of a headroom table, its source and its skipped profiles.
 
     Parameters
     ----------
     rows
-        At least one.
+        Rows of the table, at least one.
     source
         Name of the file.
     skipped
@@ -145,15 +145,15 @@ class BufferTable:
 
     @property
     def rates(self) -> list[float]:
-        """Rates in b/s, ascending."""
+        """Distinct rates of the rows in b/s, ascending."""
         return sorted({row.rate for row in self.rows})
 
     def of_rate(self, rate: float) -> list[BufferRow]:
-        """Return the rows of a rate by length of the cable."""
+        """Return the rows of a rate in b/s, sorted by length of the cable."""
         return sorted((row for row in self.rows if row.rate == rate), key=lambda row: row.cable)
 
     def at(self, rate: float, cable: float) -> BufferRow:
-        """Return the row of a rate and a cable.
+        """Return the first row of a rate in b/s and a cable in m; KeyError if there is none.
 
         Raises
         ------
@@ -171,14 +171,14 @@ class BufferTable:
 
 @dataclass(frozen=True)
 class Watermark:
-    """A measured peak of the buffer above a threshold.
+    """A measured peak of a port's buffer above a threshold, at a rate and a cable.
 
     Parameters
     ----------
     rate, cable
-        As of `BufferRow`, b/s and m.
+        Line rate in b/s, and length of the cable in m, as for `BufferRow`.
     peak
-        Bytes above the threshold.
+        Largest measured number of bytes above the threshold.
 
     Raises
     ------
@@ -201,7 +201,7 @@ class Watermark:
 
 
 def _check(row: BufferRow | Watermark, amount: str) -> None:
-    """Check the rate, the cable and the bytes above a threshold, and store them as plain numbers."""
+    """Validate rate, cable and the bytes ``amount`` of a row, and store them as plain numbers in place."""
     rate = one_number("rate", row.rate, at_least=1e6, at_most=1e13, hint="in b/s")
     cable = one_number("cable", row.cable, at_least=0.0, at_most=200e3, hint="in m")
     over = integer(amount, getattr(row, amount), 0, 10**12, why="bytes")

@@ -82,7 +82,7 @@ STATES = {
 
 
 def read_configuration(text: str) -> TableContent:
-    """Return a row for each lossless class of each port, and for each profile with an xoff that no port uses."""
+    """Return a row per lossless class of each port and per unused profile with an xoff, from a config_db.json."""
     data = parse_json(text)
     if not isinstance(data, dict):
         kind = "a JSON list, as for swssconfig" if isinstance(data, list) else "no JSON object"
@@ -103,7 +103,7 @@ def read_configuration(text: str) -> TableContent:
 
 
 def _nest_tables(data: Fields) -> Fields:
-    """Return tables of objects from a dump of the database with keys ``TABLE|object`` or ``TABLE_TABLE:object``."""
+    """Return tables of objects by name from flat keys, ``TABLE|object`` or ``TABLE_TABLE:object``."""
     tables: Fields = {}
     for key, entry in data.items():
         fields = (
@@ -126,7 +126,7 @@ def _nest_tables(data: Fields) -> Fields:
 
 
 def _table(data: Fields, name: str) -> dict[str, Fields]:
-    """Return a table, empty where the file has none."""
+    """Return the objects of a table by name, {} where the file has none; ValueError for a value that is no object."""
     table = data.get(name, {})
     if not isinstance(table, dict):
         raise ValueError(f"{name} = {format_value(table)}: must be an object of objects")  # noqa: TRY004
@@ -139,12 +139,12 @@ def _table(data: Fields, name: str) -> dict[str, Fields]:
 
 
 def _state(location: str, fields: Fields, name: str, default: str = "") -> str:
-    """Return the value of a field of `STATES`, or the default where it is missing; ValueError for another value."""
+    """Return the value of the field ``name``, which is in `STATES`, or the default; ValueError for other values."""
     return choice(f"{location}: {name}", fields[name], STATES[name]) if name in fields else default
 
 
 class _Configuration:
-    """The tables of a configuration, and the properties of its ports."""
+    """Tables of a config_db.json, and properties of ports and pools that follow from them."""
 
     def __init__(self, tables: dict[str, dict[str, Fields]]) -> None:
         self.tables = tables
@@ -190,7 +190,7 @@ class _Configuration:
         self.divided = self._divide_headroom()
 
     def _speeds(self) -> dict[str, float]:
-        """Return the rate in b/s by port, with auto-negotiation the highest of ``adv_speeds``."""
+        """Return the rate in b/s by port; with auto-negotiation, the highest of ``adv_speeds``."""
         speeds: dict[str, float] = {}
         for port, fields in self.tables["PORT"].items():
             location = f"PORT, {port}"
@@ -211,7 +211,7 @@ class _Configuration:
         return speeds
 
     def _cables(self) -> dict[str, float]:
-        """Return the length of the cable in m by port."""
+        """Return the length of the cable in m, by port."""
         cables: dict[str, float] = {}
         for table, ports in self.tables["CABLE_LENGTH"].items():
             for port, length in ports.items():
@@ -228,7 +228,7 @@ class _Configuration:
         return cables
 
     def _groups(self) -> dict[tuple[str, int], str]:
-        """Return the reference to a profile by port and priority group."""
+        """Return the reference to a profile by (port, priority group)."""
         groups: dict[tuple[str, int], str] = {}
         for key, fields in self.tables["BUFFER_PG"].items():
             ports, bar, classes = key.partition("|")
@@ -246,7 +246,7 @@ class _Configuration:
         return groups
 
     def _pfc_groups(self) -> dict[str, list[int]] | None:
-        """Return the priority groups with PFC by port; None if the file has no PORT_QOS_MAP."""
+        """Return the priority groups with PFC, by port; None without PORT_QOS_MAP in the file."""
         groups_by_port: dict[str, list[int]] = {}
         for key, fields in self.tables["PORT_QOS_MAP"].items():
             location = f"PORT_QOS_MAP, {key}"
@@ -270,7 +270,7 @@ class _Configuration:
         return groups_by_port if self.tables["PORT_QOS_MAP"] else None
 
     def rows(self) -> TableContent:
-        """Return the rows, and the profiles without a row with the reason."""
+        """Return the rows of the table, and pairs of a profile without a row and the reason."""
         rows: list[DraftRow] = []
         skipped: list[tuple[str, str]] = []
         paused = {(port, group) for port, groups in (self.paused or {}).items() for group in groups}
@@ -296,7 +296,7 @@ class _Configuration:
         return rows, skipped
 
     def _divide_headroom(self) -> dict[str, int]:
-        """Return the bytes of headroom by pool that the switch computes with the over-subscription ratio.
+        """Return the bytes of headroom by name of the pool, divided by the over-subscription ratio; {} if unknown.
 
         The ratio divides the sum of the bytes that classes of active ports take from the pool. Empty if a part of the
         sum is not in the file.
@@ -313,7 +313,7 @@ class _Configuration:
         return {pool: -(-total // self.ratio) for pool, total in totals.items() if total}
 
     def _with_pool(self, row: DraftRow, profile: Fields) -> DraftRow:
-        """Return a row with the headroom pool of its profile, if that has a pool."""
+        """Return a row with the headroom pool of its profile; unchanged if the profile has none."""
         pool = pool_name(str(profile.get("pool", "")))
         if not _bytes_from_pool(row.profile, profile):
             return row
@@ -332,7 +332,7 @@ class _Configuration:
         return row._replace(remarks=(*row.remarks, remark))
 
     def _add(self, port: str, group: int, has_pfc: bool, rows: list[DraftRow], skipped: list[tuple[str, str]]) -> None:
-        """Append the row of a class of a port, or the reason for its absence; a lossy class has neither."""
+        """Append the row of a class of a port to ``rows``, or to ``skipped`` the reason; nothing if it is lossy."""
         location = f"{port}|{group}"
         if self.cables.get(port) == 0.0:
             skipped.append((location, f"its CABLE_LENGTH is {UNUSED_PORT}"))
@@ -379,12 +379,12 @@ class _Configuration:
 
 
 def _bytes_from_pool(name: str, profile: Fields) -> int:
-    """Return the bytes that a class with this profile takes from the headroom of its pool."""
+    """Return the bytes that a class with this profile takes from its pool: `bytes_from_pool`."""
     return bytes_from_pool(*numbers_of(name, profile)) if "xoff" in profile else 0
 
 
 def _classes(location: str, text: str) -> list[int]:
-    """Return the classes of a number or range such as ``3-4``; ``location`` is for the error message."""
+    """Return the classes of a string, a number or a range such as ``3-4``; ``location`` is for the error message."""
     match = re.fullmatch(r"\s*([0-7])(?:\s*-\s*([0-7]))?\s*", text)
     if match is None or int(match[2] or 7) < int(match[1]):
         raise ValueError(f"{location}: classes = {format_value(text)}: must be 0 to 7, or a range such as 3-4")

@@ -40,7 +40,7 @@ __all__ = ["Identification", "identify"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification(Result):
-    """Properties of a chip and its planned traffic, as `identify` returns them.
+    """Intervals of a chip's properties and its planned traffic, as `identify` returns them.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Identification(Result):
     cell
         Bytes of a cell, from the caller or by divisibility and slope; None if unknown.
     mtu, lossless_mtu
-        Assumed, in bytes.
+        Assumed largest frames of any class and of the lossless class, in bytes.
     margin
         Bytes by which a value may differ from its line, below and above.
 
@@ -76,7 +76,7 @@ class Identification(Result):
 
     @property
     def slope(self) -> Pair | None:
-        """Interval of the bytes of buffer per byte on the cable that all rates allow; None if it is empty."""
+        """Interval of bytes of buffer per byte on the cable that all rates allow; None if there is none."""
         low = max((line.slope[0] for line in self.lines), default=np.inf)
         high = min((line.slope[1] for line in self.lines), default=-np.inf)
         return (low, high) if low <= high else None
@@ -104,7 +104,7 @@ class Identification(Result):
 
     @property
     def delays(self) -> dict[float, Pair]:
-        """Interval of the peer's response and this port's pipeline together in s, by rate.
+        """Interval of the peer's response and this port's pipeline together, s, by rate in b/s.
 
         Below 0 the values were planned for smaller frames than ``mtu`` and ``lossless_mtu``.
         """
@@ -113,7 +113,7 @@ class Identification(Result):
 
     @property
     def pipelines(self) -> dict[float, Pair]:
-        """Interval of the delays less the standard's response in s, by rate; below 0, a faster peer is assumed."""
+        """Interval of the delays less the standard's response, s, by rate in b/s; below 0: a faster peer."""
         return {
             rate: tuple(end - QUANTUM * RESPONSE_QUANTA[rate] / rate for end in pair)  # type: ignore[misc]
             for rate, pair in self.delays.items()
@@ -122,12 +122,12 @@ class Identification(Result):
 
     @property
     def coverage(self) -> tuple[int, int]:
-        """Number of rows whose value the other rows of their rate predict, and number of tested rows."""
+        """Number of rows that the other rows of their rate predict, and number of tested rows."""
         return sum(line.coverage[0] for line in self.lines), sum(line.coverage[1] for line in self.lines)
 
     @property
     def rate_coverage(self) -> tuple[int, int]:
-        """Number of rows whose value the other rates predict, and number of tested rows."""
+        """Number of rows that the other rates predict, and number of tested rows."""
         hits = tested = 0
         for n, line in enumerate(self.lines):
             others = (*self.lines[:n], *self.lines[n + 1 :])
@@ -138,7 +138,7 @@ class Identification(Result):
         return hits, tested
 
     def predict(self, rate: str, cable: str) -> Pair:
-        """Return the interval of the value in bytes for a rate and a cable.
+        """Return the interval of a value in bytes for a rate and a cable, from the identified lines.
 
         A rate of the table is predicted by its lines. Other rates are predicted by slopes and delays of all rates;
         `rate_coverage` is the fraction of the rows for which that holds.
@@ -264,7 +264,7 @@ def identify(
 
 
 def _points(source: Any) -> tuple[tuple[BufferRow, ...], bool]:
-    """Return the rows of the argument of `identify`, after checks, and whether they are measured."""
+    """Return the argument of `identify` as rows, after checks, and whether they are measured watermarks."""
     if isinstance(source, (str, Path)):
         source = read_table(file_path("given", source))
     rows = tuple(source) if isinstance(source, Iterable) else ()
@@ -277,12 +277,12 @@ def _points(source: Any) -> tuple[tuple[BufferRow, ...], bool]:
 
 
 def _format_interval(pair: Pair, form: str) -> str:
-    """Return an interval as a string, with a format specification for both ends."""
+    """Return an interval as a string, "low to high", with the format ``form`` for both."""
     return f"{pair[0]:{form}} to {pair[1]:{form}}"
 
 
 def _between(lines: tuple[RateLine, ...], identification: Identification, rate: float, wire: float) -> Pair:
-    """Return the interval of a value from the slopes and delays of all rates; ``wire``: bytes on the cable."""
+    """Return the interval of a value, bytes, at a rate in b/s, from slopes and delays of all rates; ``wire``: bytes."""
     spare = 2.0 * (identification.cell or max(identification.margin))
     delays = [line.delay(identification.mtu, identification.lossless_mtu, spare) for line in lines]
     slopes = [line.slope for line in lines]

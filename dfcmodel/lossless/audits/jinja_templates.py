@@ -53,7 +53,7 @@ WORD = re.compile(r"[^\W\d]\w*")
 
 
 def read_template(text: str) -> TableContent:
-    """Return the profiles with constant numbers, and the skipped profiles with the reason.
+    """Return profiles with constant numbers as rows, and pairs of a skipped profile and the reason.
 
     >>> rows, skipped = read_template('{% set a = 51200 %} "pg_lossless_100G_40m_profile": {"xoff": "{{ a }}"}')
     >>> [(row.rate, row.cable, row.xoff) for row in rows]
@@ -118,7 +118,7 @@ def read_template(text: str) -> TableContent:
 
 
 def _find_unused_names(text: str) -> Iterable[str]:
-    """Yield names of lossless profiles in the text that are neither in expressions nor a value."""
+    """Yield names of lossless profiles that occur in the text outside of expressions and values."""
     for match in PROFILE.finditer(text):
         if match[1] is None:
             continue
@@ -129,7 +129,7 @@ def _find_unused_names(text: str) -> Iterable[str]:
 
 
 def _check_closed(plain: _PlainTemplate) -> None:
-    """Raise ValueError for an incomplete object; alternatives of branches may begin it twice."""
+    """Raise ValueError if an object of the template is incomplete."""
     last = plain.text.rfind("{")
     unequal = plain.text.count("{") - plain.text.count("}")
     if last > plain.text.rfind("}") or (unequal > 0 and not plain.has_branches):
@@ -139,7 +139,7 @@ def _check_closed(plain: _PlainTemplate) -> None:
 
 
 class _PlainTemplate:
-    """A template without comments, with marks in place of statements and expressions.
+    """Text of a template without comments, with marked expressions, and the positions of its statements.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class _PlainTemplate:
         self.text = "".join((*parts, source[start:]))
 
     def _read_statement(self, code: str, position: int) -> None:
-        """Record the branches, scopes and bindings of a statement that ends at a position of the plain text."""
+        """Record branches, scopes and bindings of a statement, which ends at this offset of the text."""
         word, _, arguments = code.partition(" ")
         opened = word.removeprefix("end")
         statement = f"{{% {code} %}}"
@@ -213,15 +213,15 @@ class _PlainTemplate:
 
     @property
     def has_branches(self) -> bool:
-        """Whether there are branches or loops."""
+        """Whether the template has branches or loops."""
         return len(self._branches) > 1
 
     def branch_at(self, position: int) -> str:
-        """Return the statement of the innermost branch or loop at a position of the text; empty outside of branches."""
+        """Return the statement of the innermost branch or loop at an offset; "" outside of branches."""
         return self._branches[bisect_right(self._branches, (position, "\uffff")) - 1][1]
 
     def value(self, text: str, position: int) -> str:
-        """Return a value, with a constant for its name, and other expressions as in the template."""
+        """Return a value as a string, with the constant of a name, and other expressions as in the template."""
         code = text.strip()
         if code.count(EXPRESSION) == 2 and code[0] == code[-1] == EXPRESSION:
             name = code[1:-1].strip()
@@ -232,7 +232,7 @@ class _PlainTemplate:
 
 
 def _fields(name: str, body: str) -> dict[str, str]:
-    """Return the fields of an object by name; a duplicate field is refused, unless statements choose between them."""
+    """Return an object's fields by name; ValueError for a duplicate field, unless statements choose one."""
     fields: dict[str, str] = {}
     for key, quoted, bare in FIELD.findall(body):
         if key in fields and STATEMENT not in body:
@@ -242,6 +242,6 @@ def _fields(name: str, body: str) -> dict[str, str]:
 
 
 def _readable(text: str) -> str:
-    """Return a part of the plain text with expressions as in the template."""
+    """Return a part of the plain text, with each marked expression in {{ }} as in the template."""
     parts = text.split(EXPRESSION)
     return "".join(f"{{{{ {part} }}}}" if n % 2 else part for n, part in enumerate(parts))

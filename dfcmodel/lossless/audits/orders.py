@@ -21,7 +21,7 @@ MIN_DIVIDED_VALUES = 3
 
 
 def grain_of(table: BufferTable) -> int | None:
-    """Return the largest divisor in bytes, 64 to 1024, of nearly all values; None: there is none.
+    """Return the largest number of bytes, 64 to 1024, that divides nearly all values; None without one.
 
     It is a cell, a multiple of a cell, or a unit of the vendor's calculator; divisibility does not determine which.
     """
@@ -41,7 +41,7 @@ def divisor_of(table: BufferTable) -> int | None:
 
 
 def falling_pairs(table: BufferTable) -> list[tuple[BufferRow, BufferRow]]:
-    """Return neighbouring rows (a, b) of a rate or cable where b needs more than a and has less."""
+    """Return pairs (a, b) of neighbouring rows where b has less xoff, although its cable or rate is larger."""
     pairs = []
     for rate in table.rates:
         pairs += [(a, b) for a, b in pairwise(table.of_rate(rate)) if b.xoff < a.xoff]
@@ -52,7 +52,7 @@ def falling_pairs(table: BufferTable) -> list[tuple[BufferRow, BufferRow]]:
 
 
 def flat_rates(table: BufferTable) -> list[float]:
-    """Return the rates in b/s with one value at several cables."""
+    """Return the rates in b/s that have several cables and the same value at all of them."""
     return [
         rate
         for rate in table.rates
@@ -61,7 +61,7 @@ def flat_rates(table: BufferTable) -> list[float]:
 
 
 def copies(table: BufferTable) -> dict[BufferRow, float]:
-    """Return rows with the value of a slower rate at the same cable, and that rate in b/s.
+    """Return rows with the value of a slower rate at the same cable, each with that rate in b/s.
 
     Rates whose values agree at all cables, of which there are at least two, are omitted.
     """
@@ -76,7 +76,7 @@ def copies(table: BufferTable) -> dict[BufferRow, float]:
 
 
 def equal_cables(table: BufferTable) -> dict[BufferRow, list[float]]:
-    """Return rows with the value of other cables of their rate, and these cables in m; without `flat_rates`."""
+    """Return rows with the value of other cables of their rate, each with these cables in m; no `flat_rates`."""
     flat = set(flat_rates(table))
     cables: dict[BufferRow, list[float]] = {}
     for rate in table.rates:

@@ -51,7 +51,7 @@ PortDefaults = tuple[float | None, float | None]
 
 
 class DraftRow(NamedTuple):
-    """A row of a file: rate in b/s and cable in m are None where the file has neither."""
+    """A row as read from a file; rate in b/s and cable in m are None if they are missing."""
 
     place: str
     rate: float | None
@@ -102,7 +102,7 @@ def pool_name(reference: str) -> str:
 
 
 def port_from_name(name: str) -> tuple[float, float] | None:
-    """Return the rate in b/s and the cable in m in the name of a profile; None for other names.
+    """Return rate in b/s and cable in m from the name of a profile; None for other names.
 
     The form is ``pg_lossless_<speed>_<cable>[_<suffix>]_profile``, the speed in Mb/s or as ``100G``. The suffix is
     skipped: an MTU (``mtu1500``), a threshold (``th-2``), a gearbox, a number of lanes.
@@ -129,17 +129,17 @@ def whole_number(location: str, name: str, value: Any) -> int:
 
 
 def optional_number(location: str, name: str, value: Any) -> int:
-    """Return a non-negative integer from a file, 0 where it is missing."""
+    """Return a non-negative integer from a file; 0 if the value is missing."""
     return 0 if value in (None, "") else whole_number(location, name, value)
 
 
 def rate_of(location: str, speed: Any) -> float:
-    """Return the rate in b/s of a speed in Mb/s."""
+    """Return the rate in b/s of a speed in Mb/s; ValueError, at ``location``, for no speed."""
     return whole_number(location, "speed", speed) * 1e6
 
 
 def speed_error(rate: float) -> str:
-    """Return the reason why a rate in b/s is not judged, as a string; empty for a valid rate.
+    """Return the reason why rows of a rate in b/s are not judged, as a string; "" for a valid rate.
 
     No port below 1 Gb/s has priority flow control. A speed of 100 may stand for 100G.
 
@@ -153,7 +153,7 @@ def speed_error(rate: float) -> str:
 
 
 def numbers_of(location: str, fields: Any) -> tuple[int, int | None, int | None]:
-    """Return xoff, xon and size in bytes of a row or profile; xon and size may be None."""
+    """Return xoff, xon and size in bytes of a row or profile; xon and size are None where they are missing."""
     xon, size = (
         whole_number(location, name, fields[name]) if fields.get(name) not in (None, "") else None
         for name in ("xon", "size")
@@ -162,7 +162,7 @@ def numbers_of(location: str, fields: Any) -> tuple[int, int | None, int | None]
 
 
 def check_fields(location: str, fields: Iterable[str], allowed: Iterable[str]) -> None:
-    """Raise ValueError for the first unknown field; ``location`` is for the message."""
+    """Raise ValueError for the first field that is not allowed; ``location`` is for the error message."""
     allowed = list(allowed)
     for name in fields:
         if name not in allowed:
@@ -170,7 +170,7 @@ def check_fields(location: str, fields: Iterable[str], allowed: Iterable[str]) -
 
 
 def fill(drafts: Iterable[DraftRow], defaults: PortDefaults) -> tuple[list[BufferRow], list[tuple[str, str]]]:
-    """Return rows with default rate and cable where they lack them, and the skipped profiles with the reason.
+    """Return drafts as rows, with default rate and cable where they have none, and skipped profiles with the reason.
 
     Skipped are profiles that still lack a rate or cable, rows whose speed is not judged, and rows for cables of 0 m.
 

@@ -28,12 +28,12 @@ MIN_SLOPE = 64.0 / (64.0 + WIRE)
 
 @dataclass(frozen=True, eq=False)
 class RateLine:
-    """The lines through the values of a rate.
+    """All lines, slope and base, through the values of a rate within a margin.
 
     Parameters
     ----------
     rate
-        b/s.
+        Line rate in b/s.
     corners
         Corners of the polygon of slope and base in bytes, shape (n, 2).
     points
@@ -52,16 +52,16 @@ class RateLine:
 
     @property
     def slope(self) -> Pair:
-        """Interval of the bytes of buffer per byte on the cable."""
+        """Interval of slopes: bytes of buffer per byte on the cable."""
         return float(self.corners[:, 0].min()), float(self.corners[:, 0].max())
 
     def at(self, cable: float) -> Pair:
-        """Return the interval of the value in bytes for a cable in m."""
+        """Return the interval of values in bytes, by all lines, for a cable in m."""
         values = self.corners[:, 1] + self.corners[:, 0] * wire_bytes(self.rate, cable)
         return float(values.min()), float(values.max())
 
     def delay(self, mtu: int, lossless_mtu: int, spare: float) -> Pair:
-        """Return the interval of response and pipeline together in s; ``spare``: bytes lost to phase and cells."""
+        """Return the interval in s of response and pipeline together; ``spare``: bytes that phase and cells may use."""
         slope, base = self.corners.T
         limits = [(base - lossless_mtu - extra) / slope - mtu - WIRE - PAUSE for extra in (0.0, spare)]
         low, high = float(limits[1].min()), float(limits[0].max())
@@ -69,12 +69,12 @@ class RateLine:
 
 
 def wire_bytes(rate: float, cable: float) -> float:
-    """Return the bytes on the cable, in both directions, for a rate in b/s and a length in m."""
+    """Return the bytes on a cable, both directions together, for a rate in b/s and a length in m."""
     return 2.0 * cable / FIBRE * rate / 8.0
 
 
 def density(sizes: NDArray[np.int64], cell: int) -> Points:
-    """Return the maximum bytes of cells per byte on the wire for frames of at least each size, shape (n,)."""
+    """Return, by minimum frame size, the maximum bytes of cells per byte on the wire, shape (n,)."""
     cells = -(-sizes // cell)
     largest: Points = cell * np.maximum(cells / (sizes + WIRE), (cells + 1) / (cells * cell + 1 + WIRE))
     return largest
@@ -98,7 +98,7 @@ def corners_of(points: Points, margin: Pair) -> Points:
 
 
 def coverage_of(points: Points, margin: Pair) -> tuple[int, int]:
-    """Return the number of points that the lines through the other points predict, and the number of tested points."""
+    """Return the number of points that lines through the other points predict, and that of tested points."""
     hits = tested = 0
     for n, (x, y) in enumerate(points):
         others = np.delete(points, n, axis=0)
@@ -111,7 +111,7 @@ def coverage_of(points: Points, margin: Pair) -> tuple[int, int]:
 
 
 def line_of(rate: float, rows: list[tuple[float, float]], margin: Pair) -> RateLine | None:
-    """Return the lines through the rows (cable in m, bytes) of a rate; one row is omitted if necessary.
+    """Return the lines through the rows (cable in m, bytes) of a rate, if necessary without one row; None: no line.
 
     None: at most one cable, or no line. A row is only omitted where at least three others remain.
     """
@@ -129,6 +129,6 @@ def line_of(rate: float, rows: list[tuple[float, float]], margin: Pair) -> RateL
 
 
 def _without_one(points: Points, cables: list[float]) -> list[tuple[Points, tuple[float, ...]]]:
-    """Return the points without each point in turn and the omitted cables, the longest cable first."""
+    """Return, for each point, the other points and the omitted cable as a 1-tuple, the longest cable first."""
     order = range(len(points) - 1, -1, -1)
     return [(np.delete(points, n, axis=0), (cables[n],)) for n in order]

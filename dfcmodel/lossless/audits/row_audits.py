@@ -19,16 +19,16 @@ WHERE = ("place", "profile")
 
 @dataclass(frozen=True)
 class RowAudit:
-    """The verdict on a row.
+    """The verdict on a row, with the reason, the needs and a recommendation.
 
     Parameters
     ----------
     row
-        The row.
+        The judged row.
     verdict
-        `RowVerdict`.
+        The verdict, a `RowVerdict`.
     reason
-        Why, with the numbers.
+        Reason of the verdict, with the numbers.
     needs
         Bytes that the row needs under the assumptions.
     smallest
@@ -60,7 +60,7 @@ class RowAudit:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Rate, cable, xoff, recommended xoff, verdict and reason, as strings."""
+        """Cells of the row as strings: rate, cable, xoff, recommended xoff, verdict and reason."""
         row = self.row
         write = "" if self.write is None else f"{self.write:,}"
         per = "" if row.port else " per port and class"
@@ -77,12 +77,12 @@ class RowAudit:
 
     @property
     def where(self) -> tuple[str, str]:
-        """The position in the file, and the profile unless it is the position; empty if unknown."""
+        """Position of the row in the file, and its profile if that is another name; "" if unknown."""
         return self.row.place, "" if self.row.profile == self.row.place else self.row.profile
 
 
 def rows_text(rows: tuple[RowAudit, ...]) -> str:
-    """Return a line per row in columns, below a heading; place and profile come first if any row has them."""
+    """Return a table as a string: a heading and a line per row; place and profile come first if any row has them."""
     cells = [WHERE + HEADING, *(audit.where + audit.columns for audit in rows)]
     columns = [n for n in range(len(cells[0]) - 1) if any(row[n] for row in cells[1:]) or n >= len(WHERE)]
     widths = {n: max(len(row[n]) for row in cells) for n in columns}
@@ -95,7 +95,7 @@ def rows_text(rows: tuple[RowAudit, ...]) -> str:
 
 
 def law_lines(law: TableLaw) -> list[str]:
-    """Return a line per rate with the constant of the law."""
+    """Return a line per rate of a law: cells beyond the proved headroom, and the delay, ns, that explains them."""
     lines = []
     for entry in law.rates:
         shared = "".join(f", also {rate / 1e9:g}G" for rate in entry.shared)

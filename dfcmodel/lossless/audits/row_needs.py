@@ -36,7 +36,7 @@ class Assumptions:
     response: float | None = None
 
     def link(self, rate: float, cable: float) -> PausedLink | None:
-        """Return the link of a row with all frame sizes; None if no response time is known for the rate."""
+        """Return the link of a rate in b/s and a cable in m with all frame sizes; None without a response time."""
         quanta = RESPONSE_QUANTA.get(rate)
         if self.response is None and quanta is None:
             return None
@@ -90,7 +90,7 @@ def covering(link: PausedLink, smallest: int) -> int:
 
 
 def smallest_covered(link: PausedLink, xoff: int) -> int:
-    """Return the smallest frame size in bytes for which ``xoff`` suffices; it must suffice for equal frames."""
+    """Return the smallest frame size in bytes for which ``xoff`` suffices; it must suffice for full frames."""
     low, high = SMALLEST_FRAME - 1, link.lossless_mtu
     while high - low > 1:
         middle = (low + high) // 2
@@ -99,7 +99,7 @@ def smallest_covered(link: PausedLink, xoff: int) -> int:
 
 
 def longest_response(link: PausedLink, xoff: int) -> float | None:
-    """Return the longest response time in s for which ``xoff`` bytes suffice with equal frames; None: not for 0 s."""
+    """Return the longest response, s, for which ``xoff`` bytes suffice with equal frames; None: not even 0 s."""
     equal = dataclasses.replace(link, smallest=link.lossless_mtu)
     low, high = -1, link.response
     while high - low > 1:

@@ -26,12 +26,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ChipRate:
-    """The constant of a chip at one rate.
+    """The further delay of a chip at one rate, by the law of its tables.
 
     Parameters
     ----------
     rate
-        b/s.
+        Line rate in b/s.
     cells
         Minimum and maximum cells beyond the proved headroom for any sizes (mtu 9216, the standard's response).
     allowance
@@ -45,12 +45,12 @@ class ChipRate:
 
 @dataclass(frozen=True)
 class Chip:
-    """A chip, from public tables.
+    """A switch chip: cell, constants by rate and buffer, from public tables.
 
     Parameters
     ----------
     name
-        Such as ``tomahawk5``.
+        Name of the chip, such as ``tomahawk5``.
     cell
         Bytes of a cell, a divisor of the values of the tables.
     rates
@@ -60,7 +60,7 @@ class Chip:
     buffer, capacity
         Bytes of its packet buffer, and total b/s of its ports; None: no public source is known.
     buffer_source
-        Source of these.
+        Source of the buffer and the capacity.
 
     Examples
     --------
@@ -79,19 +79,19 @@ class Chip:
 
     def at(self, rate: float) -> ChipRate | None:
         """Return the constant of a rate in b/s; None if no table has it."""
-        return next((each for each in self.rates if each.rate == rate), None)
+        return next((entry for entry in self.rates if entry.rate == rate), None)
 
 
 @dataclass(frozen=True)
 class CensusRange:
-    """The values of all public tables for a rate and a cable.
+    """Range of the xoff in public tables for a rate and a cable.
 
     Parameters
     ----------
     tables
         Number of tables with such a row, at least 2.
     minimum, median, maximum
-        Bytes.
+        Smallest, median and largest xoff, bytes.
     """
 
     tables: int
@@ -117,7 +117,7 @@ def chips() -> tuple[Chip, ...]:
 
 
 def chip(name: str) -> Chip:
-    """Return a chip by its name.
+    """Return the chip of this name; ValueError for an unknown name.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def chip(name: str) -> Chip:
 
 
 def _read(name: str, text: str) -> Chip:
-    """Return the chip of a TOML file."""
+    """Return the chip of this name from the text of its TOML file."""
     data = tomllib.loads(text)
     rates = tuple(
         ChipRate(entry["gigabits"] * 1e9, tuple(entry["cells"]), tuple(ns * 1e-9 for ns in entry["ns"]))
@@ -155,7 +155,7 @@ def _read(name: str, text: str) -> Chip:
 
 
 def census_range(rate: float, cable: float) -> CensusRange | None:
-    """Return the range of the public tables for a rate in b/s and a cable in m; None: at most one has such a row.
+    """Return the range of public tables for a rate in b/s and a cable in m; None if fewer than two have the row.
 
     >>> census_range(400e9, 300.0).minimum < census_range(400e9, 300.0).maximum
     True
@@ -165,7 +165,7 @@ def census_range(rate: float, cable: float) -> CensusRange | None:
 
 @cache
 def _ranges() -> dict[tuple[float, float], CensusRange]:
-    """Return the ranges of the bundled census by rate in b/s and cable in m."""
+    """Return the ranges of public tables by (rate in b/s, cable in m), from the bundled file."""
     return {
         (float(row["gigabits"]) * 1e9, float(row["metres"])): CensusRange(
             *(int(row[name]) for name in ("tables", "least", "median", "most"))
@@ -175,7 +175,7 @@ def _ranges() -> dict[tuple[float, float], CensusRange]:
 
 
 def census_lines(rate: float, cable: float) -> list[str]:
-    """Return a line with the range of the public tables for a rate in b/s and a cable in m, or an empty list."""
+    """Return a line with the range of the public tables for a rate in b/s and a cable in m; [] without one."""
     census = census_range(rate, cable)
     if census is None:
         return []
@@ -184,7 +184,7 @@ def census_lines(rate: float, cable: float) -> list[str]:
 
 
 def chip_lines(rate: float, cable: float) -> list[str]:
-    """Return lines with the headroom for a rate in b/s and a cable in m by the law of each chip."""
+    """Return a line per chip with the headroom in bytes for a rate in b/s and a cable in m by the chip's law."""
     lines = []
     for model in chips():
         constant = model.at(rate)

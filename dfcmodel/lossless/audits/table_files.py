@@ -129,7 +129,7 @@ def read_table(
 
 
 def _kind_of(text: str) -> str:
-    """Return the kind of a string: a template has names to fill in, a database is JSON, CSV has commas."""
+    """Return the kind of file from its text: template, database, CSV or lookup file."""
     if re.search(r"\{[%{#]", text):
         return "template"
     first = next((line for line in text.splitlines() if line.strip()), "")
@@ -139,7 +139,7 @@ def _kind_of(text: str) -> str:
 
 
 def _lookup(text: str) -> TableContent:
-    """Return the rows of a lookup file; its heading, a comment, names the columns."""
+    """Return the rows of a lookup file from its text; the heading, a comment, names the columns."""
     columns: tuple[str, ...] = LOOKUP
     rows: list[DraftRow] = []
     width, lines = 0, list[tuple[int, str]]()  # columns of the heading; columns and threshold of each row
@@ -170,7 +170,7 @@ def _lookup(text: str) -> TableContent:
 
 
 def _check_sizes(row: DraftRow) -> None:
-    """Raise ValueError for sizes below that of a frame: a number with a blank or a unit is two columns."""
+    """Raise ValueError for sizes below a frame's, which come from a number split at a blank or unit."""
     for name in ("size", "xon", "xoff"):
         if 0 < (getattr(row, name) or 0) < SMALLEST_FRAME:
             raise ValueError(
@@ -179,7 +179,7 @@ def _check_sizes(row: DraftRow) -> None:
 
 
 def _csv(text: str) -> TableContent:
-    """Return the rows of a CSV file."""
+    """Return the rows of a CSV file from its text; the first line names the columns."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     columns: list[str] = []
     rows = []
@@ -209,7 +209,7 @@ def _check_count(rows: list[DraftRow]) -> None:
 
 
 def _check_columns(location: str, columns: Sequence[str]) -> None:
-    """Raise ValueError for an unknown or duplicate column, and for a missing xoff; ``location`` is for the message."""
+    """Raise ValueError for an unknown, duplicate or missing column; ``location`` is for the error message."""
     check_fields(f"{location}: column", columns, COLUMNS)
     for n, column in enumerate(columns[: len(COLUMNS) + 1]):
         if column in columns[:n]:
@@ -219,7 +219,7 @@ def _check_columns(location: str, columns: Sequence[str]) -> None:
 
 
 def _row(number: int, fields: Mapping[str, str]) -> DraftRow:
-    """Return a row from strings by column; speed in Mb/s, cable with its unit."""
+    """Return a row from strings by column, speed in Mb/s, cable with its unit; ``number`` is the line."""
     location = f"line {number}"
     for name in ("threshold", "xon_offset"):
         text = fields.get(name, "").strip()
@@ -237,7 +237,7 @@ def _row(number: int, fields: Mapping[str, str]) -> DraftRow:
 
 
 def _mark_duplicates(rows: list[DraftRow]) -> list[DraftRow]:
-    """Return the rows, with a remark for each whose port, rate and cable an earlier line has."""
+    """Return the rows, with a remark on each whose port, rate and cable occurred before."""
     first: dict[tuple[str, float | None, float | None], DraftRow] = {}
     result = []
     for row in rows:

@@ -33,7 +33,7 @@ MIN_LAWFUL_FRACTION = 2.0 / 3.0
 
 @dataclass(frozen=True)
 class RateLaw:
-    """The constant of a rate.
+    """The bytes, by the law of a table, beyond the proved headroom at one rate.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class RateLaw:
 
 @dataclass(frozen=True)
 class TableLaw:
-    """The law that a table follows.
+    """The law that most rows of a table follow: cell, constants by rate, and the rows that break it.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class TableLaw:
 
 
 def densest(cell: int) -> float:
-    """Return the maximum bytes of cells per byte on the wire: for frames of 64 B, or of one byte more than a cell.
+    """Return the maximum bytes of cells per byte on the wire, over all frame sizes.
 
     >>> round(densest(254), 3), round(densest(96), 3)
     (3.024, 1.641)
@@ -88,12 +88,12 @@ def densest(cell: int) -> float:
 
 
 def law_of(table: BufferTable, assumed: Assumptions, cell: int | None = None) -> TableLaw | None:
-    """Return the law that most rows of a table follow, or None if no cell fits.
+    """Return the law that most rows of a table follow, for ``cell`` bytes or the best cell; None if no cell fits.
 
     ``cell`` are the bytes of a cell of the chip; None: all candidates are tried.
     """
     values = np.array([row.xoff for row in table if row.xoff])
-    groups = _groups(table)
+    groups = _groups_of_rates(table)
     if not len(values) or not any(len(rows) > 1 for rows, _ in groups):
         return None
     cells = [cell] if cell else [c for c in CELLS if np.mean(values % c == 0) >= MIN_MULTIPLE_FRACTION]
@@ -105,8 +105,8 @@ def law_of(table: BufferTable, assumed: Assumptions, cell: int | None = None) ->
 Group = tuple[list["BufferRow"], tuple[float, ...]]
 
 
-def _groups(table: BufferTable) -> list[Group]:
-    """Return the rows of each rate by cable; a rate with the values of a faster rate is joined to that."""
+def _groups_of_rates(table: BufferTable) -> list[Group]:
+    """Return for each rate its rows by cable and the slower rates with the same values, which have no entry."""
     groups: list[Group] = []
     for rate in reversed(table.rates):
         rows = table.of_rate(rate)
@@ -121,12 +121,12 @@ def _groups(table: BufferTable) -> list[Group]:
 
 
 def distinct_rates(table: BufferTable) -> list[float]:
-    """Return the rates in b/s whose values no faster rate has."""
-    return [rows[0].rate for rows, _ in _groups(table)]
+    """Return the rates in b/s whose values differ from those of all faster rates."""
+    return [rows[0].rate for rows, _ in _groups_of_rates(table)]
 
 
 def _slope_fits(groups: list[Group], cell: int) -> bool:
-    """Return whether most rates with several cables have the slope of a cell, within two cells."""
+    """Return whether the slope of most rates with several cables is that of cells of this size, within two cells."""
     fits = []
     for rows, _ in groups:
         first, last = rows[0], rows[-1]
@@ -137,7 +137,7 @@ def _slope_fits(groups: list[Group], cell: int) -> bool:
 
 
 def _fit(groups: list[Group], assumed: Assumptions, cell: int) -> tuple[float, TableLaw]:
-    """Return the fraction of rows at several cables that follow the law of a cell, and the law."""
+    """Return the fraction of rows that follow the law of a cell, of rates with several cables, and the law."""
     assumed = dataclasses.replace(assumed, cell=cell, lossless_mtu=max(cell, assumed.lossless_mtu))
     rates: list[RateLaw] = []
     broken: dict[BufferRow, str] = {}
@@ -165,7 +165,7 @@ def _rate_law(
     rows: list[BufferRow], shared: tuple[float, ...], constants: tuple[float, ...], lawful: list[int],
     links: list[PausedLink],
 ) -> RateLaw:  # fmt: skip
-    """Return the constant of a rate with the delays that explain the rows that follow the law."""
+    """Return the law at one rate, with the interval of delays that explains the lawful rows."""
     lawful_constants = [constants[n] for n in lawful]
     for slack in (0, 1):
         delays = [delays_of(links[n], rows[n].xoff // links[n].cell, slack) for n in lawful]
@@ -178,7 +178,7 @@ def _rate_law(
 
 
 def delays_of(link: PausedLink, cells: int, slack: int = 0) -> tuple[int, int]:
-    """Return the interval of delays in bit times beyond the link's response that need ``cells``, within ``slack``.
+    """Return the shortest and longest delay, bit times beyond the response, that need ``cells`` +/- ``slack``.
 
     Negative: the peer is assumed to be faster. The interval is empty, low above high, if no delay does.
 
@@ -192,7 +192,7 @@ def delays_of(link: PausedLink, cells: int, slack: int = 0) -> tuple[int, int]:
 
 
 def _first_delay(link: PausedLink, cells: int) -> int:
-    """Return the shortest delay in bit times at which a link needs at least this many cells."""
+    """Return the shortest delay, bit times, at which a link needs at least this many cells."""
     missing = cells - largest_burst(link).cells
     if missing <= 0:
         return 0

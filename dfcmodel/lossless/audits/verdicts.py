@@ -46,7 +46,7 @@ INSUFFICIENT = (RowVerdict.IMPOSSIBLE, RowVerdict.BELOW_STANDARD, RowVerdict.FAS
 
 
 def verdict_of(row: BufferRow, needs: RowNeeds, link: PausedLink | None) -> tuple[RowVerdict, str, int | None]:
-    """Return the verdict on a row, the reason, and the smallest covered frames in bytes or None."""
+    """Return the verdict on a row, the reason, and the smallest frame size in bytes that xoff covers, or None."""
     xoff = row.xoff
     if row.no_headroom:
         return RowVerdict.IMPOSSIBLE, f"PFC without headroom: {row.no_headroom}", None

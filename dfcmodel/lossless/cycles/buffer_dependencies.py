@@ -34,7 +34,7 @@ __all__ = ["Dependencies", "dependencies_of_routes", "dependencies_of_shortest_p
 
 @dataclass(frozen=True, eq=False)
 class Dependencies:
-    """Buffers of a network and the dependencies between them.
+    """Buffers of a network, and which of them wait for which.
 
     Attributes
     ----------
@@ -59,18 +59,18 @@ class Dependencies:
 
     @property
     def is_free(self) -> bool:
-        """Whether no cycle exists, so that no deadlock is possible."""
+        """Whether the dependencies have no cycle, so that no deadlock is possible."""
         return not self.cyclic().size
 
     def cyclic(self) -> Ints:
-        """Return the buffers that lie on a cycle, by number."""
+        """Return the indices of the buffers on cycles, ascending, shape (n,)."""
         from scipy.sparse.csgraph import connected_components
 
         _, labels = connected_components(self.waits, directed=True, connection="strong")
         return np.flatnonzero(np.bincount(labels, minlength=1)[labels] > 1)
 
     def cycles(self) -> Iterator[list[int]]:
-        """Yield distinct cycles of buffers by number; no cycle contains a shorter cycle (`minimal_cycles`)."""
+        """Yield distinct chordless cycles, as lists of indices of buffers (`minimal_cycles`)."""
         import scipy.sparse as sp
 
         cyclic = self.cyclic()
@@ -84,7 +84,7 @@ class Dependencies:
 
 
 def dependencies_of_routes(graph: nx.DiGraph[Any], routes: Iterable[Any]) -> Dependencies:
-    """Return the dependencies that routes cause.
+    """Return the dependencies between buffers that routes on a graph cause.
 
     Parameters
     ----------
@@ -134,12 +134,12 @@ def dependencies_of_shortest_paths(graph: nx.DiGraph[Any], ends: Sequence[Any] |
 
 
 def _route(nodes: list[Any], paths: ShortestPaths, i: int, j: int) -> Route:
-    """Return the route of a dependency; a module-level function, so that results can be pickled."""
+    """Return a route that makes buffer i wait for buffer j; a module-level function, so that results can be pickled."""
     return Route([nodes[v] for v in paths.path(int(i), int(j))])
 
 
 def _matrix(arcs: Sequence[tuple[int, int]], n: int) -> sp.csr_matrix:
-    """Return the adjacency matrix of distinct arcs, shape (n, n)."""
+    """Return the adjacency matrix of arcs (i, j) among n buffers, shape (n, n)."""
     import scipy.sparse as sp
 
     pairs = np.array(arcs, dtype=np.int64).reshape(-1, 2)

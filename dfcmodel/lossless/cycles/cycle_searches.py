@@ -26,7 +26,7 @@ INTERPRETED = 2_000
 
 
 def minimal_cycles(waits: sp.csr_matrix) -> Iterator[list[int]]:
-    """Yield distinct chordless cycles, at most as many as there are vertices.
+    """Yield distinct chordless cycles of a matrix of arcs, at most as many as there are vertices.
 
     For every vertex a shortest cycle through it is computed. If that has a chord, a shortest cycle among its
     vertices replaces it.
@@ -69,7 +69,7 @@ def _without_chords(waits: sp.csr_matrix, cycle: list[int]) -> list[int]:
 
 
 def close_cycle(indptr, indices, vertex, before, queue, cycle):  # type: ignore[no-untyped-def]
-    """Template: write a shortest cycle through a vertex, last vertex first; return its length, 0: there is none.
+    """Kernel: write a shortest cycle through a vertex to ``cycle``, last vertex first; return its length, 0: none.
 
     ``before`` is -1 everywhere, before and afterwards.
     """

@@ -32,7 +32,7 @@ MAX_STATES = 300_000
 
 
 def _enqueue(queue: Any, packet: Any) -> Any:
-    """Return a queue with a packet (1 or 0) appended."""
+    """Return a queue, stored as the bits of a whole number, with a packet (1 or 0) appended."""
     top = 1
     while 2 * top <= queue:
         top *= 2
@@ -40,7 +40,7 @@ def _enqueue(queue: Any, packet: Any) -> Any:
 
 
 def _replace_queue(queues: Any, k: int, queue: Any) -> Any:
-    """Return the queues with queue ``k`` replaced."""
+    """Return the tuple of queues with queue ``k`` replaced."""
     return tuple(queue if i == k else other for i, other in enumerate(queues))
 
 

@@ -92,7 +92,7 @@ def deadlock(
     *,
     ends: Sequence[Any] | None = None,
 ) -> Deadlock:
-    """Return whether routes can deadlock, with the cycles of buffers.
+    """Return whether routes on a graph can deadlock, with the cycles of buffers, as `Deadlock`.
 
     Parameters and errors as for `buffer_cycles`.
 
@@ -113,7 +113,7 @@ def deadlock(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Deadlock(Result):
-    """Whether a network can deadlock.
+    """Whether a network can deadlock by pauses, and the buffers that wait for each other.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class Deadlock(Result):
 
     @cached_property
     def is_free(self) -> bool:
-        """Whether no deadlock is possible: no buffers wait for each other in a cycle."""
+        """Whether no deadlock is possible, as no buffers wait for each other in a cycle."""
         return self.dependencies.is_free
 
     def cycles(self) -> Iterator[list[tuple[Any, ...]]]:
@@ -147,12 +147,12 @@ class Deadlock(Result):
             yield [self._link_of(v) for v in cycle]
 
     def _link_of(self, buffer: int) -> tuple[Any, ...]:
-        """Return the link of a buffer, with its class if there are several classes."""
+        """Return the link (from, to) of a buffer, by index; with classes (from, to, class)."""
         return self.dependencies.channels[buffer][: 3 if self._has_classes else 2]
 
     @cached_property
     def _has_classes(self) -> bool:
-        """Whether the buffers have several classes."""
+        """Whether the buffers belong to several classes of traffic."""
         return len({channel[2] for channel in self.dependencies.channels}) > 1
 
     def summary(self) -> dict[str, object]:
@@ -244,7 +244,7 @@ class Deadlock(Result):
         return cycle_passage(len(self._dependencies_of(cycle)), load, room)
 
     def _dependencies_of(self, cycle: Sequence[tuple[Any, ...]] | None) -> list[tuple[int, int]]:
-        """Return the dependencies of a cycle as pairs of buffers, after checking it."""
+        """Return the dependencies of a cycle as pairs of indices of buffers; None: of the first cycle."""
         number = {self._link_of(k): k for k in range(len(self.dependencies.channels))}
         links = next(self.cycles(), None) if cycle is None else list(cycle)
         if not links:
@@ -326,7 +326,7 @@ def line_rate_scenario(
 
 
 def _name(node: Any) -> int | str:
-    """Return a node as a name of a scenario: an integer or a string."""
+    """Return a node as an integer or a string, as scenarios have them."""
     if isinstance(node, int):
         return node
     return ".".join(map(str, node)) if isinstance(node, tuple) else str(node)

@@ -24,7 +24,7 @@ __all__ = ["UpDown", "class_per_hop", "class_per_turn", "up_down"]
 
 
 def ranks(graph: nx.DiGraph[Any], root: Any = None) -> dict[Any, int]:
-    """Return the rank of each node in a total order: a link to a smaller rank leads up.
+    """Return the rank of each node in a total order; a link towards a smaller rank leads up.
 
     The highest level is first if all nodes have the attribute ``level`` and ``root`` is None. Otherwise
     the order is by distance from the root, by default a node with the maximum number of links.
@@ -75,12 +75,12 @@ class UpDown:
 
     @property
     def stretch(self) -> float:
-        """Mean length of a route over that of a shortest path."""
+        """Mean length of all routes over the mean length of the shortest paths; 1 if no route is longer."""
         pairs = ~np.eye(len(self.ends), dtype=bool)
         return float(self.lengths[pairs].mean() / self.shortest[pairs].mean())
 
     def route(self, source: Any, target: Any) -> Route:
-        """Return the route between two ends.
+        """Return the route from one end to another; ValueError if there is none, or for a node that is no end.
 
         Raises
         ------
@@ -100,7 +100,7 @@ class UpDown:
         return Route(nodes)
 
     def routes(self) -> Iterator[Route]:
-        """Yield the routes between all pairs of ends."""
+        """Yield the routes between all ordered pairs of ends."""
         for source in self.ends:
             for target in self.ends:
                 if source != target:
@@ -165,7 +165,7 @@ def up_down(graph: nx.DiGraph[Any], ends: Sequence[Any] | None = None, *, root: 
 
 
 def class_per_hop(routes: Iterable[Any]) -> list[Route]:
-    """Return routes whose class of traffic is the number of links so far (Gunther 1981).
+    """Return routes with the number of the hop as class of traffic on each link (Gunther 1981).
 
     A buffer of class c only waits for buffers of class c + 1. The number of classes is the number of links of the
     longest route.
@@ -180,7 +180,7 @@ def class_per_hop(routes: Iterable[Any]) -> list[Route]:
 
 
 def class_per_turn(graph: nx.DiGraph[Any], routes: Iterable[Any], *, root: Any = None) -> list[Route]:
-    """Return routes whose class of traffic rises by one wherever they turn from down to up.
+    """Return routes with a class of traffic that rises by one at each turn from down to up.
 
     Within a class, routes lead up and then down, as the routes of `up_down`; from a class they only lead
     to the next class. The paths do not change. The number of classes is the maximum number of such turns of a route,

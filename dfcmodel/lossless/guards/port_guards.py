@@ -18,7 +18,7 @@ __all__ = ["PortGuard", "WatchdogAlarm"]
 
 @dataclass(frozen=True)
 class WatchdogAlarm:
-    """A storm that a watchdog declared.
+    """A storm that a watchdog declared: where, when, and whether a fault was its cause.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class WatchdogAlarm:
 
 @dataclass(frozen=True)
 class PortGuard:
-    """The watchdog of a port, or of a class at it, after a run.
+    """Watchdog of a port, or of one class at it, with the storms that it declared in a run.
 
     ``Pauses`` by a fault are rows of port, class, begin and end, s.
 
@@ -68,7 +68,7 @@ class PortGuard:
     storms: list[tuple[float, float, int]]
 
     def faults(self, pauses: Pauses) -> list[tuple[float, float]]:
-        """Return begin and end in s of the pauses by faults at this port and class."""
+        """Return (begin, end), s, of the pauses by faults that stop this port and class."""
         return [
             (begin, end)
             for q, c, begin, end in pauses
@@ -76,7 +76,7 @@ class PortGuard:
         ]
 
     def alarms(self, pauses: Pauses) -> list[WatchdogAlarm]:
-        """Return the declared storms as alarms; an alarm without a fault is false."""
+        """Return the declared storms as alarms; an alarm without a fault is a false alarm."""
         faults = self.faults(pauses)
         counted = self.dog.polls * self.dog.period
         name = self.plan.ports[self.q].name
@@ -89,7 +89,7 @@ class PortGuard:
         ]  # fmt: skip
 
     def find_missed(self, pauses: Pauses) -> list[tuple[str, int, float, float]]:
-        """Return the pauses by faults in which it never dropped, except for pauses cut off by the end of the run."""
+        """Return (link, class, begin, end) of pauses by faults in which the watchdog never dropped."""
         name, poll_delay = self.plan.ports[self.q].name, self.dog.period
         missed = []
         for begin, last in self.faults(pauses):

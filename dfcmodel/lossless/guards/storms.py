@@ -34,7 +34,7 @@ __all__ = ["StormSpread", "storm_spread"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StormSpread(Result):
-    """Links that a storm stops, with times and causes, as `storm_spread` returns them.
+    """Links that a pause storm stops one after the other, with times and causes.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class StormSpread(Result):
 
     @property
     def victims(self) -> list[int]:
-        """Flows, by number, that cross a stopped link but no link of the storm."""
+        """Indices of flows that cross a stopped link but no link of the storm."""
         storm = {link for link, cause in self.cause.items() if cause is None}
         crossed = [set(itertools.pairwise(route)) for route in self.routes]
         return [n for n, links in enumerate(crossed) if links & set(self.stopped) and not links & storm]
@@ -174,7 +174,7 @@ def storm_spread(
 
 
 class _Spreading:
-    """Event-driven filling of buffers; a visit of a flow to a buffer has its previous and next link."""
+    """State of filling buffers, with the previous and the next link of each flow at each buffer."""
 
     def __init__(self, paths: list[list[Any]], rates: Floats, output: bool) -> None:
         self.rates, self.hops = rates, [list(itertools.pairwise(path)) for path in paths]
@@ -190,7 +190,7 @@ class _Spreading:
             self.feeders.setdefault(buffer, set()).update({before} - {None})
 
     def _slopes(self, stopped: dict[Any, float]) -> dict[Any, tuple[float, Any]]:
-        """Return the fill rate of each buffer, and the stopped link that its packets wait for."""
+        """Return, by filling buffer, the fill rate and a stopped link that its packets wait for."""
         slopes: dict[Any, tuple[float, Any]] = {}
         for buffer, _, after, flow, k in self.visits:
             arrives = not any(link in stopped for link in self.hops[flow][: k + 1])
@@ -199,7 +199,7 @@ class _Spreading:
         return slopes
 
     def run(self, initial: list[Any], threshold: float, delay: float) -> tuple[Any, Any]:
-        """Return times and causes of the stops by link, until no buffer below its threshold fills."""
+        """Return the time at which each link stops and its cause, both by link, until no further buffer fills."""
         now, level = 0.0, dict.fromkeys(self.feeders, 0.0)
         stopped, cause = dict.fromkeys(initial, 0.0), dict.fromkeys(initial)
         due: dict[Any, tuple[float, Any]] = {}

@@ -44,7 +44,7 @@ class WatchdogRisk(Result):
     Attributes
     ----------
     watchdog
-        The settings.
+        Settings of the watchdog.
     alarms
         Storms declared per second; None if an interval has too many pauses to compute it.
     bound
@@ -69,7 +69,7 @@ class WatchdogRisk(Result):
 
     @property
     def worst(self) -> float:
-        """The alarms per second, or their bound if they are not computed."""
+        """Alarms per second, or if these are not computed, their upper bound."""
         return self.bound if self.alarms is None else self.alarms
 
     def summary(self) -> dict[str, object]:
@@ -95,12 +95,12 @@ class WatchdogRisk(Result):
 
 
 def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> WatchdogRisk:
-    """Return the rate of false alarms of a watchdog under ordinary pauses.
+    """Return the rate of false alarms of a watchdog under random pauses and gaps.
 
     Parameters
     ----------
     watchdog
-        Its settings.
+        Settings of the watchdog.
     pauses, gaps
         Durations of the pauses and of the gaps between them, s.
 
@@ -202,7 +202,7 @@ def recommend_watchdog(
 
 
 def _alternating(pauses: PhaseType, gaps: PhaseType) -> tuple[Floats, NDArray[np.bool_], Floats]:
-    """Return the generator of pauses and gaps, a mask of the pause phases, and the stationary distribution."""
+    """Return the generator of alternating pauses and gaps, flags of the pause phases, and the stationary state."""
     m = pauses.order + gaps.order
     Q, on = np.zeros((m, m)), np.arange(m) < pauses.order
     Q[: pauses.order, : pauses.order], Q[pauses.order :, pauses.order :] = pauses.T, gaps.T
@@ -214,7 +214,7 @@ def _alternating(pauses: PhaseType, gaps: PhaseType) -> tuple[Floats, NDArray[np
 
 
 def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats | None, Floats]:
-    """Return the probabilities of a bad and any interval by its first and last phase; None: too many events."""
+    """Return the probabilities by first and last phase of a bad interval, None: not computed, and of any interval."""
     from scipy.linalg import expm
     from scipy.special import betaincc
     from scipy.stats import poisson
@@ -248,7 +248,7 @@ def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats 
 
 
 def _whole_intervals(Q: Floats, phases: NDArray[np.bool_], dog: Watchdog, every: Floats) -> Floats:
-    """Return the probabilities of an interval spent in these phases alone, by its first and last phase."""
+    """Return the probabilities, by first and last phase, of an interval within ``phases`` alone."""
     from scipy.linalg import expm
 
     probabilities, block = np.zeros_like(Q), np.ix_(phases, phases)
@@ -257,7 +257,7 @@ def _whole_intervals(Q: Floats, phases: NDArray[np.bool_], dog: Watchdog, every:
 
 
 def _chernoff(dog: Watchdog, Q: Floats, on: NDArray[np.bool_], start: Floats) -> float:
-    """Return a bound of the alarms per second: time paused in n intervals is at least n f periods.
+    """Return an upper bound of the alarms per second: n bad intervals have at least n f periods of pauses.
 
     P(O_1, ..., O_n >= f P) <= E exp(theta (sum O - n f P)) for every theta >= 0; every alarm ends such a run.
     """

@@ -121,7 +121,7 @@ def watch_packets(
     method: Packets | None = None,
     duration: WithUnit | None = None,
 ) -> WatchdogRun:
-    """Simulate a scenario packet by packet with a watchdog at each link that others pause.
+    """Simulate a scenario packet by packet with a watchdog at each link that others pause; return `WatchdogRun`.
 
     A watchdog polls its link, or each class of it that PFC pauses, from a random phase on. After it declares a storm
     it drops waiting and arriving packets until the restoration (`Watchdog`). ACKs in PFC's control class pass.
@@ -131,14 +131,14 @@ def watch_packets(
     scenario
         A scenario with links under `Pause` or `PFC`; its own faults, ``storm=``, never end.
     watchdog
-        The settings, for all links.
+        Settings of the watchdogs, the same at all links.
     storms
         Faults that end: for names of links with Pause or PFC, such as ``"2->3"``, begin and end of each interval, in s
         or strings such as ``"200 ms"``, in which the link pauses all links that feed it, whatever its queue.
     links
         Names of the links with a watchdog, a string or a list. None: all links that can be paused.
     method
-        None: ``Packets(seed=1)``.
+        Packet-level method; None: ``Packets(seed=1)``.
     duration
         Simulated time, s; None: the scenario's.
 
@@ -199,7 +199,7 @@ def watch_packets(
 def _parse_storms(
     scenario: Scenario, storms: Mapping[str, Iterable[tuple[WithUnit, WithUnit]]], run_time: float
 ) -> dict[int, list[tuple[float, float]]]:
-    """Return the begins and ends of faults in s by index of the link, after checks."""
+    """Return (begin, end), s, of the faults of each link, by its index, after checks."""
     names = [link.name for link in scenario.links]
     faults = {}
     instance("storms", storms, Mapping, "a mapping of links to pairs of times")
@@ -225,7 +225,7 @@ def _parse_storms(
 
 
 def _ports_to_watch(plan: PacketPlan, links: Iterable[str] | str | None) -> list[tuple[int, int]]:
-    """Return pairs of a port of a switch and a class that have a watchdog; `ALL` for all classes."""
+    """Return (port, class) of all watchdogs, at ports of switches; class `ALL` for all classes."""
     scenario = plan.scenario
     classes: dict[int, set[int]] = {}
     for p in range(len(plan.ports)):
@@ -252,6 +252,6 @@ def _ports_to_watch(plan: PacketPlan, links: Iterable[str] | str | None) -> list
 
 
 def _port_watchdog(dog: Watchdog, q: int, priority: int, phase: float) -> PortWatchdog:
-    """Return a watchdog of a port; ``phase`` is the time of its first poll in polling times."""
+    """Return the watchdog of port q and a class; its first poll is ``phase`` polling times after 0."""
     min_paused = dog.period * (dog.fraction - 1e-9)
     return PortWatchdog(q, priority, phase * dog.period, dog.period, min_paused, dog.polls, dog.good_polls)

@@ -34,7 +34,7 @@ MAX_BARE_TIME = 60.0
 
 
 def watchdog_time(name: str, value: Given) -> float:
-    """Return a time of a watchdog in s; numbers in ms are refused.
+    """Return a time of a watchdog in s, from s or a string; large numbers without a unit, likely ms, are refused.
 
     >>> watchdog_time("polling", "200 ms"), watchdog_time("polling", 0.2)
     (0.2, 0.2)
@@ -98,22 +98,22 @@ class Watchdog:
 
     @property
     def period(self) -> float:
-        """Time between polls in s."""
+        """Time between polls, s."""
         return float(self.polling)
 
     @property
     def polls(self) -> int:
-        """Bad intervals in succession that declare a storm."""
+        """Number of bad intervals in succession that declare a storm."""
         return math.ceil(float(self.detection) / self.period * (1.0 - 1e-12))
 
     @property
     def good_polls(self) -> int:
-        """Intervals in succession without a pause that end it."""
+        """Number of intervals in succession without a pause that end a storm."""
         return math.ceil(float(self.restoration) / self.period * (1.0 - 1e-12))
 
     @property
     def delay(self) -> tuple[float, float]:
-        """Minimum and maximum time in s from the beginning of a lasting storm to its detection; uniform between.
+        """Shortest and longest time, s, from the beginning of a lasting storm to its detection; uniform between.
 
         Polls are assumed to be exact. With polls earlier than ``period``, or a counter slightly below the interval,
         and ``detection`` a multiple of the interval, a storm can need one poll more.
@@ -141,7 +141,7 @@ class Watchdog:
 def simulate_watchdog(
     watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType, *, polls: int, seed: Any = None
 ) -> tuple[int, float]:
-    """Return the number of storms declared in ``polls`` polls, and the fraction of polls while dropping.
+    """Return the number of storms declared in ``polls`` polls, and the fraction of polls at which it drops.
 
     The simulation is event by event, with the rule of the watchdog at each poll; tests compare `watchdog_risk` with it.
 
@@ -178,7 +178,7 @@ def simulate_watchdog(
 
 
 def check_times(pauses: PhaseType, gaps: PhaseType) -> None:
-    """Check that pauses and gaps are phase-type times."""
+    """Raise TypeError unless pauses and gaps are phase-type times."""
     from markov import PhaseType
 
     instance("pauses", pauses, PhaseType)

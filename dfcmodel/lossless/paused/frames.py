@@ -30,7 +30,7 @@ __all__ = ["FrameRun", "FrameScenario", "Witness", "search_worst", "witness"]
 
 @dataclass(frozen=True)
 class FrameScenario:
-    """Traffic and buffer of a link around the time at which its receiver pauses it.
+    """Frames that a sender sends, and the buffer of the receiver, which pauses it.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class FrameScenario:
     sizes
         Bytes of the sender's frames, transmitted back to back from time 0.
     taken
-        Cells occupied at time 0.
+        Number of cells of the buffer that are occupied at time 0.
     threshold
         Cells above which the receiver pauses the sender.
     capacity
@@ -65,7 +65,7 @@ class FrameScenario:
     reverse_phase: int
 
     def run(self) -> FrameRun:
-        """Return the outcome of the scenario."""
+        """Return the outcome of sending the frames in order."""
         link = self.link
         out = np.zeros(5, dtype=np.int64)
         ahead = link.delays["pause frames of other classes"] + link.delays["own resume frame"]
@@ -81,16 +81,16 @@ class FrameScenario:
 
 @dataclass(frozen=True)
 class FrameRun:
-    """Outcome of a scenario.
+    """Outcome of a `FrameScenario`: peak, losses, and the times of crossing and stop.
 
     Parameters
     ----------
     peak
         Largest number of cells occupied.
     lost
-        Frames lost.
+        Number of lost frames.
     sent
-        Frames sent.
+        Number of sent frames, with lost frames.
     crossed, stopped
         Bit time of the first bit above the threshold at the receiver, and bit time after which the
         sender starts no further frame; -1 if that did not happen.
@@ -105,7 +105,7 @@ class FrameRun:
 
 @dataclass(frozen=True)
 class Witness:
-    """A headroom that is attained: ``fills`` uses the last cell, ``overflows`` has one cell fewer.
+    """Two scenarios that prove a headroom: with it no frame is lost, with one cell fewer a frame is lost.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Witness:
 
     @property
     def holds(self) -> bool:
-        """Whether the first run loses nothing and fills the buffer, and the second loses a frame."""
+        """Whether ``fills`` loses nothing and uses all cells, and ``overflows`` loses a frame."""
         full, short = self.fills.run(), self.overflows.run()
         return full.peak == self.fills.capacity and full.lost == 0 and short.lost == 1
 
@@ -168,7 +168,7 @@ def witness(link: PausedLink) -> Witness:
 
 @accept_old_names(rng="seed")
 def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Generator = 0) -> int:
-    """Return the maximum cells above the threshold of a random search over frame sizes and phases.
+    """Return the maximum of cells above the threshold that a random search over frame sizes and phases reached.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Gener
     tries
         Number of scenarios, 1 to 1e6: the first tenth at random, then variations of the best scenario.
     seed
-        Seed.
+        Seed or generator of the random search.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Gener
 
 
 def _random_scenario(link: PausedLink, random: np.random.Generator) -> FrameScenario:
-    """Return a scenario with three random frame sizes and random phases."""
+    """Return a random scenario of a link, with three frame sizes and random phases."""
     cells = link.cells_of(link.lossless_mtu)
     kinds = _sizes(link, 3, random)
     count = 4 + (link.window + 8 * link.lossless_mtu * 2) // (8 * int(kinds.min()) + OVERHEAD)
@@ -219,7 +219,7 @@ def _random_scenario(link: PausedLink, random: np.random.Generator) -> FrameScen
 
 
 def _vary(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
-    """Return a variation of a scenario: of the phase, the initial cells, or part of the frame sizes."""
+    """Return a random variation of a scenario: other phase, initial cells, or part of the frame sizes."""
     link, cells = best.link, best.threshold
     variation = random.integers(0, 4)
     if variation == 0:
@@ -240,7 +240,7 @@ def _vary(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
 
 
 def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
-    """Return allowed frame sizes; half of them are the smallest size of a number of cells."""
+    """Return ``count`` random allowed frame sizes; half of them are the smallest size of a number of cells."""
     top, cell = link.lossless_mtu, link.cell
     if link.has_equal_frames:
         return np.full(count, top)
@@ -251,7 +251,7 @@ def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
 
 
 class Buffer(NamedTuple):
-    """The receiver's buffer: bytes of a cell, occupied cells, cells at the threshold, and all cells."""
+    """Buffer of the receiver: bytes of a cell, and cells occupied, at the threshold and in total."""
 
     cell: int
     taken: int
@@ -260,7 +260,7 @@ class Buffer(NamedTuple):
 
 
 class Message(NamedTuple):
-    """Delays of a pause frame in bit times.
+    """Delays of a pause frame, from crossing to its effect, in bit times.
 
     Time until it is ready; phase and period of the frames before it; duration of the pause frames; propagation and
     response of the sender.
@@ -274,7 +274,7 @@ class Message(NamedTuple):
 
 
 class Wire(NamedTuple):
-    """Propagation of a frame to the receiver, and preamble and gap of each frame, in bit times."""
+    """Propagation time to the receiver, and preamble and gap per frame, in bit times."""
 
     downstream: int
     preamble: int
@@ -282,7 +282,7 @@ class Wire(NamedTuple):
 
 
 def pass_frames(sizes: Sizes, buffer: Any, message: Any, wire: Any, out: Sizes) -> None:
-    """Send frames until the sender is stopped; ``out`` receives the fields of `FrameRun`."""
+    """Kernel: send frames until the sender stops; ``out`` receives the fields of `FrameRun`, times in bit times."""
     cell, taken, threshold, capacity = buffer
     peak, lost, sent, crossed, stopped = taken, 0, 0, -1, -1
     start = 0

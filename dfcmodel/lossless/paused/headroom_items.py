@@ -49,7 +49,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Item:
-    """A component of the headroom, or of the minimum xon.
+    """A component of the headroom, or of the minimum xon, with formula and source.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Sensitivity of the headroom to one input.
+    """Change of the headroom with one input.
 
     Parameters
     ----------
@@ -93,12 +93,12 @@ class Sensitivity:
 
 
 def items_of(links: tuple[PausedLink, PausedLink], bursts: tuple[Burst, Burst]) -> tuple[Item, ...]:
-    """Return the components of a headroom, from the links at both ends of the inputs."""
+    """Return the components of a headroom, from links and bursts at the low and the high end of the inputs."""
     return _items(links, bursts, _parts)
 
 
 def resume_items_of(links: tuple[PausedLink, PausedLink], drains: tuple[Burst, Burst]) -> tuple[Item, ...]:
-    """Return the components of the minimum xon, from the links at both ends of the inputs."""
+    """Return the components of the minimum xon, from links and drains at the low and the high end of the inputs."""
     return _items(links, drains, _resume_parts)
 
 
@@ -113,7 +113,7 @@ def resume_drain(link: PausedLink) -> Burst:
 
 
 def sensitivities_of(low: PausedLink, high: PausedLink, metres: float) -> tuple[Sensitivity, ...]:
-    """Return the sensitivity to each input; ``metres`` is the length of the cable at the high end."""
+    """Return the sensitivity of the headroom to each input; ``metres`` is the longest cable."""
     per_bit, bit_time = _per_bit(high), high.rate * 1e-9
     trip = high.cable / metres if metres else high.rate / FIBRE
     slopes = {
@@ -131,7 +131,7 @@ def sensitivities_of(low: PausedLink, high: PausedLink, metres: float) -> tuple[
 
 
 def _swing(low: PausedLink, high: PausedLink, name: str) -> int:
-    """Return the bytes saved if one input is at its low end."""
+    """Return the bytes of headroom saved if the input ``name`` is at its low end."""
     less = dataclasses.replace(high, **{name: getattr(low, name)})
     return (largest_burst(high).cells - largest_burst(less).cells) * high.cell
 
@@ -141,7 +141,7 @@ def _items(
     bursts: tuple[Burst, Burst],
     parts_of: Callable[[PausedLink], dict[str, float]],
 ) -> tuple[Item, ...]:
-    """Return the components of a burst; ``parts_of`` returns the bytes of a link by cause."""
+    """Return the components of bursts at the low and high end; ``parts_of`` returns the bytes of a link by cause."""
     low, high = (_complete(parts_of(link), link, burst) for link, burst in zip(links, bursts, strict=True))
     cell, total = links[1].cell, bursts[1].cells * links[1].cell
     return tuple(
@@ -154,34 +154,34 @@ def _items(
 
 
 def _parts(link: PausedLink) -> dict[str, float]:
-    """Return the bytes at line rate of each cause of arrivals after the threshold is crossed."""
+    """Return the bytes that arrive at line rate after the threshold is crossed, by cause."""
     parts = {name: bits / 8 for name, bits in link.delays.items()}
     return parts | {"frame leaving the sender": float(link.lossless_mtu)}
 
 
 def _resume_parts(link: PausedLink) -> dict[str, float]:
-    """Return the bytes at line rate of each cause of departures before the first arrival."""
+    """Return the bytes that depart at line rate before the first arrival after a resume, by cause."""
     renamed = {"pause frame": "resume frame", "own resume frame": "own pause frame"}
     parts = {renamed.get(name, name): bits / 8 for name, bits in link.delays.items()}
     return parts | {"first frame of the sender": PREAMBLE / 8 + link.lossless_mtu}
 
 
 def _complete(parts: dict[str, float], link: PausedLink, burst: Burst) -> dict[str, float]:
-    """Return the parts, completed by overheads and rounding; they add up to the burst's cells."""
+    """Return the parts with overheads and rounding added, which make them add up to the burst's cells, in bytes."""
     parts["preambles, gaps and phase"] = burst.frame_bytes - sum(parts.values())
     parts["rounding to cells"] = float(burst.cells * link.cell - burst.frame_bytes)
     return parts
 
 
 def _per_bit(link: PausedLink) -> float:
-    """Return the bytes of buffer per bit time of window, in the limit of long windows."""
+    """Return the bytes of buffer per bit time of a longer window."""
     longer = dataclasses.replace(link, cable=link.cable + 40_000_000)
     cells = largest_burst(longer).cells - largest_burst(link).cells
     return cells * link.cell / (longer.window - link.window)
 
 
 def item_rows(items: tuple[Item, ...], prefix: str) -> dict[str, object]:
-    """Return bytes, share and source of the components that are not 0, by name."""
+    """Return the components that are not 0 as strings: bytes, share and source, by name after ``prefix``."""
     rows: dict[str, object] = {}
     for item in items:
         if any(item.bytes):
@@ -192,7 +192,7 @@ def item_rows(items: tuple[Item, ...], prefix: str) -> dict[str, object]:
 
 
 def size_text(size: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:
-    """Return bytes and cells, each a number or a range, as a string for display."""
+    """Return bytes and cells, each a number or a pair (low, high), as a string."""
     values = size if isinstance(size, tuple) else (size,)
     text = " to ".join(f"{value:,}" for value in values) + " B"
     if cells is not None:

@@ -32,7 +32,7 @@ def headroom_table(
     classes: int = 1,
     datasheet: PauseDatasheet | None = None,
 ) -> pd.DataFrame:
-    """Return the headroom in bytes by rate (rows) and cable (columns).
+    """Return the headroom in bytes by rate (rows) and cable (columns), as a DataFrame.
 
     Parameters
     ----------
@@ -72,5 +72,5 @@ def headroom_table(
 
 
 def _name(cable: Any) -> str:
-    """Return the name of the column of a cable; a range is ``100m..300m``."""
+    """Return the name of a cable's column; a pair is a range such as ``100m..300m``."""
     return "..".join(map(str, cable)) if isinstance(cable, (tuple, list)) else str(cable)

@@ -85,12 +85,12 @@ class Headroom(Result):
 
     @cached_property
     def bursts(self) -> tuple[Burst, Burst]:
-        """The largest burst above the threshold, at the low and at the high end."""
+        """Largest bursts above the threshold, at the low and at the high end of the inputs."""
         return largest_burst(self.low), largest_burst(self.high)
 
     @cached_property
     def drains(self) -> tuple[Burst, Burst]:
-        """The largest departures from a resume to the first arrival, at the low and the high end."""
+        """Largest departures from a resume to the first arrival, at the low and at the high end of the inputs."""
         return resume_drain(self.low), resume_drain(self.high)
 
     @property
@@ -105,12 +105,12 @@ class Headroom(Result):
 
     @property
     def port_bytes(self) -> int | tuple[int, int]:
-        """Bytes for all classes of the port, which may cross their thresholds in succession."""
+        """Bytes for all classes of the port, which may cross their thresholds one after the other."""
         return self._range(*(burst.cells * self.high.cell * self.high.classes for burst in self.bursts))
 
     @property
     def xon_bytes(self) -> int | tuple[int, int]:
-        """Smallest resume threshold (xon) at which a port at line rate never idles."""
+        """Smallest resume threshold (xon) in bytes at which a port at line rate is never idle; a pair for ranges."""
         return self._range(*(drain.cells * self.high.cell for drain in self.drains))
 
     @property
@@ -120,17 +120,17 @@ class Headroom(Result):
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
-        """The components of the headroom; they add up to `bytes`."""
+        """Components of the headroom, which add up to `bytes`."""
         return items_of((self.low, self.high), self.bursts)
 
     @cached_property
     def xon_items(self) -> tuple[Item, ...]:
-        """The components of the minimum resume threshold; they add up to `xon_bytes`."""
+        """Components of the smallest resume threshold, which add up to `xon_bytes`."""
         return resume_items_of((self.low, self.high), self.drains)
 
     @cached_property
     def sensitivities(self) -> tuple[Sensitivity, ...]:
-        """Sensitivity to each input: bytes per unit, and bytes over its range."""
+        """Sensitivity to each input: bytes per unit, and bytes saved over its range."""
         return sensitivities_of(self.low, self.high, self.metres[1])
 
     def witness(self) -> Witness:
@@ -195,7 +195,7 @@ class Headroom(Result):
         return ax
 
     def _assumptions(self) -> dict[str, object]:
-        """Return the assumptions for missing inputs as strings, by name."""
+        """Return assumed values of inputs that were not given, as strings, by name."""
         rows: dict[str, object] = dict.fromkeys(self.missing, "0 (not given)")
         if not self.cells_given:
             rows["cells"] = "bytes are counted (no cell given)"
@@ -204,7 +204,7 @@ class Headroom(Result):
         return rows
 
     def _port(self) -> str:
-        """Return rate, cable and largest frame as a string."""
+        """Return rate, cable and largest frame of the port as a string."""
         low, high = self.metres
         cable = f"{high:g} m" if low == high else f"{low:g} to {high:g} m"
         frames = f"{self.high.lossless_mtu:,} B"
@@ -213,7 +213,7 @@ class Headroom(Result):
         return f"{readable_text(self.high.rate, 'bit/s')}, {cable}, largest frame {frames}"
 
     def _any_size(self) -> str:
-        """Return a string with the headroom for frames of any size, and the parameters that compute it."""
+        """Return a line on the headroom for frames of any size, with the parameters that compute it."""
         cell = self.high.cell if self.cells_given else CELL
         links = (replace(link, cell=cell, small_packets=1.0) for link in (self.low, self.high))
         size = self._range(*(largest_burst(link).cells * cell for link in links))
@@ -221,7 +221,7 @@ class Headroom(Result):
         return f"of any size in cells of {cell} B: {size_text(size, None)} ({arguments})"
 
     def _range(self, low: int, high: int) -> int | tuple[int, int]:
-        """Return a pair if inputs are ranges, otherwise the high end."""
+        """Return the pair (low, high) if inputs are ranges, otherwise ``high``."""
         return (low, high) if self.ranged else high
 
 
@@ -311,10 +311,12 @@ def headroom(
 
 
 def _velocity(name: str, value: Given) -> float:
+    """Return the velocity of propagation in m/s, 1e8 to 3e8."""
     hint = "in m/s: 2e8 is 5 ns/m"
     return one_number(name, value, at_least=1e8, at_most=3e8, hint=hint)
 
 
 def _share(name: str, value: Given) -> float:
+    """Return a fraction of the frames, from a number or a string such as ``50%``."""
     share = in_units(name, value, "share")
     return one_number(name, share, at_least=0.0, at_most=1.0, hint="a fraction of the frames")

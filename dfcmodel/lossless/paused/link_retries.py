@@ -69,19 +69,19 @@ class ErrorBursts:
 
     @property
     def mean(self) -> float:
-        """Fraction of the frames that are lost."""
+        """Fraction of the frames with an error in the long run."""
         bad = self.begins / (self.begins + self.ends)
         return (1.0 - bad) * self.good + bad * self.bad
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LinkRetry(Result):
-    """A link with retries, as `link_retry` returns it.
+    """A link that repeats lost frames: replay buffer and throughput, as `link_retry` returns it.
 
     Parameters
     ----------
     link
-        Frames and delays.
+        The link, with its frames and delays.
     loop
         Bit times from the end of a frame until the sender acts on its acknowledgement or on a request.
     timer
@@ -111,7 +111,7 @@ class LinkRetry(Result):
 
     @property
     def slots(self) -> int:
-        """Frames of ``lossless_mtu`` bytes sent from the start of a frame until its acknowledgement is processed."""
+        """Number of frames of ``lossless_mtu`` bytes from the start of one until its acknowledgement is processed."""
         frame = 8 * self.link.lossless_mtu
         return max(1, math.ceil((PREAMBLE + frame + self.loop) / (frame + OVERHEAD)))
 
@@ -169,7 +169,7 @@ class LinkRetry(Result):
         return float(pi[0] * (1.0 - bursts.good) + pi[half] * (1.0 - bursts.bad))
 
     def _step(self, p: float) -> sp.csr_array:
-        """Return the transition matrix of the phases per slot if a frame is lost with probability ``p``."""
+        """Return the transition matrix of phases per slot, if a frame is lost with probability ``p``."""
         import scipy.sparse as sp
 
         n = max(self.slots, self.timer) + 1
@@ -234,7 +234,7 @@ def link_retry(
     message
         Bytes of an acknowledgement or request, preamble included.
     behind_frame
-        Whether it waits for a frame that the receiver sends.
+        Whether a message waits for the end of a frame that the receiver sends.
     pipeline
         Time to process a frame and an acknowledgement.
     timer
@@ -272,7 +272,7 @@ def link_retry(
 
 
 def _errors(errors: float | ErrorBursts) -> ErrorBursts:
-    """Return a probability or bursts of errors as bursts; independent errors have equal states."""
+    """Return a probability as bursts with equal states; `ErrorBursts` are returned unchanged."""
     if isinstance(errors, ErrorBursts):
         return errors
     p = one_number("errors", in_units("errors", errors, "share"), at_least=0.0, at_most=1.0)

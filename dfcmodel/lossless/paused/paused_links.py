@@ -111,12 +111,12 @@ class PausedLink:
 
     @property
     def overhead(self) -> int:
-        """Bytes on the line beside each frame that are not stored: preamble and gap."""
+        """Bytes of preamble and gap per frame, which are on the line but not in the buffer."""
         return OVERHEAD // 8
 
     @property
     def delays(self) -> dict[str, int]:
-        """Bit times by cause, from the first cell above the threshold to the last frame's start."""
+        """Bit times from the first cell above the threshold to the last frame's start, by cause."""
         frame = 8 * PAUSE_FRAME + OVERHEAD
         return {
             "frame leaving the receiver": 8 * self.mtu + OVERHEAD,

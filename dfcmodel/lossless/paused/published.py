@@ -92,7 +92,7 @@ SN5610N: dict[tuple[float, float], int] = {
 
 @dataclass(frozen=True)
 class SonicFormula:
-    """A version of SONiC's formula.
+    """Constants of a version of SONiC's formula.
 
     Parameters
     ----------

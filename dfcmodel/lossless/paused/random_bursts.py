@@ -42,7 +42,7 @@ class FrameCounts:
     probability: NDArray[np.float64]
 
     def quantile(self, exceeded: float) -> int:
-        """Return the minimum number of cells that is exceeded with at most probability ``exceeded``."""
+        """Return the smallest number of cells that is exceeded with a probability of at most ``exceeded``."""
         values, where = np.unique(self.cells, return_inverse=True)
         tail = np.cumsum(np.bincount(where, self.probability)[::-1])[::-1]  # P(cells >= value)
         above = np.append(tail[1:], 0.0)
@@ -56,7 +56,7 @@ class FrameCounts:
 
 
 def frame_counts(link: PausedLink, small: int, budget: int) -> FrameCounts:
-    """Return the distribution of the frames that start within a budget of bytes.
+    """Return the distribution of the numbers of small and large frames that start within a budget of bytes.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def frame_counts(link: PausedLink, small: int, budget: int) -> FrameCounts:
 
 
 def _binomial(small: NDArray[np.int64], large: NDArray[np.int64], share: float) -> NDArray[np.float64]:
-    """Return the probability of ``small`` small frames among ``small + large``."""
+    """Return the probability of these numbers of small and large frames if a frame is small with ``share``."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     log_ways = gammaln(small + large + 1.0) - gammaln(small + 1.0) - gammaln(large + 1.0)

@@ -24,14 +24,14 @@ WIRE = OVERHEAD // 8
 
 @dataclass(frozen=True)
 class Burst:
-    """Arrivals above a threshold, as runs of equal frames in the order of transmission.
+    """Frames that arrive above a threshold: part of the crossing frame, then runs of equal frames.
 
     Parameters
     ----------
     head
         Bytes of the frame that crosses the threshold, from the first cell above it; 0: none.
     head_cells
-        Cells of these bytes.
+        Cells of the bytes of the head.
     runs
         Pairs of a frame size in bytes and a number of frames.
     cells
@@ -50,7 +50,7 @@ class Burst:
 
     @property
     def frame_bytes(self) -> int:
-        """Bytes of frames, without preambles, gaps and unused bytes of cells."""
+        """Bytes of the frames and of the head, the crossing frame's part above the threshold; no overheads."""
         return self.head + sum(size * count for size, count in self.runs)
 
 
@@ -104,7 +104,7 @@ def largest_drain(link: PausedLink, window: int) -> Burst:
 
 
 def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst of frames of ``lossless_mtu`` bytes; a head fills the remaining bytes."""
+    """Return the largest burst of frames of ``lossless_mtu`` bytes within ``budget`` bytes."""
     size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
     if not head:
         frames = budget // (size + link.overhead) + 1
@@ -118,7 +118,7 @@ def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst of any frame sizes, counted in bytes, with the minimum number of gaps."""
+    """Return the largest burst in bytes of frames of any size within ``budget`` bytes."""
     size = link.lossless_mtu
     max_between = max(0, -(-(budget - size * head) // (size + link.overhead)))
     candidates = []
@@ -137,7 +137,7 @@ def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst of any allowed sizes in cells.
+    """Return the largest burst in cells of frames of any allowed size within ``budget`` bytes.
 
     The smallest frames have ``v`` cells. Growing a frame to ``v + 1`` cells costs at most ``cell`` bytes, and
     every further cell of a frame or of the head costs ``cell`` bytes. For a fixed number of frames the
@@ -157,7 +157,7 @@ def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _grow_frames(link: PausedLink, spare: int, count: int, *, head: bool) -> Burst:
-    """Return ``count`` smallest frames, grown by the remaining bytes; the head is in cells only."""
+    """Return ``count`` smallest frames, grown by ``spare`` bytes, with a head in cells only."""
     size, cell, smallest = link.lossless_mtu, link.cell, link.smallest
     min_cells, max_cells = link.cells_of(smallest), link.cells_of(size)
     grown = min_cells * cell + 1
@@ -177,7 +177,7 @@ def _grow_frames(link: PausedLink, spare: int, count: int, *, head: bool) -> Bur
 
 
 def _mix_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst if at most a fraction of the frames is smaller than ``lossless_mtu``, of any sizes.
+    """Return the largest burst if at most a fraction of the frames is smaller than ``lossless_mtu``.
 
     For each number of large frames the number of cells is, as in `_free_cells`, the integer part of a concave function
     of the number of small frames, linear between the points at which the growth of these frames is exhausted, at which
@@ -203,9 +203,9 @@ def _mix_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
         extra = (remaining - longer * (grown - link.smallest)) // link.cell
         in_head = np.minimum(extra, cells - 1) * head
         room = np.where(longer == count, longer * max(0, cells - min_cells - 1), 0)
-        found = in_head + min_cells * count + longer + np.minimum(extra - in_head, room) + cells * large
-        n = int(np.argmax(found))
-        best = max(best, (int(found[n]), int(large[n]), int(count[n])))
+        total_cells = in_head + min_cells * count + longer + np.minimum(extra - in_head, room) + cells * large
+        n = int(np.argmax(total_cells))
+        best = max(best, (int(total_cells[n]), int(large[n]), int(count[n])))
     _, large_count, small_count = best
     burst = _grow_frames(link, total - large_count * heavy, small_count, head=head)
     runs = (*burst.runs[:-1], (size, large_count + 1))
@@ -242,7 +242,7 @@ def _random_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst
 
 
 def _small_sizes(link: PausedLink) -> list[int]:
-    """Return the smallest frame size of each number of cells below ``lossless_mtu``; that alone if there is none."""
+    """Return the smallest frame size of each number of cells, if below ``lossless_mtu``; else [lossless_mtu]."""
     counts = range(link.cells_of(link.lossless_mtu) if link.cell > 1 else 0)
     sizes = sorted({max(link.smallest, n * link.cell + 1) for n in counts})
     return [size for size in sizes if size < link.lossless_mtu] or [link.lossless_mtu]

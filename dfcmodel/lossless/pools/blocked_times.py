@@ -48,7 +48,7 @@ def longest_blocking(
     active_classes: int | None = None,
     tolerance: float = 0.01,
 ) -> BlockedTime:
-    """Return the blocking times of outputs that are safe for a headroom pool, and that can overflow it.
+    """Return the longest time of blocked outputs that is safe for a pool, and one that can overflow it.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def longest_blocking(
 
 
 def _border(low: float, high: float, holds: Callable[[float], bool], tolerance: float) -> tuple[float, float]:
-    """Return an interval (low, high) where ``holds`` changes from true to false, by bisection of ratios."""
+    """Return an interval (low, high) around the value where ``holds`` changes from true to false; high may be inf."""
     while high < math.inf and high > low * (1.0 + tolerance):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if holds(middle) else (low, middle)

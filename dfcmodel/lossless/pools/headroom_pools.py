@@ -224,6 +224,6 @@ def spread_over_groups(name: str, array: Floats, shape: tuple[int, ...]) -> Floa
 
 
 def _span(values: Floats, unit: str) -> str:
-    """Return the range of an array with its unit as a string; one number where all values are equal."""
+    """Return the smallest and largest value with the unit as a string; one number if they are equal."""
     low, high = (f"{value:,.10g}" for value in (values.min(), values.max()))
     return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"

@@ -94,7 +94,7 @@ class Recombination:
     Parameters
     ----------
     runs
-        100 to 1e6.
+        Number of plain runs, 100 to 1e6.
 
     Examples
     --------

@@ -22,7 +22,7 @@ class PausedPackets:
     run
         Any run of the plan.
     ports
-        Indices of the links.
+        Indices of the links whose thresholds count.
     """
 
     def __init__(self, run: PacketRun, ports: list[int]) -> None:
@@ -42,7 +42,7 @@ class PausedPackets:
         self.high: NDArray[np.float64] = high
 
     def above(self, run: PacketRun) -> NDArray[np.float64]:
-        """Return the packets above each threshold: ports with `Pause` first, in the order of the ports."""
+        """Return the packets above each threshold now, (N,): ports with `Pause` first, in order."""
         ports, feeders = (run.layout.arrays[name] for name in ("port", "feeder"))
         waiting = ports["waiting"][self.pause_ports] + ports["held"][self.pause_ports]
         counted = feeders["count"][self.rows] / self.unit

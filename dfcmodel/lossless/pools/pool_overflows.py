@@ -44,9 +44,9 @@ class OverflowTime(Result):
     passage
         The passage time of the chain of the number of groups, from equilibrium: mean, distribution, bounds.
     empty
-        The same from an empty pool.
+        Mean time from an empty pool.
     within
-        The time, s.
+        Time within which an overflow counts, s.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class OverflowTime(Result):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The probability less and plus its proved error."""
+        """Interval of the probability by its proved error."""
         distribution = self.passage.distribution(self.within)
         error = float(distribution.error_bound[0])
         return max(0.0, float(distribution.cdf[0]) - error), min(1.0, float(distribution.cdf[0]) + error)
@@ -94,7 +94,7 @@ class OverflowTime(Result):
 
 
 def chain_time(pool: HeadroomPool, traffic: Episodes) -> OverflowTime:
-    """Return the time until a pool of equal headrooms first overflows, for exponential durations.
+    """Return the exact time until a pool of equal headrooms overflows, for exponential durations.
 
     Raises
     ------
@@ -138,7 +138,7 @@ class OverflowEstimate(Result):
     levels
         Demand above which paths are split, ascending, in bytes; the last is the size of the pool.
     within
-        The time, s.
+        Time within which an overflow counts, s.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def split_episodes(pool: HeadroomPool, traffic: Episodes, effort: tuple[int, int
 
 
 def _one_estimate(episodes: _Episodes, levels: Floats, within: float, paths: int, draw: np.random.Generator) -> float:
-    """Return one estimate of the overflow probability: the product of the fractions of paths that reach each level."""
+    """Return an unbiased estimate of the overflow probability: product of fractions that reach each level."""
     state, clock, product = episodes.equilibrium(paths, draw), np.zeros(paths), 1.0
     for level in levels:
         reached = episodes.run(state, clock, level, within, draw)
@@ -235,7 +235,7 @@ def _one_estimate(episodes: _Episodes, levels: Floats, within: float, paths: int
 
 
 class _Episodes:
-    """Numbers of episodes by headroom and phase: a Markov jump process whose rates are linear in them."""
+    """Numbers of episodes by size of headroom and phase, a Markov jump process whose rates are linear in them."""
 
     def __init__(self, pool: HeadroomPool, starts: float, held: PhaseType) -> None:
         sizes, self.counts = np.unique(pool.headroom, return_counts=True)
@@ -260,7 +260,7 @@ class _Episodes:
         self.slopes, self.constants = np.array(slopes).T, np.array(constants)
 
     def equilibrium(self, paths: int, draw: np.random.Generator) -> Floats:
-        """Return states in equilibrium: binomial numbers, phases in proportion to time spent."""
+        """Return random states in equilibrium, shape (paths, n): binomial numbers, phases by time spent."""
         times = np.linalg.solve(-self.held.T.T, self.held.alpha)
         busy = [draw.binomial(count, self.p, paths) for count in self.counts]
         phases = times / times.sum()
@@ -269,7 +269,7 @@ class _Episodes:
     def run(
         self, state: Floats, clock: Floats, level: float, within: float, draw: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Advance paths in place until their demand exceeds ``level``; return whether each one does so in time."""
+        """Advance paths in place until their demand exceeds ``level``; return flags of those within the time."""
         moving = np.flatnonzero(state @ self.demand <= level)
         while len(moving):
             rates = np.cumsum(np.maximum(state[moving] @ self.slopes + self.constants, 0.0), axis=1)

@@ -18,7 +18,7 @@ __all__ = ["PoolPlan", "plan_pool"]
 
 
 class PoolPlan(NamedTuple):
-    """A plan of packet runs, the ports whose packets above thresholds are in the pool, and its size in packets."""
+    """A packet-level plan, the ports whose packets above thresholds count, and the pool's size in packets."""
 
     plan: PacketPlan
     ports: list[int]
@@ -26,7 +26,7 @@ class PoolPlan(NamedTuple):
 
 
 def plan_pool(size: float, traffic: PacketRuns) -> PoolPlan:
-    """Return the plan of the runs, the ports of the pool and its ``size`` in packets, after checks.
+    """Return the plan of runs, the pool's ports and its ``size``, packets, after checks.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def plan_pool(size: float, traffic: PacketRuns) -> PoolPlan:
 
 
 def _ports(scenario: Scenario, links: Iterable[str] | str | None) -> list[int]:
-    """Return the indices of the links whose thresholds count, after checks."""
+    """Return the indices of the links with Pause or PFC, or of the named links among them, after checks."""
     pausing = [link.name for link in scenario.links if any(link.discipline.thresholds)]
     if not pausing:
         raise ValueError(f"scenario {scenario.name!r}: must have a link with Pause or PFC")

@@ -35,7 +35,7 @@ SOLVED = 1e-6
 
 
 class PoolProgram:
-    """The linear program of one pool and its limits; HiGHS solves it."""
+    """Linear program whose optimum bounds the demand on a pool, with limits on active ports and classes."""
 
     def __init__(self, pool: HeadroomPool, blocked: float, ports: int, classes: int) -> None:
         import scipy.sparse as sp
@@ -52,27 +52,27 @@ class PoolProgram:
         )
 
     def relax(self, low: float, high: float, *, full: bool) -> tuple[float, Floats | None]:
-        """Return the bound in bytes for sum s in [low, high], and x of shape (P, K); None: infeasible."""
+        """Return the bound in bytes for a shared occupancy in [low, high], and x, (P, K); (0, None): infeasible."""
         solution = self._solve(low, high, None, full=full)
         if solution is None:
             return 0.0, None
         x = solution[2 * self.n : 3 * self.n].reshape(self.pool.headroom.shape)
         return float(solution[self.n : 2 * self.n].sum()) * self.unit * (1.0 + SOLVED), x
 
-    def schedule(self, above: NDArray[np.bool_], high: float, *, full: bool) -> tuple[Floats, Floats] | None:
-        """Return bytes in the shared buffer and in the pool, shape (P, K) each; None: infeasible."""
+    def schedule(self, pausing: NDArray[np.bool_], high: float, *, full: bool) -> tuple[Floats, Floats] | None:
+        """Return the bytes of each group in the shared buffer and in the pool, (P, K) each; None: infeasible."""
         exact = self.pool.alpha is not None or full
         low = high if exact else 0.0
-        solution = self._solve(low, high, above, full=full)
+        solution = self._solve(low, high, pausing, full=full)
         if solution is None:
             return None
         shape, n = self.pool.headroom.shape, self.n
         shared = solution[:n].reshape(shape) * self.unit
         used = solution[n : 2 * n].reshape(shape) * self.unit
-        return shared, np.where(above, used, 0.0)
+        return shared, np.where(pausing, used, 0.0)
 
     def _bytes_after_pause(self) -> Floats:
-        """Return the bytes that arrive at the port of each group after its first possible pause, shape (P, K)."""
+        """Return the bytes of the port of each (port, class) that arrive after its first possible pause, (P, K)."""
         pool = self.pool
         if pool.alpha is None or not np.isfinite(self.blocked):
             return np.repeat(self.brings[:, None], pool.headroom.shape[1], axis=1)
@@ -83,14 +83,14 @@ class PoolProgram:
         return arrivals
 
     def waits(self, *, full: bool) -> bool:
-        """Return whether all ports of a schedule fill the shared buffer before any group pauses.
+        """Return whether all ports fill the shared buffer before any group pauses; otherwise each by itself.
 
         With fixed thresholds each port has a time of its own.
         """
         return full or self.pool.alpha is not None
 
     def _thresholds(self, high: float, *, full: bool) -> Floats:
-        """Return the minimum thresholds for a shared occupancy of at most ``high``, in bytes, shape (n,)."""
+        """Return each group's smallest threshold in bytes for a shared occupancy up to ``high``, (n,)."""
         if full:
             return np.zeros(self.n)
         if self.pool.alpha is not None:
@@ -99,19 +99,22 @@ class PoolProgram:
         return self.pool.xoff.ravel()
 
     def _max_shared(self) -> Floats:
-        """Return the maximum bytes of one group in the shared buffer, shape (n,)."""
+        """Return the maximum bytes of each group in the shared buffer, shape (n,)."""
         pool = self.pool
         if pool.alpha is not None:
             return (pool.alpha / (1.0 + pool.alpha) * pool.shared).ravel()
         assert pool.xoff is not None
         return np.minimum(pool.xoff, pool.shared).ravel()
 
-    def _solve(self, low: float, high: float, above: NDArray[np.bool_] | None, *, full: bool) -> Floats | None:
-        """Return the solution (s, g, x, y, end of filling), shape (3 n + P + 1,); ``above`` fixes x."""
+    def _solve(self, low: float, high: float, pausing: NDArray[np.bool_] | None, *, full: bool) -> Floats | None:
+        """Return (s, g, x, y, end of filling) for a shared occupancy in [low, high]; None: infeasible.
+
+        Shape (3 n + P + 1,). ``pausing``, (P, K), has the groups that pause, x; None relaxes x to [0, 1].
+        """
         from scipy.optimize import linprog
 
         thresholds = self._thresholds(high, full=full)
-        cost, matrix, right, bounds = self._build(low, high, thresholds, above, full=full)
+        cost, matrix, right, bounds = self._build(low, high, thresholds, pausing, full=full)
         solve: Any = linprog
         result = solve(cost, matrix, right, bounds=bounds, method="highs")
         return np.asarray(result.x) if result.status == 0 else None
@@ -121,11 +124,11 @@ class PoolProgram:
         low: float,
         high: float,
         thresholds: Floats,
-        above: NDArray[np.bool_] | None,
+        pausing: NDArray[np.bool_] | None,
         *,
         full: bool,
     ) -> tuple[Floats, Any, Floats, Floats]:
-        """Return cost, matrix, right side and bounds of the program that `_solve` solves."""
+        """Return cost, matrix, right side and bounds of the linear program that `_solve` solves."""
         import scipy.sparse as sp
 
         n, P, unit = self.n, len(self.pool.rates), self.unit
@@ -162,17 +165,17 @@ class PoolProgram:
             after_pause = sp.diags(self.after_pause.max(axis=1) / unit)
             rows.append([self.of_port, self.of_port, None, -sp.diags(brings), scale])
             rows.append([None, self.of_port, None, -after_pause, scale])
-            if above is not None and self.waits(full=full):
+            if pausing is not None and self.waits(full=full):
                 limits += [np.zeros(P), brings]
                 rows.append([self.of_port, None, None, None, -brings[:, None]])
                 rows.append([None, self.of_port, None, None, brings[:, None]])
         else:
             limits.append(np.zeros(P))
             rows.append([self.of_port, None, None, -sp.diags(self.of_port @ max_shared), scale])
-        if above is None:
+        if pausing is None:
             lower, upper = np.zeros(n), np.ones(n)
         else:
-            lower = upper = above.ravel().astype(np.float64)
+            lower = upper = pausing.ravel().astype(np.float64)
         ranges: list[Any] = [(0.0, max_shared), (0.0, usable), (lower, upper), (np.zeros(P + 1), 1.0)]
         bounds = np.vstack([np.column_stack(np.broadcast_arrays(*pair)) for pair in ranges])
         cost = np.zeros(3 * n + P + 1)

@@ -73,29 +73,29 @@ class PoolRisk(Result):
 
     @property
     def probability(self) -> float:
-        """Fraction of time in which the demand exceeds the pool: an upper bound, rounded upwards."""
+        """Upper bound of the fraction of time in which the demand exceeds the pool."""
         return float(self.survival(self.pool.size))
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The lower and the upper bound."""
+        """Lower and upper bound of the probability."""
         return self.lower, self.probability
 
     @property
     def lower(self) -> float:
-        """Lower bound of the probability; equal to it up to rounding if grains are exact."""
+        """Lower bound of the probability; equal to the upper bound up to rounding if grains are exact."""
         return float(self._survival(np.asarray(self.pool.size), self.below, -1.0))
 
     @quantities(probability="share")
     def least_size(self, probability: WithUnit) -> float:
-        """Return the minimum pool in bytes, in full grains, that is exceeded with at most ``probability``."""
+        """Return the smallest pool in bytes, whole grains, exceeded with at most ``probability``."""
         limit = one_number("probability", probability, above=0.0, below=1.0)
         sizes = self.grain * np.arange(len(self.above))
         return float(sizes[int(np.argmax(self.survival(sizes) <= limit))])
 
     @quantities(probability="share")
     def oversubscription(self, probability: WithUnit) -> float:
-        """Return the sum of all headrooms over the minimum size; infinite where no headroom is needed."""
+        """Return the sum of all headrooms over `least_size`; inf if no headroom is needed."""
         size = self.least_size(probability)
         return self.pool.demand / size if size else np.inf
 
@@ -125,6 +125,7 @@ class PoolRisk(Result):
         return axes
 
     def _survival(self, size: Floats, weights: Floats, side: float) -> Floats:
+        """Return the probabilities of more than ``size`` bytes by weights of grains; ``side`` 1 rounds up, -1 down."""
         tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
         first = np.floor(size / self.grain * (1.0 + 8 * EPS)).astype(np.int64) + 1
         slack = 1.0 + side * EPS * (len(weights) + 8 * self.pool.groups)
@@ -175,14 +176,14 @@ def convolve(pool: HeadroomPool, traffic: PausedGroups, grain: float | None) -> 
 
 
 def _grain(pool: HeadroomPool) -> float:
-    """Return the greatest common divisor of integer headrooms in bytes, or a larger grain for too many of them."""
+    """Return the greatest common divisor of integer headrooms, bytes; a larger size if that gives too many grains."""
     headrooms = np.unique(pool.headroom)
     common = float(np.gcd.reduce(headrooms.astype(np.int64))) if (headrooms == np.floor(headrooms)).all() else 0.0
     return max(common, pool.demand / MAX_GRAINS)
 
 
 def _distribution(grains: NDArray[np.int64], paused: Floats, *, together: bool) -> Floats:
-    """Return the probabilities of 0, 1 ... grains in the pool, shape (n,), for paused probabilities by group."""
+    """Return the probabilities of 0, 1 ... grains in the pool, (n,); ``paused`` are probabilities by (port, class)."""
     distribution = np.ones(1)
     for row, chance in zip(grains, paused, strict=True):
         pairs = [(int(row.sum()), chance[0])] if together else zip(row, chance, strict=True)

@@ -40,7 +40,7 @@ MAX_DECISION_PROGRAMS = 50
 
 @dataclass(frozen=True, eq=False)
 class PoolWitness:
-    """Traffic that attains a demand on the pool.
+    """Arrivals of all groups by which the demand on a pool reaches a number of bytes.
 
     A port first fills its part of the shared buffer; from ``filled`` on, its groups cross their thresholds
     one after the other, each when the previous group has used its headroom. With dynamic thresholds or a full
@@ -68,7 +68,7 @@ class PoolWitness:
 
     @property
     def demand(self) -> float:
-        """Bytes in the pool at the end."""
+        """Bytes in the pool at the end: the sum of ``used``."""
         return float(self.used.sum())
 
     @property
@@ -126,7 +126,7 @@ class PoolWorstCase(Result):
 
     @property
     def lower(self) -> float:
-        """Bytes that the witness needs."""
+        """Bytes in the pool by the witness, a lower bound."""
         return self.witness.demand
 
     @property
@@ -141,7 +141,7 @@ class PoolWorstCase(Result):
 
     @property
     def excess(self) -> tuple[float, float]:
-        """Bytes beyond the size of the pool: of the witness, and the upper bound."""
+        """Bytes beyond the size of the pool: of the witness, and of the upper bound; 0 if it fits."""
         return max(0.0, self.lower - self.pool.size), max(0.0, self.upper - self.pool.size)
 
     def summary(self) -> dict[str, object]:
@@ -222,7 +222,7 @@ def worst_demand(
 
 
 def can_overflow(pool: HeadroomPool, blocked: float, ports: int, classes: int) -> bool | None:
-    """Return whether a pool can overflow, as `PoolWorstCase.overflows`, with fewer programs.
+    """Return whether a pool can overflow: True, False, or None if undecided.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def can_overflow(pool: HeadroomPool, blocked: float, ports: int, classes: int) -
 def _branch_and_bound(
     program: PoolProgram, tolerance: float, *, max_programs: int = MAX_PROGRAMS, enough: float = np.inf
 ) -> tuple[float, PoolWitness]:
-    """Return the largest bound over all intervals of the shared occupancy, and the best witness.
+    """Return an upper bound of the demand in bytes over all shared occupancies, and the best witness.
 
     The search stops at a witness of more than ``enough`` bytes, whose bound is then incomplete, and where no interval
     can exceed ``enough``.
@@ -282,7 +282,7 @@ def _branch_and_bound(
 
 
 def _roundings(above: Floats) -> list[NDArray[np.bool_]]:
-    """Return candidate sets of groups above their thresholds, shape (P, K): the relaxation rounded in three ways."""
+    """Return candidate sets of pausing groups, (P, K) each, from x between 0 and 1, rounded in up to three ways."""
     sure = above >= 1.0 - 1e-6
     part = np.where(sure, 0.0, above)
     if part.max(initial=0.0) <= 1e-6:

@@ -19,7 +19,7 @@ __all__ = ["independent_parts"]
 
 
 def independent_parts(plan: PacketPlan, ports: list[int]) -> list[list[int]]:
-    """Return the ports, by index, in groups of coupled ports, in the order of ``ports``."""
+    """Return groups of indices of ``ports``; ports in different groups share no flows, pauses or PFC counters."""
     import networkx as nx
 
     graph = _couplings(plan)

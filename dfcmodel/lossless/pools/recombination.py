@@ -30,7 +30,7 @@ MAX_STEPS = 4096
 
 
 class Recombined(NamedTuple):
-    """An estimate from recombined histories.
+    """An estimate from recombined histories: probability, and effective number of runs.
 
     Attributes
     ----------
@@ -46,14 +46,14 @@ class Recombined(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Histories:
-    """Packets of K parts at S sampling times in R runs.
+    """Packets held by K independent parts at S sampling times in R runs.
 
     Attributes
     ----------
     held
-        Packets, shape (S, K, R).
+        Packets above thresholds by time, part and run, shape (S, K, R).
     size
-        Packets.
+        Packets that the pool can hold.
     """
 
     held: NDArray[np.float32]
@@ -61,29 +61,29 @@ class Histories:
 
     @cached_property
     def step(self) -> float:
-        """Packets per step of the convolutions: 1 if that is exact and `MAX_STEPS` suffice."""
+        """Packets per step of the convolutions; 1 if numbers are whole and `MAX_STEPS` suffice."""
         exact = self.size <= MAX_STEPS and bool((self.held == np.floor(self.held)).all())
         return 1.0 if exact else self.size / MAX_STEPS
 
     @cached_property
     def top(self) -> int:
-        """Minimum number of steps that exceeds the size."""
+        """Smallest number of steps that exceeds the size."""
         return int(self.size / self.step * (1.0 - 1e-12)) + 1
 
     @cached_property
     def steps(self) -> NDArray[np.int32]:
-        """Histories in steps, rounded up, at most ``top``: a history that exceeds the size also does so in steps."""
+        """Histories in steps, rounded up, at most ``top``, shape (S, K, R)."""
         steps: NDArray[np.int32] = np.ceil(self.held / self.step).clip(0, self.top).astype(np.int32)
         return steps
 
     @cached_property
     def order(self) -> NDArray[np.int32]:
-        """The runs of each time and part, sorted by their packets."""
+        """Indices of the runs by ascending packets, for each time and part, shape (S, K, R)."""
         order: NDArray[np.int32] = np.argsort(self.steps, axis=2, kind="stable").astype(np.int32)
         return order
 
     def plain(self) -> int:
-        """Return the number of plain runs that exceed the size."""
+        """Return the number of runs, as simulated, in which the parts together exceed the size at any time."""
         total = self.held.sum(axis=1, dtype=np.float64)
         return int((total > self.size).any(axis=0).sum())
 
@@ -108,7 +108,7 @@ class Histories:
         return Recombined(total * float(worth.mean()), self._effective(drawn, worth))
 
     def _masses(self, weights: Integers) -> Floats:
-        """Return the probability of each number of steps, shape (S, K, top + 1)."""
+        """Return the probability of each number of steps at each time and part, shape (S, K, top + 1)."""
         times, parts, runs = self.steps.shape
         width = self.top + 1
         rows = np.arange(times * parts).reshape(times, parts, 1) * width
@@ -118,7 +118,7 @@ class Histories:
         return masses
 
     def _tails(self, masses: Floats) -> list[Floats]:
-        """Return the probability of exceeding the size, by number of omitted parts and by their steps.
+        """Return, by number of omitted parts, the probability of exceeding the size by the omitted parts' steps.
 
         All terms are positive: every probability is exact to rounding, however small.
         """
@@ -138,7 +138,7 @@ class Histories:
         weights: Integers,
         rng: np.random.Generator,
     ) -> NDArray[np.int32]:
-        """Return drawn histories that exceed the size at time ``t``: runs of all parts, shape (count, K)."""
+        """Return ``count`` random histories that exceed the size at time ``t``, as runs of the parts, (count, K)."""
         held, drawn = np.zeros(count, dtype=np.int64), []
         for k, mass in enumerate(masses):
             values = np.flatnonzero(mass)
@@ -167,7 +167,7 @@ class Histories:
         return exceeding
 
     def _effective(self, drawn: NDArray[np.int32], worth: Floats) -> Floats:
-        """Return Kish's effective number of runs among drawn histories, by part."""
+        """Return Kish's effective number of runs among drawn histories, by part, (K,)."""
         runs = self.held.shape[2]
         shares = np.array([np.bincount(column, worth, runs) for column in drawn.T])
         squares = (shares**2).sum(axis=1)

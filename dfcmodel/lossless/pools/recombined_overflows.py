@@ -51,7 +51,7 @@ class RecombinedEstimate(Result):
     parts
         Names of the links of each independent part.
     within
-        The time, s.
+        Time within which an overflow counts, s.
     seed
         Seed of the draws.
 
@@ -82,7 +82,7 @@ class RecombinedEstimate(Result):
 
     @property
     def runs(self) -> int:
-        """Plain runs of the scenario."""
+        """Number of plain runs of the scenario."""
         return int(self.histories.held.shape[2])
 
     @property

@@ -202,11 +202,11 @@ class Fabric:
 
     @cached_property
     def cables(self) -> tuple[Cable, ...]:
-        """The kinds of cables, in the order of the links."""
+        """The distinct cables of the links, in the order of their first link."""
         return tuple(dict.fromkeys(cable for _, cable in self._link_cables))
 
     def port_buffer(self, cable: Cable) -> int:
-        """Return the buffer of a port with a cable, in packets.
+        """Return the buffer, packets, of a port with this cable, or the port's part of the chip's buffer.
 
         Raises
         ------

@@ -52,7 +52,7 @@ class ShortestPaths:
         self.waits = self._dependencies()
 
     def _dependencies(self) -> sp.csr_matrix:
-        """Return the matrix `waits`."""
+        """Return the sparse matrix `waits`, shape (links, links)."""
         import scipy.sparse as sp
 
         n, links = self._nodes, len(self.tail)
@@ -114,7 +114,7 @@ def _by_node(node_of: Ints, n: int) -> tuple[Ints, Ints]:
 
 
 class Directed(NamedTuple):
-    """A directed graph: nodes of each link; links into and out of each node, with the first position of each node."""
+    """A directed graph in arrays: tail and head of each link, and the links into and out of each node."""
 
     tail: Any
     head: Any
@@ -134,7 +134,7 @@ class Scratch(NamedTuple):
 
 
 def mark_pairs(ends: Any, network: Any, row: Any, scratch: Any, made: Any) -> None:
-    """Mark the pairs of links on shortest paths: ``made[row[i] + b]`` for link i and the b-th that follows."""
+    """Kernel: set ``made[row[i] + b]`` to 1 if link i and the b-th link after it are on a shortest path."""
     tail, head, in_begin, in_links, out_begin, out_links = network
     queue, nearer, distance, used = scratch
     for k in range(len(ends)):
@@ -177,7 +177,7 @@ def mark_pairs(ends: Any, network: Any, row: Any, scratch: Any, made: Any) -> No
 
 
 def collect_pairs(network: Any, row: Any, made: Any, begin: Any, indices: Any) -> None:
-    """Write the marked pairs as the rows of a sparse matrix."""
+    """Kernel: write the marked pairs as the rows of a sparse matrix, ``begin`` and ``indices``."""
     head, out_begin, out_links = network.head, network.out_begin, network.out_links
     size = 0
     for i in range(len(head)):

@@ -155,7 +155,7 @@ def _pausing(name: str, link: dict[str, Any]) -> _Pausing | None:
 
 
 def _parts(n: int, route: Route, rules: dict[tuple[Any, Any], _Pausing | None]) -> list[Route]:
-    """Return the parts of a route of flow ``n`` whose buffers wait for each other, with the class of each link.
+    """Return the parts of a route of flow ``n`` within which buffers wait for each other, with each link's class.
 
     A route with a link that is not in ``rules`` is invalid; `deadlock` refuses it.
     """
@@ -181,7 +181,7 @@ def _add_link(graph: nx.DiGraph[Any], name: str, source: Any, target: Any) -> No
 
 
 def _table(name: str, value: Any, keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return a table after checking its keys."""
+    """Return a table of a file; ValueError for another value, and for a key that is not in ``keys``."""
     if not isinstance(value, dict):
         raise ValueError(f"{name} = {format_value(value)}: must be a table of keys and values")  # noqa: TRY004
     for key in value:
@@ -190,7 +190,7 @@ def _table(name: str, value: Any, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _list(name: str, table: dict[str, Any]) -> list[Any]:
-    """Return a list of a table by its key, empty if it is missing."""
+    """Return the list that a table has for the key ``name``, [] if it is missing; ValueError for another value."""
     value = table.get(name, [])
     if not isinstance(value, list):
         raise ValueError(f"{name} = {format_value(value)}: must be a list")  # noqa: TRY004
@@ -198,7 +198,7 @@ def _list(name: str, table: dict[str, Any]) -> list[Any]:
 
 
 def _nodes(name: str, values: list[Any]) -> list[Any]:
-    """Return nodes after checking that each is a string or a whole number."""
+    """Return nodes unchanged; ValueError for a value that is neither a string nor a whole number."""
     for value in values:
         if not isinstance(value, str | int) or isinstance(value, bool):
             raise ValueError(f"{name}: node {format_value(value)}: must be a string or a whole number")  # noqa: TRY004

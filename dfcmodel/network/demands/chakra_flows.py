@@ -55,7 +55,7 @@ WORLD = ("", "0")
 
 
 class _Operation(NamedTuple):
-    """A collective operation: its type, its bytes, its group, and the number of its node in each rank."""
+    """A collective operation: type, bytes, ranks of its group, and number of its node in the trace of each rank."""
 
     kind: Collective
     size: int
@@ -64,7 +64,7 @@ class _Operation(NamedTuple):
 
 
 class _Transfer(NamedTuple):
-    """A message: sending and receiving node (rank and number each), and its bytes."""
+    """A message: its sending and its receiving node, each as (rank, number of the node), and its bytes."""
 
     sender: tuple[int, int]
     receiver: tuple[int, int]
@@ -72,7 +72,7 @@ class _Transfer(NamedTuple):
 
 
 class TraceFlows:
-    """The flows of the traces of N ranks.
+    """Converter of the execution traces of N ranks to flows, by `run`.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class TraceFlows:
         self.sent: dict[_Transfer, int] = {}
 
     def run(self) -> WaitingFlows:
-        """Return the flows of all nodes.
+        """Return the flows of all nodes, with the conditions on which they start.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class TraceFlows:
     def _computation(
         self, trace: Trace, completed: Iterable[int], followers: Mapping[int, Sequence[int]]
     ) -> RankComputation:
-        """Return the computation of a rank; ``completed`` are its nodes in the order in which they complete.
+        """Return the times of computation of a rank; ``completed`` are its nodes in order of completion.
 
         The trailing part is the longest chain of nodes for which no node of communication waits.
         """
@@ -159,13 +159,13 @@ class TraceFlows:
             after = followers[number]
             if node.kind in COMMUNICATES or not all(follower in trailing for follower in after):
                 continue
-            own = float(node.duration) if node.kind == Kind.COMP_NODE else 0.0
-            trailing[number] = own + max((trailing[follower] for follower in after), default=0.0)
+            duration = float(node.duration) if node.kind == Kind.COMP_NODE else 0.0
+            trailing[number] = duration + max((trailing[follower] for follower in after), default=0.0)
         total = sum(float(node.duration) for node in trace.values() if node.kind == Kind.COMP_NODE)
         return RankComputation(total, max(trailing.values(), default=0.0))
 
     def _process_node(self, rank: int, node: Node, waits: Waits) -> Iterator[tuple[int, int, Waits]]:
-        """Yield the nodes that complete because a node begins: rank, number and condition of each."""
+        """Begin a node; yield the nodes that complete by that, as (rank, number, condition)."""
         end = rank, node.number
         if end in self.operation:
             self.begun[end] = waits
@@ -181,7 +181,7 @@ class TraceFlows:
             yield (*end, waits)
 
     def _process_message(self, of: _Transfer, end: tuple[int, int]) -> Iterator[tuple[int, int, Waits]]:
-        """Yield the sending node when it begins, and the receiving node when both have begun."""
+        """Begin an end of a message; yield the sender at once, and the receiver when both have begun."""
         if end == of.sender:
             size = size_in_packets(max(1, of.size), self.packet_size)
             flow = self.flows.add(end[0], of.receiver[0], size, self.begun[end])
@@ -192,7 +192,7 @@ class TraceFlows:
             yield (*of.receiver, waits)
 
     def _process_operation(self, of: _Operation) -> Iterator[tuple[int, int, Waits]]:
-        """Yield the nodes of an operation once all of its ranks have begun it."""
+        """Yield the nodes of an operation, as (rank, number, condition), once all of its ranks have begun it."""
         nodes = list(zip(of.ranks, of.nodes, strict=True))
         if not all(end in self.begun for end in nodes):
             return
@@ -206,7 +206,7 @@ class TraceFlows:
             yield (*end, after)
 
     def _messages(self, of: _Operation) -> tuple[Messages, PacketUnits]:
-        """Return the messages of an operation and the bytes per packet; each rank contributes ``of.size`` bytes."""
+        """Return the messages of an operation, in packets, and one of its packets with its bytes."""
         N = len(of.ranks)
         if of.kind == Collective.ALL_TO_ALL:
             packets = math.ceil(of.size / N / self.packet_size)
@@ -221,14 +221,14 @@ class TraceFlows:
         return algorithm(N, packets), share_of(of.size, packets, self.packet_size)
 
     def _every(self, *kinds: Kind) -> Iterator[tuple[int, Node]]:
-        """Yield all nodes of the types ``kinds`` with their ranks."""
+        """Yield (rank, node) of all nodes whose types are in ``kinds``."""
         for rank, trace in enumerate(self.traces):
             for node in trace.values():
                 if node.kind in kinds:
                     yield rank, node
 
     def _transfers(self) -> Iterator[_Transfer]:
-        """Yield the messages: the n-th sending and receiving nodes of a source, target and tag form a message."""
+        """Yield the messages; the n-th send and the n-th receive of one source, target and tag belong together."""
         sides: dict[Kind, dict[Channel, list[tuple[int, Node]]]] = {
             Kind.COMM_SEND_NODE: {}, Kind.COMM_RECV_NODE: {}
         }  # fmt: skip
@@ -255,7 +255,7 @@ class TraceFlows:
                 yield _Transfer((a, one.number), (b, other.number), size)
 
     def _channel(self, rank: int, node: Node) -> Channel:
-        """Return source, target and tag of a sending or receiving node."""
+        """Return (source, target, tag) of a node that sends or receives; ValueError if it names another rank."""
         has = node.attributes
         local_key, peer_key = ("comm_src", "comm_dst")[:: 1 if node.kind == Kind.COMM_SEND_NODE else -1]
         if has.whole_number(local_key, rank) != rank:
@@ -267,7 +267,7 @@ class TraceFlows:
         return *pair, has.whole_number("comm_tag", 0)
 
     def _operations(self) -> Iterator[_Operation]:
-        """Yield the operations: the n-th nodes of the ranks of a group with the same tag form an operation."""
+        """Yield the operations; the n-th nodes of a group's ranks belong together."""
         by_group: dict[tuple[tuple[int, ...], str, int], dict[int, list[Node]]] = {}
         for rank, node in self._every(Kind.COMM_COLL_NODE):
             with _error_context(rank, node):
@@ -288,7 +288,7 @@ class TraceFlows:
         index: int,
         node: Node,
     ) -> _Operation:
-        """Return the operation of a group at ``index``; ValueError if it differs between ranks."""
+        """Return a group's operation at ``index`` of its operations; ValueError if it differs by rank."""
         kind, size = _kind(node), node.attributes.whole_number("comm_size")
         if not size:
             raise ValueError("comm_size: 0: must be at least 1")
@@ -305,7 +305,7 @@ class TraceFlows:
         return _Operation(kind, size, ranks, tuple(numbers))
 
     def _group(self, rank: int, has: Mapping[str, Any]) -> tuple[tuple[int, ...], str]:
-        """Return the ranks and the name of the group of an operation."""
+        """Return the ranks and the name of an operation's group; "" for all ranks. ValueError without ``rank``."""
         dimensions = has.get("involved_dim", (True,))
         if not isinstance(dimensions, tuple) or not all(dimensions):
             raise ValueError("involved_dim: must have all dimensions; name a group by pg_name")
@@ -324,7 +324,7 @@ class TraceFlows:
 
 @contextmanager
 def _error_context(rank: int, node: Node) -> Iterator[None]:
-    """Name the rank and the node in a ValueError that is raised in this context."""
+    """Context in which a ValueError gets the rank and the node in its message."""
     try:
         yield
     except ValueError as error:
@@ -345,19 +345,19 @@ def _check_attributes(node: Node) -> None:
 
 
 def _longest(nodes: Mapping[int, Sequence[Node]]) -> list[tuple[int, Node]]:
-    """Return the nodes of the rank with the most nodes, each with the rank."""
+    """Return (rank, node) for all nodes of the rank that has the most nodes."""
     rank = max(nodes, key=lambda r: len(nodes[r]))
     return [(rank, node) for node in nodes[rank]]
 
 
 def _check_duration(node: Node) -> None:
-    """Raise ValueError for a computation with a number of operations but without a duration."""
+    """Raise ValueError for a computation that has a number of operations instead of a duration."""
     if not node.duration and (operations := node.attributes.whole_number("num_ops", 0)):
         raise ValueError(f"num_ops: {operations}: must have a duration_micros besides")
 
 
 def _kind(node: Node) -> Collective:
-    """Return the type of an operation."""
+    """Return the type of a node's collective operation; ValueError for an unsupported type."""
     number = node.attributes.whole_number("comm_type")
     if number not in OPERATIONS:
         allowed = ", ".join(operation.name for operation in OPERATIONS)

@@ -26,7 +26,7 @@ GZIP = b"\x1f\x8b"
 
 
 class Kind(IntEnum):
-    """Types of nodes."""
+    """Types of nodes in a trace, as the format numbers them."""
 
     INVALID_NODE = 0
     METADATA_NODE = 1
@@ -42,7 +42,7 @@ class Kind(IntEnum):
 
 
 class Collective(IntEnum):
-    """Values of ``comm_type``."""
+    """Types of collective operations, values of ``comm_type``."""
 
     ALL_REDUCE = 0
     REDUCE = 1
@@ -79,10 +79,10 @@ class Node(NamedTuple):
 
 
 class Attributes(dict[str, Attribute]):
-    """Attributes of a node by name."""
+    """Attributes of a node, by name."""
 
     def whole_number(self, name: str, default: int | None = None) -> int:
-        """Return an attribute that is a whole number of at least 0.
+        """Return the attribute ``name``, a whole number of at least 0, or the default; otherwise ValueError.
 
         Raises
         ------
@@ -158,7 +158,7 @@ def _check_version(message: bytes) -> None:
 
 
 def _node(message: bytes) -> Node:
-    """Return the node of a message."""
+    """Return the node that a message of the trace encodes."""
     number = duration = kind = 0
     name, needs, attributes, lists = "", dict[int, None](), Attributes(), list[str]()
     others = list[int]()
@@ -188,7 +188,7 @@ def _node(message: bytes) -> Node:
 
 
 def nodes_of_trace(data: bytes) -> dict[int, Node]:
-    r"""Return the nodes of a trace by number, in ascending order.
+    r"""Return the nodes of a trace file by their numbers, in ascending order.
 
     Raises
     ------

@@ -212,7 +212,7 @@ def _label_values(name: str, values: Any) -> Iterable[tuple[str, Any]]:
 
 
 def options_of(options: FlowOptions | None, kind: type[FlowOptions] = FlowOptions) -> dict[str, Any]:
-    """Return the fields that options state; TypeError for one that is not of ``kind``, the class of the function."""
+    """Return the fields that ``options`` states, by name; TypeError for a field that ``kind`` does not have."""
     stated = {} if options is None else instance("options", options, FlowOptions, f"{kind.__name__}(...)").changed
     allowed = [field.name for field in fields(kind)]
     for name, value in stated.items():
@@ -303,7 +303,7 @@ def build_flows(
     routes: Routing,
     **options: Any,
 ) -> Flows:
-    """Return the table of flows of `flows_from`, with fields of `FlowOptions` as keywords."""
+    """Return the table of `flows_from`, from fields of `FlowOptions` as keywords, without checks of their names."""
     endpoints = _as_nodes("sources", sources), _as_nodes("targets", targets)
     if len(endpoints[0]) != len(endpoints[1]) or not len(endpoints[0]):
         counts = f"{count_of(len(endpoints[0]), 'source')} and {len(endpoints[1])} targets"
@@ -470,7 +470,7 @@ def permutation(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return the flows of a random permutation: each host sends and receives at most one flow.
+    """Return flows of a random permutation of hosts: each host sends and receives at most one flow, none to itself.
 
     Parameters
     ----------
@@ -507,7 +507,7 @@ def permutation(
 
 
 def collective_hosts(hosts: Iterable[Hashable], arguments: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
-    """Return the hosts of a collective, at least two, and the arguments with ``links`` as columns.
+    """Return the hosts of a collective, at least two distinct nodes, and the arguments with `Links` as ``links``.
 
     Ranks are indices of hosts, so that no host may occur twice.
     """
@@ -523,7 +523,7 @@ def collective_hosts(hosts: Iterable[Hashable], arguments: dict[str, Any]) -> tu
 
 
 def _check_nodes(name: str, nodes: list[Any], arguments: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
-    """Return the nodes and the arguments; ValueError for a node that no link has."""
+    """Return nodes unchanged and arguments with `Links`; ValueError, about ``name``, for a node without links."""
     links = _link_table(arguments["links"])
     link_nodes = set(links.nodes)
     for n, node in enumerate(nodes):
@@ -534,7 +534,7 @@ def _check_nodes(name: str, nodes: list[Any], arguments: dict[str, Any]) -> tupl
 
 
 def _link_table(links: Any) -> Links:
-    """Return links as columns; ValueError for an empty sequence."""
+    """Return links as `Links`; ValueError for an empty sequence."""
     table = links if isinstance(links, Links) else Links.of(instances("links", links, Link))
     if not len(table):
         raise ValueError("links = (): at least one link is needed")
@@ -542,12 +542,12 @@ def _link_table(links: Any) -> Links:
 
 
 def _as_nodes(name: str, nodes: Any) -> Sequence[Hashable]:
-    """Return nodes as a list; a column is returned unchanged."""
+    """Return nodes as a list; a `Column` is returned unchanged."""
     return nodes if isinstance(nodes, Column) else nodes_of(name, nodes)
 
 
 def _convert_units(name: str, value: Any, packet_size: float) -> Any:
-    """Return an option with strings converted to s and packets of ``packet_size`` bytes; sizes are whole packets."""
+    """Return the option ``name`` with strings converted to s and packets; sizes are rounded up to whole packets."""
     units = quantities_of(Flow)
     converted = in_units(name, value, units[name], packet_size) if name in units else value
     if name != "size":
@@ -560,7 +560,7 @@ def _convert_units(name: str, value: Any, packet_size: float) -> Any:
 
 
 def _entropy(value: Any) -> NDArray[np.int64] | None:
-    """Return the numbers that ECMP hashes, shape (F,); ValueError for numbers outside 0..2^39 - 1."""
+    """Return the explicit numbers that ECMP hashes, (F,); None for None; ValueError outside 0..2^39 - 1."""
     if value is None:
         return None
     entropy = np.asarray(value)
@@ -573,7 +573,7 @@ def _entropy(value: Any) -> NDArray[np.int64] | None:
 
 
 def _as_rows(value: Any, kinds: str) -> Any:
-    """Return a list of numbers of these kinds, or of lists of equally many, as an array; other values unchanged."""
+    """Return a list of numbers of these kinds, or of lists of one length, as an array; other values unchanged."""
     if type(value) is list and all(isinstance(entry, (numbers.Real, list)) for entry in value):
         with contextlib.suppress(ValueError):  # lists of different lengths
             array = np.asarray(value)
@@ -582,7 +582,7 @@ def _as_rows(value: Any, kinds: str) -> Any:
 
 
 def _after_column(name: str, value: Any, count: int) -> Column:
-    """Return the column of each flow's predecessors, from an array of indices or in the form of `Flow`."""
+    """Return each flow's predecessors as a column, from indices (-1: none) or from references as in `Flow`."""
     indices = np.asarray(value) if isinstance(value, np.ndarray) else None
     if indices is None or indices.dtype.kind not in "iu":
         return column_for(name, value, count)
@@ -597,7 +597,7 @@ def _after_column(name: str, value: Any, count: int) -> Column:
 
 
 def _delay_column(delays: NDArray[Any], after: Any, count: int) -> Column:
-    """Return the column of delays, from an array of the shape of ``after``."""
+    """Return each flow's delays after its predecessors as a column, from an array of the shape of ``after``."""
     if not isinstance(after, np.ndarray) or after.shape != delays.shape:
         shape = getattr(after, "shape", None)
         raise ValueError(f"delays: an array of shape {delays.shape}, must have that of after, {shape}")
@@ -614,7 +614,7 @@ def _node_indices(links: Links, nodes: Sequence[Hashable]) -> NDArray[np.int64]:
 def _check_endpoints(
     links: Links, sources: Sequence[Hashable], targets: Sequence[Hashable]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the node indices of sources and targets, (F,) each; ValueError for a pair without a valid path."""
+    """Return the node indices of sources and of targets, (F,) each; ValueError for a pair without a path."""
     indices = _node_indices(links, sources), _node_indices(links, targets)
     for name, nodes, index in zip(("sources", "targets"), (sources, targets), indices, strict=True):
         if (index < 0).any():
@@ -637,7 +637,7 @@ def _check_endpoints(
 
 
 def in_one_server(links: Links, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether two nodes, by index in ``links.nodes``, are interfaces of one server, shape (F,)."""
+    """Return flags, (F,), of pairs of nodes, by index in ``links.nodes``, that are interfaces of one server."""
     if not links.servers:
         return np.zeros(len(source), dtype=np.bool_)
     server = np.array([links.servers.get(node, -1) for node in links.nodes])
@@ -650,7 +650,7 @@ def _hash_keys(
     target: NDArray[np.int64],
     entropy: NDArray[np.int64] | str | None,
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
-    """Return each flow's number in its pair of nodes (None with explicit entropy), and the keys of ECMP, (F,)."""
+    """Return each flow's number in its pair of nodes, None with explicit entropy, and its key for ECMP, (F,) each."""
     if isinstance(entropy, np.ndarray):
         return None, entropy
     number = np.zeros_like(source) if entropy == PAIR else numbers_between(source, target)
@@ -663,7 +663,7 @@ def _shortest_paths(
     indices: tuple[NDArray[np.int64], NDArray[np.int64]],
     keys: NDArray[np.int64],
 ) -> Routes:
-    """Return shortest paths between pairs of nodes; ValueError for a pair without a path."""
+    """Return a shortest path per pair of nodes, by ``keys`` among equals; ValueError for a pair without one."""
     try:
         return choices.paths(*indices, keys)
     except LookupError as error:
@@ -673,7 +673,7 @@ def _shortest_paths(
 
 
 def _other_shortest_paths(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) -> Column:
-    """Return each flow's other shortest paths with the same first and last link.
+    """Return each flow's other shortest paths with equal first and last links; warn of excluded paths.
 
     Warns of flows with shortest paths over other first or last links, which their packets do not take.
     """
@@ -702,7 +702,7 @@ def _other_shortest_paths(links: Sequence[Link], nodes: Sequence[Hashable], path
 def _explicit_paths(
     routes: Any, sources: Sequence[Hashable], targets: Sequence[Hashable], links: Links
 ) -> tuple[Sequence[Hashable], Routes]:
-    """Return the nodes of explicit paths, and the paths as indices of these nodes."""
+    """Return the nodes of the network, and explicit paths as indices of these nodes."""
     if not isinstance(routes, Iterable):
         raise TypeError(f"routes = {format_value(routes)}: must be one of {CHOICES}, paths, or tables of next hops")
     paths = [path if type(path) is tuple else tuple(nodes_of(f"routes[{n}]", path)) for n, path in enumerate(routes)]
@@ -730,7 +730,7 @@ def _explicit_paths(
 
 
 def _default_names(sources: Sequence[Hashable], targets: Sequence[Hashable]) -> list[str]:
-    """Return names ``source->target`` of flows, with their numbers in front unless they are unique."""
+    """Return the names ``source->target`` of the flows, with their numbers in front unless all are unique."""
     names = [f"{a}->{b}" for a, b in zip(sources, targets, strict=True)]
     return names if len(set(names)) == len(names) else [f"{f}: {name}" for f, name in enumerate(names)]
 
@@ -748,7 +748,7 @@ def _unroll_loops(flows: Flows) -> Flows:
 
 
 def _check_flows(flows: Flows, may_return: bool) -> None:
-    """Raise ValueError for the first flow that `Flow` refuses.
+    """Raise ValueError for the first flow whose options `Flow` would refuse; ``may_return`` allows loops.
 
     Numbers that differ between flows are checked for all flows at once, and other options once for each combination of
     values. Paths that ``may_return`` to a node are checked for a time to live.

@@ -61,7 +61,7 @@ OF_SAVE = re.compile(r"[0-9]+\.([0-9]{6}|0*[1-9][0-9]*)")
 
 
 class _Connection(NamedTuple):
-    """A connection of a file: ranks, bytes, start in s or the trigger, and the triggers that it activates."""
+    """A connection of a file: ranks, bytes, start in s or number of the trigger, and triggers that it activates."""
 
     line: int
     source: int
@@ -73,6 +73,8 @@ class _Connection(NamedTuple):
 
 
 class _Trigger(NamedTuple):
+    """A trigger of a file: its kind, and the number of connections that must activate it."""
+
     kind: str
     needed: int
 
@@ -172,7 +174,7 @@ def read_connection_matrix(
 
 
 def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | None, options: dict[str, Any]) -> Flows:
-    """Return the flows of a text; errors name it ``name``."""
+    """Return the flows of a text, between ``hosts`` as ranks; errors begin with ``name``."""
     refuse_file_options(options)
     nodes, options = collective_hosts(hosts, options)
     packet_size = packet_size_for(requested, options)
@@ -192,7 +194,7 @@ def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | No
 
 
 def _parse(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger]]:
-    """Return the connections of a text, and its triggers by number."""
+    """Return the connections of a text, in order, and its triggers by number; ValueError names the line."""
     counts: dict[str, int] = {}
     connections: list[_Connection] = []
     triggers: dict[int, _Trigger] = {}
@@ -232,7 +234,7 @@ def _parse(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger
 
 
 def _connection(n: int, words: list[str]) -> _Connection:
-    """Return the connection of line n."""
+    """Return the connection of line n from its words."""
     source, target = map(int, words[0].split("->"))
     values = _fields(n, words[1:], OF_CONNECTIONS)
     if "size" not in values:
@@ -263,7 +265,7 @@ def _connection(n: int, words: list[str]) -> _Connection:
 
 
 def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
-    """Return the number and the trigger of line n."""
+    """Return the number and the trigger of line n from its words."""
     kinds = [word for word in words if word in ("oneshot", "multishot", "barrier")]
     values = _fields(n, [word for word in words if word not in kinds], ("id", "count"))
     if len(kinds) != 1 or "id" not in values:
@@ -277,7 +279,7 @@ def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
 
 
 def _trigger_number(n: int, name: str, word: str) -> int:
-    """Return the number of a trigger; ValueError for 0, which means no trigger in htsim."""
+    """Return a trigger's number from a word; ValueError for 0, which means no trigger in htsim."""
     number = parse_whole_number(n, name, word)
     if not number:
         raise ValueError(f"line {n}: {name} 0: must be at least 1, in htsim 0 is no trigger")
@@ -285,7 +287,7 @@ def _trigger_number(n: int, name: str, word: str) -> int:
 
 
 def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str]:
-    """Return the values of line n by name."""
+    """Return the words of line n as values by name; ValueError for a name that is not in ``allowed``."""
     names = words[::2]
     for index, name in enumerate(names):
         if name in NOT_READ:
@@ -299,7 +301,7 @@ def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str
 
 
 def _predecessors(connections: list[_Connection], triggers: dict[int, _Trigger]) -> list[list[int]]:
-    """Return, for each connection, the indices of the connections that must complete before it starts."""
+    """Return, for each connection, the indices of the connections that activate its trigger; [] without one."""
     activators: dict[int, list[int]] = {}
     for index, connection in enumerate(connections):
         for number in connection.activates:

@@ -37,7 +37,7 @@ class Messages(NamedTuple):
     source, target
         Ranks of the hosts, shape (M,).
     size
-        Packets, shape (M,).
+        Packets of each message, shape (M,).
     after
         Messages that must be delivered first, padded with `NONE`, shape (M, K).
     step
@@ -52,7 +52,7 @@ class Messages(NamedTuple):
 
 
 def chunk_sizes(packets: int, chunks: int, owner: str = "the chunk of each host") -> Integers:
-    """Return the sizes of chunks that differ by at most one packet, shape (chunks,).
+    """Return the packets of each of ``chunks`` chunks, (chunks,); they differ by at most one packet.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def chunk_sizes(packets: int, chunks: int, owner: str = "the chunk of each host"
 
 
 def refuse_bytes(packets: object, packet_size: float | None) -> None:
-    """Raise ValueError for an array in bytes, with the expression of its packets; None: their size is not known."""
+    """Raise ValueError for a string with a size in bytes; the message has the expression of its packets."""
     if not isinstance(packets, str):
         return
     try:
@@ -82,7 +82,7 @@ def refuse_bytes(packets: object, packet_size: float | None) -> None:
 
 
 def ring(hosts: int, packets: int, rounds: int = 1) -> Messages:
-    """Return the messages of a reduce-scatter or an all-gather around a ring; of an all-reduce with ``rounds=2``.
+    """Return the messages around a ring of a reduce-scatter or an all-gather, or of an all-reduce with ``rounds=2``.
 
     In step s host i sends chunk i - s to host i + 1 (modulo their number), once the message of the previous step has
     come from host i - 1. There are hosts - 1 steps per round (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2),
@@ -91,7 +91,7 @@ def ring(hosts: int, packets: int, rounds: int = 1) -> Messages:
     Parameters
     ----------
     hosts
-        N, at least 2.
+        Number N of hosts, at least 2.
     packets
         Packets of the total array, at least N.
     rounds
@@ -162,7 +162,7 @@ def halving_doubling(hosts: int, packets: int) -> Messages:
 
 
 def binary_tree(hosts: int, packets: int, pieces: int = 1) -> Messages:
-    """Return the messages of an all-reduce up a binary tree to host 0, and of the broadcast down again.
+    """Return the messages of an all-reduce: sums go up a binary tree to host 0, then the result goes down.
 
     The children of host i are 2 i + 1 and 2 i + 2. A message up waits for the messages of its sender's children. A
     message down waits for the message to its sender, at the root for the messages of its children. Each also waits for
@@ -171,7 +171,7 @@ def binary_tree(hosts: int, packets: int, pieces: int = 1) -> Messages:
     Parameters
     ----------
     hosts
-        N, at least 2.
+        Number N of hosts, at least 2.
     packets
         Packets of the total array, at least ``pieces``.
     pieces
@@ -213,14 +213,14 @@ def binary_tree(hosts: int, packets: int, pieces: int = 1) -> Messages:
 
 
 def pairwise(hosts: int, packets: int) -> Messages:
-    """Return the messages of an all-to-all in rounds: in round r host i sends to host i + r, and receives from i - r.
+    """Return the messages of an all-to-all; in round r host i sends ``packets`` to host i + r.
 
     A host begins a round when it has sent and received the previous round's messages.
 
     Parameters
     ----------
     hosts
-        N, at least 2.
+        Number N of hosts, at least 2.
     packets
         Packets from each host to each other host.
 

@@ -32,7 +32,7 @@ MAX_FILE_BYTES = 64 * 2**20
 
 
 class ListedFlows(NamedTuple):
-    """F flows of a file: ranks of sources and targets, sizes, starts in s, and indices of predecessors.
+    """F flows of a file: ranks of sources and targets, packets, starts in s, and indices of predecessors.
 
     ``delays`` are F tuples in s, as in `Flow`; (): none.
     """
@@ -90,7 +90,7 @@ def read_bytes(path: str | os.PathLike[str], max_bytes: int = MAX_FILE_BYTES) ->
 
 
 def packet_size_for(requested: float | None, options: Mapping[str, Any]) -> float:
-    """Return the bytes per packet: as requested, otherwise `Links.packet_size`, otherwise 1500."""
+    """Return bytes per packet: ``requested``, if None `Links.packet_size` of ``options``, otherwise 1500."""
     if requested is not None:
         return one_number("packet_size", requested, at_least=1.0, hint="in bytes")
     links = options.get("links")
@@ -99,7 +99,7 @@ def packet_size_for(requested: float | None, options: Mapping[str, Any]) -> floa
 
 
 def size_in_packets(in_bytes: float, packet_size: float) -> PacketUnits:
-    """Return a size in bytes as whole packets, at least one, which a `Scenario` converts to its packets.
+    """Return a size in bytes as packets rounded up; a `Scenario` converts it to packets of its size.
 
     >>> size_in_packets(2e6, 4096.0), size_in_packets(2e6, 4096.0).in_packets_of(1000.0)
     (489.0, 2000.0)
@@ -108,14 +108,14 @@ def size_in_packets(in_bytes: float, packet_size: float) -> PacketUnits:
 
 
 def refuse_file_options(options: Iterable[str]) -> None:
-    """Raise TypeError for an option that the file itself defines."""
+    """Raise TypeError if the caller's options contain one that the file itself defines."""
     for option in ("after", "delays"):
         if option in options:
             raise TypeError(f"{option}: must not be given, the file has its own")
 
 
 def parse_whole_number(n: int, name: str, word: str) -> int:
-    """Return a word of line n as a whole number.
+    """Return a word of line n as a whole number; errors name the line and ``name``.
 
     Raises
     ------

@@ -65,7 +65,7 @@ PLACEHOLDER = 1.0
 
 
 class _Part(NamedTuple):
-    """A pass of a layer: a computation, the operation that follows it, and its bytes."""
+    """A pass of a layer, as in its line: ticks of computation, the operation that follows, its group, and its bytes."""
 
     line: int
     time: float
@@ -75,13 +75,15 @@ class _Part(NamedTuple):
 
 
 class _Layer(NamedTuple):
+    """The passes of a layer: forward, and backward by inputs and by weights."""
+
     forward: _Part
     inputs: _Part
     weights: _Part
 
 
 class _Step(NamedTuple):
-    """A training step: its groups and its layers."""
+    """A training step: its kind, the sizes of its groups, and its layers."""
 
     kind: str
     tensor: int
@@ -92,7 +94,7 @@ class _Step(NamedTuple):
     """Whether the bytes of an all-gather are each rank's contribution, as in ASTRA-sim; None: not known."""
 
     def group_of(self, name: str) -> NDArray[np.int64]:
-        """Return the ranks of each group of a kind, shape (groups, ranks of a group).
+        """Return the ranks of all groups of the kind ``name``, shape (groups, ranks per group).
 
         Ranks are numbered through tensor groups first, then through the expert groups across them, then through the
         remaining dimension.
@@ -124,7 +126,7 @@ def flows_of_layers(text: str, hosts: int, packet_size: float, algorithm: str) -
 
 
 class _Flows:
-    """The flows of a training step, in the order of its passes; times in ticks."""
+    """Converter of a training step to flows, in the order of its passes; times in ticks."""
 
     def __init__(self, step: _Step, packet_size: float, algorithm: str) -> None:
         self.step, self.packet_size, self.algorithm = step, packet_size, algorithm
@@ -135,7 +137,7 @@ class _Flows:
         """Computation of each rank so far: layers have the same times for all of them."""
 
     def run(self) -> WaitingFlows:
-        """Return the flows of all operations."""
+        """Return the flows of all passes of the step."""
         is_data = self.step.kind == "DATA"
         for layer in self.step.layers:
             self._pass(layer.forward, "tensor", blocks=True, exchanges=not is_data)
@@ -150,7 +152,7 @@ class _Flows:
         return self.flows
 
     def _pass(self, part: _Part, group: str, *, blocks: bool, exchanges: bool = True) -> None:
-        """Add the computation and the messages of a pass among the ranks of each group."""
+        """Add a pass: computation, then messages in each group; with ``blocks``, ranks wait for the messages."""
         self.awaited = [later(waits, part.time) for waits in self.awaited]
         if part.time > PLACEHOLDER:
             self.computation = RankComputation(*(time + part.time for time in self.computation))
@@ -175,7 +177,7 @@ class _Flows:
                     self.awaited[rank] = waits_after
 
     def _messages(self, part: _Part, N: int) -> tuple[Messages, PacketUnits]:
-        """Return the messages of an operation among N ranks, in packets, and the bytes for each packet."""
+        """Return the messages of an operation among N ranks, in packets, and one of its packets with its bytes."""
         if part.operation == "ALLGATHER" and self.step.gathers_shards is None:
             raise ValueError(
                 f"{part.size} bytes are the total array in SimAI, and each rank's contribution in ASTRA-sim 1. The "
@@ -195,7 +197,7 @@ class _Flows:
 
 
 def _parse(text: str, hosts: int) -> _Step:
-    """Return the training step of a text."""
+    """Return the training step that a text describes, for at most ``hosts`` ranks; ValueError names the line."""
     lines = [(n, line.split()) for n, line in enumerate(text.splitlines(), 1) if line.split()]
     if len(lines) < 2:
         raise ValueError("must have the kind of parallelism, the number of layers, and the layers")
@@ -234,7 +236,7 @@ def _parse(text: str, hosts: int) -> _Step:
 
 
 def _sizes(n: int, words: list[str]) -> dict[str, int]:
-    """Return the sizes of groups in the first line."""
+    """Return the sizes of groups in the first line, line n, by name; ValueError for unknown or duplicate names."""
     sizes: dict[str, int] = {}
     names = set[str]()
     for name, value in _pairs(n, words):
@@ -257,14 +259,14 @@ def _sizes(n: int, words: list[str]) -> dict[str, int]:
 
 
 def _pairs(n: int, words: list[str]) -> Iterator[tuple[str, str]]:
-    """Return names and values of the first line, with or without a colon after the name."""
+    """Yield pairs of a name and a value from the first line, line n; names may end in a colon."""
     if len(words) % 2:
         raise ValueError(f"line {n}: {words[-1]!r} must have a value")
     return ((name.removesuffix(":"), value) for name, value in zip(words[::2], words[1::2], strict=True))
 
 
 def _layer(n: int, words: list[str]) -> _Layer:
-    """Return the layer of a line."""
+    """Return the layer of line n from its words; ValueError, which names the line, for other words."""
     if len(words) != FIELDS:
         raise ValueError(f"line {n}: {len(words)} words, must be {FIELDS}: {' '.join(words)!r}")
     for k in NOT_USED:
@@ -274,7 +276,7 @@ def _layer(n: int, words: list[str]) -> _Layer:
 
 
 def _part(n: int, words: list[str]) -> _Part:
-    """Return the computation and the operation of a pass."""
+    """Return a pass of a layer from three words of line n."""
     time, size = parse_whole_number(n, "time", words[0]), parse_whole_number(n, "size", words[2])
     name, _, group = words[1].partition("_")
     if words[1] == "NONE":

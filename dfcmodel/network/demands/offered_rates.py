@@ -38,18 +38,18 @@ def crowds(scenario: Scenario) -> Integers:
 
 
 def bottlenecks(scenario: Scenario) -> Integers:
-    """Return the link of each flow's path with the smallest equal share, the first of equal links, shape (F,)."""
-    return scenario.routes.first_minimum(shares_of_links(scenario))
+    """Return each flow's link with the smallest equal share, the first of equals, by index, (F,)."""
+    return scenario.routes.link_of_minimum(shares_of_links(scenario))
 
 
 def shares_of_links(scenario: Scenario) -> Floats:
-    """Return the equal share of a flow at each link, packets/s, shape (L,); the rate for a link without flows."""
+    """Return each link's rate over its number of flows, packets/s, (L,); its rate without flows."""
     crowd = crowds(scenario)
     return np.asarray(scenario.by_link(lambda link: link.rate) / np.maximum(crowd, 1))
 
 
 def may_lose(scenario: Scenario) -> NDArray[np.bool_]:
-    """Return whether a flow's bottleneck can overflow, shape (F,): its windows exceed the room of queue and path.
+    """Return flags, (F,), of flows at bottlenecks that their windows together can overfill.
 
     Slow start sends two packets per ACK, so that half of a window may wait.
     """
@@ -67,7 +67,7 @@ def may_lose(scenario: Scenario) -> NDArray[np.bool_]:
 
 
 def equal_shares(scenario: Scenario) -> list[float]:
-    """Return each flow's rate at equal shares of its links, packets/s, shape (F,).
+    """Return the smallest equal share on each flow's path, packets/s, as a list of F numbers.
 
     A window limits it to a window per round trip, a source without a window sends at its rate (`OnOff`: the rate of its
     on periods; an arrival process: its mean rate, or its share if that is unknown).
@@ -83,7 +83,7 @@ def equal_shares(scenario: Scenario) -> list[float]:
 
 
 def source_rate(source: Source | None) -> float:
-    """Return the rate at which a source without a window sends, or data arrive, packets/s; NaN if unknown."""
+    """Return the rate, packets/s, of a source or arrival process without window; NaN if unknown."""
     if isinstance(source, (CBR, OnOff)):
         return source.rate
     if not isinstance(source, (ArrivalProcess, Replay)) or not math.isfinite(source.mean_rate):
@@ -92,7 +92,7 @@ def source_rate(source: Source | None) -> float:
 
 
 def packet_demand(scenario: Scenario, duration: float) -> list[float]:
-    """Return an upper bound of each flow's packets in ``duration`` s at equal shares, shape (F,)."""
+    """Return an upper bound of the packets of each flow in ``duration`` s at equal shares, as a list of F numbers."""
     table = scenario.table
     stops = np.minimum(duration, table.numbers("stop"))
     times = np.maximum(0.0, stops - table.numbers("start"))
@@ -106,7 +106,7 @@ def packet_demand(scenario: Scenario, duration: float) -> list[float]:
 
 
 def offers_all_at_once(scenario: Scenario) -> bool:
-    """Return whether all flows are transfers that begin together, each at the rate of its host's interface.
+    """Return whether all flows are transfers that begin at one time, each at the rate of its host's interface.
 
     They are finite, have no predecessors, and send by `responsefn.FixedRate` with at least the rate of their first
     link, which is the interface.
@@ -122,4 +122,5 @@ def offers_all_at_once(scenario: Scenario) -> bool:
 
 
 def _sending_rate(source: Source) -> float:
+    """Return the rate of a `FixedRate`, packets/s; 0 for other sources."""
     return float(source.params.sending_rate) if isinstance(source, FixedRate) else 0.0

@@ -18,7 +18,7 @@ LENGTHS = {FIXED64: 8, FIXED32: 4}
 
 
 class Field(NamedTuple):
-    """A field: its number, its wire type, and the integer or the bytes that it has."""
+    """A field of a message: its number, its wire type, and its integer or bytes."""
 
     number: int
     wire: int
@@ -41,7 +41,7 @@ class Field(NamedTuple):
         return self.content().decode("utf-8")
 
     def number_of(self, form: str) -> float:
-        """Return the value of a fixed width in a form of the module ``struct``."""
+        """Return the value of a fixed-width field, decoded by a format of the module ``struct``."""
         if len(self.content()) != struct.calcsize(form):
             width = struct.calcsize(form)
             raise ValueError(f"field {self.number}: {len(self.content())} bytes, must be {width}")
@@ -49,12 +49,12 @@ class Field(NamedTuple):
 
 
 def from_twos_complement(value: int) -> int:
-    """Return a varint as the signed integer of 64 bits whose two's complement it is."""
+    """Return a varint's value as a signed integer of 64 bits in two's complement."""
     return value - (1 << 64) if value >> 63 else value
 
 
 def zigzag(value: int) -> int:
-    """Return the signed integer of a varint in which the lowest bit is the sign."""
+    """Return the signed integer of a varint's value in zigzag encoding, with the sign in the lowest bit."""
     return value >> 1 ^ -(value & 1)
 
 
@@ -81,7 +81,7 @@ def _take_bytes(data: bytes, at: int, length: int) -> bytes:
 
 
 def messages(data: bytes) -> Iterator[bytes]:
-    """Yield length-prefixed messages.
+    """Yield the messages of a file in which each has its length in front.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def messages(data: bytes) -> Iterator[bytes]:
 
 
 def fields(message: bytes) -> Iterator[Field]:
-    """Yield the fields of a message in their order.
+    """Yield the fields of a message in order; ValueError for invalid bytes.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def fields(message: bytes) -> Iterator[Field]:
 
 
 def varints(field: Field) -> Iterator[int]:
-    """Yield the integers of a repeated field, which may be packed or not."""
+    """Yield the integers of a repeated field, packed or single."""
     if field.wire == VARINT:
         yield field.integer()
         return

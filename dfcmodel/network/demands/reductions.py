@@ -183,7 +183,7 @@ def all_gather(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return the flows of an all-gather around a ring, after which each host has all chunks.
+    """Return the flows of an all-gather around a ring; ``packets`` is the size of the whole array, of all chunks.
 
     They equal the flows of `reduce_scatter`: the same hosts, sizes and order.
 
@@ -215,7 +215,7 @@ def all_to_all_rounds(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return the flows of an all-to-all in N - 1 rounds: in round r each host sends to the r-th host after it.
+    """Return the flows of an all-to-all in N - 1 rounds; in round r a host sends to the r-th host after it.
 
     A host begins a round when it has sent and received the previous round's messages. `all_to_all` starts all flows at
     once.
@@ -242,7 +242,7 @@ def all_to_all_rounds(
 
 
 def _without_pieces(options: FlowOptions | None) -> dict[str, Any]:
-    """Return the fields that options state; TypeError for pieces, in an operation without a tree."""
+    """Return the fields that options state; TypeError if they state ``pieces``, which only trees have."""
     stated = options_of(options, CollectiveOptions)
     if options is not None:
         refuse_unused(options, pieces="only in all_reduce(algorithm='tree')")
@@ -252,7 +252,7 @@ def _without_pieces(options: FlowOptions | None) -> dict[str, Any]:
 def _flows_of(
     hosts: Iterable[Hashable], packets: int, exchange: Callable[[int], Messages], stated: dict[str, Any]
 ) -> Flows:
-    """Return the flows of an operation between hosts; ``exchange`` maps their number to its messages.
+    """Return the flows of an operation; ``exchange`` returns its messages for a number of hosts.
 
     ``stated``: source, links and routes, and the fields of `CollectiveOptions` without pieces.
     """

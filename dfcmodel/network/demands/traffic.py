@@ -44,14 +44,14 @@ MAX_FLOWS = 10**8
 @quantities(shares="share")
 @dataclass(frozen=True)
 class FlowSizes:
-    """A distribution of flow sizes, linear between its points.
+    """A distribution of flow sizes in bytes: points of the distribution function, linear in between.
 
     `flow_sizes` returns published distributions.
 
     Parameters
     ----------
     name
-        Shown in results.
+        Name of the distribution in results.
     sizes
         Bytes, increasing, the first one at least 0.
     shares
@@ -111,7 +111,7 @@ class FlowSizes:
 
     @quantities(shares="share")
     def quantiles(self, shares: Any) -> Floats:
-        """Return the quantiles of the sizes in bytes, of the shape of ``shares``."""
+        """Return the sizes in bytes, of the shape of ``shares``, below which these shares of the flows are."""
         values = number("shares", shares, at_least=0.0, at_most=1.0)
         return np.asarray(np.interp(values, self.shares, self.sizes))
 
@@ -140,7 +140,7 @@ PUBLISHED = (
 
 
 def flow_sizes(name: str) -> FlowSizes:
-    """Return a published distribution of flow sizes.
+    """Return a published distribution of flow sizes by its name.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class TrafficOptions(FlowOptions):
     Parameters
     ----------
     seed
-        Seed or generator.
+        Seed, or generator, of the random pairs, sizes and starts.
     packet_size
         Bytes per packet; None: `Links.packet_size`, otherwise 1500. A `Scenario` with packets of another size converts
         the bytes of each flow to its packets. It refuses them if the rates of the links are numbers of packets/s, since
@@ -207,7 +207,7 @@ def random_traffic(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return flows between random pairs of hosts that start as a Poisson process.
+    """Return flows between random pairs of hosts; they start as a Poisson process with the given load.
 
     Parameters
     ----------

@@ -20,14 +20,14 @@ BEGINNING: Waits = {NONE: 0.0}
 
 
 class RankComputation(NamedTuple):
-    """Computation of a rank: its total time, and the part without a later message, for which no flow waits."""
+    """Times of computation of a rank: in total, and trailing: after its last message, so that no flow waits for it."""
 
     total: float = 0.0
     trailing: float = 0.0
 
 
 class _Sent(NamedTuple):
-    """Flows that a rank has sent in an operation: in its current step, and in the previous step."""
+    """Flows that a rank has sent in an operation: the step, flows in this step, and flows in the step before."""
 
     step: int
     now: list[int]
@@ -35,12 +35,12 @@ class _Sent(NamedTuple):
 
 
 def later(waits: Waits, time: float) -> Waits:
-    """Return ``waits`` with ``time`` added to each delay."""
+    """Return a condition (flow to delay) with ``time`` added to each delay."""
     return {n: time + delay for n, delay in waits.items()}
 
 
 def merge_waits(all_waits: Sequence[Waits]) -> Waits:
-    """Return the condition that all ``all_waits`` are satisfied; the beginning if there are none.
+    """Return the condition (flow to delay) that all conditions hold, with the longest delay after each flow.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def merge_waits(all_waits: Sequence[Waits]) -> Waits:
 
 
 def share_of(in_bytes: float, packets: int, packet_size: float) -> PacketUnits:
-    """Return one of the packets into which an operation divides its bytes, with the bytes of its part.
+    """Return one packet of an operation, of which each has an equal part, in_bytes / packets, of the bytes.
 
     >>> share_of(4000.0, 3, 1500.0), share_of(4000.0, 4, 1500.0).in_packets_of(500.0)
     (1.0, 2.0)
@@ -66,7 +66,7 @@ def share_of(in_bytes: float, packets: int, packet_size: float) -> PacketUnits:
 
 
 class WaitingFlows:
-    """Flows between ranks with their predecessors and delays, in a unit of time of the reader."""
+    """Flows between ranks, with predecessors and delays; times are in the unit of the file, such as ticks."""
 
     def __init__(self) -> None:
         self.source, self.target = list[int](), list[int]()
@@ -78,7 +78,7 @@ class WaitingFlows:
         """Lines of operations with bytes in groups of one rank, which exchange nothing, by operation."""
 
     def add(self, source: int, target: int, size: PacketUnits, waits: Waits) -> int:
-        """Add a flow and return its index."""
+        """Add a flow that starts by the condition ``waits`` (flow to delay); return its index."""
         self.source.append(source)
         self.target.append(target)
         self.size.append(size)
@@ -91,7 +91,7 @@ class WaitingFlows:
         return len(self.size) - 1
 
     def exchange(self, messages: Messages, share: PacketUnits, ranks: list[int], waits: list[Waits]) -> list[Waits]:
-        """Add the flows of an operation among N ranks; return the condition of each rank's completion.
+        """Add the flows of an operation among N ranks; return the conditions on which ranks complete it.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class WaitingFlows:
         return [dict.fromkeys({*sent[rank].now, received[rank]}, 0.0) for rank in range(len(ranks))]
 
     def to_listed_flows(self, unit: float) -> ListedFlows:
-        """Return the flows with times in s; ``unit`` is the reader's unit of time in s."""
+        """Return the flows with times in s; ``unit`` is the present unit of time in s."""
         start = [unit * time for time in self.start]
         delays = [tuple(unit * delay for delay in row) for row in self.delays]
         return ListedFlows(self.source, self.target, self.size, start, self.after, delays)

@@ -47,7 +47,7 @@ MAX_LINES = 3
 
 
 class _Units(NamedTuple):
-    """Parameters that files lack: bytes per packet, algorithm of all-reduces, unit of time in s, ranks of groups."""
+    """Parameters that files lack: bytes per packet, algorithm of all-reduces, s per tick, ranks of process groups."""
 
     packet_size: float | None
     algorithm: str
@@ -222,7 +222,7 @@ def read_workload(
 
 
 def _files_of_ranks(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the trace files of ranks 0, 1, ... with ``path`` as prefix; [] if the path is a file or none exist.
+    """Return the trace files ``path.0.et``, ``path.1.et``, ... of all ranks; [] for a path of a file and without any.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def _read(
     hosts: Iterable[Hashable],
     options: dict[str, Any],
 ) -> Flows:
-    """Return the flows of a text or of traces; errors name it ``name``."""
+    """Return the flows of a workload text or of traces, between ``hosts`` as ranks; errors begin with ``name``."""
     defaults = {"packet_size": None, "algorithm": "ring", "tick": None, "groups": None}
     units = _Units(**{field: options.pop(field, default) for field, default in defaults.items()})
     refuse_file_options(options)
@@ -272,7 +272,7 @@ def _read(
 
 
 def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> ListedFlows:
-    """Return the flows of a text."""
+    """Return the flows of a workload text, between ranks below ``hosts``."""
     if units.groups is not None:
         raise ValueError("groups: must be None for a text, which has the sizes of groups")
     flows = flows_of_layers(text, hosts, packet_size, units.algorithm)
@@ -284,14 +284,14 @@ def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> Listed
 
 
 def _name_lines(lines: Sequence[int]) -> str:
-    """Return the numbers of lines as a string, the first three of many."""
+    """Return numbers of lines as a string such as "lines 3, 7"; at most `MAX_LINES` of them."""
     numbers = sorted({*lines})
     more = f" and {len(numbers) - MAX_LINES} more" if len(numbers) > MAX_LINES else ""
     return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:MAX_LINES]))}{more}"
 
 
 def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size: float) -> ListedFlows:
-    """Return the flows of the traces of all ranks."""
+    """Return the flows of the traces, one per rank, between ranks below ``hosts``."""
     if units.tick is not None:
         raise ValueError(f"tick = {units.tick!r}: must be None for traces, which have microseconds")
     if not 2 <= len(contents) <= hosts:
@@ -308,7 +308,7 @@ def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size
 
 
 def _to_listed_flows(flows: WaitingFlows, unit: float) -> ListedFlows:
-    """Return the flows with times in s; warn of computation for which no flow waits."""
+    """Return the flows with times in s (``unit`` s each); warn of computation for which no flow waits."""
     rank, longest = max(enumerate(flows.computations), key=lambda numbered: numbered[1].trailing)
     if flows.size and longest.trailing > MAX_TRAILING_SHARE * longest.total:
         trailing, total = (readable_text(unit * time, "s") for time in (longest.trailing, longest.total))
@@ -322,7 +322,7 @@ def _to_listed_flows(flows: WaitingFlows, unit: float) -> ListedFlows:
 
 
 def _check_groups(groups: Mapping[str, Sequence[int]], ranks: int) -> dict[str, tuple[int, ...]]:
-    """Return the groups as tuples; ValueError unless their members are distinct ranks."""
+    """Return the process groups as tuples of ranks; ValueError unless members are distinct ranks."""
     checked = {}
     for name, members in groups.items():
         if f"{name}" in checked:

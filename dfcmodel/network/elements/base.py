@@ -48,11 +48,11 @@ class PassingPacket(NamedTuple):
     time
         Time of the run, s.
     flow
-        Index of its flow.
+        Index of the packet's flow.
     number
         Index of the packet in its flow; of an ACK that of the last packet that it acknowledges.
     priority
-        Priority of its flow.
+        Priority of the packet's flow.
     is_ack
         1.0 for an ACK, otherwise 0.0.
     ect
@@ -60,9 +60,9 @@ class PassingPacket(NamedTuple):
     marked
         1.0 if it is marked; of an ACK, if it echoes a mark.
     size
-        Size, bytes.
+        Size of the packet, bytes.
     packets
-        Size in packets of data.
+        Size of the packet in packets of data: 1 for data.
     backlog
         Packets that wait in the queue behind the element.
     random, random_2
@@ -160,7 +160,7 @@ class PathElement(Described):
     """
 
     class State(NamedTuple):
-        """Decision on a packet."""
+        """Decision on a packet, to drop or to mark it; a subclass adds its fields."""
 
         drop: float = 0.0
         mark: float = 0.0
@@ -222,35 +222,35 @@ class PathElement(Described):
         return self.State()
 
     def numbers(self) -> dict[str, float]:
-        """Return the parameters that `on_packet` can use: the numeric fields."""
+        """Return the numeric parameters, by name, as `on_packet` has them."""
         return numeric_fields(self)
 
     def read_counts(self, state: Sequence[float]) -> list[float]:
-        """Return the numbers of ``counts`` in a state; numbers after the fields of `State` are not read."""
+        """Return the numbers of ``counts``, the last fields of `State`, from a state at the end of a run."""
         end = len(self.State._fields)
         return [float(number) for number in state[end - len(self.counts) : end]]
 
     @property
     def largest_hold(self) -> float:
-        """Longest time for which it holds a packet, s."""
+        """Longest time for which the element holds a packet, s."""
         return MAX_HOLD if "until" in self.State._fields else 0.0
 
     @property
     def may_reorder(self) -> bool:
-        """Whether packets may go on in another order than they come."""
+        """Whether packets may leave the element in another order than they arrive."""
         return not self.in_order and self.largest_hold > 0.0
 
     @property
     def changes_flow(self) -> bool:
-        """Whether it passes packets on later than they come, or more than once."""
+        """Whether the element passes packets on later than they arrive, or more than once."""
         return not {"until", "copies"}.isdisjoint(self.State._fields)
 
     def _check_at(self, link: Any, others: Sequence[PathElement]) -> None:
-        """Raise ValueError if the element cannot stand at a link, behind other elements of the link."""
+        """Raise ValueError if the element cannot be at ``link`` behind ``others``, the link's other elements."""
 
 
 def causes_of(elements: Sequence[PathElement]) -> dict[str, str]:
-    """Return the words for all causes of drops of a scenario by their names, in the order of their numbers.
+    """Return the words for the causes of drops, built-in and of elements, by name, in the order of their numbers.
 
     >>> from dfcmodel import Policer
     >>> causes_of([Policer("a->b", 10.0, 5.0)]) == CAUSES
@@ -264,7 +264,7 @@ def causes_of(elements: Sequence[PathElement]) -> dict[str, str]:
 
 
 def check_elements(scenario: Any) -> None:
-    """Raise ValueError for elements at unknown links, flows that do not cross them, or links that cannot have them."""
+    """Raise ValueError for elements at unknown links, without flows there, or at links that cannot have them."""
     names, flows = scenario.link_table.names, {flow.name: flow for flow in scenario.flows}
     at_link: dict[str, list[PathElement]] = {}
     for element in scenario.all_elements:
@@ -282,7 +282,7 @@ def check_elements(scenario: Any) -> None:
 
 
 def validate_steps(element: Any, name: str, highest: float, minimum: float = 0.0) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the times and values of a trace as arrays, validated, (N,) each."""
+    """Return times, s, and values of a trace as arrays, (N,) each, validated; values are in [minimum, highest]."""
     times = ascending("times", element.times)
     values = number(name, getattr(element, name), at_least=minimum, at_most=highest)
     if times.ndim != 1 or values.shape != times.shape:

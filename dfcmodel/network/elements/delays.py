@@ -50,7 +50,7 @@ class Jitter(PathElement):
 
     @extends(PathElement.State)
     class State(NamedTuple):
-        """Time before which the packet does not go on, s."""
+        """Earliest time at which the packet goes on, s."""
 
         until: float = 0.0
 
@@ -66,11 +66,11 @@ class Jitter(PathElement):
 
     @property
     def draws(self) -> int:  # type: ignore[override]
-        """Random numbers for each packet: none for a constant delay."""
+        """Number of random numbers per packet: 0 for a constant delay."""
         return int(self.distribution == "uniform")
 
     def numbers(self) -> dict[str, float]:
-        """Return the bound, and 1.0 as ``constant`` for a constant delay.
+        """Return the parameters of `on_packet`: ``bound``, s, and ``constant``, 1.0 for a constant delay.
 
         >>> Jitter("1->2", 0.01).numbers()
         {'bound': 0.01, 'constant': 0.0}
@@ -85,12 +85,12 @@ class Jitter(PathElement):
 
     @property
     def largest_hold(self) -> float:
-        """Longest time for which it holds a packet, s."""
+        """Longest time for which the element holds a packet, s."""
         return self.bound
 
     @property
     def may_reorder(self) -> bool:
-        """Whether packets may go on in another order than they come."""
+        """Whether packets may leave in another order than they arrive."""
         return super().may_reorder and self.distribution != "constant"
 
 
@@ -138,24 +138,24 @@ class DelayTrace(PathElement):
 
     @property
     def largest_hold(self) -> float:
-        """Longest time for which it holds a packet, s."""
+        """Longest time for which the element holds a packet, s."""
         return float(max(self.delays))
 
     @property
     def may_reorder(self) -> bool:
-        """Whether packets may go on in another order than they come."""
+        """Whether packets may leave in another order than they arrive."""
         return super().may_reorder and len(set(self.delays)) > 1
 
     @property
     def changes_flow(self) -> bool:
-        """True: packets go on later than they come."""
+        """True: packets leave later than they arrive."""
         return True
 
 
 @quantities(delay="time", p="share")
 @dataclass(frozen=True)
 class Reordering(PathElement):
-    """Single packets that take longer, so that later packets overtake them.
+    """An additional delay of single, random packets, so that later packets overtake them.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class Reordering(PathElement):
 
     @extends(PathElement.State)
     class State(NamedTuple):
-        """Time before which the packet does not go on, s."""
+        """Earliest time at which the packet goes on, s."""
 
         until: float = 0.0
 
@@ -201,12 +201,12 @@ class Reordering(PathElement):
 
     @property
     def largest_hold(self) -> float:
-        """Longest time for which it holds a packet, s."""
+        """Longest time for which the element holds a packet, s."""
         return self.delay
 
     @property
     def may_reorder(self) -> bool:
-        """Whether packets may go on in another order than they come."""
+        """Whether packets may leave in another order than they arrive."""
         return super().may_reorder and 0.0 < self.p < 1.0
 
 
@@ -241,7 +241,7 @@ class Aggregation(PathElement):
 
     @extends(PathElement.State)
     class State(NamedTuple):
-        """Time before which the packet does not go on, s."""
+        """Earliest time at which the packet goes on, s."""
 
         until: float = 0.0
 
@@ -270,5 +270,5 @@ class Aggregation(PathElement):
 
     @property
     def largest_hold(self) -> float:
-        """Longest time for which it holds a packet, s."""
+        """Longest time for which the element holds a packet, s."""
         return self.hold if self.interval is None else self.interval

@@ -50,7 +50,7 @@ class Policer(PathElement):
 
     @extends(PathElement.State)
     class State(NamedTuple):
-        """Content of the bucket, packets, and the time at which it was that, s."""
+        """Packets in the bucket, and the time of this count, s."""
 
         tokens: float = 0.0
         counted: float = 0.0
@@ -114,7 +114,7 @@ class BurstLoss(PathElement):
 
     @extends(PathElement.State)
     class State(NamedTuple):
-        """1.0 in the bad state."""
+        """Whether the chain is in the bad state: 1.0, or 0.0."""
 
         bad: float = 0.0
 
@@ -140,7 +140,7 @@ class BurstLoss(PathElement):
 
     @property
     def mean(self) -> float:
-        """Mean loss rate; ``loss_good`` if the state never changes."""
+        """Mean loss rate in the long run; ``loss_good`` if the state never changes."""
         both = self.to_bad + self.to_good
         if both == 0.0:
             return self.loss_good
@@ -174,7 +174,7 @@ class PeriodicLoss(PathElement):
 
     @extends(PathElement.State)
     class State(NamedTuple):
-        """Packets of the period that have come."""
+        """Packets of the present period so far."""
 
         passed: float = 0.0
 
@@ -193,5 +193,5 @@ class PeriodicLoss(PathElement):
 
     @property
     def mean(self) -> float:
-        """Loss rate."""
+        """Loss rate: 1 / period."""
         return 1.0 / self.every

@@ -82,7 +82,7 @@ class RateTrace(PathElement):
 
     @property
     def mean(self) -> float:
-        """Mean rate of a period, packets/s; the last rate without a period."""
+        """Mean rate of a period, packets/s; without a period, the last rate."""
         if self.period == math.inf:
             return float(self.rates[-1])
         spans = np.diff(np.append(self.times, self.period))

@@ -102,7 +102,7 @@ class ArrivalProcess(ABC):
         """Return the state for the next arrival: ``s`` the state, ``q`` the parameters, ``e`` `Arrival`."""
 
     def numbers(self) -> dict[str, float]:
-        """Return the parameters that `next` can use: the numbers among the fields."""
+        """Return the numeric parameters, by name, as `next` has them."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return {k: float(v) for k, v in values.items() if isinstance(v, (int, float))}
 
@@ -192,7 +192,7 @@ class HeavyTailed(ArrivalProcess):
 
     @cached_property
     def scale(self) -> float:
-        """Scale c of the sizes of bursts, packets: their mean is the sum over n >= 0 of (1 + n / c)^-tail."""
+        """Scale c of the sizes of bursts, packets, at which the sum over n >= 0 of (1 + n / c)^-tail is their mean."""
         from scipy.optimize import brentq
         from scipy.special import zeta
 
@@ -202,7 +202,7 @@ class HeavyTailed(ArrivalProcess):
         return float(root)
 
     def numbers(self) -> dict[str, float]:
-        """Return the parameters that `next` can use, with the scale of the sizes."""
+        """Return the parameters of `next`, by name: the numeric parameters and the scale of the sizes."""
         return {**super().numbers(), "scale": self.scale}
 
     @staticmethod
@@ -221,7 +221,7 @@ class HeavyTailed(ArrivalProcess):
 @quantities(times="time", packets="amount")
 @dataclass(frozen=True)
 class Replay:
-    """Packets that arrive at the times of a trace.
+    """Packets that arrive at the times of a trace, without randomness.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ class Replay:
             object.__setattr__(self, "packets", tuple(converted))
 
     def _validate(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return times and packets as arrays, (N,) and (N,) or (); see `Replay` for errors."""
+        """Return times, (N,), and packets, (N,) or (), as arrays; see `Replay` for errors."""
         try:
             arrays = [np.asarray(values) for values in (self.times, self.packets)]
             if any(array.dtype.kind not in "iufO" for array in arrays):
@@ -307,5 +307,5 @@ class Replay:
 
     @property
     def total(self) -> float:
-        """All packets of the trace."""
+        """Number of all packets of the trace."""
         return float(self.batches[:, 1].sum())

@@ -25,14 +25,14 @@ LARGEST = 2.0**31 - 2.0
 
 
 class ReceivedPacket(NamedTuple):
-    """Inputs of a receiver agent for an arrived packet, or for its flow when its timer expires.
+    """Inputs of a receiver agent: an arrived packet, or the state of its flow when the timer expires.
 
     Attributes
     ----------
     time
         Time of the run, s.
     flow
-        Index of its flow.
+        Index of the packet's flow.
     number
         Number of the packet, from 0 on; -1.0 when the timer expires.
     expected
@@ -124,7 +124,7 @@ class ReceiverAgent(ABC):
     """
 
     class State(NamedTuple):
-        """The answer."""
+        """The answer to a packet: ACK, request, mark, credits; and the time of the flow's timer, s."""
 
         ack: float = 0.0
         nack: float = -1.0
@@ -164,7 +164,7 @@ class ReceiverAgent(ABC):
         return s
 
     def numbers(self) -> dict[str, float]:
-        """Return the parameters that the functions can use: the numeric fields."""
+        """Return the numeric parameters, by name, as the functions have them."""
         return numeric_fields(self)
 
 
@@ -190,12 +190,12 @@ class Credited(RateRule):
         return s
 
     def rate(self, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG002
-        """Raise ValueError: the receiver limits the rate, not losses."""
+        """Raise ValueError: no loss rate sets the rate, the receiver limits it."""
         raise ValueError(f"{self!r}: has no response function of a loss rate; simulate it")
 
 
 def check_answer(answer: Any, now: float, context: str, in_timer: bool) -> None:
-    """Raise ValueError for an invalid answer of an agent.
+    """Raise ValueError for a state of an agent with an invalid answer or a timer that is not later.
 
     Parameters
     ----------

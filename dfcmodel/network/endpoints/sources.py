@@ -17,13 +17,13 @@ __all__ = ["CBR", "OnOff", "Source"]
 class CBR:
     """Constant bit rate without acknowledgements, retransmission or congestion control (UDP).
 
-    Its packets are not ECN-capable, as those of `OnOff` and of arrival processes: queues that mark drop them, or let
+    Its packets, like those from `OnOff` and arrival processes, are not ECN-capable: queues that mark drop them, or let
     them pass at departure. `responsefn.FixedRate` has packets that can be marked.
 
     Parameters
     ----------
     rate
-        Packets/s, > 0.
+        Sending rate, packets/s, > 0.
 
     Examples
     --------

@@ -12,7 +12,7 @@ COUNTED = "counted"
 
 @dataclass(frozen=True)
 class Stack:
-    """Default options of a flow with this stack.
+    """Options of flows that a protocol stack, such as Linux's, sets by default.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class AFD(SwitchProgram):
     Parameters
     ----------
     target
-        Queue, packets, >= 0.
+        Target of the queue, packets, >= 0.
     interval
         Time between two updates, s, below 5.
     alpha, beta

@@ -66,7 +66,7 @@ class ByClass(Discipline):
 
     @abstractmethod
     def room(self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0) -> Any:
-        """Return the room for a class's packets from one link, in packets; numbers or arrays.
+        """Return the packets of a class from one link that fit at once, its buffer; numbers or arrays, as ``rate``.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class ByClass(Discipline):
 
     @abstractmethod
     def resumes_at(self, room: float) -> float:
-        """Return the packets that a stopped ingress with ``room`` may hold when it resumes."""
+        """Return the packets at or below which an ingress with ``room`` packets of room resumes."""
 
     @abstractmethod
     def common_part(self) -> ByClass:
@@ -88,7 +88,7 @@ class ByClass(Discipline):
 
 
 def check_classes(classes: Any) -> tuple[int, ...]:
-    """Return priorities in order; ValueError for invalid priorities."""
+    """Return priorities as a sorted tuple; ValueError for invalid and duplicate priorities."""
     classes = classes.tolist() if hasattr(classes, "tolist") and classes.size else classes
     if not isinstance(classes, (tuple, list, range, set, frozenset)) or not classes:
         msg = "must be a tuple of priorities from 0 to 7, such as (3,)"
@@ -216,7 +216,7 @@ class PFC(ByClass):
         one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
 
     def room(self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0) -> Any:
-        """Return the room for a class's packets from one link, in packets; numbers or arrays.
+        """Return the packets of a class from one link that fit at once: threshold and headroom; numbers or arrays.
 
         Parameters as for `ByClass.room`. In cells, ACKs in the class may take more of ``buffer`` than packets of equal
         size.
@@ -238,7 +238,7 @@ class PFC(ByClass):
         return float(self.xoff), float(self.xon)
 
     def resumes_at(self, room: float) -> float:  # noqa: ARG002
-        """Return ``xon``."""
+        """Return ``xon``, for any room."""
         return self.xon
 
     def common_part(self) -> PFC:

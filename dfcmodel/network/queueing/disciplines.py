@@ -64,7 +64,7 @@ class Discipline(Described):
     subclasses_run_at
         Levels that run every subclass.
     diffuses
-        Whether it reports to the links that feed it at which rate each of its queues may be filled.
+        Whether a link reports to its feeders the rate at which each of its queues may be filled.
     pauses
         Unit that it pauses on the links that feed it while its queues are long: ``"link"``, a ``"class"`` of traffic,
         or a ``"flow"``; empty: none.
@@ -125,7 +125,7 @@ class Discipline(Described):
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
-    """Return the default of a field, or MISSING, which equals no value."""
+    """Return the default of a dataclass field; MISSING, which equals no value, without one."""
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     return field.default
@@ -161,7 +161,7 @@ class Arrivals(NamedTuple):
 
 
 def numeric_fields(rule: Any) -> dict[str, float]:
-    """Return the numeric fields of a dataclass for its compiled functions; a dummy entry if there are none."""
+    """Return the numeric fields of a dataclass by name, as floats; {"none": 0.0} if there are none."""
     values = {field.name: getattr(rule, field.name) for field in fields(rule)}
     return {k: float(v) for k, v in values.items() if isinstance(v, (int, float))} or {"none": 0.0}
 
@@ -229,7 +229,7 @@ class QueueManager(Discipline):
         return None
 
     def numbers(self, packet_size: float) -> dict[str, float]:  # noqa: ARG002
-        """Return the parameters that `on_step` can use, ``packet_size`` in bytes."""
+        """Return the numeric parameters by name, as `on_step` has them; ``packet_size`` in bytes converts sizes."""
         return numeric_fields(self)
 
 
@@ -264,18 +264,18 @@ def manager_of(discipline: Discipline) -> QueueManager | None:
 
 
 def dfc_of(discipline: Discipline) -> DFC | None:
-    """Return the discipline if it is `DFC`, otherwise None."""
+    """Return a discipline if it is `DFC`, otherwise None."""
     return discipline if isinstance(discipline, DFC) else None
 
 
 def check_times(rule: Discipline, *names: str) -> None:
-    """Check that parameters of a rule are times above 0 s and below 5 s."""
+    """Raise ValueError unless the named parameters of a rule are times above 0 s and below 5 s."""
     for name in names:
         one_number(name, getattr(rule, name), above=0.0, below=MAX_TIME, hint=IN_SECONDS)
 
 
 def check_codel(target: WithUnit, interval: WithUnit) -> None:
-    """Check the times of CoDel."""
+    """Raise ValueError for invalid times of CoDel, in s."""
     one_number("interval", interval, above=0.0, at_most=MAX_INTERVAL, hint=IN_SECONDS)
     one_number("target", target, above=0.0, below=interval, hint=f"{IN_SECONDS}, < interval")
 

@@ -155,12 +155,12 @@ class LinkLaw(ByClass):
     storm = None
 
     class Sender(NamedTuple):
-        """State of the sending end."""
+        """State of the sending end; a law names its fields."""
 
         unused: float = 0.0
 
     class Receiver(NamedTuple):
-        """Messages and state of the receiving end."""
+        """State of the receiving end: whether and which message to send, then the fields of a law."""
 
         send: float = 0.0
         message: float = 0.0
@@ -192,22 +192,22 @@ class LinkLaw(ByClass):
 
     @staticmethod
     def on_send(s: Any, q: Any, e: Any) -> Any:
-        """Return the Sender as the transmission of a packet begins."""
+        """Return the Sender's new state; called as the transmission of a packet begins."""
         return s
 
     @staticmethod
     def on_message(s: Any, q: Any, e: Any) -> Any:
-        """Return the Sender as a message arrives."""
+        """Return the Sender's new state; called as a message arrives."""
         return s
 
     @staticmethod
     def on_arrival(s: Any, q: Any, e: Any) -> Any:
-        """Return the Receiver as a packet arrives; a packet that is dropped on arrival leaves at once."""
+        """Return the Receiver's new state; called as a packet arrives; one dropped on arrival leaves at once."""
         return s
 
     @staticmethod
     def on_departure(s: Any, q: Any, e: Any) -> Any:
-        """Return the Receiver as the last bit of a packet has left."""
+        """Return the Receiver's new state; called as the last bit of a packet has left."""
         return s
 
     def numbers(self) -> dict[str, float]:
@@ -215,7 +215,7 @@ class LinkLaw(ByClass):
         return numeric_fields(self)
 
     def resumes_at(self, room: float) -> float:  # noqa: ARG002
-        """Return the packets that the receiver may hold when a blocked sender resumes; 0 for an unknown law."""
+        """Return the packets at the receiver at which a blocked sender resumes; ``room``: of the class; 0: unknown."""
         return 0.0
 
     def common_part(self) -> Self:
@@ -268,12 +268,12 @@ class Credits(LinkLaw):
     update: WithUnit = 1.0
 
     class Sender(NamedTuple):
-        """Packets that are on the link, in the buffer behind it, or whose return is under way."""
+        """Credits in use: packets on the link, in the buffer behind it, or left but not yet reported."""
 
         used: float = 0.0
 
     class Receiver(NamedTuple):
-        """Packets that have left since the last message."""
+        """The message, and packets that have left since the last message."""
 
         send: float = 0.0
         message: float = 0.0
@@ -295,7 +295,7 @@ class Credits(LinkLaw):
         packet_size: float = 1500.0,  # noqa: ARG002
         buffer: float | ByteBuffer = 0.0,  # noqa: ARG002
     ) -> Any:
-        """Return the room for a class's packets from one link, in packets; numbers or arrays.
+        """Return the packets of a class from one link that fit at once, at least the loop's; numbers or arrays.
 
         Examples
         --------
@@ -309,22 +309,22 @@ class Credits(LinkLaw):
         return 1.0 + self.update + np.ceil(window - 1e-9)
 
     def resumes_at(self, room: float) -> float:
-        """Return the packets that the receiver may hold when the sender has room for one."""
+        """Return the packets at the receiver at which the sender has a credit: ``room`` less ``update``."""
         return room - self.update
 
     @staticmethod
     def may_send(s: Any, q: Any, e: Any) -> Any:
-        """Return whether the receiver has room for the packet."""
+        """Return whether the sender has a credit for the packet."""
         return s.used + e.size <= e.room
 
     @staticmethod
     def on_send(s: Any, q: Any, e: Any) -> Any:
-        """Take the packet's room."""
+        """Use a credit for the packet."""
         return s._replace(used=s.used + e.size)
 
     @staticmethod
     def on_message(s: Any, q: Any, e: Any) -> Any:
-        """Return the room of packets that have left."""
+        """Add the credits of packets that have left."""
         return s._replace(used=s.used - e.message)
 
     @staticmethod

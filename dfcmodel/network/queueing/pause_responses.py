@@ -54,7 +54,7 @@ def rate_in_table(bits: Any) -> NDArray[np.float64]:
 
 
 def _rate_row(bits: Any) -> NDArray[np.int64]:
-    """Return the index in `RESPONSE_QUANTA` of `rate_in_table`."""
+    """Return the index in `RESPONSE_QUANTA` of the rate that `rate_in_table` returns."""
     at = (LISTED * (1.0 + ROUNDING)).searchsorted(bits)
     return np.asarray(np.minimum(at, len(LISTED) - 1))
 
@@ -94,7 +94,7 @@ def default_headroom(rate: Any, delay: Any, packet_size: float, signalling: floa
 
 
 def small_packet_factor(buffer: float | ByteBuffer, packet_size: float) -> float:
-    """Return the ratio of buffer per byte between ACKs and full packets, due to complete cells.
+    """Return how many times as many bytes of buffer a byte of ACKs takes as one of full packets, by cells.
 
     Examples
     --------

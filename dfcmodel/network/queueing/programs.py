@@ -28,15 +28,15 @@ class QueuedPacket(NamedTuple):
     time
         Time of the run, s.
     flow
-        Index of its flow.
+        Index of the packet's flow.
     priority
-        Priority of its flow.
+        Priority of the packet's flow.
     is_ack
         1.0 for an ACK, otherwise 0.0.
     ect
         1.0 if it can be marked (RFC 3168), otherwise 0.0.
     size
-        Size, bytes.
+        Size of the packet, bytes.
     left
         Remaining packets of its flow's transfer, including this packet; inf for endless transfers, 1.0 for ACKs.
     rank
@@ -167,7 +167,7 @@ class SwitchProgram(Discipline):
     subclasses_run_at = PACKETS_ALONE
 
     class State(NamedTuple):
-        """Decision on a packet."""
+        """Decision on a packet, to drop it, to mark it, and its rank; a subclass adds its fields."""
 
         drop: float = 0.0
         mark: float = 0.0
@@ -239,7 +239,7 @@ class SwitchProgram(Discipline):
         return numeric_fields(self)
 
     def check_queues(self) -> int:
-        """Return the number of queues; ValueError for an invalid number."""
+        """Return the parameter ``queues``, 0 for programs without queues; ValueError if it is invalid."""
         minimum = 1 if type(self).queues else 0
         return integer(f"queues of {type(self).__name__}", self.queues, minimum, MAX_QUEUES)
 

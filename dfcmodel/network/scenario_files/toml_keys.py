@@ -48,7 +48,7 @@ BASES = (
 
 
 def classes_in(package: ModuleType, base: type[Any]) -> dict[str, type[Any]]:
-    """Return the classes of a kind in all modules of a folder, by name, so that a new file is found."""
+    """Return the subclasses of ``base`` in all modules of a package, by name, so that a new file is found."""
     names = [f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
     kinds = (kind for name in names for kind in vars(importlib.import_module(name)).values())
     return {
@@ -69,7 +69,7 @@ RULES = (WindowRule, DeliveryRule, RateRule)
 
 @cache
 def _builtin_sources() -> dict[str, type[Any]]:
-    """Return the built-in classes that a source may name, by name."""
+    """Return the built-in classes of sources by their names in files."""
     exported = (getattr(package, name) for package in (responsefn, linux) for name in package.__all__)
     rules = [rule for rule in exported if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES]
     return {kind.__name__: kind for kind in (*rules, NativeRule, CBR, OnOff, *ARRIVALS.values())}
@@ -84,7 +84,7 @@ def check_name(rule: type[Any]) -> None:
 
 
 def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
-    """Return the classes that a source may name, by name: built-in classes, replaced or extended by ``rules``."""
+    """Return the classes of sources by their names in files: built-in classes, and ``rules``, which replace them."""
     rules = tuple(rules)
     for rule in rules:
         if not issubclass(rule, RULES):
@@ -93,14 +93,14 @@ def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
 
 
 def parameter_names(kind: type[Any]) -> tuple[str, ...]:
-    """Return the names of the parameters of a class: fields of its constructor, or of the parameters of a rule."""
+    """Return the names of a class's parameters: of its constructor, or of a rule."""
     if issubclass(kind, RULES):
         return tuple(kind.Params._fields)
     return tuple(field.name for field in dataclasses.fields(kind) if field.init)
 
 
 def fields_without_default(kind: type[Any]) -> list[str]:
-    """Return the names of the fields that have no default."""
+    """Return the names of the parameters of a class that have no default."""
     if issubclass(kind, RULES):
         return [name for name in kind.Params._fields if name not in kind.Params._field_defaults]
     missing = dataclasses.MISSING

@@ -83,14 +83,14 @@ class ScenarioFileError(ValueError):
 
 
 def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = (), *, native: bool = False) -> Scenario:
-    """Read a scenario from a TOML file.
+    """Return the scenario of a TOML file.
 
     Parameters
     ----------
     path
         The file, of at most 4 MiB: UTF-8 with or without a byte-order mark, or UTF-16 with one.
     rules
-        User-defined window rules that the file may name, in addition to those of `responsefn`.
+        User-defined window rules that the file may name, in addition to the rules of `responsefn`.
     native
         Whether shared libraries that the file names (`NativeRule`) are loaded: this runs their code. Their paths are
         relative to the present folder.
@@ -126,7 +126,7 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = (), *, n
 def read_scenario(
     text: str, rules: Iterable[type[WindowRule]] = (), *, file: str = "<text>", native: bool = False
 ) -> Scenario:
-    """Read a scenario from TOML; parameters and errors as for `load_scenario`."""
+    """Return the scenario of a TOML text; parameters and errors as for `load_scenario`."""
     try:
         document = parse_toml(text)
     except ValueError as error:
@@ -139,6 +139,8 @@ def read_scenario(
 
 
 class _BadKey(Exception):
+    """An error at a key of the document; `read_scenario` adds file and line."""
+
     def __init__(self, key: Key, why: str) -> None:
         super().__init__(why)
         self.key = key
@@ -146,13 +148,14 @@ class _BadKey(Exception):
 
 
 class _Reader:
-    """Conversion of nested dictionaries to objects; every error has the key that caused it."""
+    """Conversion of a parsed TOML document to objects; every error has the key that caused it."""
 
     def __init__(self, rules: Iterable[type[WindowRule]], native: bool) -> None:
         self.sources, self.native = sources_of(rules), native
         self.packet_size = 1500.0
 
     def scenario(self, document: Mapping[str, Any]) -> Scenario:
+        """Return the scenario of a document; `_BadKey` for an invalid one."""
         fields = {key: value for key, value in document.items() if key not in ("link", "flow")}
         if "packet_size" in fields:
             size = self.value(Scenario, "packet_size", fields["packet_size"], ("packet_size",))
@@ -186,7 +189,7 @@ class _Reader:
     def defaults(
         self, kind: type[Any], document: Mapping[str, Any], key: str, excluded: tuple[str, ...]
     ) -> dict[str, Any]:
-        """Return a table of defaults by key; the keys of ``excluded`` are refused."""
+        """Return a document's defaults for a kind of object, by field, as `_Inherited`; no ``excluded`` keys."""
         table = self.table(document.get(key, {}), (key,))
         allowed = [field.name for field in dataclasses.fields(kind) if field.name not in excluded]
         _check_keys(table, allowed, (key,))
@@ -195,6 +198,7 @@ class _Reader:
         return {name: _Inherited(value, (key, name)) for name, value in table.items()}
 
     def table(self, value: Any, key: Key) -> dict[str, Any]:
+        """Return a table; `_BadKey` for another value."""
         if not isinstance(value, dict):
             raise _BadKey(key, f"{format_value(value)}: must be a table of keys and values")
         return value
@@ -220,7 +224,7 @@ class _Reader:
             raise _BadKey(error_key, str(error)) from None
 
     def value(self, kind: type[Any], name: str, value: Any, key: Key) -> Any:
-        """Return a field's value: nested objects built, units converted, lists as tuples."""
+        """Return a field's value for the constructor: nested objects built, units converted, lists as tuples."""
         if (kind is Link and name == "discipline") or name == "manager":
             return self.one_of(DISCIPLINES, value, key)
         if kind is Flow and name == "source":
@@ -274,6 +278,7 @@ class _Inherited:
 
 
 def _check_keys(names: Iterable[str], allowed: Sequence[str], key: Key) -> None:
+    """Raise `_BadKey` for the first name that is not allowed in the table at ``key``."""
     for name in names:
         if name not in allowed:
             listed = format_choices(name, allowed) or "none"
@@ -281,7 +286,7 @@ def _check_keys(names: Iterable[str], allowed: Sequence[str], key: Key) -> None:
 
 
 def _find_field(why: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the key of the first field that a message names, possibly nested; () if it names none.
+    """Return the key of the first field in an error message, possibly nested; () if it has none.
 
     "path of flow 'one': ..." gives path, "high of link 'a->b' = 9: ..." gives discipline.high.
     """
@@ -294,11 +299,12 @@ def _find_field(why: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _tuples(value: Any) -> Any:
+    """Return nested lists as tuples; other values unchanged."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _key_text(key: Key) -> str:
-    """Return a key in dotted notation, list entries counted from 1."""
+    """Return a key as a string such as "flows[1].source.kind"; entries of lists are counted from 1."""
     text = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in key)
     return text.lstrip(".") or "the scenario"
 
@@ -320,7 +326,7 @@ def _line(text: str, key: Key) -> int:
 
 
 class _KeyLines:
-    """The keys of a valid TOML text with their lines; tables and values that cannot hold ``key`` are skipped."""
+    """Scanner for the keys of a valid TOML text with their lines; it skips tables that cannot hold ``key``."""
 
     def __init__(self, text: str, key: Key) -> None:
         self.text, self.sought = text, key
@@ -340,11 +346,11 @@ class _KeyLines:
         return ""
 
     def may_hold(self, key: Key) -> bool:
-        """Return whether the table or value at ``key`` may contain the sought key."""
+        """Return whether the table or value at ``key`` may contain the sought key or be it."""
         return key == self.sought[: len(key)]
 
     def skip(self, depth: int) -> None:
-        """Move behind the bracket that closes a value; with a depth of 0 to the next header of a table."""
+        """Advance behind the bracket that closes a value, or with ``depth`` 0 to the next header of a table."""
         begin, in_value, before = self.offset, depth > 0, ""
         for match in BRACKET.finditer(self.text, begin):
             token = match[0]
@@ -362,7 +368,7 @@ class _KeyLines:
         self.following += self.text.count("\n", begin, self.offset)
 
     def pairs(self) -> Iterator[tuple[Key, int]]:
-        """Yield keys in the order of the text."""
+        """Yield (key, line) of all keys in the order of the text, without skipped tables."""
         table: Key = ()
         while token := self.next():
             if token == "[":
@@ -380,7 +386,7 @@ class _KeyLines:
                 yield from self.pair(table, token)
 
     def resolve(self, names: Key) -> Key:
-        """Return the key of a header's table, with the numbers of the last tables in arrays."""
+        """Return the key of a header's table, with the index of the last entry in arrays of tables."""
         key: Key = ()
         for name in names:
             if key in self.tables:
@@ -389,7 +395,7 @@ class _KeyLines:
         return key
 
     def key(self, token: str) -> Key:
-        """Return the parts of a dotted key up to ``=`` or ``]``."""
+        """Return the parts of a dotted key that begins with a token, up to ``=`` or ``]``."""
         names: list[str] = []
         while token not in ("=", "]", ""):
             if token[0] in "\"'":
@@ -400,14 +406,14 @@ class _KeyLines:
         return tuple(names)
 
     def pair(self, table: Key, token: str) -> Iterator[tuple[Key, int]]:
-        """Yield the keys of a pair whose key begins with a token."""
+        """Yield (key, line) of a pair that begins with a token, and of the keys in its value."""
         line = self.line
         key = (*table, *self.key(token))
         yield from ((key[:n], line) for n in range(len(table) + 1, len(key) + 1))
         yield from self.value(key, self.next())
 
     def value(self, key: Key, token: str) -> Iterator[tuple[Key, int]]:
-        """Yield the keys in a value that begins with a token."""
+        """Yield (key, line) of the keys in a value that begins with a token."""
         if token not in ("[", "{"):
             return
         if not self.may_hold(key):

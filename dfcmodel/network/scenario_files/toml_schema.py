@@ -81,15 +81,17 @@ def scenario_schema(rules: Iterable[type[WindowRule]] = ()) -> dict[str, Any]:
 
 
 def _names(kind: type[Any]) -> list[str]:
+    """Return the names of the parameters of a class that files may have."""
     return [name for name in parameter_names(kind) if name not in OF_PYTHON]
 
 
 def _one_of(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
-    """Return the schema of a class name, or of a table with ``kind`` and the parameters of the class."""
+    """Return the schema of an object of one of ``kinds``: its class name, or a table with ``kind`` and parameters."""
     return {"anyOf": [{"enum": sorted(kinds)}, *(_table(kinds[name]) for name in sorted(kinds))]}
 
 
 def _table(kind: type[Any]) -> dict[str, Any]:
+    """Return the schema of a table with ``kind`` and the parameters of a class."""
     rule = issubclass(kind, RULES)
     return {
         "type": "object",
@@ -139,6 +141,7 @@ def _field(kind: type[Any], name: str) -> dict[str, Any]:
 
 
 def _type_schema(hint: Any) -> dict[str, Any]:
+    """Return the schema of a Python type; {}, which allows anything, for types without a form in TOML."""
     options = [option for option in typing.get_args(hint) if option is not type(None)]
     origin = typing.get_origin(hint) or hint
     simple = {bool: {"type": "boolean"}, int: NUMBER, float: NUMBER, str: TEXT}

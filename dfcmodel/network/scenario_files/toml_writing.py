@@ -87,7 +87,7 @@ def write_scenario(scenario: Scenario) -> str:
 
 
 def _rows(objects: Iterable[Any], excluded: tuple[str, ...]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the individual fields of each object, and the fields common to all of them."""
+    """Return the fields of each object that differ among objects, and the fields common to all of several."""
     tables = [_non_defaults(item) for item in objects]
     shared = tables[0] if len(tables) > 1 else {}
     common = {
@@ -112,7 +112,7 @@ def _non_defaults(item: Any) -> dict[str, Any]:
 
 
 def _with_unit(of: Any, name: str, value: Any) -> Any:
-    """Return a value in bits or bytes as a string that reads as the same number; other values unchanged."""
+    """Return a value in bits or bytes as a string with its unit, equal when read again; other values unchanged."""
     if type(value) is tuple and any(isinstance(part, PacketUnits) for part in value):
         return tuple(_with_unit(of, name, part) for part in value)
     if not isinstance(value, PacketUnits) or math.isnan(value.in_bytes) or value.framing:
@@ -128,7 +128,7 @@ def _with_unit(of: Any, name: str, value: Any) -> Any:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML on one line."""
+    """Return a value as TOML in one line."""
     writers: tuple[tuple[Any, Callable[[Any], str]], ...] = (
         (bool, lambda v: "true" if v else "false"),
         (str, _quote),
@@ -158,11 +158,13 @@ def _toml(value: Any) -> str:
 
 
 def _object(value: Any, parameters: dict[str, Any]) -> str:
+    """Return an object as TOML: a table with ``kind`` and parameters, or its class name if there are none."""
     name = type(value).__name__
     return _toml({"kind": name, **parameters}) if parameters else _toml(name)
 
 
 def _rule_parameters(rule: WindowRule | RateRule) -> dict[str, Any]:
+    """Return the parameters of a rule that differ from the defaults, by name, with units."""
     check_name(type(rule))
     return {
         name: _with_unit(rule, name, value)
@@ -172,7 +174,7 @@ def _rule_parameters(rule: WindowRule | RateRule) -> dict[str, Any]:
 
 
 def in_bytes(value: PacketUnits, dimension: str) -> str:
-    """Return a rate or an amount in bits or bytes as a string with its unit.
+    """Return a rate or an amount, given in bits or bytes, as a string with its unit.
 
     >>> in_bytes(PacketUnits(100.0, 1500.0), "amount"), in_bytes(PacketUnits(100.0, 1500.0), "rate")
     ('150 kB', '1.2 Mb/s')
@@ -183,9 +185,11 @@ def in_bytes(value: PacketUnits, dimension: str) -> str:
 
 
 def _key(name: str) -> str:
+    """Return a key in TOML, quoted if necessary."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quote(name)
 
 
 def _quote(text: str) -> str:
+    """Return a string in TOML, in double quotes with escapes."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m[0]):04x}", escaped) + '"'

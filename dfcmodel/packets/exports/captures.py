@@ -37,7 +37,7 @@ def write_capture(
     times: NDArray[np.float64],
     events: NDArray[Any],
 ) -> Path:
-    """Write packets as headers of IPv4 and TCP (UDP for sources without window), without their data.
+    """Write a capture of packets' headers, IPv4 with TCP, or UDP for sources without window; return the path.
 
     The data of packet n begin at byte 1 + n (``packet_size`` - 40), or, after a SYN without data, which is packet 0, at
     byte 1 + (n - 1) (``packet_size`` - 40). Node n has the address 10.0.0.0 + n + 1. The sender of flow f has port
@@ -48,13 +48,13 @@ def write_capture(
     Parameters
     ----------
     path
-        The file.
+        Path of the capture file.
     scenario
         The simulated scenario.
     times
         Times at which the packets were captured, s; nan: not captured.
     events
-        As in `PacketTrace`.
+        Events of the node's packets, as in `PacketTrace`.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def write_capture(
 
 
 def _identifications(events: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the IP identifications: the index of each packet in its flow and direction, from 1."""
+    """Return the IP identification of each event's packet: its index in its flow and direction, from 1."""
     streams = 2 * events["flow"].astype(np.int64) + events["ack"]
     counts = np.zeros(len(events), np.int64)
     for stream in np.unique(streams):
@@ -121,21 +121,21 @@ def _identifications(events: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _last(flow: Flow) -> float:
-    """Return the number of the packet with the FIN of a flow; inf: none."""
+    """Return the number of the last packet of a flow, which has the FIN; inf for an infinite flow."""
     if not flow.handshake or flow.all_packets == math.inf:
         return math.inf
     return flow.size - 1 + (flow.handshake is True)
 
 
 def _flag(flow: Flow, number: int, ack: bool) -> str:
-    """Return the flag of a packet that opens or ends a connection, otherwise ``""``; the last packet has the FIN."""
+    """Return the flag of packet ``number``: "S" for a SYN, "F" for the FIN, otherwise ""."""
     if flow.handshake and number == 0:
         return "S"
     return "F" if number == _last(flow) and not ack else ""
 
 
 class _Kind(NamedTuple):
-    """Packets whose headers differ only in numbers: data or ACKs of a flow, with edges of SACK blocks."""
+    """Packets whose headers differ only in numbers: data or ACKs of flow f, with ``edges`` of SACK blocks."""
 
     f: int
     ack: bool
@@ -145,7 +145,7 @@ class _Kind(NamedTuple):
 
 
 def _first_headers(scenario: Scenario, nodes: dict[Hashable, int], kind: _Kind) -> tuple[bytes, int]:
-    """Return the headers of packets of a kind, with zeros as numbers, and their length on the wire."""
+    """Return the headers of packets of a kind, zeros in place of numbers, and their length on the wire, bytes."""
     from scapy.layers.inet import IP, TCP, UDP
 
     f, ack, marked, edges, flag = kind
@@ -173,7 +173,7 @@ def _first_headers(scenario: Scenario, nodes: dict[Hashable, int], kind: _Kind) 
 
 
 def _with_numbers(head: bytes, numbers: list[tuple[int, int]]) -> bytes:
-    """Return headers with 32-bit numbers at byte offsets of the TCP header that hold zeros."""
+    """Return headers with numbers, pairs of an offset in the TCP header, which has zeros there, and a number."""
     header = bytearray(head)
     for at, number in numbers:
         header[at : at + 4] = (number & 0xFFFFFFFF).to_bytes(4, "big")
@@ -182,7 +182,7 @@ def _with_numbers(head: bytes, numbers: list[tuple[int, int]]) -> bytes:
 
 
 def _with_identification(head: bytes, number: int) -> bytes:
-    """Return headers with an IP identification, which was zero."""
+    """Return headers with an IP identification in place of 0."""
     header = bytearray(head)
     header[4:6] = (number & 0xFFFF).to_bytes(2, "big")
     _add_to_checksum(header, IP_CHECKSUM_AT, number & 0xFFFF)
@@ -190,7 +190,7 @@ def _with_identification(head: bytes, number: int) -> bytes:
 
 
 def _add_to_checksum(head: bytearray, at: int, *words: int) -> None:
-    """Update a checksum for 16-bit words that replace zeros (RFC 1624, eq. 3)."""
+    """Update, in place, the checksum at offset ``at`` for 16-bit words that replace zeros (RFC 1624, eq. 3)."""
     total = (int.from_bytes(head[at : at + 2], "big") ^ 0xFFFF) + sum(words)
     while total > 0xFFFF:
         total = (total & 0xFFFF) + (total >> 16)
@@ -198,5 +198,5 @@ def _add_to_checksum(head: bytearray, at: int, *words: int) -> None:
 
 
 def _address(n: int) -> str:
-    """Return the IPv4 address of node n."""
+    """Return the IPv4 address of node n: 10.0.0.0 + n + 1."""
     return ".".join(str((10 << 24) + n + 1 >> shift & 0xFF) for shift in (24, 16, 8, 0))

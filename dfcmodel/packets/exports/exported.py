@@ -24,7 +24,7 @@ def check_exported(
     method_options: Collection[str],
     simulator: str,
 ) -> None:
-    """Raise ValueError for an option of a flow or of the method that the program of a simulator does not have.
+    """Raise ValueError for an option of a flow or the method that a simulator's program does not have.
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ def check_exported(
 
 
 def check_times(scenario: Scenario, duration: Any, sample: Any) -> tuple[float, float]:
-    """Return the simulated time of a run, by default that of the scenario, and its sampling interval, s."""
+    """Return the simulated time of a run (None: the scenario's) and its sampling interval, s, validated."""
     end = run_end(scenario, duration)
     hint = "the duration, in s"
     return end, one_number("sample", sample, above=0.0, at_most=end, hint=hint)
 
 
 def node_numbers(scenario: Scenario) -> dict[Hashable, int]:
-    """Return numbers of the nodes, followed by the hosts of flows with an access link, ("host", flow)."""
+    """Return the number of each node, and after them of each host with an access link, ("host", flow)."""
     nodes: dict[Hashable, int] = {node: n for n, node in enumerate(scenario.nodes)}
     for flow in scenario.flows:
         if not scenario.enters_at_once(flow):
@@ -60,6 +60,7 @@ def node_numbers(scenario: Scenario) -> dict[Hashable, int]:
 
 
 def _check(thing: Any, plain: Any, written: Collection[str], of: str, simulator: str) -> None:
+    """Raise ValueError for the first field of ``thing`` that is not in ``written`` and differs from ``plain``."""
     names = [field.name for field in dataclasses.fields(thing) if field.name not in written]
     for name in sorted(names, key=lambda option: option != "stack"):  # before the options that a stack sets
         value, usual = getattr(thing, name), getattr(plain, name)

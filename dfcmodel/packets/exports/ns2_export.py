@@ -172,12 +172,12 @@ def _check_bytes(link: Link, buffer: ByteBuffer, packet_size: float) -> None:
 
 
 def _exact(value: float) -> str:
-    """Return a number with all digits, so that Tcl reads the same value."""
+    """Return a number as a string with 17 digits, so that Tcl reads the same value."""
     return f"{value:.17g}"
 
 
 def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
-    """Return the commands for the links, in both directions, with monitors of the queues."""
+    """Return Tcl commands, a list of lines, for the links in both directions and monitors of their queues."""
     lines = []
     at = {(port.source, port.target): port for port in plan.ports}
     for port in plan.ports:
@@ -197,18 +197,18 @@ def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
 
 
 def _limit(port: Port) -> int:
-    """Return ns-2's ``queue-limit``: one more than the packets, or bytes, that can be queued."""
+    """Return ns-2's ``queue-limit``: the packets, or bytes, that can be queued, plus one."""
     return 10**9 if port.room >= UNBOUNDED else port.room + 1
 
 
 def _stop(plan: PacketPlan, f: int) -> list[str]:
-    """Return the command that ends a CBR source, if there is one."""
+    """Return the command that ends flow f, a CBR source, in a list; [] if it has no end."""
     stop = float(plan.stops[f])
     return [f'$ns at {_exact(stop)} "$source({f}) stop"'] if math.isfinite(stop) else []
 
 
 def _flow(plan: PacketPlan, nodes: dict[Any, int], f: int) -> list[str]:
-    """Return the commands for the agents of a flow."""
+    """Return Tcl commands, a list of lines, for the agents of flow f."""
     scenario, flow = plan.scenario, plan.scenario.flows[f]
     first = plan.ports[plan.forward[f][0]].source
     a, b = nodes[first], nodes[flow.path[-1]]

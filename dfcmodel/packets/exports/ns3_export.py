@@ -46,7 +46,7 @@ def to_ns3(
 ) -> str:
     """Return a C++ program for ns-3.44 with the links, queues and flows of a scenario.
 
-    Senders, queue managers and window rules are those of ns-3: runs agree with `Packets` in distribution, not packet
+    Senders, queue managers and window rules belong to ns-3: runs agree with `Packets` in distribution, not packet
     by packet. Every connection opens with a handshake, as with ``Flow(handshake=True)``. Packets have headers of PPP,
     IPv4, and TCP with options, so that an ACK has at least 42 bytes. The last packet of a managed queue is in the
     device below the manager. Rates are rounded to bit/s.
@@ -127,11 +127,12 @@ def _check_size(scenario: Scenario) -> None:
 
 
 def _printable(name: object) -> str:
-    """Return a name in a form that fits into a comment of one line."""
+    """Return a name as a string that fits into a comment of one line."""
     return name if isinstance(name, str) and name.isprintable() and "\\" not in name else ascii(name)
 
 
 def _constants(plan: PacketPlan, nodes: int, duration: float, sample: float) -> list[str]:
+    """Return the lines of C++ that define the constants of a program."""
     scenario, method = plan.scenario, plan.method
     size = int(scenario.packet_size)
     marks = any(_marks(port) for port in plan.ports)
@@ -151,16 +152,18 @@ def _constants(plan: PacketPlan, nodes: int, duration: float, sample: float) -> 
 
 
 def _table(kind: str, name: str, rows: list[str]) -> str:
+    """Return C++ that defines a constant vector of this type and name, a row per line."""
     return f"const std::vector<{kind}> {name}{{\n" + "".join(f"    {row},\n" for row in rows) + "};\n"
 
 
 def _marks(port: Port) -> bool:
+    """Return whether a port's manager marks packets."""
     rule = port.discipline
     return isinstance(rule, StepMarking) or (isinstance(rule, RED) and rule.ecn)
 
 
 def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
-    """Return a row for each pair of nodes with a link, in both directions."""
+    """Return a row of C++ for each pair of linked nodes, with both directions; ValueError for unequal delays."""
     at = {(port.source, port.target): port for port in plan.ports}
     rows, pairs = [], set()
     for port in plan.ports:
@@ -180,6 +183,7 @@ def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
 
 
 def _direction(plan: PacketPlan, port: Port) -> str:
+    """Return a link as C++: bits/s, room, whether it counts bytes, and TypeId and attributes of its queue."""
     bits = round(port.bits)
     number(f"rate of link {port.name}", float(bits), at_least=1.0, at_most=2.0**63, hint="in bit/s")
     kind, attributes = _discipline(plan, port)
@@ -203,7 +207,7 @@ def _direction(plan: PacketPlan, port: Port) -> str:
 
 
 def _discipline(plan: PacketPlan, port: Port) -> tuple[str, dict[str, object]]:
-    """Return the TypeId of a link's queue discipline and its attributes; ``""`` for a drop-tail queue."""
+    """Return TypeId and attributes of a link's queue discipline in ns-3; "" for a drop-tail queue."""
     rule = port.discipline
     size = int(plan.scenario.packet_size)
     if type(rule) is FIFO:
@@ -236,13 +240,13 @@ def _discipline(plan: PacketPlan, port: Port) -> tuple[str, dict[str, object]]:
 
 
 def _no_queue_of_ns3(link: str, discipline: object) -> ValueError:
-    """Return the error for a discipline that the program does not have."""
+    """Return, for the caller to raise, the error for a discipline that ns-3 does not have."""
     msg = "must be FIFO(), RED(...) in packets, CoDel(...), PIE(...) or StepMarking(...) for export to ns-3"
     return ValueError(f"discipline of link {link} = {discipline!r}: {msg}")
 
 
 def _flow(plan: PacketPlan, nodes: dict[Any, int], f: int) -> str:
-    """Return the row of a flow."""
+    """Return the row of C++ for flow f: path, rate, and congestion control with attributes."""
     flow = plan.scenario.flows[f]
     path = [nodes[plan.ports[p].source] for p in plan.forward[f]] + [nodes[flow.path[-1]]]
     size = int(plan.scenario.packet_size)
@@ -281,7 +285,7 @@ def _check_sender(plan: PacketPlan, f: int, size: int) -> None:
 
 
 def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
-    """Return the TypeId of a flow's congestion control and its attributes."""
+    """Return TypeId and attributes of a flow's congestion control in ns-3."""
     rule = flow.source
     params: Any = getattr(rule, "params", None)
     if type(rule) in (Reno, NewReno):
@@ -308,14 +312,18 @@ def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
 
 
 def _seconds(value: float) -> str:
+    """Return a time in s as an attribute of ns-3."""
     return f"{value!r}s"
 
 
 def _quote(text: str) -> str:
+    """Return a string as a literal of C++."""
     return f'"{text}"'
 
 
 def _attributes(attributes: dict[str, object]) -> str:
+    """Return attributes as C++, a list of pairs of strings."""
+
     def text(value: object) -> str:
         if isinstance(value, bool):
             return str(value).lower()

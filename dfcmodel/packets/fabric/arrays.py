@@ -35,16 +35,16 @@ HOPS_OF_BLOCK = 1 << 18
 
 
 class Windows(NamedTuple):
-    """How time is divided.
+    """Division of time into windows: windows per sample, windows that a port can plan ahead, and how far, s.
 
     Attributes
     ----------
     per_sample
-        Windows in a sample.
+        Number of windows in a sample.
     slots
-        Windows to come for which a port has a slot, a power of 2.
+        Number of future windows for which a port has a slot, a power of 2.
     ahead
-        How long after the end of a window a transmission may begin, s: its packet arrives in a window that has a slot.
+        Longest time, s, from the end of a window to the begin of a transmission whose packet arrives in a slot.
     """
 
     per_sample: int
@@ -53,7 +53,7 @@ class Windows(NamedTuple):
 
 
 def windows_of(plan: PacketPlan, longer: int = 1) -> Windows:
-    """Return how time is divided, with ``longer`` times as many slots as usual.
+    """Return the division of time for a plan, with ``longer`` times as many slots as usual.
 
     A window is not longer than the shortest time from port to port. An ACK that waits is sent on before it begins:
     there are slots for ACKs that wait while the longest packet is sent.
@@ -75,7 +75,7 @@ def windows_of(plan: PacketPlan, longer: int = 1) -> Windows:
 def lay_out_fabric(
     plan: PacketPlan, signatures: tuple[RuleSignature, ...], windows: Windows, spare: int = 1
 ) -> dict[str, Any]:
-    """Return the arrays of a plan by their names in the kernel, with room for ``spare`` times the usual packets."""
+    """Return the arrays of a plan by their names in the kernel; the packets' begin ``spare`` times as large."""
     F, slots = len(plan.forward), windows.slots
     port, (flow, rate, rule) = _ports(plan), _flows(plan, signatures)
     crosses_port = plan.crosses_port
@@ -104,7 +104,7 @@ def lay_out_fabric(
 
 
 def _ports(plan: PacketPlan) -> NDArray[Any]:
-    """Return the rows of the ports."""
+    """Return the rows of the ports, of the fabric kernel."""
     rows = aligned(len(plan.ports), layout.PORT)
     rows.view(np.uint8)[:] = 0
     kinds = [0, OF_RATE]
@@ -113,16 +113,16 @@ def _ports(plan: PacketPlan) -> NDArray[Any]:
         ("rank", plan.arrival_order(kinds)), ("packet_bytes", plan.sizes_in_queue[:, 0]),
         ("ack_bytes", plan.sizes_in_queue[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
-        ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
-        ("peak_limit", -(plan.units > 0).astype(np.int32)),
-        ("room", plan.rooms / np.where(plan.units > 0, plan.units, 1.0) + 1.0),
+        ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.data_bytes_in_queue),
+        ("peak_limit", -(plan.data_bytes_in_queue > 0).astype(np.int32)),
+        ("room", plan.rooms / np.where(plan.data_bytes_in_queue > 0, plan.data_bytes_in_queue, 1.0) + 1.0),
     ):  # fmt: skip
         rows[name] = values
     return rows
 
 
 def _flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the rows of the flows, and of the rates and rules that change."""
+    """Return rows of the flows, and of the kinds of senders: rates and rules."""
     table = plan.scenario.table
     line_rates = plan.scenario.by_link(lambda link: link.rate)[plan.scenario.routes.first]
     first, group = table.alike("source", line_rates)
@@ -157,7 +157,7 @@ def _flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> tuple[NDA
 
 
 def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the counters of ports or switches and their rooms; write the counter of each hop to ``of_hops``.
+    """Return the counters of ingresses and their rooms by name; write each hop's counter to ``of_hops``, in place.
 
     ``crosses_port``: which rows are hops over ports, in their order.
     """
@@ -197,7 +197,7 @@ def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np
 
 
 def _start(plan: PacketPlan, arrays: dict[str, Any]) -> None:
-    """Set the timers at which flows start, as a heap, and list interfaces in their first windows, last first."""
+    """Set, in place, the timers of flows' starts, a heap per host, and the first windows of interfaces."""
     hosts, starts = plan.forward.first, plan.starts
     order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]
@@ -221,12 +221,12 @@ def _start(plan: PacketPlan, arrays: dict[str, Any]) -> None:
 
 
 def _changes(plan: PacketPlan, rows: int) -> NDArray[Any]:
-    """Return the rows of changes of a window; one where no ports count together."""
+    """Return memory for the changes of counters in a window; one row if no ports count together."""
     return np.empty(rows if plan.counts_together.any() else 1, layout.CHANGE)
 
 
 def _slots(count: int) -> NDArray[Any]:
-    """Return slots without packets, of ports that are in no list."""
+    """Return slots without packets."""
     slots = np.empty(count, layout.SLOT)
     slots["last"], slots["next"] = -1, layout.NOBODY
     return slots

@@ -35,7 +35,7 @@ their defaults."""
 
 
 def is_fabric(plan: PacketPlan) -> bool:
-    """Return whether the fabric kernel runs a plan, up to its first loss.
+    """Return whether the fabric kernel can run a plan, as long as no packet is lost.
 
     All packets go from interfaces of hosts over links under PFC, in one lossless class per link, and ACKs in the
     control class; managers mark what leaves and nothing else; senders have a rate, and repair losses by going back or
@@ -47,7 +47,7 @@ def is_fabric(plan: PacketPlan) -> bool:
 
 
 def is_likely_fabric(scenario: Scenario, method: Packets) -> bool:
-    """Return whether the fabric kernel runs a scenario, judged by its kinds of flows and links, for predictions."""
+    """Return whether the fabric kernel probably runs a scenario, for predictions: it checks kinds, not routes."""
     return (
         not (method.is_ns2 or method.loss or method.frame_errors or method.failures)
         and _has_defaults(method, METHOD_FIELDS)
@@ -61,7 +61,7 @@ def is_likely_fabric(scenario: Scenario, method: Packets) -> bool:
 
 
 def _has_plain_links(scenario: Scenario) -> bool:
-    """Return whether all links have the default of each field that the kernel lacks."""
+    """Return whether all links have the defaults of the fields that the kernel does not support."""
     return all(_has_defaults(link) for link in scenario.link_table.kinds)
 
 
@@ -81,6 +81,7 @@ def _has_defaults(record: Any, except_for: Sequence[str] = ()) -> bool:
 
 
 def _has_plain_method(plan: PacketPlan) -> bool:
+    """Return whether a plan has no losses, jitter, failures, spraying or elements of paths, nor ns-2's conventions."""
     return _has_defaults(plan.method, METHOD_FIELDS) and not (
         plan.method.is_ns2
         or plan.jitter > 0.0
@@ -96,7 +97,7 @@ def _has_plain_method(plan: PacketPlan) -> bool:
 
 
 def _has_rates(scenario: Scenario, repairs: Sequence[Any]) -> bool:
-    """Return whether all senders have a rate, and nothing else that the kernel lacks."""
+    """Return whether all senders have rates, and no options that the kernel does not support."""
     columns = scenario.table.columns
 
     def all_of(name: str, holds: Any) -> bool:
@@ -113,13 +114,13 @@ def _has_rates(scenario: Scenario, repairs: Sequence[Any]) -> bool:
 
 
 def _has_plain_rate(source: Any) -> bool:
-    """Return whether a source has a rate by ACKs, marks and time alone: no telemetry, no bound of packets in flight."""
+    """Return whether a source sets its rate by ACKs, marks and time alone: no telemetry, no limit in flight."""
     kind: Any = type(source)
     return isinstance(source, RateRule) and not (sees_telemetry(kind) or window_place(kind))
 
 
 def _has_lossless_ports(plan: PacketPlan) -> bool:
-    """Return whether all hops are at interfaces of their hosts or at ports under PFC, in a class that it pauses."""
+    """Return whether all hops are at interfaces of hosts, or at ports under PFC in a lossless class."""
     hops = plan.hops
     if not plan.at_senders[plan.forward.first].all():
         return False
@@ -138,13 +139,13 @@ def _has_lossless_ports(plan: PacketPlan) -> bool:
 
 
 def _marks_by_address(rule: PFC) -> bool:
-    """Return whether the manager of a discipline marks what leaves, and is called by address."""
+    """Return whether a discipline's manager marks leaving packets and is not built into the kernel."""
     manager: Any = rule.manager
     return marks_leaving(rule) and type(manager).on_step not in MANAGERS
 
 
 def _is_plain(rule: Any) -> bool:
-    """Return whether the kernel has a discipline."""
+    """Return whether the kernel supports a discipline."""
     if isinstance(rule, Interface):
         return rule.acks == "control"
     if type(rule) is not PFC or not _has_defaults(rule, PFC_FIELDS):

@@ -35,18 +35,18 @@ GROWING = ("packet", "sent_at", "arriving")
 
 @dataclass
 class FabricRun:
-    """A run of the fabric kernel.
+    """A run of the fabric kernel, which is for lossless networks of senders with rates.
 
     Attributes
     ----------
     plan, arrays, records
         The plan, the state of the run, and its records.
     windows
-        In a sample.
+        Number of windows per sample.
     done
         Samples that have been completed.
     bar
-        Of progress, over samples; None shows none.
+        Progress bar over samples; None: no bar.
     """
 
     plan: PacketPlan
@@ -58,11 +58,11 @@ class FabricRun:
 
     @property
     def fault(self) -> int:
-        """Why the run cannot go on, of `windows`; 0: it can."""
+        """Reason for which the run cannot continue, as the kernel numbers them; 0: none."""
         return int(self.arrays["counters"][FAULT])
 
     def advance(self, until: int) -> bool:
-        """Go on to the end of a sample; False after a fault."""
+        """Advance to the end of sample ``until``; return False after a fault."""
         counters, run = self.arrays["counters"], None
         width = self.plan.sample / self.windows
         for last in parts(self, until, self.plan.samples_of_part):
@@ -85,20 +85,20 @@ class FabricRun:
         return True
 
     def _check_rates(self) -> None:
-        """Raise ArithmeticError where a rule has set its rate to no number."""
+        """Raise ArithmeticError for a rule that has set its rate to NaN."""
         for k in np.flatnonzero(np.isnan(self.arrays["rate"]["rate"])).tolist():
             f = int(np.flatnonzero(self.arrays["flow"]["rule"] == k)[0])
             check_rate(self.plan.scenario, f, math.nan, self.done * self.plan.sample)
 
     def finish(self) -> Records:
-        """Return the records of the run at its end, and free its state; OverflowError for too many packets."""
+        """Return the records at the end of the run, whose state is freed; OverflowError for too many packets."""
         used_up = self.arrays["flow"]["sent"] >= ENDLESS
         check_numbers(self.plan.scenario, used_up & (self.plan.all_packets > ENDLESS), self.plan.end)
         return records_of(self.plan, self.records, self.arrays)
 
 
 def begin_fabric(plan: PacketPlan, spare: int = 1, longer: int = 1) -> FabricRun | None:
-    """Return the run of a plan at t = 0; None: its latencies differ too much, or ACKs wait for too long.
+    """Return the run of a plan at t = 0; None if latencies differ too much, or ACKs wait too long, for its slots.
 
     There is room for ``spare`` times as many packets as usual, and for packets that are sent ``longer`` times as far
     ahead.
@@ -120,7 +120,7 @@ def begin_fabric(plan: PacketPlan, spare: int = 1, longer: int = 1) -> FabricRun
 
 
 def run_fabric(plan: PacketPlan) -> Records | None:
-    """Run a plan from t = 0 and return its records; None: something was lost, or a timer expired.
+    """Run a plan from t = 0 and return its records; None if the kernel cannot, such as after a loss or a timeout.
 
     Raises
     ------

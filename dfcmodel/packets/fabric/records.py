@@ -21,7 +21,7 @@ __all__ = ["records_of"]
 
 
 def records_of(plan: PacketPlan, records: Records, arrays: dict[str, Any]) -> Records:
-    """Fill the records that follow from the arrays at the end of a run, and return them.
+    """Complete the records from the arrays at the end of a run, which are emptied, and return the records.
 
     ``arrays`` is emptied on the way, so that large arrays are not in memory twice.
     """
@@ -59,14 +59,14 @@ def records_of(plan: PacketPlan, records: Records, arrays: dict[str, Any]) -> Re
 
 
 def _packets_inside(arrays: dict[str, Any]) -> Any:
-    """Return the rows of the packets and ACKs in the network: an ACK arrives later, up to then its row is in use."""
+    """Return the rows of the packets, and of the ACKs that arrive after the end, in the network."""
     used = arrays["packet"][: arrays["counters"][USED]]
     later = used["time"] >= arrays["clock"][END]
     return used[(used["kind"] == DATA) | ((used["kind"] == ACK) & later)]
 
 
 def _remaining(plan: PacketPlan, arrays: dict[str, Any]) -> Any:
-    """Return the packets that wait at ports with pauses at the end of a run, of `WAITING`."""
+    """Return the packets that wait at ports with pauses at the end of a run, rows of `WAITING`."""
     port, until = arrays["port"], (1.0 - LAST_PART) * plan.end
     waits = port["queued"] + port["acks"] > 0
     ports = np.flatnonzero(has_pauses(plan) & waits).tolist() if waits.any() else []
@@ -99,7 +99,7 @@ def _remaining(plan: PacketPlan, arrays: dict[str, Any]) -> Any:
 
 
 def _waiting_acks(arrays: dict[str, Any], ports: list[int]) -> list[tuple[int, int]]:
-    """Return flow and hop of each ACK that waits at these ports; its row in the kernel is at the next hop already."""
+    """Return flow and hop of each ACK that waits at these ports at the end of a run."""
     acks = _packets_inside(arrays)
     acks = acks[acks["kind"] == ACK]
     hop = acks["hop"] - 1
@@ -111,7 +111,7 @@ def _waiting_acks(arrays: dict[str, Any], ports: list[int]) -> list[tuple[int, i
 
 
 class Waiting(NamedTuple):
-    """A packet in a queue: its flow, its hop, and since when it waits, s."""
+    """A packet in a queue: its flow, its hop, and the time since when it waits, s."""
 
     flow: int
     hop: int
@@ -119,7 +119,7 @@ class Waiting(NamedTuple):
 
 
 def _queue(arrays: dict[str, Any], p: int) -> list[Waiting]:
-    """Return the packets that wait at a port, in order."""
+    """Return the packets that wait at port p, in the order of the queue."""
     port, packet, flow = arrays["port"][p], arrays["packet"], arrays["flow"]
     of_flows = bool(port["is_host"])
     e, queue, rows = int(port["data_head"]), list[Waiting](), flow if of_flows else packet

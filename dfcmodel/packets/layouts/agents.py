@@ -19,13 +19,13 @@ __all__ = ["agent_signatures", "lay_out_agents"]
 
 
 def agent_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
-    """Return the signatures of the receiver agents of a plan, each once."""
+    """Return the distinct signatures of the receiver agents of a plan."""
     agents = plan.scenario.table.columns["receiver"].values
     return tuple(dict.fromkeys(signature_of(agent) for agent in agents if agent is not None))
 
 
 def lay_out_agents(plan: PacketPlan, flow: NDArray[Any]) -> dict[str, Any]:
-    """Return the kernel's arrays of receiver agents, and set their fields in the rows of flows."""
+    """Return the kernel's arrays of receiver agents, by name; set the agents of ``flow``, rows of flows, in place."""
     table = plan.scenario.table
     index: dict[Any, int] = {}
     for f in np.flatnonzero(table.given("receiver")).tolist():

@@ -104,7 +104,7 @@ ROWS = 1 << 16
 
 
 def lay_out(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int = 1) -> Layout:
-    """Return the engine's arrays for a plan; arrays that grow are ``spare`` times as large at first."""
+    """Return the state of a run at t = 0; arrays that can grow begin ``spare`` times as large as usual."""
     layout = further_layout(plan, (signatures, spare), lambda: _layout_of(plan, signatures, spare))
     arrays = layout.arrays
     arrays["stream"] = plan.seeds.astype(np.int64)
@@ -120,7 +120,7 @@ def lay_out(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int 
 
 
 def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int) -> Layout:
-    """Return the engine's arrays for a plan without what follows from its seed and the starts of its flows."""
+    """Return the state of a run at t = 0 before its seed, starts and first events are set."""
     inline, parts, order, ahead = plan.share("lookahead", lambda: plan_lookahead(plan))
     flow, rule, bits, sent, first_windows = lay_out_flows(plan, signatures)
     optional = rows_of_unused_features() | lay_out_native(plan, flow, rule, sent)
@@ -146,13 +146,13 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         lane = np.append(lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane)))
     if plan.spraying is not None:  # packets over lent paths wait with those of their flow
         hop["lane"][flow["way"]] = hop["lane"][flow["way"][plan.spraying.owner]]
-    if plan.has(SwitchProgram):
+    if plan.has_discipline(SwitchProgram):
         lane = np.append(lane, lay_out_queues(plan, port_rows, hop, len(lane)))
-    if plan.has(Pause, ByClass):
+    if plan.has_discipline(Pause, ByClass):
         optional["feeder"] = lay_out_feeders(plan, port_rows, hop, lane)
-    if plan.has(LinkLaw):
+    if plan.has_discipline(LinkLaw):
         optional |= lay_out_laws(plan, port_rows, hop, optional["feeder"], len(lane))
-    if plan.has(BFC):
+    if plan.has_discipline(BFC):
         optional["backflow"] = lay_out_backpressure(plan, hop, len(lane))
     clocks = plan.clocks
     maximum = max_elements(plan)
@@ -195,7 +195,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         "clock": _clock(plan),
         "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0, 0, 0], dtype=np.int64),
     }
-    if plan.has(SwitchProgram):
+    if plan.has_discipline(SwitchProgram):
         arrays.update(lay_out_programs(plan, size, len(hop)))
     if plan.scenario.all_elements:
         arrays.update(lay_out_elements(plan, port_rows, len(hop)))
@@ -209,7 +209,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
 
 
 def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> None:
-    """Let the packets at chosen ports be recorded in ``trace``, which has room for the packets of a window."""
+    """Make the engine record packets at these ports in ``trace``, with room for the packets of a window."""
     port_rows, rows = arrays["port"], list(ports)
     port_rows["traced"][rows] = 1
     plain = port_rows["plain"][rows]
@@ -218,14 +218,14 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
 
 
 def _clock(plan: PacketPlan) -> NDArray[np.float64]:
-    """Return the numbers of a run by their names in `CLOCK`: of the plan, otherwise options of the method."""
+    """Return the numbers that `CLOCK` names, of the plan or, with that name, of the method."""
     numbers = {"check": math.inf, "min_rto": plan.scenario.min_rto, "jitter": plan.jitter}
     numbers |= dict.fromkeys(("now", "end", "window"), 0.0)
     return np.array([float(numbers[name] if name in numbers else getattr(plan.method, name)) for name in CLOCK])
 
 
 def _faults(plan: PacketPlan) -> NDArray[Any]:
-    """Return the random faults of ports; one row where there are none."""
+    """Return each port's probabilities of loss and of frame errors, rows of `FAULT`; one row of zeros without any."""
     if not (plan.losses.any() or plan.errors.any()):
         return np.zeros(1, FAULT)
     faults = np.zeros(len(plan.ports), FAULT)
@@ -234,16 +234,16 @@ def _faults(plan: PacketPlan) -> NDArray[Any]:
 
 
 def _telemetry_records(flow: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the last records of telemetry of each flow, (F, K, 5); one record if no rule reads them."""
+    """Return memory for each flow's last telemetry, (F, K, 5); (1, 1, 5) if no rule reads telemetry."""
     records, numbers = int(flow["reports"].max(initial=0)), 1 + MAX_TELEMETRY_FIELDS
     return np.zeros((len(flow), records, numbers) if records else (1, 1, numbers))
 
 
 def _times(plan: PacketPlan) -> NDArray[Any]:
-    """Return transmission and passage times by port and size class, one after the other."""
+    """Return transmission and passage times, s, rows of `TIMES` by port, then size class."""
     times = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (
-        ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.ranks),
+        ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.arrival_ranks),
         ("taken", plan.sizes_in_queue),
     ):  # fmt: skip
         times[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = values
@@ -251,7 +251,7 @@ def _times(plan: PacketPlan) -> NDArray[Any]:
 
 
 def rows_of_unused_features() -> dict[str, Any]:
-    """Return the arrays, by their names in the kernel, of a plan without any of these.
+    """Return the arrays, by name, of features that a plan may lack, as if it had none of them.
 
     They are queue managers, ports that pause others, switch programs, receiver agents, laws between the ends of links,
     with the addresses of their functions; elements of paths, backpressure, flows that wait for others, choices and

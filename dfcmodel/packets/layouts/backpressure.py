@@ -17,7 +17,7 @@ __all__ = ["lay_out_backpressure"]
 
 
 def lay_out_backpressure(plan: PacketPlan, hop: NDArray[Any], lanes: int) -> NDArray[Any]:
-    """Return the upstream lane that each lane pauses, and its limit."""
+    """Return, for each of ``lanes`` lanes, the upstream lane that it pauses (-1: none) and the limit for it."""
     rows = np.zeros(lanes, BACKFLOW)
     rows["upstream"] = -1
     hops = plan.hops

@@ -22,7 +22,7 @@ __all__ = ["lay_out_feeders", "storms_of"]
 
 
 def _feeders(count: int, **columns: Any) -> NDArray[Any]:
-    """Return rows of feeders: of no port and no class unless columns say otherwise."""
+    """Return ``count`` rows of feeders, without port, lane and class unless ``columns`` set them."""
     rows = np.zeros(count, FEEDER)
     for name, values in {"port": -1, "lane": -1, "priority": ALL, **columns}.items():
         rows[name] = values
@@ -30,21 +30,21 @@ def _feeders(count: int, **columns: Any) -> NDArray[Any]:
 
 
 def lay_out_feeders(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
-    """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
+    """Return the rows of feeders; set in ``port_rows`` each port's thresholds and first feeder, in place."""
     for n, name in enumerate(("high", "low")):
         port_rows[name][: len(plan.ports)] = plan.thresholds[:, n]
     port_rows["signalling"][: len(plan.ports)] = plan.signalling
     pauses = _lay_out_pauses(plan, port_rows)
-    if not plan.under(ByClass):
+    if not plan.ports_under(ByClass):
         return pauses
     rows = class_lanes(plan, hop, lane)
     return np.concatenate([pauses, _lay_out_ingresses(plan, port_rows, hop, rows, len(pauses))])
 
 
 def _lay_out_pauses(plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the feeders that are paused with all that they carry, after one that is of no port."""
+    """Return rows of the feeders that `Pause` stops as a whole; row 0 belongs to no port."""
     rows = [(-1, 0.0)]
-    for p in plan.under(Pause):
+    for p in plan.ports_under(Pause):
         feeders = plan.pausable(p)
         port_rows["feeder"][p], port_rows["feeders"][p] = len(rows), len(feeders)
         rows += [(q, plan.pause_time(p, q)) for q in feeders]
@@ -59,11 +59,11 @@ def _lay_out_ingresses(
     lanes: dict[tuple[int, int], int],
     first: int,
 ) -> NDArray[Any]:
-    """Return the feeders that are counted by class, after what holds the other packets of each port.
+    """Return rows of the feeders that are counted by class, and one per port for its other packets.
 
     ``lanes`` has the lanes of classes that can be paused, ``first`` is the number of rows before them.
     """
-    ports, hops, table = np.array(plan.under(ByClass)), plan.hops, plan.ingresses
+    ports, hops, table = np.array(plan.ports_under(ByClass)), plan.hops, plan.ingresses
     for p in ports.tolist():
         together = plan.counting[p]
         if len(together) > 1:
@@ -74,8 +74,8 @@ def _lay_out_ingresses(
     by_class = plan.by_discipline(lambda rule: rule.queue_per == "class")
     span = flows + len(plan.ports)
 
-    def keys(port: Any, before: Any, rank: Any) -> Any:
-        return (port_rows["asks"][port].astype(np.int64) * span + before + flows) * count + rank
+    def keys(port: Any, before: Any, class_index: Any) -> Any:
+        return (port_rows["asks"][port].astype(np.int64) * span + before + flows) * count + class_index
 
     among = np.searchsorted(classes, table.priority)
     counters, at = np.unique(keys(table.port, table.before, among), return_index=True)
@@ -89,18 +89,18 @@ def _lay_out_ingresses(
     counted = counters[counter] == wanted if len(counters) else np.zeros(len(wanted), dtype=np.bool_)
     ingress = np.where(counted, first + len(ports) + counter, row[port])
     hop["ingress"][hops.row[chosen]] = np.where(plan.classes[chosen] == CONTROL, -1, ingress)
-    before, rank = np.maximum(table.before[at], -1), table.priority[at]
-    paused = [lanes.get(key, -1) for key in zip(before.tolist(), rank.tolist(), strict=True)]
+    before, priority = np.maximum(table.before[at], -1), table.priority[at]
+    paused = [lanes.get(key, -1) for key in zip(before.tolist(), priority.tolist(), strict=True)]
     packets = plan.sizes_in_queue[:, 0]
-    pools = _feeders(len(ports), room=[plan.pool(p) * packets[p] for p in ports.tolist()])
+    pools = _feeders(len(ports), room=[plan.lossy_room(p) * packets[p] for p in ports.tolist()])
     return np.concatenate([pools, _feeders(
         len(at), room=table.room[at] * packets[table.port[at]], port=before, lane=paused,
-        priority=rank,
+        priority=priority,
     )])  # fmt: skip
 
 
 def storms_of(plan: PacketPlan, arrays: dict[str, Any]) -> list[Event]:
-    """Return the pauses of ports with a fault, and their ends if they have any."""
+    """Return the events by which ports with a fault pause others, and resume them if the fault ends."""
     storms = [(*storm, True) for storm in plan.storms()] + plan.fault_messages()
     if not storms:
         return []

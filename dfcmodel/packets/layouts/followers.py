@@ -15,7 +15,7 @@ __all__ = ["lay_out_followers"]
 
 
 def lay_out_followers(plan: PacketPlan) -> dict[str, Any]:
-    """Return the rows by their names in both kernels."""
+    """Return the rows of flows that wait for others, by their names in both kernels."""
     waiting = plan.scenario.followers
     rows = np.zeros(len(waiting.missing), FOLLOW)
     for name, values in (("begin", waiting.begin[:-1]), ("end", waiting.begin[1:]),

@@ -22,7 +22,7 @@ __all__ = ["lay_out_interfaces"]
 def lay_out_interfaces(
     plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], flow: NDArray[Any], first: int
 ) -> NDArray[Any]:
-    """Return the lanes of interfaces, rows ``first`` on: of each the control class, its classes, and their flows.
+    """Return the lanes of interfaces, from row ``first`` on: by interface, control class, classes and flows.
 
     Where ACKs are in the class of their flow they are flows of it.
     """
@@ -33,8 +33,8 @@ def lay_out_interfaces(
     data = at[is_data]
     data = data[np.argsort(interface[is_data], kind="stable")]
     of_data = np.sort(interface[is_data])
-    classes, rank = encode_integers(plan.classes[data])
-    pairs, which = encode_integers(of_data * max(1, len(classes)) + rank)  # classes, port by port
+    classes, class_index = encode_integers(plan.classes[data])
+    pairs, which = encode_integers(of_data * max(1, len(classes)) + class_index)  # classes, port by port
     levels = np.bincount(pairs // max(1, len(classes)), minlength=len(ports))
     flows = np.bincount(of_data, minlength=len(ports))
     counts = 1 + levels + flows

@@ -20,16 +20,16 @@ __all__ = ["law_signatures", "lay_out_laws"]
 
 
 def law_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
-    """Return the signatures of the laws of a plan, each once."""
-    rules: list[Any] = [plan.ports[p].discipline for p in plan.under(LinkLaw)]
+    """Return the distinct signatures of the laws of a plan."""
+    rules: list[Any] = [plan.ports[p].discipline for p in plan.ports_under(LinkLaw)]
     return tuple(dict.fromkeys(map(law_signature_of, rules)))
 
 
 def lay_out_laws(
     plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], feeder: NDArray[Any], lanes: int
 ) -> dict[str, Any]:
-    """Return the rows of laws, one per feeder, and the law of each lane; mark interfaces that send over such links."""
-    ports = plan.under(LinkLaw)
+    """Return the rows of laws, one per feeder, and each lane's law; flag interfaces that send to such ports."""
+    ports = plan.ports_under(LinkLaw)
     laws = np.zeros(len(feeder), LAW)
     laws["kind"] = -1
     lawful = np.full(lanes, -1, dtype=np.int32)

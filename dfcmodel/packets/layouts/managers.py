@@ -44,7 +44,7 @@ MANAGERS: dict[Any, int] = {
 
 
 def lay_out_managers(plan: PacketPlan, port_rows: NDArray[Any]) -> dict[str, Any]:
-    """Set which manager each port has; return the arrays of their parameters and states."""
+    """Return arrays of the managers' parameters and states, by name; set each port's manager in place."""
     numbers, ports = manager_numbers(plan), port_rows[: len(plan.ports)]
     ports["manager"], is_late = numbers, plan.by_discipline(marks_leaving)
     ports["effects"] |= np.where(is_late, MARKS_LEAVING, np.where(ports["manager"] > 0, MANAGES, 0))
@@ -58,13 +58,13 @@ def lay_out_managers(plan: PacketPlan, port_rows: NDArray[Any]) -> dict[str, Any
 
 
 def manager_numbers(plan: PacketPlan) -> list[int]:
-    """Return which manager each port has: 0 for none, one that is compiled with the kernel, or by address."""
+    """Return the number of each port's manager: 0 for none, of one built into the kernel, or `BY_ADDRESS`."""
     numbers: list[int] = plan.by_discipline(_manager_number).tolist()
     return numbers
 
 
 def _manager_number(discipline: Discipline) -> int:
-    """Return which manager a discipline has: one that is compiled with the kernel, or by address."""
+    """Return the number of a discipline's manager: 0 for none, of one built into the kernel, or `BY_ADDRESS`."""
     if isinstance(discipline, DualPI2):
         return COUPLED
     manager = manager_of(discipline)
@@ -72,20 +72,20 @@ def _manager_number(discipline: Discipline) -> int:
 
 
 def marks_leaving(discipline: Discipline) -> bool:
-    """Return whether the manager of a discipline marks packets that leave."""
+    """Return whether a discipline's manager marks packets as they leave, not as they arrive."""
     manager = manager_of(discipline)
     return manager is not None and manager.at == "departure"
 
 
 def signatures_of_managers(plan: PacketPlan) -> tuple[Signature, ...]:
-    """Return the signatures of the managers that are called by address, each once."""
+    """Return the distinct signatures of the managers that the kernel calls by address."""
     rules = [rule for rule in plan.disciplines if _manager_number(rule) == BY_ADDRESS]
     managers = map(manager_of, rules)
     return tuple(dict.fromkeys(manager_signature_of(rule) for rule in managers if rule is not None))
 
 
 def lay_out_called(plan: PacketPlan) -> NDArray[Any]:
-    """Return the parameters and state of managers called by address; rows of other ports are unused."""
+    """Return parameters and states of managers called by address, a row per port; one row without any."""
     signatures = signatures_of_managers(plan)
     if not signatures:
         return np.zeros(1, CALLED)
@@ -104,7 +104,7 @@ def lay_out_called(plan: PacketPlan) -> NDArray[Any]:
 
 
 def lay_out_control(plan: PacketPlan, numbers: list[int]) -> NDArray[Any]:
-    """Return the parameters and state of CoDel, PIE and PI2; rows of other ports are unused."""
+    """Return parameters and states of CoDel, PIE and PI2, a row per port; one row without any."""
     if not set(numbers) - {0, BY_ADDRESS, MANAGERS[RED.on_step]}:
         return np.zeros(1, CONTROL)
     control = np.zeros(len(plan.ports), CONTROL)
@@ -129,7 +129,7 @@ def lay_out_control(plan: PacketPlan, numbers: list[int]) -> NDArray[Any]:
 
 
 def lay_out_early(plan: PacketPlan, numbers: list[int]) -> NDArray[Any]:
-    """Return the RED parameters and state of each port; rows of other ports are unused."""
+    """Return parameters and states of RED, a row per port; one row without any."""
     if MANAGERS[RED.on_step] not in numbers:
         return np.zeros(1, EARLY)
     early = np.zeros(len(plan.ports), EARLY)
@@ -143,5 +143,5 @@ def lay_out_early(plan: PacketPlan, numbers: list[int]) -> NDArray[Any]:
                 row[name] = getattr(rule, name)
             row["most"] = rule.high * (2.0 if rule.gentle else 1.0)
             row["mean"], row["ecn"] = rule.mean_packet or 0.0, rule.ecn
-            row["part"] = 1.0 / (rule.mean_packet or plan.units[p]) if port.cell else 1.0
+            row["part"] = 1.0 / (rule.mean_packet or plan.data_bytes_in_queue[p]) if port.cell else 1.0
     return early

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 ELEMENTS, PLACES = 2048, 1 << 15
-"""Elements of a run besides those of its flows, and places in the queues of ports without lanes, at first."""
+"""First numbers of elements of a run beyond its flows' elements, and of places in queues of ports without lanes."""
 FEWEST = 16
 """Places in the queue of a port without lanes, at first."""
 SPARE = 0.125
@@ -57,7 +57,7 @@ OF_SEED = ("seed", "phases")
 
 
 def aligned(count: int, dtype: Any) -> NDArray[Any]:
-    """Return an array without values that begins with a cache line, (count,)."""
+    """Return an uninitialized array, (count,), that begins at a cache line."""
     size = count * np.dtype(dtype).itemsize
     room = np.empty(size + LINE, dtype=np.uint8)
     begin = -room.ctypes.data % LINE
@@ -65,7 +65,7 @@ def aligned(count: int, dtype: Any) -> NDArray[Any]:
 
 
 def max_elements(plan: PacketPlan) -> int:
-    """Return the largest number of packets, ACKs and timer events in the network at a time."""
+    """Return an upper bound of the packets, ACKs and timer events in the network at any time."""
     times, copies = plan.delays, 1.0
     if plan.scenario.all_elements:
         times, copies = times + plan.path.largest_hold, plan.path.largest_copies
@@ -82,7 +82,7 @@ def max_elements(plan: PacketPlan) -> int:
 
 
 def _most_messages(plan: PacketPlan) -> float:
-    """Return the largest number of pause messages under way: one for each packet that comes or leaves.
+    """Return an upper bound of the pause messages in flight: one for each packet that arrives or leaves.
 
     Each pause that has quanta has a packet for their end.
     """
@@ -95,7 +95,7 @@ def _most_messages(plan: PacketPlan) -> float:
 
 
 def outstanding(plan: PacketPlan) -> NDArray[np.int64]:
-    """Return an upper bound of the packets and ACKs queued at each port, (P,)."""
+    """Return an upper bound of the packets and ACKs queued at each port by the senders' windows, (P,)."""
     table, hops = plan.scenario.table, plan.hops
     windows = 4.0 * table.numbers("max_window")
     windows = np.where(table.of_kind(WindowRule), windows, table.numbers("size"))
@@ -108,7 +108,7 @@ def outstanding(plan: PacketPlan) -> NDArray[np.int64]:
 
 
 def first_elements(plan: PacketPlan, spare: int, maximum: int) -> tuple[int, int]:
-    """Return how many packets there are at first, at most ``most``, and from how many in use on they should grow."""
+    """Return the first number of rows of packets, at most ``maximum``, and the used number at which they grow."""
     begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * plan.initial_events + ELEMENTS
     return (maximum, NEVER) if begin * spare >= maximum else (begin * spare, begin * spare // 2)
 
@@ -116,16 +116,16 @@ def first_elements(plan: PacketPlan, spare: int, maximum: int) -> tuple[int, int
 def first_ring_sizes(
     max_queued: NDArray[np.int64], flows: NDArray[np.int64], spare: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sizes of the rings of queued packets at first, powers of 2, and from how many on they should grow.
+    """Return the first sizes, powers of 2, of the ports' rings of packets, and the lengths at which they grow.
 
     Parameters
     ----------
     max_queued
-        The most packets that can be in each; 0 where there is no ring.
+        Maximum number of packets in each ring; 0 for a port without a ring.
     flows
-        The flows that come there: at first each may send two packets at once.
+        Number of flows through each port: at first each may send two packets at once.
     spare
-        How much larger than at the first attempt they are.
+        Factor on the first sizes: 1 at the first attempt.
     """
     full = 1 << np.ceil(np.log2(np.where(max_queued > 0, max_queued + 2, 1))).astype(np.int64)
     share = 1 << int(max(FEWEST, PLACES // len(max_queued))).bit_length() - 1
@@ -135,12 +135,12 @@ def first_ring_sizes(
 
 
 def grow(arrays: dict[str, Any], maximum: int) -> None:
-    """Double the packets if they are crowded, and the rings of crowded ports; nothing else moves.
+    """Double, in place, the rows of packets if few are free, and the rings of ports that are nearly full.
 
     Parameters
     ----------
     maximum
-        The most packets of the plan.
+        Upper bound of the number of packets (`max_elements`).
     """
     counters, port_rows = arrays["counters"], arrays["port"]
     counters[CROWDED] = 0
@@ -169,7 +169,7 @@ def grow(arrays: dict[str, Any], maximum: int) -> None:
 
 
 def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return an array with further rows."""
+    """Return a copy of an array with ``size`` rows; the added rows are uninitialized."""
     longer = aligned(size * math.prod(array.shape[1:]), array.dtype).reshape(size, *array.shape[1:])
     longer[: len(array)] = array
     return longer
@@ -177,7 +177,7 @@ def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
 
 @dataclass
 class Layout:
-    """The state of a run at its start.
+    """State of a run at its start: the kernel's arrays, the length of a window, and a bound of packets.
 
     Attributes
     ----------
@@ -196,14 +196,14 @@ class Layout:
 
 
 def further_layout(plan: PacketPlan, options: tuple[Any, ...], make: Callable[[], Layout]) -> Layout:
-    """Return the result of ``make``, or a copy of it if an earlier run differed in its seed and its starts alone.
+    """Return make(), or a copy of an earlier run's result if it differs only in seed and starts.
 
     A second run of a kind stores its layout with the scenario, later runs copy it.
 
     Parameters
     ----------
     plan
-        Of the run.
+        The plan of the run.
     options
         Further values on which the layout depends.
     make
@@ -226,12 +226,12 @@ def further_layout(plan: PacketPlan, options: tuple[Any, ...], make: Callable[[]
 
 
 class _Pattern(NamedTuple):
-    """A layout of which runs get copies.
+    """A layout in a form that is fast to copy, for further runs.
 
     Attributes
     ----------
     ahead, max_elements
-        As of `Layout`.
+        Length of a window, s, and number of packets that suffice, as in `Layout`.
     shared
         Arrays that all runs share.
     without_values
@@ -250,7 +250,7 @@ class _Pattern(NamedTuple):
     views: dict[str, tuple[Any, Any, int]]
 
     def copy(self) -> Layout:
-        """Return the layout of a run."""
+        """Return a copy as the layout of a run."""
         block = aligned(len(self.bytes), np.uint8)
         block[:] = self.bytes
         arrays = self.shared | {
@@ -262,7 +262,7 @@ class _Pattern(NamedTuple):
 
 
 def _pattern_of(layout: Layout) -> _Pattern:
-    """Return a layout as one of which runs get copies."""
+    """Return a layout in the form that is fast to copy."""
     arrays = layout.arrays
     others = [name for name in arrays if name not in (*CONSTANT, *WITHOUT_VALUES)]
     lines = [-(-arrays[name].nbytes // LINE) for name in others]
@@ -278,10 +278,10 @@ def _pattern_of(layout: Layout) -> _Pattern:
 
 
 def _has_seeds(plan: PacketPlan) -> bool:
-    """Return whether arrays depend on the seed and starts of a run beyond the values set at its start."""
+    """Return whether a layout depends on seed or starts beyond the values that each run sets itself."""
     return (
         plan.spraying is not None
-        or plan.has(SwitchProgram)
+        or plan.has_discipline(SwitchProgram)
         or bool(plan.clocks)
         or bool(plan.scenario.table.waits.any())
         or bool(plan.idle.any())
@@ -289,5 +289,5 @@ def _has_seeds(plan: PacketPlan) -> bool:
 
 
 def _options_of(method: Any) -> tuple[Any, ...]:
-    """Return the options of a method on which a layout depends."""
+    """Return the values of a method's options that a layout depends on."""
     return tuple(getattr(method, field.name) for field in dataclasses.fields(method) if field.name not in OF_SEED)

@@ -24,24 +24,24 @@ __all__ = ["element_signatures", "lay_out_elements"]
 
 
 def element_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
-    """Return the signatures of the elements of a plan whose functions the engine calls, each once."""
+    """Return the distinct signatures of the elements of a plan whose functions the engine calls."""
     return tuple(dict.fromkeys(signature_of(element) for element in plan.path.elements if not _is_built_in(element)))
 
 
 def _is_built_in(element: PathElement) -> bool:
-    """Return whether the engine has the element itself: a trace, or batches of a number of packets."""
+    """Return whether the engine runs an element without a call: a trace, or batches of a number of packets."""
     return isinstance(element, (DelayTrace, RateTrace)) or (isinstance(element, Aggregation) and bool(element.count))
 
 
 def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> dict[str, Any]:
-    """Return the arrays of elements, and set what their ports have of them.
+    """Return the arrays of elements, by name; set the elements of ``port_rows``, in place.
 
     Parameters
     ----------
     plan, port_rows
-        Whose ports they are.
+        The plan, and the rows of its ports, which are changed in place.
     hops
-        Rows of the table of hops.
+        Number of rows of the table of hops.
     """
     path, steps = plan.path, list[Any]()
     element = np.zeros(len(path.elements), ELEMENT)

@@ -86,14 +86,14 @@ WINDOW_FRACTION = 1.0 - 1e-6
 
 
 class Lookahead(NamedTuple):
-    """How the ports of a plan are processed.
+    """Ports without queues of events, parts of routes, processing order, and length of a window, s.
 
     Attributes
     ----------
     inline
-        As `ports_without_queues` returns it, (P,).
+        1 for ports without a calendar queue, (P,): `ports_without_queues`.
     parts
-        As `route_parts` returns it.
+        Parts of routes between calendar queues: `route_parts`.
     order
         The processing order of the ports that have a calendar queue.
     ahead
@@ -107,14 +107,14 @@ class Lookahead(NamedTuple):
 
 
 def plan_lookahead(plan: PacketPlan) -> Lookahead:
-    """Return how the ports of a plan are processed."""
+    """Return the order in which the ports of a plan are processed, and the length of a window."""
     inline = ports_without_queues(plan)
     parts = route_parts(plan, inline)
     return Lookahead(inline, parts, *windows(plan, inline, parts))
 
 
 def ports_without_queues(plan: PacketPlan) -> Integers:
-    """Return 1 for ports with a single ordered input, from one port or from senders only, (P,).
+    """Return 1 for ports that need no calendar queue, with one ordered input, and 0 for others, (P,).
 
     Ports that have lanes or can be paused are processed in every window and get 0, as interfaces of hosts do.
     """
@@ -127,7 +127,7 @@ def ports_without_queues(plan: PacketPlan) -> Integers:
 
 
 class RouteParts(NamedTuple):
-    """Parts of routes from port to port: the ports at their ends, the first hop, and the one after the last, (N,)."""
+    """Parts of routes between calendar queues: source and target, first hop, and hop after the last, (N,) each."""
 
     source: Integers
     target: Integers
@@ -136,11 +136,11 @@ class RouteParts(NamedTuple):
 
 
 def route_parts(plan: PacketPlan, inline: Integers) -> RouteParts:
-    """Return the parts of all routes between ports, flow by flow.
+    """Return the parts of all routes between calendar queues, flow by flow; ``inline`` flags ports without one.
 
     Receivers that delay ACKs or are agents have a calendar queue as senders do.
     """
-    hops, hosts = plan.turns, plan.hosts
+    hops, hosts = plan.representative_hops, plan.hosts
     H, index = len(hops.port), np.arange(len(hops.port))
     boxed = inline[hops.port] == 0
     unit = hosts.queue[hops.port]
@@ -169,7 +169,7 @@ def route_parts(plan: PacketPlan, inline: Integers) -> RouteParts:
 
 
 def windows(plan: PacketPlan, inline: Integers, parts: RouteParts) -> tuple[Integers, float]:
-    """Return the processing order of the ports and the length of a window in s.
+    """Return the processing order of the calendar queues and the length of a window, s.
 
     Senders and the interfaces of hosts come first; ports that count packets of an ingress together follow one another,
     since they are processed as one, and so do ports among which a switch chooses. The window is the smallest latency of
@@ -199,11 +199,11 @@ def windows(plan: PacketPlan, inline: Integers, parts: RouteParts) -> tuple[Inte
 def _latencies(
     plan: PacketPlan, parts: RouteParts, inline: Integers, units: tuple[Integers, NDArray[np.bool_]]
 ) -> tuple[Integers, Integers, Floats]:
-    """Return the ports at both ends of each transfer, and its shortest time, s.
+    """Return, per transfer, source and target queue, as ports, and shortest time, s, (N,) each.
 
     ``units`` are the port that stands for each, and whether it is of a host, (P + 1,).
     """
-    hops, (one, is_host) = plan.turns, units
+    hops, (one, is_host) = plan.representative_hops, units
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
     receives_acks = plan.backward.counts > 0
     inside = np.append(hops.port, -1)[parts.end] >= 0
@@ -226,7 +226,7 @@ def _latencies(
 
 
 def _starts_after(plan: PacketPlan, inline: Integers) -> tuple[Integers, Integers, Floats]:
-    """Return the port and the host where the end of a flow starts another flow, and the shortest time between, s.
+    """Return, for flows that start others, the queues of end and start, and the shortest time, s, (E,) each.
 
     The end is known where the last packet leaves the last port with a calendar queue, or at a receiver that has one.
     """
@@ -256,7 +256,7 @@ def _starts_after(plan: PacketPlan, inline: Integers) -> tuple[Integers, Integer
 
 
 def _order_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
-    """Return ports in an order with few backward edges."""
+    """Return ports in an order in which few of the edges a[k] -> b[k] lead backwards."""
     into: dict[int, set[int]] = {u: set() for u in boxed.tolist()}
     for source, target in zip(a.tolist(), b.tolist(), strict=True):
         if source in into and target in into and source != target:
@@ -283,13 +283,13 @@ def _order_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
 
 
 def _horizons(plan: PacketPlan, parts: RouteParts, queueing: Floats) -> Floats:
-    """Return how long before its time a packet is pushed to each port, s, (P + 1,), besides a window.
+    """Return the longest time, s, before which a packet is pushed to each port, besides a window, (P + 1,).
 
     ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed
     when they leave. Beyond it calendar queues work more slowly.
     """
     leaving = plan.passage.max(axis=1) + np.where(plan.with_lanes, 0.0, queueing)
-    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.turns.port])])
+    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.representative_hops.port])])
     far = np.zeros(len(plan.ports) + 1)
     np.maximum.at(far, parts.target, sums[parts.end] - sums[parts.begin])
     return np.asarray(np.minimum(far, plan.passage[:, 0].sum()), dtype=np.float64)
@@ -299,7 +299,7 @@ def _horizons(plan: PacketPlan, parts: RouteParts, queueing: Floats) -> Floats:
 
 
 class Calendar(NamedTuple):
-    """The part of the kernel's `Network` that its calendar queues need."""
+    """Arrays of the kernel's calendar queues: the part of its `Network` that scheduling needs."""
 
     packet: Any
     port: Any
@@ -309,7 +309,7 @@ class Calendar(NamedTuple):
 
 
 class Event(NamedTuple):
-    """An event that is scheduled before a run, besides the starts of flows.
+    """An event that is scheduled before a run, such as a poll or a pause by a fault.
 
     Attributes
     ----------
@@ -318,7 +318,7 @@ class Event(NamedTuple):
     number, flow, hop
         The kind of event, its flow and its hop.
     span
-        The value in ``sent_at``, s.
+        Value that the event has in ``sent_at``, s.
     """
 
     unit: int
@@ -337,7 +337,7 @@ def lay_out_ports(
     window: float,
     spare: int,
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
-    """Return the ports, the number of buckets of their calendar queues, and the departure ring.
+    """Return the rows of ports, the number of buckets of calendar queues, and memory for queued packets.
 
     Raises
     ------
@@ -362,7 +362,7 @@ def lay_out_ports(
     effects[[p for p, times in enumerate(plan.outages) if times]] |= FAILS
     for name, values in (("room", plan.rooms), ("effects", effects),
                          ("delay", plan.delays), ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms),
-                         ("unit", plan.units)):  # fmt: skip
+                         ("unit", plan.data_bytes_in_queue)):  # fmt: skip
         ports[name] = values
     ports["plain"] = (
         (plan.losses == 0.0) & (ports["room"] >= 1)
@@ -374,8 +374,8 @@ def lay_out_ports(
 
 
 def _check_times(plan: PacketPlan, max_queued: Integers) -> None:
-    """Raise ValueError where a time after the end of the run cannot be counted in samples."""
-    longest = np.minimum(max_queued * plan.transmission[:, 0], plan.drains)
+    """Raise ValueError if times after the end of the run are too long to be counted in samples."""
+    longest = np.minimum(max_queued * plan.transmission[:, 0], plan.drain_times)
     times = longest + 2.0 * plan.transmission[:, 0] + plan.delays
     slowest = int(times.argmax())
     if (plan.end + times.sum()) / min(plan.sample, plan.transmission.max(axis=1).min()) > MAX_SAMPLES:
@@ -393,11 +393,11 @@ def _lay_out_buckets(
     window: float,
     max_queued: Integers,
 ) -> int:
-    """Set the calendar queues of the ports; return the number of their buckets."""
+    """Set the calendar queues in ``port_rows``, in place; return the number of all their buckets."""
     P, hops = len(plan.ports), plan.hops
     largest = np.full(P, -1)  # size class: ports without data have ACKs alone
     largest[hops.port[~hops.is_ack]] = 0
-    longest = np.minimum(max_queued * plan.transmission[np.arange(P), largest], plan.drains)
+    longest = np.minimum(max_queued * plan.transmission[np.arange(P), largest], plan.drain_times)
     horizon = (window + _horizons(plan, parts, longest))[order]
     shortest = np.append(plan.transmission[:, 0], plan.transmission[:, 0].min())[order]
     # an interface whose events are with those of other senders has one there per packet time
@@ -412,18 +412,18 @@ def _lay_out_buckets(
 
 
 def schedule(arrays: dict[str, Any], starts: tuple[NDArray[Any], ...], events: Sequence[Event]) -> None:
-    """Insert the starts of flows, and other events, into calendar queues that are empty.
+    """Insert the starts of flows, and other events, into empty calendar queues.
 
     Each is a row of ``packet`` from the first one on. In a bucket they are in the order of time and ``key``.
 
     Parameters
     ----------
     arrays
-        Of the layout.
+        Arrays of the layout by name.
     starts
         Calendar queue, time in s, key and flow of each start, in ascending order of keys, (N,) each.
     events
-        All others.
+        All other events before the run.
     """
     packet, bucket, port = arrays["packet"], arrays["bucket"], arrays["port"]
     unit, times, keys, flows = starts
@@ -469,7 +469,7 @@ LANE_TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, BY_RANK, BY_LAW, BY_BACKPR
 
 
 def empty_lanes(count: int) -> NDArray[Any]:
-    """Return lanes in which nothing waits."""
+    """Return ``count`` rows of lanes without packets."""
     lane = np.zeros(count, LANE)
     for name in ("head", "tail", "next", "first", "last"):
         lane[name] = -1
@@ -477,7 +477,7 @@ def empty_lanes(count: int) -> NDArray[Any]:
 
 
 def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
-    """Assign lanes to the ports that need them; return the lanes.
+    """Return the rows of lanes, queues within ports; set each port's and each hop's lanes, in place.
 
     Lanes of a port stand one after the other: of classes in their order with the control class first, of flows in
     their order, of DualPI2 the Scalable lane first. A port without flows has one lane.
@@ -488,7 +488,7 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
     by = _lanes_by(plan)
     chosen = np.flatnonzero(has[plan.hops.port])
     port, flow = plan.hops.port[chosen], plan.hops.flow[chosen]
-    ranks, classes = encode_integers(plan.classes[chosen])
+    priorities, classes = encode_integers(plan.classes[chosen])
     is_scalable = plan.scalable[flow] & ~plan.hops.is_ack[chosen]
     kind_of_hop, number_of_hop = by[port], np.arange(len(chosen))
     lanes_of = {
@@ -501,7 +501,7 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
         DualPI2: ~is_scalable,
     }
     by_flow = np.isin(kind_of_hop, [LANE_KINDS.index(kind) for kind in (Fair, Priority, DFC, BFC)])
-    span = (len(chosen) if by_flow.any() else 0) + len(ranks) + 2
+    span = (len(chosen) if by_flow.any() else 0) + len(priorities) + 2
     number = np.zeros(len(chosen), dtype=np.int64)
     for kind, numbers in lanes_of.items():
         of_kind = kind_of_hop == LANE_KINDS.index(kind)
@@ -527,15 +527,15 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
     ranked = kind_of_hop == LANE_KINDS.index(Priority)
     if ranked.any():
         pairs = port[ranked] * span + classes[ranked]
-        ranks, level = np.unique(pairs, return_inverse=True)
-        ports, begin, count = np.unique(ranks // span, return_index=True, return_counts=True)
+        distinct_pairs, level = np.unique(pairs, return_inverse=True)
+        ports, begin, count = np.unique(distinct_pairs // span, return_index=True, return_counts=True)
         port_rows["levels"][ports] = count
         lane["level"][at[ranked]] = level.reshape(-1) - begin[np.searchsorted(ports, port[ranked])]
     return lane
 
 
 def _set_control_apart(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any], hops: NDArray[np.int64]) -> None:
-    """Let the control class, the first lane of its ports, be sent before all others."""
+    """Make the control class, the first lane of its ports, go before all others, in place."""
     control = encode_integers(plan.hops.port[hops[plan.classes[hops] == CONTROL]])[0]
     for p in control[port_rows["lanes"][control] > 1].tolist():
         port_rows["levels"][p] = 2
@@ -544,7 +544,7 @@ def _set_control_apart(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[
 
 
 def _set_managed(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> None:
-    """Set the lane that a manager of one class sees, where there is one."""
+    """Set in ``port_rows`` the lane whose packets a manager of one class sees."""
     is_managed = plan.by_discipline(lambda rule: getattr(rule, "managed", None) is not None)
     chosen = np.flatnonzero(is_managed).tolist()
     lanes = class_lanes(plan, hop, lane) if chosen else {}
@@ -554,23 +554,23 @@ def _set_managed(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], l
 
 
 def _lanes_by(plan: PacketPlan) -> NDArray[np.int64]:
-    """Return the index in `LANE_KINDS` of the discipline of each port, (P,)."""
+    """Return the index in `LANE_KINDS` of each port's discipline, (P,); the number of kinds for others."""
     return plan.by_discipline(
         lambda rule: next((n for n, kind in enumerate(LANE_KINDS) if isinstance(rule, kind)), len(LANE_KINDS))
     )
 
 
 def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
-    """Return the lanes of classes at the ports that can be paused by class."""
+    """Return the lanes of classes, by (port, class), at ports that can be paused by class."""
     by_class = plan.by_discipline(lambda rule: rule.queue_per == "class")
     of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
     chosen = np.flatnonzero(by_class[plan.hops.port] | of_host)
-    ports, ranks = plan.hops.port[chosen], plan.classes[chosen]
+    ports, priorities = plan.hops.port[chosen], plan.classes[chosen]
     lanes = hop["lane"][plan.hops.row[chosen]]
     lanes = np.where(of_host[chosen], lane["level"][lanes], lanes)
-    classes, rank = encode_integers(ranks)
-    _, first = distinct(ports * len(classes) + rank, len(plan.ports) * len(classes))
-    pairs = zip(ports[first].tolist(), ranks[first].tolist(), strict=True)
+    classes, class_index = encode_integers(priorities)
+    _, first = distinct(ports * len(classes) + class_index, len(plan.ports) * len(classes))
+    pairs = zip(ports[first].tolist(), priorities[first].tolist(), strict=True)
     return dict(zip(pairs, lanes[first].tolist(), strict=True))
 
 
@@ -578,8 +578,8 @@ def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict
 
 
 def lay_out_rates(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows of lanes with diffusion-type flow control; one row if there are none."""
-    ports = plan.under(DFC)
+    """Return rows of lanes with diffusion-type flow control; one row without any."""
+    ports = plan.ports_under(DFC)
     lanes = np.zeros(len(lane) if ports else 1, DIFFUSIVE)
     for p in ports:
         port, capacity = plan.ports[p], 1.0 / plan.transmission[p, 0]
@@ -593,7 +593,7 @@ def lay_out_rates(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any])
 
 
 def lay_out_feedback(clocks: list[Clock], plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the lanes that reports are about and the lanes that receive them, clock by clock, (K, 2)."""
+    """Return pairs of a lane that a report is about and a lane that receives it, clock by clock, (K, 2)."""
     rows = [
         (_lane(plan, port_rows, clock.of, key), _lane(plan, port_rows, clock.to, key))
         for clock in clocks
@@ -603,11 +603,12 @@ def lay_out_feedback(clocks: list[Clock], plan: PacketPlan, port_rows: NDArray[A
 
 
 def _lane(plan: PacketPlan, port_rows: NDArray[Any], p: int, key: tuple[int, bool]) -> int:
-    return int(port_rows["lane"][p]) + plan.users(p).index(key)
+    """Return the lane at port p of packets, or ACKs, of a flow, key = (flow, is ACK)."""
+    return int(port_rows["lane"][p]) + plan.flows_at(p).index(key)
 
 
 def clocks_of(clocks: list[Clock]) -> list[Event]:
-    """Return the first report of each node, and its arrival."""
+    """Return the events of each clock's first report and of its arrival."""
     events, row = list[Event](), 0
     for clock in clocks:
         end = row + len(clock.keys)  # it reports about these lanes, from row to row

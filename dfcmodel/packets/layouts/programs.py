@@ -24,16 +24,16 @@ FIRST_HEIGHT_BITS = 88172645463325252
 
 
 def program_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
-    """Return the signatures of the switch programs of a plan, each once."""
-    rules: list[Any] = [plan.ports[p].discipline for p in plan.under(SwitchProgram)]
+    """Return the distinct signatures of the switch programs of a plan."""
+    rules: list[Any] = [plan.ports[p].discipline for p in plan.ports_under(SwitchProgram)]
     return tuple(dict.fromkeys(map(signature_of, rules)))
 
 
 def lay_out_queues(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], first: int) -> NDArray[Any]:
-    """Return the lanes of queues of programs, rows ``first`` on, in the order of their ports."""
+    """Return the lanes of programs with queues, from row ``first`` on, in the order of the ports."""
     lanes, hops = [empty_lanes(0)], plan.hops
     rows = hops.row
-    for p in plan.under(SwitchProgram):
+    for p in plan.ports_under(SwitchProgram):
         rule: Any = plan.ports[p].discipline
         count = rule.check_queues()
         if count:
@@ -45,11 +45,12 @@ def lay_out_queues(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any],
 
 
 def _sees_arrivals(rule: Any) -> bool:
+    """Return whether a program has a function for arriving packets."""
     return type(rule).on_enqueue is not SwitchProgram.on_enqueue
 
 
 def _skip_levels(rule: Any, room: int) -> int:
-    """Return the levels of the skip list of a queue with ``room`` packets; 0 if its program ranks none."""
+    """Return the levels of the skip list of a queue with ``room`` packets; 0 for a program without ranks."""
     if rule.check_queues() or not _sees_arrivals(rule):
         return 0
     logarithm = ((room - 1).bit_length() + 1) // 2  # base 4, rounded up
@@ -57,8 +58,8 @@ def _skip_levels(rule: Any, room: int) -> int:
 
 
 def lay_out_programs(plan: PacketPlan, packets: int, hops: int) -> dict[str, Any]:
-    """Return the kernel's arrays of programs that some program needs, for numbers of packets and rows of hops."""
-    ports = plan.under(SwitchProgram)
+    """Return, by name, the arrays that some program needs, for these numbers of packets and of rows of hops."""
+    ports = plan.ports_under(SwitchProgram)
     signatures = program_signatures(plan)
     program, states = np.zeros(len(plan.ports), PROGRAM), np.zeros(hops, OWN)
     program["heads"] = program["tails"] = -1

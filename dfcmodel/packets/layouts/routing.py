@@ -17,7 +17,7 @@ __all__ = ["lay_out_routing"]
 
 
 def lay_out_routing(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return the choices of switches, when links are down, and the paths of flows by time; of these, what there is.
+    """Return arrays, by name, of switches' choices, failures of links and paths over time, if there are any.
 
     The ports among which a switch chooses are processed together: they get a circle of mates.
     """
@@ -34,6 +34,7 @@ def lay_out_routing(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choices(plan: PacketPlan, hops: int) -> dict[str, Any]:
+    """Return the rows of choices, by hop, and the rows of hops among which switches choose, by name."""
     choice = np.zeros((hops, 2), dtype=np.int32)
     candidates: list[int] = []
     for row, others in plan.choices.items():
@@ -44,6 +45,7 @@ def _choices(plan: PacketPlan, hops: int) -> dict[str, Any]:
 
 
 def _failures(plan: PacketPlan) -> dict[str, Any]:
+    """Return the times, s, at which links are down, and each port's range in them, by name."""
     counts = np.array([len(times) for times in plan.outages], dtype=np.int64)
     down = np.array([time for times in plan.outages for time in times])
     after = np.cumsum(counts)
@@ -52,6 +54,7 @@ def _failures(plan: PacketPlan) -> dict[str, Any]:
 
 
 def _epochs(spraying: Spraying, rerouting: Rerouting, flow: Any) -> dict[str, Any]:
+    """Return the times, s, at which routes change, and each flow's paths in each interval, by name."""
     lenders = spraying.lenders
     routes = np.zeros((len(flow), len(rerouting.times) + 1, 2), dtype=np.int32)
     turns: list[int] = []

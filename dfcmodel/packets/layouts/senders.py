@@ -64,7 +64,7 @@ class Senders(NamedTuple):
         Rows of the flows and of their rules. Rows of flows that do not start before the end are zeros in memory that is
         not touched.
     bits
-        Bit maps.
+        Memory for bit maps of packets, of all flows.
     sent
         Number of records of packets in flight.
     windows
@@ -79,7 +79,7 @@ class Senders(NamedTuple):
 
 
 def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Senders:
-    """Return the rows of the flows, of their rules, the bit maps, and the number of records of packets in flight."""
+    """Return the rows of the flows and of their rules, and the sizes of the senders' memory, as `Senders`."""
     table, active = plan.scenario.table, plan.active
     has_window, has_rate = table.of_kind(WindowRule).any(), table.of_kind(RateRule).any()
     flow, rule, windows = _rows_of_flows(plan, signatures, bool(has_window), bool(has_rate))
@@ -117,7 +117,7 @@ def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Se
 def _rows_of_flows(
     plan: PacketPlan, signatures: tuple[RuleSignature, ...], has_window: bool, has_rate: bool
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
-    """Return the rows of flows and of their rules, except for routes and starts, and the windows of idle flows."""
+    """Return rows of flows and of rules, without routes and starts, and the windows of flows that never start."""
     scenario, table = plan.scenario, plan.scenario.table
     rtts = line_rates = np.zeros(len(table))
     if has_window:
@@ -162,19 +162,19 @@ def _rows_of_flows(
 
 
 def _copies(rows: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
-    """Return copies of chosen rows, not field by field."""
+    """Return copies of rows by their indices; fast, because fields are not copied one by one."""
     return rows.view(_bytes_of(rows.dtype))[which].view(rows.dtype)
 
 
 @functools.cache
 def _bytes_of(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type of a row that is not divided into fields."""
+    """Return a dtype of the size of ``kind`` without fields."""
     return np.dtype((np.void, kind.itemsize))
 
 
 @functools.cache
 def _first_row(ns2: bool) -> NDArray[Any]:
-    """Return the first values of the rows of all flows, one row, read-only."""
+    """Return the initial values of a row of flows, (1,), read-only; ``ns2``: with ns-2's conventions."""
     row = np.zeros(1, FLOW)
     for name, value in (("timed", -1), ("hole", -1), ("beyond", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
@@ -198,7 +198,7 @@ def _set_row(
     path: tuple[float, float],
     rows: tuple[Any, Any],
 ) -> None:
-    """Set the rows of a flow and of its rule, without its route, its start and its indices in other arrays.
+    """Set the rows of flow f and of its rule, ``rows``, in place, without route, start and indices.
 
     ``path`` is its round-trip time in s and the rate of its first link in packets/s.
     """
@@ -226,7 +226,7 @@ def _set_row(
             begin = begin._replace(cwnd=1.0, ssthresh=float(int(spec.max_window)))
         _set_numbers(rows, source, begin)
         if plan.is_paced[f]:
-            row["paced"], (row["pace_start"], row["pace_after"]) = 1, plan.paces(f)
+            row["paced"], (row["pace_start"], row["pace_after"]) = 1, plan.pacing_rates(f)
         if math.isfinite(spec.idle):
             row["onoff"] = RANDOM if spec.random_idle else REGULAR
             row["on"], row["off"] = spec.size, spec.idle
@@ -263,7 +263,7 @@ def _set_row(
 
 
 def _set_arrivals(plan: PacketPlan, f: int, signatures: tuple[RuleSignature, ...], rows: tuple[Any, Any]) -> None:
-    """Let the data of a flow arrive; ``rows`` are that of the flow and that of its arrival process."""
+    """Set the arrivals of data of flow f in ``rows``, its row and its arrival process's, in place."""
     spec, row = plan.scenario.flows[f], rows[0]
     if spec.arrivals is None:
         return
@@ -278,7 +278,7 @@ def _set_arrivals(plan: PacketPlan, f: int, signatures: tuple[RuleSignature, ...
 
 
 def _set_handshake(row: Any, spec: Flow) -> None:
-    """Let a flow begin with a SYN, which is not ECN-capable (RFC 3168, 6.1.1) except of DCTCP (RFC 8257, 3.5)."""
+    """Make a flow begin with a SYN, ECN-capable only with DCTCP (RFC 3168, 6.1.1; RFC 8257, 3.5)."""
     row["syn"] = row["connecting"] = 1
     row["announced"], row["most"] = spec.max_window, 1.0
     row["not_ect"] = not row["accurate"]
@@ -287,12 +287,12 @@ def _set_handshake(row: Any, spec: Flow) -> None:
 
 
 def _map_bits(flow: Flow) -> int:
-    """Return the bits of a map of the packets of a window, a power of 2."""
+    """Return the bits, a power of 2, of a map of the packets of a flow's window."""
     return int(1 << math.ceil(math.log2(8 + 2 * flow.max_window)))
 
 
 def _set_repair(row: Any, plan: PacketPlan, f: int) -> None:
-    """Write how a flow at the rate of a rule repairs losses."""
+    """Set in ``row`` how flow f, at the rate of a rule, repairs losses."""
     repair = plan.repairs[f]
     if isinstance(repair, str):
         row["repair"] = REPAIR[repair]
@@ -303,14 +303,14 @@ def _set_repair(row: Any, plan: PacketPlan, f: int) -> None:
 
 
 def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:
-    """Write the first state of a rule and its parameters into its record and the flow's, one after the other."""
+    """Write a rule's first state and parameters into its record, and the window into the flow's, in place."""
     row, record = rows
     write_numbers(record, rule, begin)
     row["rule"], row["cwnd"], row["ssthresh"] = 0, record["cwnd"][0], record["ssthresh"][0]
 
 
 def write_numbers(record: Any, rule: Any, begin: Any) -> None:
-    """Write the first state of a rule and its parameters into its record."""
+    """Write a rule's first state, then its parameters, into its record, in place."""
     values = list(numbers_of(rule).values())
     numbers = record.view(np.float64)  # from ``cwnd``, its first field, on
     numbers[: len(begin)] = begin
@@ -319,7 +319,7 @@ def write_numbers(record: Any, rule: Any, begin: Any) -> None:
 
 
 def lay_out_arrivals(plan: PacketPlan, flow: NDArray[Any]) -> NDArray[np.float64]:
-    """Set the rows of the traces that are replayed; return them: times in s and packets, (N, 2)."""
+    """Return the batches of all replayed traces, time, s, and packets, (N, 2); set each flow's rows in place."""
     index: dict[Replay, tuple[int, int]] = {}
     batches, rows = [np.empty((0, 2))], 0
     if not (flow["onoff"] == REPLAYED).any():
@@ -336,7 +336,7 @@ def lay_out_arrivals(plan: PacketPlan, flow: NDArray[Any]) -> NDArray[np.float64
 
 
 def begin_flows(plan: PacketPlan, arrays: dict[str, Any]) -> None:
-    """Set when flows start, and the phases of their ticks."""
+    """Set the flows' tick phases and times of their first packets, in place."""
     flow, active = arrays["flow"], plan.active
     flow["phase"][active] = plan.phases[active]
     due = np.where(plan.scenario.table.of_kind(WindowRule), plan.starts, -1.0)
@@ -344,7 +344,7 @@ def begin_flows(plan: PacketPlan, arrays: dict[str, Any]) -> None:
 
 
 def starts_of(plan: PacketPlan, home: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
-    """Return calendar queue, time in s, key and flow of each start before the end, as `schedule` takes them."""
+    """Return calendar queue, time, s, key and flow of each start before the end, (N,) each, for `schedule`."""
     flows = np.arange(len(plan.starts))[plan.active]
     if plan.scenario.table.waits.any():
         flows = flows[plan.starts[flows] < np.inf]
@@ -352,7 +352,7 @@ def starts_of(plan: PacketPlan, home: NDArray[np.int64]) -> tuple[NDArray[Any], 
 
 
 def stops_of(plan: PacketPlan, home: NDArray[np.int64]) -> list[Event]:
-    """Return the ends of flows, which come before all other events at their times."""
+    """Return the events at which flows stop, which come first among events of one time."""
     first = -1 - len(plan.ports)
     return [
         Event(int(home[f]), float(plan.stops[f]), first - f, STOP, f)
@@ -361,7 +361,7 @@ def stops_of(plan: PacketPlan, home: NDArray[np.int64]) -> list[Event]:
 
 
 def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator) -> None:
-    """Draw the rest of exponential on, off and idle periods again: they have no memory, the law is the same.
+    """Draw the remaining times of exponential on, off and idle periods again, in place: the law is the same.
 
     A source whose next packet is due in more than a gap is off: at least until a gap from now, by what its state
     tells, and then for an exponential time. The event of the old time finds nothing due.
@@ -378,7 +378,7 @@ def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator)
 
 
 def wake_sources(net, flow, rows):  # type: ignore[no-untyped-def]
-    """Template: schedule the next packets of sources."""
+    """Kernel: schedule the next packets of sources, the flows ``rows``."""
     for n in range(len(rows)):
         f = rows[n]
         wake_at(net, f, flow[f].due, f)

@@ -19,7 +19,7 @@ __all__ = ["lay_out_watchdogs", "polls_of"]
 
 
 def lay_out_watchdogs(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return the watchdogs of a plan, and rows for the storms that they declare; ports name their first watchdog.
+    """Return watchdogs and memory for the storms that they declare, by name; set each port's first one.
 
     Each port at which packets are routed has a watchdog that never drops.
 
@@ -47,6 +47,6 @@ def lay_out_watchdogs(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any
 
 
 def polls_of(plan: PacketPlan, arrays: dict[str, Any]) -> list[Event]:
-    """Return the first poll of each watchdog."""
+    """Return the event of the first poll of each watchdog."""
     queue = arrays["port"]["queue"]
     return [Event(int(queue[dog.port]), dog.first, POLLS, POLL, 0, g) for g, dog in enumerate(plan.watchdogs)]

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 __all__ = ["BUS_FACTORS", "JobCompletion", "job_completion"]
 
 
-def _part_per_host(hosts: int) -> float:
-    """Return the part of an array that each host sends if all hosts share the work."""
+def _sent_fraction(hosts: int) -> float:
+    """Return the fraction of an array, (N - 1) / N, that each of N hosts sends if all share the work."""
     return (hosts - 1) / hosts
 
 
 BUS_FACTORS: dict[str, Callable[[int], float]] = {
-    "all_reduce": lambda hosts: 2.0 * _part_per_host(hosts),
-    "reduce_scatter": _part_per_host,
-    "all_gather": _part_per_host,
-    "all_to_all": _part_per_host,
+    "all_reduce": lambda hosts: 2.0 * _sent_fraction(hosts),
+    "reduce_scatter": _sent_fraction,
+    "all_gather": _sent_fraction,
+    "all_to_all": _sent_fraction,
     "broadcast": lambda _: 1.0,
     "reduce": lambda _: 1.0,
 }
@@ -103,27 +103,27 @@ class JobCompletion(Result):
 
     @property
     def bound(self) -> float:
-        """The lower bound of ``time`` for the routes and transfers of the run, s."""
+        """Lower bound of ``time`` for the routes and transfers of the run, s."""
         return self.bounds.job - self.began
 
     @property
     def upper_bound(self) -> float:
-        """The upper bound of ``time``, s; nan if it does not apply."""
+        """Upper bound of ``time``, s; nan if it does not apply."""
         return self.upper - self.began
 
     @property
     def algorithm_bandwidth(self) -> float:
-        """Size over time, bytes/s; nan without an operation."""
+        """Bytes of the operation over ``time``, bytes/s; nan without an operation."""
         return self.size / self.time
 
     @property
     def bus_bandwidth(self) -> float:
-        """Bandwidth of each host's link by the operation's count, bytes/s; nan without an operation."""
+        """Bytes that each host has to send over ``time``, bytes/s; nan without an operation."""
         factor = BUS_FACTORS[self.operation](self.hosts) if self.operation else np.nan
         return factor * self.algorithm_bandwidth
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of the table."""
+        """Return the rows of the printed table, by name."""
         N = len(self.finished)
         rows: dict[str, object] = {
             "scenario": self.scenario,
@@ -176,7 +176,7 @@ class _Transfers(NamedTuple):
 
     @property
     def groups(self) -> int:
-        """Number of groups of hosts that transfers connect."""
+        """Number of groups of hosts with transfers within, but not between, the groups."""
         label = np.arange(1 + int(max(self.source.max(), self.target.max())))
         before = np.full_like(label, -1)
         while (label != before).any():
@@ -188,7 +188,7 @@ class _Transfers(NamedTuple):
 
 
 def _packet_limits(operation: str, hosts: int, packets: float) -> tuple[float, float]:
-    """Return the minimum and maximum number of packets that hosts send for an operation on arrays of this size.
+    """Return the minimum and maximum number of packets that all hosts send for an operation on arrays of ``packets``.
 
     If parts are exchanged, each host receives its array without its own part once. For a sum all arrays but one are
     sent, and the sum to all hosts but one (by rings, trees and halving-doubling); the maximum is an exchange of all
@@ -225,7 +225,7 @@ def _check_operation(operation: str, packets: float, moved: _Transfers, nodes: S
     pairs, pair = np.unique(moved.source * hosts + moved.target, return_inverse=True)
     between = np.bincount(pair.reshape(-1), moved.packets)
     lower_bounds = between - np.bincount(pair.reshape(-1))  # without rounding up to whole packets
-    limit = 2.0 * _part_per_host(hosts) * packets
+    limit = 2.0 * _sent_fraction(hosts) * packets
     if minimum < maximum and (lower_bounds >= limit).any():
         n = int(np.argmax(lower_bounds))
         source, target = (nodes[k] for k in divmod(int(pairs[n]), hosts))
@@ -234,7 +234,7 @@ def _check_operation(operation: str, packets: float, moved: _Transfers, nodes: S
 
 
 def _is_never_idle(run: Records) -> bool:
-    """Return whether no link of a run was idle, or repeated frames, while packets waited for it."""
+    """Return whether certainly no link was idle, or repeated frames, while packets waited for it."""
     has_pauses = run.paused is None or len(run.paused)
     sizes = run.scenario.table.numbers("size").sum()
     repeats = run.emitted is None or run.emitted.sum() > sizes or run.lost_by_flow.any()

@@ -53,13 +53,13 @@ class _Hops(NamedTuple):
 
 
 def transfers(scenario: Scenario) -> NDArray[np.bool_]:
-    """Return flags, (F,), of the flows with a finite size and no stop."""
+    """Return flags, (F,), of the transfers: flows with a finite size and without a stop."""
     size, stop = (scenario.table.numbers(name) for name in ("size", "stop"))
     return np.isfinite(size) & np.isinf(stop)
 
 
 def empty_network_times(scenario: Scenario, *, forwards_whole_packets: bool = True) -> Floats:
-    """Return the duration of each transfer at the rate of its slowest link in an empty network, s, shape (F,).
+    """Return the time of each transfer alone in the network at its slowest link's rate, s, (F,).
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def empty_network_times(scenario: Scenario, *, forwards_whole_packets: bool = Tr
 
 
 def completion_bounds(scenario: Scenario) -> CompletionBounds:
-    """Return lower bounds on the completion times of a scenario at packet level, for any senders and switches.
+    """Return lower bounds on the completion of each transfer and of all, for any senders and switches.
 
     1. A transfer takes at least as long as in an empty network, from its start, or from the earliest possible end of
        its predecessors (`Flow`: ``after``).
@@ -146,7 +146,7 @@ def _lowest_rates(scenario: Scenario) -> Floats:
 
 
 def _hops(scenario: Scenario) -> _Hops:
-    """Return the times of a packet in an empty network at all hops."""
+    """Return the times of a packet in an empty network, s, up to and from each hop."""
     routes = scenario.routes
     delay = scenario.by_link(lambda link: link.delay)
     sending = 1.0 / scenario.by_link(lambda link: link.rate)
@@ -162,7 +162,7 @@ def _hops(scenario: Scenario) -> _Hops:
 
 
 def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
-    """Return the earliest start of each flow, s, (F,); nan: it waits for a flow without a known end."""
+    """Return the earliest start of each flow, s, (F,), from ``ideal`` durations; nan: after an infinite flow."""
     after = scenario.followers
     delays, starts = after.times(scenario.table.numbers("start"))
     if not len(delays):
@@ -184,7 +184,7 @@ def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
 def _link_bounds(
     scenario: Scenario, hops: _Hops, starts: Floats, chosen: NDArray[np.bool_]
 ) -> Iterator[tuple[int, float]]:
-    """Yield index and bound, s, of each link that transfers use."""
+    """Yield the index of each link that chosen flows use, and its lower bound on the last completion, s."""
     routes, size = scenario.routes, scenario.table.numbers("size")
     at = np.flatnonzero(chosen[routes.flow] & ~_is_optional(scenario))
     link, flow = routes.places[at], routes.flow[at]

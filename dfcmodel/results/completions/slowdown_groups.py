@@ -29,7 +29,7 @@ MAX_BINS = 10
 
 
 def completion_times(run: Records) -> xr.Dataset:
-    """Return completion times of the transfers of a run; see `dfcmodel.results.Trajectory.completion_times`."""
+    """Return the completion times of the transfers of a run as `Trajectory.completion_times` does."""
     import xarray as xr
 
     table = run.scenario.table
@@ -97,7 +97,7 @@ class Slowdowns(Result):
 
     @property
     def group(self) -> NDArray[np.int64]:
-        """The group of each transfer, shape (N,)."""
+        """Index of the group of each transfer, shape (N,)."""
         return np.searchsorted(self.limits[1:-1], self.sizes)
 
     @property
@@ -114,7 +114,7 @@ class Slowdowns(Result):
         return pd.DataFrame(rows)
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of the table."""
+        """Return the rows of the printed table, by name."""
         rows: dict[str, object] = {
             "scenario": self.scenario,
             "transfers": f"{len(self.values)} complete, {self.unfinished} not",
@@ -192,7 +192,7 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
 
 
 def _equal_groups(sizes: Floats) -> Floats:
-    """Return limits of at most `MAX_BINS` groups of equal numbers of transfers, as far as their sizes differ."""
+    """Return the limits of at most `MAX_BINS` groups with about equal numbers of transfers, from 0 on, packets."""
     if not len(sizes):
         return np.array([0.0, 1.0])
     upper_limits = np.quantile(sizes, np.linspace(0, 1, MAX_BINS + 1)[1:], method="higher")

@@ -73,7 +73,7 @@ def list_unfinished(run: Records) -> tuple[Unfinished, ...]:
 
 
 def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
-    """Return the reason why flow f is incomplete; ``paused_by`` are the links that pause it at the end."""
+    """Return the reason why flow f is incomplete; ``paused_by`` names the links that pause it at the end."""
     flow = run.scenario.flows[f]
     if np.isnan(run.started[f]):
         return f"waits for {_missing_predecessors(run, f)}"
@@ -95,7 +95,7 @@ def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
 
 
 def _missing_predecessors(run: Records, f: int) -> str:
-    """Return the names of the incomplete flows that flow f waits for before its start."""
+    """Return the names of the incomplete predecessors of flow f as a string."""
     table, after = run.scenario.table, run.scenario.flows[f].after
     number = {name: n for n, name in enumerate(table.names)} if str in map(type, after) else {}
     predecessors = [number[flow] if isinstance(flow, str) else flow for flow in after]
@@ -103,7 +103,7 @@ def _missing_predecessors(run: Records, f: int) -> str:
 
 
 def _pausers_by_flow(run: Records) -> dict[int, tuple[str, ...]]:
-    """Return the names of the links that pause queues with packets of each flow at the end, by flow."""
+    """Return the names of the links that pause a flow's packets at the end, by index of the flow."""
     names_by_flow: dict[int, dict[str, None]] = {}
     pausers = pausers_of(run)
     if run.remaining is None or not pausers:
@@ -116,7 +116,7 @@ def _pausers_by_flow(run: Records) -> dict[int, tuple[str, ...]]:
 
 
 def describe_unfinished(run: Records, flows: Sequence[Unfinished]) -> str:
-    """Return a line on the incomplete transfers; "" if there are none."""
+    """Return a line on the incomplete transfers, with numbers by reason if they are many; "" without any."""
     if not flows:
         return ""
     sizes = int(np.isfinite(run.scenario.table.numbers("size")).sum())

@@ -17,7 +17,7 @@ ACK_SIZE = 64.0
 
 
 def busy_time_bound(scenario: Scenario) -> float:
-    """Return an upper bound on the completion time of transfers that begin at time 0, s, for links without idle times.
+    """Return an upper bound, s, on the last completion of transfers from time 0 on busy links; nan: none.
 
     No link is idle while packets wait for it. It is busy from the last arrival on, and sends at most all of its
     packets. In a topological order of the links, its last packet therefore leaves no later than the last arrival plus

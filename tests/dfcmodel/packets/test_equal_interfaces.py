@@ -320,7 +320,7 @@ def test_flows_that_share_an_access_link_share_its_room() -> None:
     assert scenario.reserved(1) == pytest.approx(3.0 * room)
     plan = plan_scenario(scenario, dfc.Packets(seed=1), duration=0.1, sample=0.01)
     assert sum(plan.ingress(1).values()) == pytest.approx(scenario.reserved(1))
-    assert plan.pool(1) == pytest.approx(500.0 - scenario.reserved(1))
+    assert plan.lossy_room(1) == pytest.approx(500.0 - scenario.reserved(1))
     assert len(scenario.rooms(1)) == 7  # by flow, as the fluid counts
 
 

@@ -29,10 +29,10 @@ def test_simultaneous_arrivals_go_by_passage_then_by_port(one_link) -> None:
     scenario = replace(one_link, links=links, flows=(flow,))
     for convention in ("standard", "ns2"):
         plan = plan_of(scenario, Packets(convention=convention, seed=1))
-        order = np.argsort(plan.ranks, axis=None)
+        order = np.argsort(plan.arrival_ranks, axis=None)
         assert np.all(np.diff(plan.passage.ravel()[order]) <= 0.0)
-        assert sorted(plan.ranks.ravel()) == list(range(plan.passage.size))
-        assert set(plan.ranks[[1, 4], 0]) == {0, 1}
+        assert sorted(plan.arrival_ranks.ravel()) == list(range(plan.passage.size))
+        assert set(plan.arrival_ranks[[1, 4], 0]) == {0, 1}
 
 
 def test_phases_must_be_one_for_each_flow() -> None:

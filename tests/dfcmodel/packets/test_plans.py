@@ -34,8 +34,8 @@ def test_values_by_discipline_are_those_of_each_port(one_link) -> None:
     plan = chain_of(one_link, dfc.FIFO(), dfc.Fair(), dfc.FIFO())
     named = plan.by_discipline(lambda rule: type(rule).__name__)
     assert named.tolist() == [type(port.discipline).__name__ for port in plan.ports]
-    assert plan.under(dfc.Fair) == [1]
-    assert plan.under(dfc.Fair, dfc.FIFO) == list(range(len(plan.ports)))
+    assert plan.ports_under(dfc.Fair) == [1]
+    assert plan.ports_under(dfc.Fair, dfc.FIFO) == list(range(len(plan.ports)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -48,7 +48,7 @@ def test_arrivals_at_one_time_are_in_the_order_of_their_passages_then_of_their_p
         assert np.argsort(found, axis=None).tolist() == expected
         assert sorted(found.ravel().tolist()) == list(range(len(passage)))
     assert len(np.unique(plan.passage)) > 1
-    np.testing.assert_array_equal(plan.ranks, plan.arrival_order(range(plan.sizes.size)))
+    np.testing.assert_array_equal(plan.arrival_ranks, plan.arrival_order(range(plan.sizes.size)))
 
 
 def test_a_port_with_pause_pauses_what_feeds_it_which_has_lanes_then(one_link) -> None:

@@ -74,7 +74,7 @@ class ClassQueues(Queue):
         packet = self.packet = float(simulation.plan.sizes_in_queue[p, 0])
         self.rooms = self.rooms_of_switch(simulation.plan)
         self.pooled = 0.0
-        self.pool = simulation.plan.pool(p) * packet
+        self.pool = simulation.plan.lossy_room(p) * packet
         self.manager = manager_of_queue(Managed(self, self.rule.managed), self.rule)
 
     def rooms_of_switch(self, plan: PacketPlan) -> dict[tuple[int, int], float]:

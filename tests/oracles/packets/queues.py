@@ -228,7 +228,7 @@ class Queue:
         packet.hop += 1
         simulation.at(
             now + again + plan.passage[self.p, packet.size],
-            int(plan.ranks[self.p, packet.size]),
+            int(plan.arrival_ranks[self.p, packet.size]),
             lambda: simulation.arrive(packet),
         )
 

@@ -227,7 +227,7 @@ class Sender:
         if not self.segments:
             return 1
         rate = 0.0
-        if self.simulation.plan.is_paced[self.f] and self.simulation.plan.paces(self.f)[0] == 0.0:
+        if self.simulation.plan.is_paced[self.f] and self.simulation.plan.pacing_rates(self.f)[0] == 0.0:
             rate = self.state.pacing_rate
         elif self.smooth_rtt > 0.0:
             ratio = 2.0 if int(self.state.cwnd) < 0.5 * self.state.ssthresh else 1.2
@@ -251,7 +251,7 @@ class Sender:
         plan = self.simulation.plan
         if not plan.is_paced[self.f]:
             return forced
-        start, after = plan.paces(self.f)
+        start, after = plan.pacing_rates(self.f)
         if start == 0.0:
             check_rate(plan.scenario, self.f, self.state.pacing_rate, self.simulation.now)
             gap = 1.0 / max(self.state.pacing_rate, 1e-9)
