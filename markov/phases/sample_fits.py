@@ -130,7 +130,8 @@ def record_series_fit(intervals: Floats, fit: Sequence[float]) -> SampleFit:
     products = deviations[:-1] * deviations[1:]
     correlation = float(products.mean())
     of_correlation = products - correlation * deviations[:-1] ** 2
-    parts = [np.array_split(values, BATCHES) for values in (influences[0], influences[1], of_correlation)]
+    count = min(BATCHES, len(products))
+    parts = [np.array_split(values, count) for values in (influences[0], influences[1], of_correlation)]
     batches = np.array([[part.mean() for part in values] for values in parts])
     errors = np.asarray(half_width(batches.T)).tolist()
     rows = zip(("mean", "scv", "lag-1 correlation"), (mean, scv, correlation), errors, fit, strict=True)

@@ -165,7 +165,7 @@ def watch_packets(
     plan = plan_scenario(scenario, method, duration=end, sample=end / 100.0)
     for p in faults:
         if not plan.faulty_pauses(p):
-            msg = "it pauses nothing: no link feeds it, and its hosts obey no pauses (host='direct')"
+            msg = "it pauses nothing: no link or host that obeys pauses feeds it with packets of a lossless class"
             raise ValueError(f"storms of {scenario.links[p].name}: {msg}")
     ports = _ports_to_watch(plan, links)
     phases = np.random.default_rng([method.seed or 0, PHASES]).random(len(ports))

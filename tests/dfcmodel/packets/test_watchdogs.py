@@ -53,7 +53,8 @@ def test_both_engines_declare_the_same_storms(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     scenario = tree(RULES[name], rng)
     begin = np.sort(rng.uniform(0.05, 0.5, 6)).reshape(3, 2)
-    storms = {"t->x": begin.tolist(), "s->t": [(0.2, 0.2 + float(rng.uniform(0.03, 0.1)))]}
+    port = "t->y" if name == "pfc of one class" else "t->x"  # only flows to y are in class 3
+    storms = {port: begin.tolist(), "s->t": [(0.2, 0.2 + float(rng.uniform(0.03, 0.1)))]}
     dog = Watchdog(*(float(t) for t in rng.uniform(2e-3, 8e-3) * np.array([1.0, 2.0, 3.0])), 0.6)
     given = {"storms": storms, "method": Packets(seed=seed, loss={"s->t": 0.01})}
     ours = watch_packets(scenario, dog, **given)

@@ -243,3 +243,8 @@ def test_answers_of_estimated_models_say_it():
     assert stationary(result.model.replace(repair=2.0)).summary()["bound covers"] == note
     assert "bound covers" not in stationary(machine).summary()
     assert "bound; not of the fit" in result.summary()["log-likelihood"]
+
+
+def test_a_series_shorter_than_the_batches_of_its_errors_is_fitted() -> None:
+    with pytest.warns(FitWarning, match="scv of the fit differs"):
+        fit_map([1.0, 2.0, 6.0] * 4, phases=1)
