@@ -95,7 +95,8 @@ typedef struct hopflow_cc_event {
 
 /* What the rule decides; it keeps its values between calls. The simulation changes `window` and `ssthresh` only when
  * it reduces a window above `max_window`, or when the loss recovery sets them (PRR, Linux). At a timeout of a packet
- * that the timer has sent again before, `ssthresh` keeps the value from before the call (RFC 5681, 3.1). */
+ * that the timer has sent again before, `ssthresh` keeps the value from before the call (RFC 5681, 3.1); a copy in the
+ * state of the rule does not, see `on_timeout`. */
 typedef struct hopflow_cc_control {
   double window;         /* at least one packet, unless packets are paced */
   double ssthresh;       /* slow-start threshold, which recoveries such as PRR read */
@@ -125,7 +126,11 @@ typedef struct hopflow_cc_rule {
   void *(*init)(const hopflow_cc_config *config, uint64_t seed, hopflow_cc_control *control);
   hopflow_cc_callback *on_sent;
   hopflow_cc_callback *on_ack;
-  hopflow_cc_callback *on_timeout; /* the retransmission timer expired (RFC 6298): all packets in flight are lost */
+  /* The retransmission timer expired (RFC 6298): all packets in flight are in `lost`. The simulation has no probe
+   * timeouts of QUIC, which reduce nothing. A stack that has them reports `lost` as lost, and then reduces its window
+   * as in persistent congestion (RFC 9002, 7.6.2), whether that flag is set or not. If the timer expires again before
+   * new data are acknowledged, ssthresh stays as it is (RFC 5681, 3.1), also that in the state of the rule. */
+  hopflow_cc_callback *on_timeout;
   hopflow_cc_callback *on_timer;   /* at `timer`, which must be set again */
   /* Write numbers in the order of `observed`, and return the name of a state or null. Suites on BBR read variables and
    * states by the names of the IETF draft, such as max_bw and ProbeBW_UP: rates and amounts in the units of the table,
