@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
@@ -122,6 +123,58 @@ class TwoPerRoundTrip(NewReno):
         return s._replace(cwnd=s.cwnd + (1.0 if s.cwnd < s.ssthresh else 2.0 / s.cwnd))
 
 
+class HalfPerRoundTrip(NewReno):
+    """Add half a packet per round trip."""
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        return s._replace(cwnd=s.cwnd + (1.0 if s.cwnd < s.ssthresh else 0.5 / s.cwnd))
+
+
+class CountedState(NamedTuple):
+    """Window, threshold, and acknowledged packets since the last growth; the first window has 14720 bytes."""
+
+    cwnd: float = 14720.0 / 1500.0
+    ssthresh: float = math.inf
+    counted: float = 0.0
+
+
+class ByteCounting(NewReno):
+    """Count acknowledged bytes, and grow by a packet when they reach the window (RFC 3465, Sect. 2.1)."""
+
+    State = CountedState  # type: ignore[assignment]
+    packets: ClassVar[float] = 1.0
+    """Growth at each count."""
+
+    @classmethod
+    def on_ack(cls, s: Any, q: Any, e: Any) -> Any:
+        if s.cwnd < s.ssthresh:
+            return s._replace(cwnd=s.cwnd + 1.0)
+        if s.counted + 1.0 < s.cwnd:
+            return s._replace(counted=s.counted + 1.0)
+        return s._replace(cwnd=s.cwnd + cls.packets, counted=s.counted + 1.0 - s.cwnd)
+
+
+class ResetCount(ByteCounting):
+    """Count from the loss on."""
+
+    @classmethod
+    def on_loss(cls, s: Any, q: Any, e: Any) -> Any:
+        return super().on_loss(s, q, e)._replace(counted=0.0)
+
+
+class TwoPerCount(ByteCounting):
+    """Grow by two packets."""
+
+    packets = 2.0
+
+
+class HalfPerCount(ByteCounting):
+    """Grow by half a packet."""
+
+    packets = 0.5
+
+
 class NoThreshold(NewReno):
     """Leave ssthresh as it is at a timeout."""
 
@@ -204,6 +257,9 @@ def test_our_own_rules_pass(rule: WindowRule) -> None:
         (NoThreshold(), "rfc5681/timeout-threshold", ""),
         (SignedBytes(), "robustness/window-2-31", ""),
         (GrowthInBytes(), "rfc5681/congestion-avoidance", ""),
+        (HalfPerRoundTrip(), "rfc5681/congestion-avoidance", ""),
+        (TwoPerCount(), "rfc5681/congestion-avoidance", ""),
+        (HalfPerCount(), "rfc5681/congestion-avoidance", ""),
         (Overflow(), "robustness/window-2-31", ""),
         (Crash(), "robustness/timeout", "ZeroDivisionError: no window"),
     ],
@@ -214,6 +270,28 @@ def test_a_wrong_rule_turns_a_case_red(rule: WindowRule, case: str, found: str) 
     verdict = result.verdict_on(case)
     assert (verdict.verdict, result.exit_status()) == ("failed", 1)
     assert found in verdict.found
+
+
+@pytest.mark.parametrize("rule", [ByteCounting(), ResetCount()], ids=["of all ACKs", "since the loss"])
+def test_counts_of_acknowledged_bytes_are_congestion_avoidance(rule: WindowRule) -> None:
+    """A window of 100.4 packets grows an ACK after its first round trip of 100 ACKs (RFC 5681, Sect. 3.1; RFC 3465)."""
+    verdict = conformance(rule, suite="rfc5681").verdict_on("rfc5681/congestion-avoidance")
+    assert verdict.verdict == "passed", verdict
+    growth = [row.found for row in verdict.observations[:10]]
+    assert growth[-1] in (9.0, 10.0)
+    if isinstance(rule, ResetCount):
+        assert growth[0] == 0.0
+
+
+@pytest.mark.parametrize(("rate", "passes"), [(0.84, False), (0.87, True), (1.13, True), (1.17, False)])
+def test_ten_round_trips_tell_a_growth_that_is_15_percent_wrong(rate: float, passes: bool) -> None:
+    class Scaled(NewReno):
+        @staticmethod
+        def on_ack(s: Any, q: Any, e: Any) -> Any:
+            return s._replace(cwnd=s.cwnd + (1.0 if s.cwnd < s.ssthresh else rate / s.cwnd))
+
+    verdict = conformance(Scaled(), suite="rfc5681").verdict_on("rfc5681/congestion-avoidance")
+    assert (verdict.verdict == "passed") == passes, verdict
 
 
 def test_the_first_event_outside_is_named() -> None:
