@@ -88,8 +88,8 @@ typedef struct hopflow_cc_event {
   uint64_t flags;
   uint64_t acked_count;
   uint64_t lost_count;
-  const hopflow_cc_packet *acked;
-  const hopflow_cc_packet *lost;
+  const hopflow_cc_packet *acked; /* may be null if `acked_count` is 0 */
+  const hopflow_cc_packet *lost;  /* may be null if `lost_count` is 0 */
   hopflow_cc_packet *packet; /* at `on_sent`: the packet, whose slot may be written; otherwise null */
 } hopflow_cc_event;
 
@@ -110,7 +110,7 @@ typedef struct hopflow_cc_control {
 
 typedef void hopflow_cc_callback(void *state, const hopflow_cc_event *event, hopflow_cc_control *control);
 
-/* The functions of a rule. All but `init` and `on_ack` may be null. */
+/* The functions of a rule. All but `init`, `on_ack` and `on_timeout` may be null. */
 typedef struct hopflow_cc_rule {
   uint64_t abi;         /* HOPFLOW_CC_ABI */
   uint64_t size;        /* sizeof(hopflow_cc_rule) */
