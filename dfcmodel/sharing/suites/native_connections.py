@@ -80,7 +80,11 @@ class NativeConnection(Connection):
         self._row = Row.from_buffer(self._numbers)
         self._event = ctypes.addressof(self._row) + EVENT
         config = Config(0, packet_bytes, float(MAX_FLIGHT), 0.0, 0.0, 0.0)
-        state, control = self._library.begin(config, SEED)
+        folder = rule.params.record
+        record = None if folder is None else Recorder(folder, "events")
+        state, control = (
+            self._library.begin(config, SEED) if record is None else record.begin(self._library, config, SEED)
+        )
         if not state:
             raise RuleError(f"{rule!r}: init returns null: it has no state for this connection")
         weakref.finalize(self, self._library.destroy, state)
@@ -88,8 +92,7 @@ class NativeConnection(Connection):
         ctypes.memmove(ctypes.addressof(self._row), ctypes.addressof(control), CONTROL_SIZE)
         self._calls = {name: self._library.functions[name] for name in FUNCTIONS}
         functions: dict[str, Any] = {name: CALLBACK(call) for name, call in self._calls.items() if call}
-        if rule.params.record is not None:
-            record = Recorder(rule.params.record, "events", (bytes(config), SEED, bytes(control)))
+        if record is not None:
             weakref.finalize(self, record.file.close)
             functions = {name: record.wrap(FUNCTIONS.index(name), self._calls[name]) for name in functions}
         self._functions = functions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -455,16 +456,18 @@ def test_the_command_records_the_calls_of_a_library(build, tmp_path) -> None:
 
 
 @pytest.fixture(scope="session")
-def replay(tmp_path_factory) -> Callable[[str], Path]:
+def replay(tmp_path_factory) -> Callable[..., Path]:
     """Return a function that links a rule into the program that replays records."""
-    folder = tmp_path_factory.mktemp("replay")
+    folder, built = tmp_path_factory.mktemp("replay"), dict[tuple[str, ...], Path]()
 
-    def link(source: str) -> Path:
-        program = folder / Path(source).stem
-        files = (FOLDER / source, cc_header() / "hopflow_cc_replay.c")
-        if not program.exists():
-            run(find("cc"), *C_OPTIONS, "-g", "-I", cc_header(), *files, "-o", program, "-lm")
-        return program
+    def link(source: str, *definitions: str) -> Path:
+        key = (source, *definitions)
+        if key not in built:
+            built[key] = folder / f"{Path(source).stem}-{len(built)}"
+            files = (FOLDER / source, cc_header() / "hopflow_cc_replay.c")
+            defines = [f"-D{text}" for text in definitions]
+            run(find("cc"), *C_OPTIONS, "-g", *defines, "-I", cc_header(), *files, "-o", built[key], "-lm")
+        return built[key]
 
     return link
 
@@ -504,6 +507,45 @@ def test_the_events_of_a_suite_are_recorded_as_those_of_a_run(source, native, re
     (file,) = tmp_path.iterdir()
     done = subprocess.run([replay(source), file], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, f"{len(calls(file))} calls as recorded\n")
+
+
+CRASH = "*(volatile int *)(uintptr_t)s->wrong = 1"  # address 0
+CRASHES = [
+    (f"PROBE_ACK=if (event->lost_count) {CRASH}", "on_ack at 0."),
+    (f"PROBE_INIT={CRASH}", "init"),
+]
+
+
+@pytest.mark.parametrize(("definition", "call"), CRASHES, ids=["on_ack", "init"])
+@pytest.mark.parametrize("fed", [True, False], ids=["fed events", "simulated"])
+def test_a_record_ends_within_the_call_that_crashed(definition, call, fed, native, replay, tmp_path) -> None:
+    """The replay makes that call again."""
+    library = native("probe.c", definition).library
+    code = (
+        "from tests.dfcmodel.packets.native.test_native_rules import *\n"
+        f"rule = NativeRule({library!r}, record={str(tmp_path)!r})\n"
+    ) + (
+        "connection = connect(rule)\nfor _ in range(15): connection.ack()\nconnection.report_loss()"
+        if fed
+        else "packets(path(rule, buffer=5), duration=1.0)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == -signal.SIGSEGV, ended.stderr
+    (file,) = tmp_path.iterdir()
+    again = subprocess.run([replay("probe.c", definition), file], capture_output=True, text=True, check=False)
+    assert again.returncode == -signal.SIGSEGV
+    assert again.stderr.startswith(f"calling {call}")
+    assert again.stderr.endswith("within which the record ends\n")
+    sound = subprocess.run([replay("probe.c"), file], capture_output=True, text=True, check=False)
+    assert sound.returncode == 0
+    number = 0 if call == "init" else int(sound.stderr.partition(", call ")[2].partition(",")[0])
+    assert sound.stdout == f"{number} calls as recorded\n"
+    assert number > 0 or call == "init"
+
+
+def test_the_replay_names_a_record_that_cannot_be_opened(replay, tmp_path) -> None:
+    done = subprocess.run([replay("newreno.c"), tmp_path / "no"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, f"{tmp_path / 'no'} cannot be opened: No such file or directory\n")
 
 
 def test_the_replay_names_the_first_call_that_differs(native, replay, tmp_path) -> None:
