@@ -13,12 +13,13 @@ import pytest
 from dfcmodel import conformance
 from dfcmodel.sharing.bbr_cases import EMPTY_PATH
 from dfcmodel.sharing.bbr_conformances import judge
-from dfcmodel.sharing.suites.cases import Observation, SuiteCase, Tolerance
+from dfcmodel.sharing.suites.cases import Observation, Suite, SuiteCase, Tolerance
 from dfcmodel.sharing.suites.connections import connect, lose_at
 from dfcmodel.sharing.suites.index import SUITES
 from dfcmodel.sharing.suites.judging import judge_suite
 from dfcmodel.sharing.suites.known_deviations import known_of_own_rules
 from dfcmodel.sharing.suites.reports import write_junit, write_page
+from dfcmodel.sharing.suites.results import SuiteConformance
 from dfcmodel.sharing.suites.rfc9743 import answers_of
 from responsefn import BBR, CUBIC, NewReno, Scalable, WindowRule
 from tests.surface import invoke
@@ -301,6 +302,42 @@ def test_the_first_event_outside_is_named() -> None:
     assert [row.expected for row in verdict.observations] == [0.7, 0.7]
 
 
+class ZeroWindow(NewReno):
+    """Answer a window of 0 after a loss."""
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        return s._replace(cwnd=0.0)
+
+
+def test_a_window_of_zero_is_no_division_by_it() -> None:
+    for name in ("rfc5681/consecutive-losses", "robustness/packet-size", "rfc5681/congestion-avoidance"):
+        verdict = failed(ZeroWindow(), name.partition("/")[0])[name]
+        assert "Error" not in verdict.found, verdict
+    assert "window = 0 packets at" in verdict.found
+
+
+def test_a_fault_of_a_suite_is_none_of_the_rule(tmp_path: Path) -> None:
+    def fail(rule: WindowRule) -> Any:
+        raise KeyError("no such path")
+
+    cases = [
+        SuiteCase("faulty", "q", "", "text", "=", Tolerance(), "source", fail),
+        SuiteCase("sound", "q", "", "text", "=", Tolerance(), "source", lambda _: [Observation("start", 1.0, 1.0)]),
+    ]
+    suite = Suite("own", 1, "source", (), tuple(cases))
+    result = SuiteConformance(NewReno(), (judge_suite(suite, NewReno(), {}),), {})
+    verdict = result.verdict_on("own/faulty")
+    assert verdict.verdict == "error"
+    assert "no fault of the rule: KeyError: 'no such path'" in verdict.reason
+    assert result.suites[0].headline == "judged 1 of 2: 1 passed, 1 error"
+    assert (result.exit_status(), result.exit_status(strict=True)) == (2, 2)
+    write_junit(result, xml := tmp_path / "junit.xml")
+    root = ET.parse(xml).getroot()[0]
+    assert (root.get("errors"), root.get("failures"), root.get("skipped")) == ("1", "0", "0")
+    assert root[0].find("error") is not None
+
+
 def test_invalid_numbers_are_found() -> None:
     verdict = failed(NotANumber(), "robustness")["robustness/numbers"]
     assert verdict.event.startswith("event 1 of a loss before any ACK")
@@ -455,6 +492,9 @@ def test_the_command_has_a_status_for_ci(tmp_path: Path) -> None:
 
 def test_what_is_refused(refused: Any, tmp_path: Path) -> None:
     refused(["suite = 'rfc9439'", "rfc9438"], lambda: conformance(CUBIC(), suite="rfc9439"))
+    refused(
+        ["suite = 'RFC9002'", "NewReno of TCP and QUIC is in 'rfc5681'"], lambda: conformance(CUBIC(), suite="RFC9002")
+    )
     refused(["cases = (1,)", "None with suite"], lambda: conformance(BBR(), suite="all", cases=(1,)))  # type: ignore[call-overload]
     refused(["known = {}", "None without suite"], lambda: conformance(BBR(), known={}))  # type: ignore[call-overload]
     wrong = tmp_path / "known.toml"
