@@ -41,7 +41,7 @@ from dfcmodel.packets.simulation import plan_scenario
 from dfcmodel.results import Trajectory
 from dfcmodel.sharing.suites.connections import connect
 from hopflow import sweep
-from hopflow.console.commands import app
+from hopflow.console.commands import app, in_the_shell
 from hopflow.errors import RuleError
 from responsefn import CUBIC, NewReno
 from tests.dfcmodel.packets.native.conftest import C_OPTIONS, FOLDER, find, run
@@ -438,7 +438,12 @@ def test_the_command_compares_a_library(build) -> None:
     options = ["--bandwidth", "400pps", "--rtt", "40ms", "--buffer", "16", "--duration", "5s", "--runs", "2"]
     shown = CliRunner().invoke(app, ["compare", str(build("cubic.c")), "newreno", *options])
     assert shown.exit_code == 0, shown.output
-    assert "NativeRule(" in shown.output
+    rule = NativeRule(str(build("cubic.c")))
+    assert str(rule) == f"CUBIC in C ({rule.sha256[:8]})"
+    text = " ".join(shown.output.split())
+    assert text.count("NativeRule(") == 1
+    assert f"{rule}: NativeRule(" in text
+    assert f"against {rule}" in text
 
 
 def test_the_command_prints_the_folder_of_the_header() -> None:
@@ -450,6 +455,39 @@ def test_the_command_records_the_calls_of_a_library(build, tmp_path) -> None:
     shown = CliRunner().invoke(app, [*arguments, "--duration", "200ms", "--record", str(tmp_path / "records")])
     assert shown.exit_code == 0, shown.output
     assert len(list((tmp_path / "records").iterdir())) == 2
+
+
+@pytest.mark.parametrize("command", ["conform", "compare"])
+def test_commands_record_the_calls_of_a_suite_or_a_comparison(command, build, replay, tmp_path) -> None:
+    folder, library = tmp_path / "records", str(build("newreno.c"))
+    options = {
+        "conform": ["--suite", "rfc5681"],
+        "compare": ["--bandwidth", "400pps", "--rtt", "40ms", "--buffer", "16", "--duration", "2s", "--runs", "2"],
+    }
+    shown = CliRunner().invoke(app, [command, library, *options[command], "--record", str(folder)])
+    assert shown.exit_code == 0, shown.output
+    for file in list(folder.iterdir())[:3]:
+        done = subprocess.run([replay("newreno.c"), file], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, f"{len(calls(file))} calls as recorded\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["simulate", "takano2006/1", "--no-dfc", "--tcp", "LIBRARY", "--level", "fluid"], "use --level packets"),
+        (["conform", "mycc.c"], "rule = 'mycc.c': is source code: compile it to a shared library"),
+        (["compare", "mycc.rs", "cubic", "--bandwidth", "1", "--rtt", "1", "--buffer", "9"], "is source code"),
+        (["conform", "cubic", "--record", "r"], "--record r: records the calls of shared libraries"),
+        (["conform", "cubic", "--suite", "rfc5681", "--against", "reno"], "must be omitted without the suite rfc9743"),
+    ],
+)
+def test_refusals_of_the_commands_speak_of_their_options(arguments, words, build) -> None:
+    library = str(build("newreno.c"))
+    shown = CliRunner().invoke(app, [library if word == "LIBRARY" else word for word in arguments])
+    assert shown.exit_code == 2 or isinstance(shown.exception, ValueError)
+    text = in_the_shell(shown.exception, arguments) if isinstance(shown.exception, ValueError) else shown.output
+    assert words.removeprefix("rule = ") in text
+    assert "method=" not in text
 
 
 # Records of calls.
