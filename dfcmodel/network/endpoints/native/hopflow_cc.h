@@ -2,20 +2,21 @@
  *
  * A library exports one function, `hopflow_cc`, which returns a table of functions (`hopflow_cc_rule`):
  *
- *     cc -std=c99 -O2 -fPIC -shared -I "$(hopflow cc-header)" mycc.c -o libcc.so
+ *     cc -std=c99 -O2 -fPIC -shared -I "$(hopflow cc-header)" mycc.c -o libcc.so -lm
  *     hopflow compare ./libcc.so cubic --bandwidth 24Mbps --rtt 40ms --buffer 80
  *
  * Units. Amounts are packets, or bytes with HOPFLOW_CC_BYTES; a packet has `packet_bytes` bytes. Each time is given
  * twice: in seconds (double), and in nanoseconds rounded to the nearest (uint64_t). The clock starts at 0 with the
  * run and continues while the application is idle. Answers are in the units that the table declares.
  *
- * State. A library keeps nothing outside the state that `init` returns: several connections run in one process, and
- * a run begins again from `init` when the arrays of the simulation were too small.
+ * State. A library keeps nothing outside the state that `init` returns. Several connections run in one process. And a
+ * simulation that needs more memory than it had reserved starts over: it calls `init` again, and repeats all calls.
  *
  * Order. `on_sent` is called for each packet as it leaves, before the next packet is decided. `on_ack` is called
  * once for each ACK or loss timer that acknowledges or loses packets, after the loss recovery has processed it and
- * before packets are sent in response. With ECT(0) a call without packets comes before it, where a mark is a
- * congestion event. No callback is called from within another one.
+ * before packets are sent in response. With HOPFLOW_CC_ECT0, if the ACK echoes a mark that is a congestion event, two
+ * calls of `on_ack` are made for it: first one with HOPFLOW_CC_MARK_EVENT and without packets, then that with the
+ * packets. No callback is called from within another one.
  */
 #ifndef HOPFLOW_CC_H
 #define HOPFLOW_CC_H
@@ -83,8 +84,10 @@ typedef struct hopflow_cc_event {
   uint64_t in_flight_before; /* packets in flight before this event; at `on_sent` without the packet */
   uint64_t in_flight;        /* after it; all packets have `packet_bytes` bytes */
   uint64_t marked;     /* acknowledged packets with a congestion mark; with ECT(0) 1: the ACK echoes one */
-  uint64_t growth;     /* ACKs for which a window of RFC 5681 grows: 0 in recovery, when application-limited, and at
-                          marked ACKs; 2 of a delayed ACK whose packets the sender counts (RFC 3465) */
+  uint64_t growth;     /* how often a window of RFC 5681 grows now: once for an ACK of new data; 0 in recovery, when
+                          application-limited, and at marked ACKs. A delayed ACK of two packets counts once, or twice
+                          if the flow counts packets (`delayed_acks="counted"`, RFC 3465). Rules that count the bytes
+                          of `acked` do not need it */
   uint64_t flags;
   uint64_t acked_count;
   uint64_t lost_count;
@@ -114,7 +117,7 @@ typedef void hopflow_cc_callback(void *state, const hopflow_cc_event *event, hop
 typedef struct hopflow_cc_rule {
   uint64_t abi;         /* HOPFLOW_CC_ABI */
   uint64_t size;        /* sizeof(hopflow_cc_rule) */
-  const char *name;     /* for tables and figures */
+  const char *name;     /* for tables and figures, beside the first digits of the library's SHA-256 */
   const char *claims;   /* what it claims to be: "newreno", "cubic-rfc9438", "bbr-draft" or "other" */
   const char *recovery; /* loss recovery: "sack" (RFC 6675), "prr" (RFC 6937), "rack" (RFC 8985) or "linux-6.12" */
   const char *observed; /* names of the numbers of `observe`, separated by spaces; null: none */
