@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +29,8 @@ __all__ = ["commands"]
 
 commands = cli.Commands()
 
+SOURCES = (".c", ".cc", ".cpp", ".h", ".rs")
+"""Ends of names of source files that are compiled to a library."""
 explained: dict[str, Callable[[], dict[str, Any]]] = {}
 """Additional names for ``hopflow explain``, with functions that return the arguments of `dfcmodel.explain`."""
 
@@ -70,13 +74,21 @@ def _rules(incomplete: str) -> list[str]:
     return cli.completions(incomplete, windows)
 
 
-def _window_rules(parameter: str, names: list[str]) -> list[WindowRule]:
-    """Return window rules from names, Python files or shared libraries; errors name the ``parameter``."""
+def _window_rules(parameter: str, names: list[str], record: Path | None = None) -> list[WindowRule]:
+    """Return window rules from names, Python files or shared libraries, whose calls are recorded in ``record``."""
     from dfcmodel.network.endpoints.native_rules import NativeRule, is_library
     from responsefn.rule_catalogue import rule_named
     from responsefn.rules.base import WindowRule
 
-    rules = [NativeRule(name) if is_library(name) else rule_named(parameter, name) for name in names]
+    for name in names:
+        if name.endswith(SOURCES):
+            text = "is source code: compile it to a shared library, such as ./libcc.so (docs/howto-native.md)"
+            raise ValueError(f"{parameter} = {name!r}: {text}; hopflow cc-header -h has the command")
+    if record is not None and not any(map(is_library, names)):
+        raise ValueError(
+            f"--record {record}: records the calls of shared libraries, such as ./libcc.so, omit the option"
+        )
+    rules = [NativeRule(name, record=record) if is_library(name) else rule_named(parameter, name) for name in names]
     windows = [rule for rule in rules if isinstance(rule, WindowRule)]
     if len(windows) < len(rules):
         others = ", ".join(repr(rule) for rule in rules if not isinstance(rule, WindowRule))
@@ -84,6 +96,10 @@ def _window_rules(parameter: str, names: list[str]) -> list[WindowRule]:
     return windows
 
 
+Record = Annotated[
+    Path | None,
+    typer.Option(help="Record the calls of ./libcc.so in this folder, for hopflow_cc_replay.c: some 400 bytes each."),
+]
 PaperTcp = Annotated[
     str | None,
     typer.Option(
@@ -117,9 +133,7 @@ class _Network:
     native: Annotated[
         bool, typer.Option("--native", help="Load the shared libraries that my_network.toml names: runs their code.")
     ] = False
-    record: Annotated[
-        Path | None, typer.Option(help="Record the calls of --tcp ./libcc.so in this folder, for hopflow_cc_replay.c.")
-    ] = None
+    record: Record = None
 
     def scenario(self, name: str) -> Scenario:
         """Return a scenario by its name, or from a TOML file, which excludes the other options."""
@@ -149,9 +163,7 @@ class _Network:
             raise ValueError(f"scenario = {name!r}: must be {allowed}{text}")
         tcp: Any = self.tcp
         if tcp is not None and tcp not in TCP:
-            tcp = _window_rules("tcp", [tcp])[0]
-        if self.record is not None:
-            tcp = tcp.replace(record=str(self.record))
+            tcp = _window_rules("tcp", [tcp], self.record)[0]
         paper = name.partition("/")[2]
         return takano2006(paper, dfc=self.dfc is not False, tcp=tcp, host=self.host)
 
@@ -418,6 +430,7 @@ def compare(
     path: _Path,
     times: _Times,
     senders: _Senders,
+    record: Record = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the shares to this file.")] = None,
     csv: cli.AsCsv = None,
     json: cli.AsJson = False,
@@ -427,7 +440,7 @@ def compare(
 
     cli.check_output("plot", plot)
     cli.check_output("csv", csv, ())
-    windows = _window_rules("rule", rules)
+    windows = _window_rules("rule", rules, record)
     comparison = compare_rules(
         windows, path.bottleneck(times, senders), runs=times.runs, seed=times.seed,
         prolong=times.duration is None,
@@ -461,13 +474,33 @@ def compare(
 def cc_header(json: cli.AsJson = False) -> None:
     """Print the folder of hopflow_cc.h, with which a congestion control in C or Rust is compiled.
 
-    cc -O2 -fPIC -shared -I "$(hopflow cc-header)" mycc.c -o libcc.so
+    cc -O2 -fPIC -shared -I "$(hopflow cc-header)" mycc.c -o libcc.so -lm
     """
     from dfcmodel.network.endpoints.native_rules import ABI
     from dfcmodel.network.endpoints.native_rules import cc_header as folder
 
     files = sorted(path.name for path in folder().iterdir())
     typer.echo(cli.as_json({"folder": folder(), "abi": ABI, "files": files}) if json else folder())
+
+
+PROGRESS_INTERVAL = 30.0
+"""Time between two lines on the progress of suites where no bar is visible, s."""
+CPU_TIME_OF_RFC9743 = "about 3 minutes of CPU time for a rule such as NewReno"
+"""Of suite rfc9743: five seeds of each measure on each path."""
+
+
+class _ProgressLines:
+    """Write lines on progress to the standard error, at most one per `PROGRESS_INTERVAL`."""
+
+    def __init__(self) -> None:
+        self.start = self.last = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        """Write a line, if one is due."""
+        now = time.monotonic()
+        if now - self.last >= PROGRESS_INTERVAL:
+            self.last = now
+            typer.echo(f"{now - self.start:.0f} s: {text}", err=True)
 
 
 def _suites(incomplete: str) -> list[str]:
@@ -497,6 +530,7 @@ class _Reports:
     epilog=cli.examples(
         "hopflow conform cubic --suite rfc9438",
         "hopflow conform my_rule.py --known known.toml --junit conformance.xml",
+        "hopflow conform ./libcc.so --suite rfc5681,robustness,incidents --record records",
         "hopflow conform bbr --suite bbr-draft --strict --json",
     )
 )
@@ -527,6 +561,7 @@ def conform(
         bool,
         typer.Option("--strict", help="Status 1 also for undecided or unjudged cases, and known deviations."),
     ] = False,
+    record: Record = None,
     json: cli.AsJson = False,
 ) -> None:
     """Hold a congestion control to suites of cases, such as RFC 9438, and print the first event that differs.
@@ -536,11 +571,16 @@ def conform(
     """
     from dfcmodel.sharing.conformances import conformance
     from dfcmodel.sharing.suites.reports import write_junit, write_page
+    from hopflow.progress import announcing, is_visible
 
     reports.check()
-    (tested,) = _window_rules("rule", [rule])
+    (tested,) = _window_rules("rule", [rule], record)
     other = None if against is None else _window_rules("against", [against])[0]
-    result = conformance(tested, suite=suite.split(","), against=other, known=known)
+    names = suite.split(",")
+    if {"all", "rfc9743"} & set(names):
+        typer.echo(f"rfc9743 takes {CPU_TIME_OF_RFC9743}", err=True)
+    with nullcontext() if is_visible() else announcing(_ProgressLines()):
+        result = conformance(tested, suite=names, against=other, known=known)
     typer.echo(cli.as_json(result.to_dict()) if json else result)
     for path, write in ((reports.junit, write_junit), (reports.report, write_page)):
         if path is not None:

@@ -7,6 +7,7 @@ import sys
 import threading
 import warnings
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from functools import cache
 from multiprocessing import parent_process
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hopflow.fork_safety import ForkSafeLock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = [
+    "announce",
+    "announcing",
     "check_stop",
     "in_notebook",
     "is_visible",
@@ -46,7 +49,43 @@ def progress_bar(iterable: Any = None, **settings: Any) -> Any:
     [0, 1, 2]
     """
     options = {"delay": DELAY, "leave": False, "disable": not is_visible(), **settings}
-    return _tqdm()(iterable, **options)
+    bar = _tqdm()(iterable, **options)
+    return bar if iterable is None or not getattr(thread, "announce", ()) else _announced(bar, iterable, settings)
+
+
+def _announced(bar: Any, iterable: Any, settings: dict[str, Any]) -> Iterator[Any]:
+    """Yield the items of a bar, and announce each."""
+    total, unit = len(iterable) if hasattr(iterable, "__len__") else "?", settings.get("unit", "part")
+    for number, item in enumerate(bar, 1):
+        announce(f"{settings.get('desc', '')}: {unit} {number} of {total}")
+        yield item
+
+
+def announce(text: str) -> None:
+    """Report how far a computation has come to the functions of `announcing`; without one do nothing."""
+    for function in getattr(thread, "announce", ()):
+        function(text)
+
+
+@contextmanager
+def announcing(function: Callable[[str], object]) -> Iterator[None]:
+    """Call a function with lines on the progress of this thread inside the context, such as those of its bars.
+
+    Functions of enclosing contexts are called as well.
+
+    >>> lines = []
+    >>> with announcing(lines.append):
+    ...     list(progress_bar([7, 8], desc="runs", unit="run"))
+    [7, 8]
+    >>> lines
+    ['runs: run 1 of 2', 'runs: run 2 of 2']
+    """
+    before: list[Callable[[str], object]] = getattr(thread, "announce", [])
+    thread.announce = [*before, function]
+    try:
+        yield
+    finally:
+        thread.announce = before
 
 
 @cache
@@ -78,7 +117,8 @@ def in_notebook() -> bool:
 
 
 thread = threading.local()
-"""``stop`` of a thread of `hopflow.sweeps.executors.run_tasks`: the event that ends its work."""
+"""``stop`` of a thread of `hopflow.sweeps.executors.run_tasks`: the event that ends its work; ``announce``: the
+functions of `announcing`."""
 
 
 def check_stop() -> None:

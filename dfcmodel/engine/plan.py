@@ -823,7 +823,7 @@ def _check_rooms(scenario: Scenario, n: int) -> None:
     if reserved > scenario.buffer_of(n):
         msg = "in the fluid each flow of a host has an access link, for which PFC reserves room,"
         msg += f" {reserved:g} packets in all"
-        hint = "increase it, or use method=Packets() (--level packets in the shell)"
+        hint = "increase it, or use method=Packets()"
         raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {msg}; {hint}")
 
 

@@ -111,7 +111,9 @@ class NativeFlows:
         delay = plan.method.ack_delay if plan.delays_acks[f] else 0.0
         config = Config(f, round(plan.sizes[0]), float(spec.max_window), *asked, float(delay))
         seed = int(plan.seeds[len(plan.ports) + f])
-        state, control = library.begin(config, seed)
+        rule: Any = spec.source
+        record = None if rule.record is None else Recorder(rule.record, f"{plan.scenario.name}-{spec.name}")
+        state, control = library.begin(config, seed) if record is None else record.begin(library, config, seed)
         if not state:
             raise RuleError(f"{self._where(f)}: init returns null: it has no state for this connection")
         weakref.finalize(self, library.destroy, state)
@@ -119,9 +121,7 @@ class NativeFlows:
         first = np.frombuffer(bytes(control), np.uint8)
         row.view(np.uint8)[CONTROL : CONTROL + len(first)] = first
         self._apply_first(row, f, flow, of_rule)
-        rule: Any = spec.source
-        if rule.record is not None:
-            record = Recorder(rule.record, f"{plan.scenario.name}-{spec.name}", (bytes(config), seed, bytes(control)))
+        if record is not None:
             weakref.finalize(self, record.file.close)
             for name in FUNCTIONS:
                 if row[name][0]:
@@ -211,23 +211,28 @@ class Recorder:
     After `MAGIC` a file has the structures of the header, as they are in memory: ``hopflow_cc_config``, the seed, and
     the first ``hopflow_cc_control``. Of each call follow the index of its function in `FUNCTIONS` as uint64, the event,
     the acknowledged and the lost packets, at `on_sent` the packet before the call, and what was decided before and
-    after. Pointers in it have no meaning.
+    after. Pointers in it have no meaning. What a function is called with is written before the call, without a buffer:
+    a record ends within the call that ended the process.
     """
 
-    def __init__(self, folder: str, name: str, first: tuple[bytes, int, bytes]) -> None:
+    def __init__(self, folder: str, name: str) -> None:
         top = Path(folder)
         top.mkdir(parents=True, exist_ok=True)
         safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
         while True:
             path = top / f"{safe}-{next(_counter)}.hcc"
             try:
-                self.file: Any = path.open("xb")
+                self.file: Any = path.open("xb", buffering=0)
                 break
             except FileExistsError:
                 continue
-        config, seed, control = first
-        self.file.write(MAGIC + struct.pack("=Q", ABI) + config + struct.pack("=Q", seed) + control)
-        self.file.flush()
+
+    def begin(self, library: Library, config: Config, seed: int) -> tuple[int, Control]:
+        """Begin a connection (`Library.begin`), and record it."""
+        self.file.write(MAGIC + struct.pack("=Q", ABI) + bytes(config) + struct.pack("=Q", seed))
+        state, control = library.begin(config, seed)
+        self.file.write(bytes(control))
+        return state, control
 
     def wrap(self, function: int, address: int) -> Callable[[int, int, int], None]:
         """Return a function that calls that of an address, and records the call."""
@@ -244,9 +249,8 @@ class Recorder:
             if packet:
                 parts.append(ctypes.string_at(packet, SENT_PACKET.itemsize))
             parts.append(ctypes.string_at(control, size))
-            call(state, event, control)
-            parts.append(ctypes.string_at(control, size))
             self.file.write(b"".join(parts))
-            self.file.flush()  # also before a call that ends the process
+            call(state, event, control)
+            self.file.write(ctypes.string_at(control, size))
 
         return record

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.endpoints.native_rules import full_name
 from dfcmodel.results.limits import messages_by_topic
 from dfcmodel.sharing.bottlenecks import within_limits
 from dfcmodel.sharing.convergence import SETTLED, is_settled, plus_minus
@@ -322,7 +323,7 @@ class Coexistence(Result):
         }
         settled = self.settled
         for f, rule in enumerate(self.rules):
-            rows[f"{f + 1}: {rule!r}"] = (
+            rows[f"{f + 1}: {full_name(rule)}"] = (
                 f"{self.goodput[f]:.5g}{plus_minus(self.goodput_half_width[f])} packets/s, {self._share_text(f)}, "
                 f"{'settled, ' * bool(settled[f])}rtt {self.rtt[f]:g} s, loss events {self.loss_event_rate[f]:.3g} per "
                 f"packet, mean window {self.mean_window[f]:.4g}"
@@ -345,7 +346,7 @@ class Coexistence(Result):
         """Draw the windows of the first run over time, the part before the measurement shaded; return the Axes."""
         axes: Axes = figure()[1] if ax is None else ax
         for f, rule in enumerate(self.rules):
-            label = f"{f + 1}: {rule!r}, {100 * self.share[f]:.0f} %"
+            label = f"{f + 1}: {rule}, {100 * self.share[f]:.0f} %"
             axes.plot(self.time, self.window[f], linewidth=1.0, label=label)
         axes.axvspan(0.0, self.warm_up, color="0.9", zorder=0)
         axes.set(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.endpoints.native_rules import NativeRule
+from dfcmodel.network.endpoints.native_rules import NativeRule, full_name
 from dfcmodel.network.queueing.disciplines import manager_of
 from dfcmodel.network.queueing.managers import CoDel
 from dfcmodel.results.flow_recoveries import by_recovery
@@ -296,14 +296,18 @@ class Comparison(Result):
             "seeds": self._seeds_text(),
             "settled": self._state_of_settings_text(),
         }
+        if native := [full_name(rule) for rule in self.rules if isinstance(rule, NativeRule)]:
+            rows["libraries"] = "; ".join(native)
         if len(self.rules) > 1:
             rows["rank"] = "that the intervals of the pairs allow, in the order of the mean share against the others"
+        above = f" (caveat {self.caveats.index(ABOVE_CAPACITY) + 1})" if ABOVE_CAPACITY in self.caveats else ""
         for n in self._order:
             best, worst = self.rank_range[:, n]
-            others = [f"{self._share_text(n, m)} against {self.rules[m]!r}" for m in self._order if m != n]
-            rows[f"{best}{'' if best == worst else f' to {worst}'}. {self.rules[n]!r}"] = (
+            others = [f"{self._share_text(n, m)} against {self.rules[m]}" for m in self._order if m != n]
+            rows[f"{best}{'' if best == worst else f' to {worst}'}. {self.rules[n]}"] = (
                 "; ".join(others) + ("; " if others else "")
-                + f"alone {self._estimate_text('rate', n, '.5g')} packets/s, "
+                + f"alone {self._estimate_text('rate', n, '.5g')} packets/s"
+                f"{above if self.rate[n] > path.bandwidth else ''}, "
                 f"queueing delay {1e3 * self.delay[n]:.3g} ms, loss {self.loss[n]:.2g}; two of it: Jain "
                 f"{self.jain[n]:.3f}, RTT exponent {self._estimate_text('rtt_exponent', n, '.2f')}"
             )  # fmt: skip
@@ -317,7 +321,7 @@ class Comparison(Result):
     def _recovery_text(self) -> str:
         """Return a line on the loss recovery of the senders; in a network it is that of each rule."""
         kinds = [rule.recovery for rule in self.rules]
-        by_rule = by_recovery(map(repr, self.rules), kinds)
+        by_rule = by_recovery(map(str, self.rules), kinds)
         chosen = self.path.recovery
         if chosen is None:
             return f"that of each rule: {by_rule}"
@@ -325,7 +329,7 @@ class Comparison(Result):
             return f"{chosen}, that of each rule"
         native = [rule for rule in self.rules if isinstance(rule, NativeRule) and rule.recovery != chosen]
         if native:
-            by_library = by_recovery(map(repr, native), [rule.recovery for rule in native])
+            by_library = by_recovery(map(str, native), [rule.recovery for rule in native])
             return f"{chosen}, and of native rules that of their library ({by_library})"
         network = f"in a network that of each rule ({by_rule}) unless Packets(recovery={chosen!r}) sets it"
         return f"{chosen} for all; {network}"
@@ -341,7 +345,7 @@ class Comparison(Result):
         """Return a line on how many numbers are settled, and on drifting and prolonged settings."""
         pairs = np.tril_indices(len(self.rules))
         flags = np.concatenate([self.settled[pairs], self.alone_settled, self.rtt_exponent_settled])
-        text = f"{flags.sum()} of {flags.size} numbers are, where it says so: {SETTLED}"
+        text = f"{flags.sum()} of {flags.size} numbers are, with the word behind them: {SETTLED}"
         if drifting := self._settings(self.drifting, self.alone_drifting):
             text += f"; drifting: {', '.join(drifting)}"
         for duration in np.unique([*self.durations.ravel(), *self.alone_durations]):
@@ -353,11 +357,11 @@ class Comparison(Result):
     def _settings(self, pairs: NDArray[np.bool_], alone: NDArray[np.bool_]) -> list[str]:
         """Return the names of the settings that are True in ``pairs``, (R, R), or in ``alone`` (rules alone), (R,)."""
         rows = [
-            f"{self.rules[n]!r} and {'another one' if n == m else repr(self.rules[m])}"
+            f"{self.rules[n]} and {'another one' if n == m else self.rules[m]}"
             for n, m in itertools.combinations_with_replacement(range(len(self.rules)), 2)
             if pairs[n, m]
         ]
-        return rows + [f"{self.rules[n]!r} alone" for n in np.flatnonzero(alone)]
+        return rows + [f"{self.rules[n]} alone" for n in np.flatnonzero(alone)]
 
     def _share_text(self, n: int, m: int) -> str:
         """Return share, intervals and state of rule n against rule m as a string."""
@@ -402,7 +406,7 @@ class Comparison(Result):
             )  # fmt: skip
             if self.wide[n, m]:
                 axes.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, linestyle="--"))
-        names = [repr(rule) for rule in self.ranking]
+        names = [str(rule) for rule in self.ranking]
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
         axes.set_yticks(range(len(names)), names)
         note = "in brackets 95 % intervals; grey: undecided; dashed: wider than 5 points"

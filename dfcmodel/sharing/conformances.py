@@ -10,7 +10,7 @@ from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.sharing.bbr_cases import CASES
 from dfcmodel.sharing.bbr_conformances import Conformance, judge
 from dfcmodel.sharing.qlog_traces import QlogTrace
-from dfcmodel.sharing.suites.index import ALL, SUITES
+from dfcmodel.sharing.suites.index import ALL, OTHER_NAMES, SUITES
 from dfcmodel.sharing.suites.isolation import judge_isolated
 from dfcmodel.sharing.suites.judging import judge_suite
 from dfcmodel.sharing.suites.known_deviations import known_of_own_rules, read_known
@@ -18,7 +18,7 @@ from dfcmodel.sharing.suites.results import SuiteConformance
 from dfcmodel.sharing.trace_conformances import TraceConformance, check_trace
 from hopflow.checks import choice, instance, instances, integer
 from hopflow.intervals import spawn_seeds
-from hopflow.progress import progress_bar
+from hopflow.progress import announcing, progress_bar
 from responsefn import BBR, CUBIC, WindowRule
 
 if TYPE_CHECKING:
@@ -142,6 +142,9 @@ def _conform(
     window = instance("rule", rule, WindowRule, "a rule of a window, such as CUBIC()")
     names = (suite,) if isinstance(suite, str) else instances("suite", suite, str, "a name")
     for name in names:
+        if name.lower() in OTHER_NAMES:
+            allowed = ", ".join(map(repr, (*SUITES, ALL)))
+            raise ValueError(f"suite = {name!r}: must be one of {allowed}; {OTHER_NAMES[name.lower()]}")
         choice("suite", name, (*SUITES, ALL))
     chosen = tuple(SUITES) if ALL in names else tuple(dict.fromkeys(names))
     if against is not None and "rfc9743" not in chosen:
@@ -150,9 +153,11 @@ def _conform(
     reasons = dict(known) if isinstance(known, Mapping) else {} if known is None else read_known(Path(known))
     all_reasons = known_of_own_rules(window) | reasons
     judged = []
-    for name in progress_bar(chosen, desc="conformance", unit="suite"):
-        if isinstance(window, NativeRule):
-            judged.append(judge_isolated(name, other, window, all_reasons))
-        else:
-            judged.append(judge_suite(SUITES[name](other), window, all_reasons))
+    with progress_bar(total=len(chosen), desc="conformance", unit="suite") as bar, announcing(bar.set_postfix_str):
+        for name in chosen:
+            if isinstance(window, NativeRule):
+                judged.append(judge_isolated(name, other, window, all_reasons))
+            else:
+                judged.append(judge_suite(SUITES[name](other), window, all_reasons))
+            bar.update()
     return SuiteConformance(window, tuple(judged), reasons)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.endpoints.native_rules import full_name
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, validate_rules, within_limits
 from dfcmodel.sharing.convergence import WIDTH, run_seeds, seeds_text
@@ -146,7 +148,7 @@ class Evaluation(Result):
 
     def summary(self) -> dict[str, object]:
         """Return each section's measures on all paths, and the partly measured sections."""
-        about = f"{self.rule!r}; means over seeds, their 95 % intervals in [], NewReno's means in ()"
+        about = f"{full_name(self.rule)}; means over seeds, their 95 % intervals in [], NewReno's means in ()"
         rows: dict[str, object] = {
             "rule": about,
             "seeds": f"{seeds_text(self.table['seeds'].to_numpy())} per row, until the interval of the difference "
@@ -202,7 +204,7 @@ class Evaluation(Result):
         names = self.table["section"].str.split().str[0] + " " + self.table["measure"]
         axes.set_yticks(positions, names + ", " + self.table["path"], fontsize=6)
         axes.invert_yaxis()
-        axes.set(xscale="log", xlabel="value over that of NewReno", title=repr(self.rule))
+        axes.set(xscale="log", xlabel="value over that of NewReno", title=str(self.rule))
         return axes
 
 
@@ -270,15 +272,14 @@ def evaluate_rfc9743(
     seeds = spawn_seeds(seed, runs).tolist()
     duration = one_number("duration", duration, above=0.0, hint="in s")
     rows = []
-    paths = instances("paths", paths, PathSet)
-    for path in progress_bar(paths, desc="RFC 9743", unit="path"):
+    settings = list(itertools.product(instances("paths", paths, PathSet), MEASURES))
+    for path, (section, measure, unit, function) in progress_bar(settings, desc="RFC 9743", unit="measure"):
         run_duration = max(duration, MIN_ROUND_TRIPS * path.rtt)
         link = Bottleneck(
             path.bandwidth, path.rtt, path.buffer, duration=run_duration, warm_up=0.2 * run_duration,
             discipline=discipline or FIFO(),
         )  # fmt: skip
-        for section, measure, unit, function in MEASURES:
-            rows.append((section, measure, path.name, unit, *_measure_row(link, measure, function, chosen, seeds)))
+        rows.append((section, measure, path.name, unit, *_measure_row(link, measure, function, chosen, seeds)))
     columns = [
         "section",
         "measure",

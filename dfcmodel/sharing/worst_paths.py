@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dfcmodel.network.elements.delays import DelayTrace
+from dfcmodel.network.endpoints.native_rules import full_name
 from dfcmodel.network.flows import random_starts
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
@@ -197,7 +198,7 @@ class WorstCase(Result):
         """Return the measure with and without the delay, and the delay."""
         shown = "none" if self.trace is None else _delay_text(self.trace)
         return {
-            "rule": repr(self.rule),
+            "rule": full_name(self.rule),
             "measure": self.measure,
             "worst": _range_text(self.fresh, self.measure),
             "without delay": _range_text(self.fresh_without, self.measure),
@@ -219,7 +220,7 @@ class WorstCase(Result):
             other.step([*self.trace.times, end], [*self.trace.delays, self.trace.delays[-1]],
                        where="post", color="0.6", linewidth=0.8)  # fmt: skip
             other.set_ylabel("delay of flow 1 (s)")
-        axes.set(xlabel="time (s)", ylabel="rate (packets/s)", title=repr(self.rule))
+        axes.set(xlabel="time (s)", ylabel="rate (packets/s)", title=str(self.rule))
         axes.legend()
         return axes
 

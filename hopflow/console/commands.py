@@ -301,6 +301,10 @@ def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
 
     >>> in_the_shell(ValueError("rtt = 40: must be < 5; unit_check=False allows it"), ["--rtt", "40"])
     '--rtt 40: must be < 5; --no-unit-check allows it'
+    >>> error = ValueError("known = {}: must be None without suite; use method=Packets()")
+    >>> error.parameters = {"level": ("--level", "")}
+    >>> in_the_shell(error, [])
+    'known = {}: must be omitted without suite; use --level packets'
     """
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
@@ -320,4 +324,7 @@ def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
         if on:
             # behind a position in a file, "line 2: cable = '40M'", it is a column or a field, not the option
             text = re.sub(rf"(?<![\w-])(?:(?<!: ){parameter} = |{parameter}=)(?=[\w('\"])", f"{on} ", text)
+    text = re.sub(r"\bmust be None(?! or)\b", "must be omitted", text)
+    if "level" in parameters:
+        text = re.sub(r"\bmethod=(Packets|Fluid)\(\)", lambda match: f"--level {match[1].lower()}", text)
     return text.replace("unit_check=False", "--no-unit-check").replace("ms(48) is 0.048", "40ms")

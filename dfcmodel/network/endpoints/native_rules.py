@@ -18,7 +18,7 @@ from hopflow.parameters import param
 from responsefn import DeliveryRule
 from responsefn.response import CLAIMS, Reference
 
-__all__ = ["ABI", "ECT1", "Config", "Control", "Library", "NativeRule", "cc_header", "is_library"]
+__all__ = ["ABI", "ECT1", "Config", "Control", "Library", "NativeRule", "cc_header", "full_name", "is_library"]
 
 ABI = 1
 """Version of the interface of `hopflow_cc.h`."""
@@ -240,6 +240,13 @@ class NativeRule(DeliveryRule):
         record = "" if self.params.record is None else f"record={self.params.record!r}, "
         return f"NativeRule({self.params.library!r}, {record}sha256={self.params.sha256[:DIGITS]!r})"
 
+    def __str__(self) -> str:
+        """Return the name in the table and the first digits of the hash; `repr` where the library cannot be loaded."""
+        try:
+            return f"{self.loaded.name} ({self.params.sha256[:FEWEST_DIGITS]})"
+        except ValueError:
+            return repr(self)
+
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Leave the window as it is: the library receives the number of ACKs for which a window grows."""
@@ -264,6 +271,16 @@ class NativeRule(DeliveryRule):
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
         """Leave the window as it is: the library sees each ACK."""
         return s
+
+
+def full_name(rule: Any) -> str:
+    """Return a rule as a string, of a library with its path and hash.
+
+    >>> from responsefn import Reno
+    >>> full_name(Reno())
+    'Reno()'
+    """
+    return repr(rule) if str(rule) == repr(rule) else f"{rule}: {rule!r}"
 
 
 def _rebuild(params: dict[str, Any], explicit: set[str]) -> NativeRule:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from hopflow.errors import RuleError
 from responsefn import Delivery, DeliveryRule
 from responsefn.dynamics import Event
 
@@ -53,6 +54,7 @@ class Connection(ABC):
 
     def ack(self) -> None:
         """Acknowledge one packet, the time advancing by its part of a round trip."""
+        self._check_window()
         self._events += 1
         if self._events > MAX_EVENTS:
             raise ArithmeticError(f"{self.rule!r}: the window is {self.window:g} packets after {MAX_EVENTS:,} ACKs")
@@ -72,13 +74,21 @@ class Connection(ABC):
 
     def report_loss(self) -> None:
         """Report a loss that starts a recovery, and end the recovery at once."""
+        self._check_window()
         self._acks = 0
         self._on_loss()
 
     def time_out(self) -> None:
         """Let the retransmission timer expire."""
+        self._check_window()
         self._acks = 0
         self._on_timeout()
+
+    def _check_window(self) -> None:
+        """Raise RuleError for a window with which no event can be fed, as the packet engine does."""
+        if not 0.0 < self.window < math.inf:
+            text = f"window = {self.window:g} packets at {self.now:g} s"
+            raise RuleError(f"{self.rule!r}: {text}: must be a finite number above 0")
 
     @abstractmethod
     def _on_ack(self) -> None:

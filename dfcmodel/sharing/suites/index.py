@@ -16,10 +16,17 @@ if TYPE_CHECKING:
     from dfcmodel.sharing.suites.cases import Suite
     from responsefn import WindowRule
 
-__all__ = ["ALL", "SUITES"]
+__all__ = ["ALL", "OTHER_NAMES", "SUITES"]
 
 ALL = "all"
 """Name of all suites together."""
+_OF_NEWRENO, _OF_CUBIC = "NewReno of TCP and QUIC is in 'rfc5681'", "CUBIC is in 'rfc9438'"
+OTHER_NAMES = {
+    **dict.fromkeys(("rfc9002", "rfc6582", "newreno", "reno"), _OF_NEWRENO),
+    **dict.fromkeys(("rfc8312", "cubic"), _OF_CUBIC),
+    "bbr": "BBR is in 'bbr-draft'",
+}
+"""Names that users give for suites, with the suites of their subjects."""
 SUITES: dict[str, Callable[[WindowRule], Suite]] = {
     "rfc5681": lambda _: RFC5681,
     "rfc9438": lambda _: RFC9438,

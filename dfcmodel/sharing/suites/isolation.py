@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import pickle
 import queue
+import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from dfcmodel.sharing.suites.incidents import BottleneckPath
 from dfcmodel.sharing.suites.index import SUITES
-from dfcmodel.sharing.suites.judging import JudgedSuite, SuiteVerdict, interrupted, judge_case
+from dfcmodel.sharing.suites.judging import JudgedSuite, SuiteVerdict, after_event, interrupted, judge_case
+from dfcmodel.sharing.suites.native_connections import CurrentCall, share_current_call
+from hopflow.progress import announce, announcing
 from responsefn import NewReno
 
 if TYPE_CHECKING:
@@ -32,10 +38,17 @@ START_LIMIT = 1800.0
 """Largest time until the first case begins, s: a process may have to compile the packet engine first."""
 BEAT = 1.0
 """Interval at which the process reports that it runs Python code, so that no call has lasted longer, s."""
+MAX_PRINTED_LINES = 20
+"""Largest number of lines that are shown of what a library prints in a case."""
 PROGRAM = "from dfcmodel.sharing.suites.isolation import serve; serve()"
 READY, BEATING, EVENT, VERDICT, ERROR, ENDED = "ready", "beating", "event", "verdict", "error", "ended"
+PROGRESS = "progress"
 """Kinds of messages: the cases begin; Python code runs; an observation was made; a case is over; the rule cannot be
-loaded; the process has ended."""
+loaded; the process has ended; how far a case has come."""
+ADDRESS = re.compile(rb"0x[0-9a-fA-F]+|\(\d+\)")
+"""Addresses and numbers of processes and threads, which differ between two reports of the same crash."""
+MARK = b"\0case "
+"""Beginning of a line on the standard error that names the case that begins."""
 
 
 def judge_isolated(name: str, against: WindowRule, rule: NativeRule, known: Mapping[str, str]) -> JudgedSuite:
@@ -52,8 +65,9 @@ def judge_isolated(name: str, against: WindowRule, rule: NativeRule, known: Mapp
     if not suite.applies_to(rule):
         return JudgedSuite(suite, (), applies=False)
     verdicts: list[SuiteVerdict] = []
+    printed: set[bytes] = set()  # by the library, in all cases of the suite
     while len(verdicts) < len(suite.cases):
-        with _Process((name, against, rule, dict(known), len(verdicts))) as process:
+        with _Process((name, against, rule, dict(known), len(verdicts)), printed) as process:
             for case in suite.cases[len(verdicts) :]:
                 answer, event, failure = process.next_verdict()
                 if failure:
@@ -69,20 +83,28 @@ def judge_isolated(name: str, against: WindowRule, rule: NativeRule, known: Mapp
 class _Process:
     """A process that runs cases of a suite, from one on; use as a context manager."""
 
-    def __init__(self, task: tuple[Any, ...]) -> None:
+    def __init__(self, task: tuple[Any, ...], printed: set[bytes]) -> None:
         paths = os.pathsep.join(path for path in sys.path if path)
+        self._folder = tempfile.TemporaryDirectory(prefix="hopflow-", ignore_cleanup_errors=True)
+        self._call = Path(self._folder.name) / "call"
+        self._call.write_bytes(bytes(CurrentCall()))
         self._process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths},
         )
         self._messages: queue.Queue[tuple[str, Any]] = queue.Queue()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self._readers = [
+            threading.Thread(target=self._read, daemon=True),
+            threading.Thread(target=_show_output, args=(self._process.stderr, printed), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
         try:
             assert self._process.stdin is not None
-            self._process.stdin.write(pickle.dumps(task))
+            self._process.stdin.write(pickle.dumps((*task, str(self._call))))
             self._process.stdin.close()
             self._start()
         except BaseException:
@@ -116,7 +138,7 @@ class _Process:
             return ENDED, f"did not return within {limit:g} s"
 
     def next_verdict(self) -> tuple[tuple[Any, ...], str, str]:
-        """Return a verdict after suite and case; otherwise the last event, "" before the first, and what happened."""
+        """Return a verdict after suite and case; otherwise the call that did not return, and what happened."""
         event = ""
         while True:
             kind, content = self._next(CALL_LIMIT)
@@ -124,20 +146,63 @@ class _Process:
                 return content, event, ""
             if kind == EVENT:
                 event = content
+            elif kind == PROGRESS:
+                announce(content)
             elif kind == ENDED:
-                return (), event, f"the library {content}"
+                call = str(CurrentCall.from_buffer_copy(self._call.read_bytes()))
+                after = f"{call}, after {event}" if call and event else call or after_event(event)
+                return (), after, f"the library {content}"
 
     def _end(self) -> None:
         """End the process."""
         self._process.kill()
         self._process.wait()
-        self._reader.join()
+        for reader in self._readers:
+            reader.join()
+        self._folder.cleanup()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._end()
+
+
+def _show_output(stream: Any, printed: set[bytes]) -> None:
+    """Write what a library prints to the standard error under the name of the case, without what was printed before.
+
+    Parameters
+    ----------
+    stream
+        Standard error of the process.
+    printed
+        Lines of earlier cases without addresses, which are added to.
+    """
+    case, shown, skipped = "", 0, 0
+
+    def end_case() -> None:
+        if skipped:
+            known = " as before" if not shown else ", beyond these or as before"
+            sys.stderr.write(f"{case}: the library prints {skipped} more lines{known}\n")
+
+    with stream:
+        for line in stream:
+            text, mark, name = line.partition(MARK)
+            pattern = ADDRESS.sub(b"", text)
+            if not case:  # of the start of the process, such as that the engine is compiled
+                sys.stderr.write(text.decode(errors="replace"))
+            elif text and (pattern in printed or shown == MAX_PRINTED_LINES):
+                skipped += 1
+            elif text:
+                if shown == 0:
+                    sys.stderr.write(f"{case}: the library prints\n")
+                sys.stderr.write(f"  {text.decode(errors='replace').rstrip()}\n")
+                shown += 1
+            printed.add(pattern)
+            if mark:
+                end_case()
+                case, shown, skipped = name.decode().rstrip(), 0, 0
+    end_case()
 
 
 def _describe_end(status: int) -> str:
@@ -172,7 +237,9 @@ def serve() -> None:
     """Run the cases of a suite from one on, and send their verdicts; the task is read from the standard input."""
     channel = _Channel()
     try:
-        name, against, rule, known, first = pickle.load(sys.stdin.buffer)
+        name, against, rule, known, first, call = pickle.load(sys.stdin.buffer)
+        with open(call, "r+b") as file:  # noqa: PTH123 - a descriptor
+            share_current_call(mmap.mmap(file.fileno(), 0))
         rule.loaded  # noqa: B018 - a library that cannot be loaded ends all cases
         BottleneckPath(duration=0.2).run(NewReno(), np.array([0.2]))  # compiles the engine if it has to be
     except Exception as error:  # noqa: BLE001 - raised by the process that waits
@@ -183,7 +250,9 @@ def serve() -> None:
         signal.signal(signal.SIGALRM, channel.beat)
         signal.siginterrupt(signal.SIGALRM, False)
         signal.setitimer(signal.ITIMER_REAL, BEAT, BEAT)
-    for case in SUITES[name](against).cases[first:]:
-        verdict = judge_case(name, case, rule, known, lambda event: channel.send(EVENT, event))
-        channel.send(VERDICT, tuple(verdict[2:]))
+    with announcing(lambda text: channel.send(PROGRESS, text)):
+        for case in SUITES[name](against).cases[first:]:
+            os.write(2, MARK + f"{name}/{case.id}\n".encode())
+            verdict = judge_case(name, case, rule, known, lambda event: channel.send(EVENT, event))
+            channel.send(VERDICT, tuple(verdict[2:]))
     os._exit(0)  # without what the library does at exit

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.sharing.suites.cases import NotJudged, Observation, SuiteCase
+from hopflow.errors import RuleError
+from hopflow.progress import announce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
     from responsefn import WindowRule
 
 __all__ = [
+    "ERROR",
     "FAILED",
     "KNOWN",
     "NOT_JUDGED",
@@ -21,6 +26,7 @@ __all__ = [
     "UNDECIDED",
     "JudgedSuite",
     "SuiteVerdict",
+    "after_event",
     "interrupted",
     "judge_case",
     "judge_suite",
@@ -28,6 +34,10 @@ __all__ = [
 
 PASSED, FAILED, KNOWN, UNDECIDED, NOT_JUDGED = "passed", "failed", "known deviation", "undecided", "not judged"
 """Verdicts on a case."""
+ERROR = "error"
+"""Verdict on a case that could not be run, for a reason outside of the rule."""
+BYTES_FOR_PACKETS = 1000.0
+"""Excess in packets above which a library that counts packets is taken to answer bytes."""
 
 
 class SuiteVerdict(NamedTuple):
@@ -38,7 +48,8 @@ class SuiteVerdict(NamedTuple):
     suite, case
         Name of the suite, and the case.
     verdict
-        ``"passed"``, ``"failed"``, ``"known deviation"``, ``"undecided"`` or ``"not judged"``.
+        ``"passed"``, ``"failed"``, ``"known deviation"``, ``"undecided"``, ``"not judged"`` or ``"error"``: the case
+        could not be run, for a reason outside of the rule.
     event
         First event at which the quantity leaves what is expected; of a passed case the event that is nearest to it.
     expected, found
@@ -98,7 +109,8 @@ class JudgedSuite(NamedTuple):
         """Counts of verdicts, with the numbers of judged and of all cases."""
         if not self.applies:
             return f"does not apply: it is for rules that claim {' or '.join(self.suite.claims)}"
-        counts = [f"{self.count(name)} {name}" for name in (FAILED, KNOWN, UNDECIDED, NOT_JUDGED) if self.count(name)]
+        others = (FAILED, ERROR, KNOWN, UNDECIDED, NOT_JUDGED)
+        counts = [f"{self.count(name)} {name}" for name in others if self.count(name)]
         text = f"judged {self.judged} of {len(self.verdicts)}: {self.count(PASSED)} passed"
         return ", ".join([text, *counts])
 
@@ -125,7 +137,7 @@ def judge_case(
     known: Mapping[str, str],
     on_event: Callable[[str], object] = str,
 ) -> SuiteVerdict:
-    """Run a case and return its verdict; an exception of the rule is a failure.
+    """Run a case and return its verdict; an exception of the rule is a failure, another one an error.
 
     Parameters
     ----------
@@ -135,6 +147,7 @@ def judge_case(
         Called with the event of each observation, as it is made.
     """
     observations: list[Observation] = []
+    announce(f"{suite}/{case.id}")
     try:
         for observation in case.observe(rule):
             observations.append(observation)
@@ -144,16 +157,55 @@ def judge_case(
     except Exception as error:  # noqa: BLE001 - whatever a rule raises is a finding
         where = traceback.extract_tb(error.__traceback__)[-1]
         lines = str(error).splitlines() or [""]
-        failure = f"crashed: {type(error).__name__}: {lines[0]} ({where.name}, line {where.lineno})"
-        event = observations[-1].event if observations else ""
-        return interrupted(suite, case, known, event, failure)._replace(observations=tuple(observations))
+        text = f"{type(error).__name__}: {lines[0]} ({where.name}, line {where.lineno})"
+        after = after_event(observations[-1].event if observations else "")
+        if _is_refusal(error):
+            interruption = interrupted(suite, case, known, after, lines[0])
+        elif _runs_rule(error, rule):
+            interruption = interrupted(suite, case, known, after, f"crashed: {text}")
+        else:
+            reason = f"it could not be run, which is no fault of the rule: {text} in {Path(where.filename).name}"
+            interruption = SuiteVerdict(suite, case, ERROR, reason=reason)
+        return interruption._replace(observations=tuple(observations))
     wrong = [observation for observation in observations if not case.holds(observation)]
     if not observations:
         return SuiteVerdict(suite, case, NOT_JUDGED, reason="the rule reached no event of this case")
     verdict, reason = _deviation(suite, case, known) if wrong else (PASSED, "")
     shown = wrong[0] if wrong else max(observations, key=case.excess)
     expected, found = case.describe(shown)
+    if verdict == FAILED and _answers_bytes(rule, case, shown):
+        reason = "does it answer bytes? Then its table needs the flag HOPFLOW_CC_BYTES"
     return SuiteVerdict(suite, case, verdict, shown.event, expected, found, reason, tuple(observations))
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Return whether an exception was raised for what a rule decides; no operation raises ArithmeticError itself."""
+    return type(error) in (RuleError, ArithmeticError)
+
+
+def _runs_rule(error: Exception, rule: WindowRule) -> bool:
+    """Return whether an exception is of a rule: a RuleError, or raised while code of its classes was running."""
+    if isinstance(error, RuleError):
+        return True
+    modules = {cls.__module__ for cls in type(rule).__mro__ if not cls.__module__.startswith("dfcmodel.")}
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_globals.get("__name__") in modules for frame, _ in frames)
+
+
+def _answers_bytes(rule: WindowRule, case: SuiteCase, observation: Observation) -> bool:
+    """Return whether a library that counts packets seems to answer bytes."""
+    if not isinstance(rule, NativeRule) or rule.loaded.counts_bytes or case.unit != "packets":
+        return False
+    return observation.found - observation.expected > BYTES_FOR_PACKETS
+
+
+def after_event(event: str) -> str:
+    """Return what a case had come to when it was interrupted; ``event``: of the last observation, "" before the first.
+
+    >>> after_event("a loss"), after_event("")
+    ('a call after a loss', 'a call before the first observation')
+    """
+    return f"a call after {event}" if event else "a call before the first observation"
 
 
 def interrupted(suite: str, case: SuiteCase, known: Mapping[str, str], event: str, failure: str) -> SuiteVerdict:
@@ -164,11 +216,10 @@ def interrupted(suite: str, case: SuiteCase, known: Mapping[str, str], event: st
     suite, case, known
         Name of the suite, the case, and reasons of known deviations by suite and case.
     event, failure
-        Event of the last observation, "" if there was none; what happened after it.
+        When it was interrupted, and what happened.
     """
     verdict, reason = _deviation(suite, case, known)
-    after = f"after {event}" if event else "before the first event"
-    return SuiteVerdict(suite, case, verdict, after, case.expectation, failure, reason)
+    return SuiteVerdict(suite, case, verdict, event, case.expectation, failure, reason)
 
 
 def _deviation(suite: str, case: SuiteCase, known: Mapping[str, str]) -> tuple[str, str]:

@@ -29,7 +29,7 @@ from hopflow.errors import RuleError
 if TYPE_CHECKING:
     from dfcmodel.network.endpoints.native_rules import NativeRule
 
-__all__ = ["NativeConnection"]
+__all__ = ["CurrentCall", "NativeConnection", "share_current_call"]
 
 MAX_FLIGHT = 2**17
 """Largest number of packets in flight, which is the window of the receiver: above the largest window of the suites."""
@@ -41,9 +41,36 @@ began. At high rates half of the time between two ACKs."""
 SEED = 1
 """Seed of each connection: equal events give equal windows."""
 as_structure: Any = np.ctypeslib.as_ctypes_type
+BEFORE_CALLS, INIT = 0, 1
+
+
+class CurrentCall(ctypes.Structure):
+    """The call of a library that a connection makes: function, number on its connection, time of its event, s.
+
+    Calls are numbered from 0, as in a record. Its memory may be a file's, which another process reads after a crash.
+    """
+
+    _fields_ = (("function", ctypes.c_uint64), ("number", ctypes.c_uint64), ("time", ctypes.c_double))
+
+    def __str__(self) -> str:
+        if self.function == BEFORE_CALLS:
+            return ""
+        if self.function == INIT:
+            return "init"
+        return f"{FUNCTIONS[self.function - INIT - 1]} at t = {self.time:.6g} s, call {self.number} of the connection"
+
+
+current_call = CurrentCall()
+"""The call that is being made; ``function`` is `BEFORE_CALLS` between calls."""
 Row, Packet = as_structure(NATIVE_RULE), as_structure(SENT_PACKET)
 CONTROL_SIZE = ctypes.sizeof(Control)
 EVENT, PACKET_SIZE = Row.now.offset, ctypes.sizeof(Packet)
+
+
+def share_current_call(memory: Any) -> None:
+    """Keep the call that is being made in a writable buffer."""
+    global current_call
+    current_call = CurrentCall.from_buffer(memory)
 
 
 class NativeConnection(Connection):
@@ -73,14 +100,20 @@ class NativeConnection(Connection):
         self._unit = float(packet_bytes) if self._library.counts_bytes else 1.0
         self._bytes = packet_bytes
         self._clock = 0.0  # of the rule: a round trip ahead of the time of the connection
-        self._timers = self._transmissions = self._first = self._last = 0
+        self._timers = self._transmissions = self._first = self._last = self._number = 0
         self._packets = np.zeros(1024, SENT_PACKET)  # in flight: from ``_first`` to before ``_last``
         self._at = self._packets.ctypes.data
         self._numbers = np.zeros(1, NATIVE_RULE)
         self._row = Row.from_buffer(self._numbers)
         self._event = ctypes.addressof(self._row) + EVENT
         config = Config(0, packet_bytes, float(MAX_FLIGHT), 0.0, 0.0, 0.0)
-        state, control = self._library.begin(config, SEED)
+        folder = rule.params.record
+        record = None if folder is None else Recorder(folder, "events")
+        current_call.function = INIT
+        state, control = (
+            self._library.begin(config, SEED) if record is None else record.begin(self._library, config, SEED)
+        )
+        current_call.function = BEFORE_CALLS
         if not state:
             raise RuleError(f"{rule!r}: init returns null: it has no state for this connection")
         weakref.finalize(self, self._library.destroy, state)
@@ -88,8 +121,7 @@ class NativeConnection(Connection):
         ctypes.memmove(ctypes.addressof(self._row), ctypes.addressof(control), CONTROL_SIZE)
         self._calls = {name: self._library.functions[name] for name in FUNCTIONS}
         functions: dict[str, Any] = {name: CALLBACK(call) for name, call in self._calls.items() if call}
-        if rule.params.record is not None:
-            record = Recorder(rule.params.record, "events", (bytes(config), SEED, bytes(control)))
+        if record is not None:
             weakref.finalize(self, record.file.close)
             functions = {name: record.wrap(FUNCTIONS.index(name), self._calls[name]) for name in functions}
         self._functions = functions
@@ -213,7 +245,11 @@ class NativeConnection(Connection):
     def _call(self, function: str) -> None:
         """Call a function of the library, and check what it decides."""
         if self._calls[function]:
+            current_call.number, current_call.time = self._number, self._clock
+            current_call.function = INIT + 1 + FUNCTIONS.index(function)
             self._functions[function](self._row.state, self._event, ctypes.addressof(self._row))
+            current_call.function = BEFORE_CALLS
+            self._number += 1
             self._check(function)
 
     def _check(self, function: str) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.sharing.suites.judging import FAILED, KNOWN, NOT_JUDGED, PASSED, UNDECIDED
+from dfcmodel.network.endpoints.native_rules import full_name
+from dfcmodel.sharing.suites.judging import ERROR, FAILED, KNOWN, NOT_JUDGED, PASSED, UNDECIDED
 from hopflow.results import figure
 from hopflow.whole_files import replacing
 
@@ -42,26 +43,29 @@ th { color: #555; font-weight: 600; }
   td[title]::before { content: attr(title) ": "; color: #555; }
 }
 """
-ORDER = (FAILED, KNOWN, UNDECIDED, NOT_JUDGED)
+ORDER = (FAILED, ERROR, KNOWN, UNDECIDED, NOT_JUDGED)
 """Verdicts with an article of their own on the page; passed cases have a row of a table."""
 
 
 def write_junit(result: SuiteConformance, path: Path) -> None:
     """Write the verdicts as JUnit XML.
 
-    Failed cases are failures. Undecided and unjudged cases and known deviations are skipped, with the reason.
+    Failed cases are failures, and cases that could not be run errors. Undecided and unjudged cases and known deviations
+    are skipped, with the reason.
     """
-    root = ET.Element("testsuites", name=f"hopflow conform {result.rule!r}")
+    root = ET.Element("testsuites", name=f"hopflow conform {full_name(result.rule)}")
     for judged in result.suites:
         suite = ET.SubElement(root, "testsuite", name=judged.suite.label, tests=str(len(judged.verdicts)))
         suite.set("failures", str(judged.count(FAILED)))
-        suite.set("errors", "0")
-        suite.set("skipped", str(len(judged.verdicts) - judged.count(FAILED) - judged.count(PASSED)))
+        suite.set("errors", str(judged.count(ERROR)))
+        suite.set("skipped", str(sum(judged.count(name) for name in (KNOWN, UNDECIDED, NOT_JUDGED))))
         for verdict in judged.verdicts:
             case = ET.SubElement(suite, "testcase", classname=judged.suite.label, name=verdict.case.id)
             text = _sentence(verdict)
             if verdict.verdict == FAILED:
                 ET.SubElement(case, "failure", message=text).text = verdict.case.source
+            elif verdict.verdict == ERROR:
+                ET.SubElement(case, "error", message=text)
             elif verdict.verdict != PASSED:
                 ET.SubElement(case, "skipped", message=f"{verdict.verdict}: {text}")
     ET.indent(root)
@@ -81,7 +85,7 @@ def write_page(result: SuiteConformance, path: Path) -> None:
     A case that did not pass has the place in its source, what is required there, the first event outside, the expected
     and the found value, and a figure of both at each event. Passed cases have a row of a table.
     """
-    title = html.escape(f"Conformance of {result.rule!r}")
+    title = html.escape(f"Conformance of {full_name(result.rule)}")
     parts = [f"<h1>{title}</h1>", f"<p>It claims to be: {html.escape(result.rule.claims)}.</p>"]
     if result.failures:
         links = "".join(f"<li>{_link(verdict)}: {html.escape(verdict.found)}</li>" for verdict in result.failures)

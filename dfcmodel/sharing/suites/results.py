@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.network.endpoints.native_rules import full_name
 from dfcmodel.sharing.suites.judging import (
+    ERROR,
     FAILED,
     KNOWN,
     NOT_JUDGED,
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SuiteConformance"]
 
-VERDICTS = (PASSED, FAILED, KNOWN, UNDECIDED, NOT_JUDGED)
+VERDICTS = (PASSED, FAILED, KNOWN, UNDECIDED, NOT_JUDGED, ERROR)
 COLUMNS = ("suite", "case", "verdict", "quantity", "event", "expected", "found", "source", "reason")
 
 
@@ -80,7 +82,7 @@ class SuiteConformance(Result):
         return problems
 
     def exit_status(self, *, strict: bool = False) -> int:
-        """Return 0: no case failed; 1: some failed; 2: nothing was judged.
+        """Return 0: no case failed; 1: some failed; 2: none failed, but some could not be run, or none was judged.
 
         Parameters
         ----------
@@ -89,6 +91,8 @@ class SuiteConformance(Result):
             as failures.
         """
         if not any(verdict.is_judged for verdict in self.verdicts):
+            return 2
+        if not self.failures and any(verdict.verdict == ERROR for verdict in self.verdicts):
             return 2
         passed = all(verdict.verdict == PASSED for verdict in self.verdicts)
         return int(bool(self.failures) or (strict and (not passed or bool(self.unused_known))))
@@ -126,7 +130,7 @@ class SuiteConformance(Result):
 
     def summary(self) -> dict[str, object]:
         """Return the headline of each suite, and the event, expected and found value of each case that did not pass."""
-        rows: dict[str, object] = {"rule": f"{self.rule!r}, claims {self.rule.claims}"}
+        rows: dict[str, object] = {"rule": f"{full_name(self.rule)}, claims {self.rule.claims}"}
         for judged in self.suites:
             rows[judged.suite.label] = judged.headline
             for verdict in judged.verdicts:
@@ -143,12 +147,12 @@ class SuiteConformance(Result):
         """Draw the verdicts, a row per case; return the Axes."""
         verdicts = self.verdicts
         axes: Axes = figure(6.0, 0.2 * len(verdicts) + 1.0)[1] if ax is None else ax
-        for color, name in zip(("C2", "C3", "C1", "C0", "0.7"), VERDICTS, strict=True):
+        for color, name in zip(("C2", "C3", "C1", "C0", "0.7", "C4"), VERDICTS, strict=True):
             rows = [row for row, verdict in enumerate(verdicts) if verdict.verdict == name]
             if rows:
                 axes.barh(rows, [1.0] * len(rows), color=color, label=name)
         axes.set_yticks(range(len(verdicts)), [verdict.name for verdict in verdicts], fontsize=6)
         axes.invert_yaxis()
-        axes.set(xticks=[], title=repr(self.rule))
+        axes.set(xticks=[], title=str(self.rule))
         axes.legend(fontsize=6, loc="lower right")
         return axes

@@ -50,8 +50,9 @@ def _observe(section: str, against: WindowRule, rule: WindowRule) -> Iterator[Ob
         raise Undecided(verdict.why)
     other = _bundled() if against == CUBIC() else answers_of(against)
     holds = verdict.answer == "holds" or other[section] == "contradicted"
-    found = f"{verdict.answer}, {other[section]} for {against!r}: {verdict.why}"
-    yield truth(f"all paths, {RUNS} seeds", holds, f"not contradicted, or contradicted for {against!r} as well", found)
+    found = f"{verdict.answer} ({verdict.why}); {against}: {other[section]}"
+    expected = f"no measure worse than NewReno's, unless {against} has one"
+    yield truth(f"all paths, {RUNS} seeds", holds, expected, found)
 
 
 def suite_beside(against: WindowRule) -> Suite:

@@ -60,7 +60,9 @@ def _window_trace(connection: Connection) -> Iterator[tuple[str, float]]:
 def _growth(rule: WindowRule) -> Iterator[Observation]:
     """Observe the window a second after a loss over the window before, at several round-trip times."""
     if isinstance(rule, DeliveryRule) and rule.claims not in DECREASES:
-        raise NotJudged("its window follows the rate of deliveries, which fed events do not limit")
+        raise NotJudged(
+            f"a rule that claims {rule.claims} may follow the rate of deliveries, which fed events do not limit"
+        )
     for rtt in (0.02, 0.1, 0.5):
         connection = connect(rule, rtt)
         before, _ = lose_at(connection, 100.0)
@@ -96,8 +98,8 @@ def _beyond(bits: int, rule: WindowRule) -> Iterator[Observation]:
     packets = 2.0**bits / LARGE_PACKET
     connection = connect(rule, 0.1, LARGE_PACKET)
     slow_start_to(connection, 0.9 * packets)
-    lowest = 1.0
-    while connection.window < 1.1 * packets and lowest == 1.0:
+    lowest, goal = 1.0, max(1.1 * packets, connection.window + 1.0)  # at least an ACK
+    while connection.window < goal and lowest == 1.0:
         before = connection.window
         connection.ack()
         lowest = min(1.0, connection.window / before)

@@ -103,7 +103,7 @@ FLAGS = "settled", "alone_settled", "rtt_exponent_settled"
 
 def test_settled_is_said_where_it_is_shown(found) -> None:
     assert (
-        "numbers are, where it says so: the mean of other seeds at four times the duration"
+        "numbers are, with the word behind them: the mean of other seeds at four times the duration"
         in found.summary()["settled"]
     )
     for value, count in ((True, 6), (False, 0)):  # of each rule its share, its rate alone and its exponent
@@ -295,7 +295,9 @@ def test_a_rate_above_the_paths_is_explained() -> None:
     path = {"bandwidth": 2500.0 / 3.0, "rtt": 0.02, "buffer": 20, "runs": 2, "seed": 7}
     short = compare([CUBIC()], **grouped(compare, path, duration=2.0, warm_up=0.5))
     assert short.rate[0] > short.path.bandwidth
-    assert any(text.startswith("a rate above the path's") for text in short.caveats)
+    (number,) = [n for n, text in enumerate(short.caveats, 1) if text.startswith("a rate above the path's")]
+    rows = [str(row) for name, row in short.summary().items() if "caveat" not in name]
+    assert sum(f"packets/s (caveat {number})" in row for row in rows) == (short.rate > short.path.bandwidth).sum()
     longer = compare([CUBIC()], **grouped(compare, path, duration=8.0, warm_up=2.0))
     assert not any("above the path's" in text for text in longer.caveats)
 

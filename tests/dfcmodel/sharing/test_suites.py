@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
 from dfcmodel import conformance
 from dfcmodel.sharing.bbr_cases import EMPTY_PATH
 from dfcmodel.sharing.bbr_conformances import judge
-from dfcmodel.sharing.suites.cases import Observation, SuiteCase, Tolerance
+from dfcmodel.sharing.suites.cases import Observation, Suite, SuiteCase, Tolerance
 from dfcmodel.sharing.suites.connections import connect, lose_at
 from dfcmodel.sharing.suites.index import SUITES
 from dfcmodel.sharing.suites.judging import judge_suite
 from dfcmodel.sharing.suites.known_deviations import known_of_own_rules
 from dfcmodel.sharing.suites.reports import write_junit, write_page
+from dfcmodel.sharing.suites.results import SuiteConformance
 from dfcmodel.sharing.suites.rfc9743 import answers_of
 from responsefn import BBR, CUBIC, NewReno, Scalable, WindowRule
 from tests.surface import invoke
@@ -122,6 +124,58 @@ class TwoPerRoundTrip(NewReno):
         return s._replace(cwnd=s.cwnd + (1.0 if s.cwnd < s.ssthresh else 2.0 / s.cwnd))
 
 
+class HalfPerRoundTrip(NewReno):
+    """Add half a packet per round trip."""
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        return s._replace(cwnd=s.cwnd + (1.0 if s.cwnd < s.ssthresh else 0.5 / s.cwnd))
+
+
+class CountedState(NamedTuple):
+    """Window, threshold, and acknowledged packets since the last growth; the first window has 14720 bytes."""
+
+    cwnd: float = 14720.0 / 1500.0
+    ssthresh: float = math.inf
+    counted: float = 0.0
+
+
+class ByteCounting(NewReno):
+    """Count acknowledged bytes, and grow by a packet when they reach the window (RFC 3465, Sect. 2.1)."""
+
+    State = CountedState  # type: ignore[assignment]
+    packets: ClassVar[float] = 1.0
+    """Growth at each count."""
+
+    @classmethod
+    def on_ack(cls, s: Any, q: Any, e: Any) -> Any:
+        if s.cwnd < s.ssthresh:
+            return s._replace(cwnd=s.cwnd + 1.0)
+        if s.counted + 1.0 < s.cwnd:
+            return s._replace(counted=s.counted + 1.0)
+        return s._replace(cwnd=s.cwnd + cls.packets, counted=s.counted + 1.0 - s.cwnd)
+
+
+class ResetCount(ByteCounting):
+    """Count from the loss on."""
+
+    @classmethod
+    def on_loss(cls, s: Any, q: Any, e: Any) -> Any:
+        return super().on_loss(s, q, e)._replace(counted=0.0)
+
+
+class TwoPerCount(ByteCounting):
+    """Grow by two packets."""
+
+    packets = 2.0
+
+
+class HalfPerCount(ByteCounting):
+    """Grow by half a packet."""
+
+    packets = 0.5
+
+
 class NoThreshold(NewReno):
     """Leave ssthresh as it is at a timeout."""
 
@@ -204,6 +258,9 @@ def test_our_own_rules_pass(rule: WindowRule) -> None:
         (NoThreshold(), "rfc5681/timeout-threshold", ""),
         (SignedBytes(), "robustness/window-2-31", ""),
         (GrowthInBytes(), "rfc5681/congestion-avoidance", ""),
+        (HalfPerRoundTrip(), "rfc5681/congestion-avoidance", ""),
+        (TwoPerCount(), "rfc5681/congestion-avoidance", ""),
+        (HalfPerCount(), "rfc5681/congestion-avoidance", ""),
         (Overflow(), "robustness/window-2-31", ""),
         (Crash(), "robustness/timeout", "ZeroDivisionError: no window"),
     ],
@@ -216,11 +273,69 @@ def test_a_wrong_rule_turns_a_case_red(rule: WindowRule, case: str, found: str) 
     assert found in verdict.found
 
 
+@pytest.mark.parametrize("rule", [ByteCounting(), ResetCount()], ids=["of all ACKs", "since the loss"])
+def test_counts_of_acknowledged_bytes_are_congestion_avoidance(rule: WindowRule) -> None:
+    """A window of 100.4 packets grows an ACK after its first round trip of 100 ACKs (RFC 5681, Sect. 3.1; RFC 3465)."""
+    verdict = conformance(rule, suite="rfc5681").verdict_on("rfc5681/congestion-avoidance")
+    assert verdict.verdict == "passed", verdict
+    growth = [row.found for row in verdict.observations[:10]]
+    assert growth[-1] in (9.0, 10.0)
+    if isinstance(rule, ResetCount):
+        assert growth[0] == 0.0
+
+
+@pytest.mark.parametrize(("rate", "passes"), [(0.84, False), (0.87, True), (1.13, True), (1.17, False)])
+def test_ten_round_trips_tell_a_growth_that_is_15_percent_wrong(rate: float, passes: bool) -> None:
+    class Scaled(NewReno):
+        @staticmethod
+        def on_ack(s: Any, q: Any, e: Any) -> Any:
+            return s._replace(cwnd=s.cwnd + (1.0 if s.cwnd < s.ssthresh else rate / s.cwnd))
+
+    verdict = conformance(Scaled(), suite="rfc5681").verdict_on("rfc5681/congestion-avoidance")
+    assert (verdict.verdict == "passed") == passes, verdict
+
+
 def test_the_first_event_outside_is_named() -> None:
     verdict = failed(DoubleReduction(), "rfc9438")["rfc9438/consecutive-losses"]
     assert verdict.event == "loss 2 at a window of 280 packets"
     assert (verdict.expected, verdict.found) == ("0.7 +- 0.01", "0.595")
     assert [row.expected for row in verdict.observations] == [0.7, 0.7]
+
+
+class ZeroWindow(NewReno):
+    """Answer a window of 0 after a loss."""
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        return s._replace(cwnd=0.0)
+
+
+def test_a_window_of_zero_is_no_division_by_it() -> None:
+    for name in ("rfc5681/consecutive-losses", "robustness/packet-size", "rfc5681/congestion-avoidance"):
+        verdict = failed(ZeroWindow(), name.partition("/")[0])[name]
+        assert "Error" not in verdict.found, verdict
+    assert "window = 0 packets at" in verdict.found
+
+
+def test_a_fault_of_a_suite_is_none_of_the_rule(tmp_path: Path) -> None:
+    def fail(rule: WindowRule) -> Any:
+        raise KeyError("no such path")
+
+    cases = [
+        SuiteCase("faulty", "q", "", "text", "=", Tolerance(), "source", fail),
+        SuiteCase("sound", "q", "", "text", "=", Tolerance(), "source", lambda _: [Observation("start", 1.0, 1.0)]),
+    ]
+    suite = Suite("own", 1, "source", (), tuple(cases))
+    result = SuiteConformance(NewReno(), (judge_suite(suite, NewReno(), {}),), {})
+    verdict = result.verdict_on("own/faulty")
+    assert verdict.verdict == "error"
+    assert "no fault of the rule: KeyError: 'no such path'" in verdict.reason
+    assert result.suites[0].headline == "judged 1 of 2: 1 passed, 1 error"
+    assert (result.exit_status(), result.exit_status(strict=True)) == (2, 2)
+    write_junit(result, xml := tmp_path / "junit.xml")
+    root = ET.parse(xml).getroot()[0]
+    assert (root.get("errors"), root.get("failures"), root.get("skipped")) == ("1", "0", "0")
+    assert root[0].find("error") is not None
 
 
 def test_invalid_numbers_are_found() -> None:
@@ -377,6 +492,9 @@ def test_the_command_has_a_status_for_ci(tmp_path: Path) -> None:
 
 def test_what_is_refused(refused: Any, tmp_path: Path) -> None:
     refused(["suite = 'rfc9439'", "rfc9438"], lambda: conformance(CUBIC(), suite="rfc9439"))
+    refused(
+        ["suite = 'RFC9002'", "NewReno of TCP and QUIC is in 'rfc5681'"], lambda: conformance(CUBIC(), suite="RFC9002")
+    )
     refused(["cases = (1,)", "None with suite"], lambda: conformance(BBR(), suite="all", cases=(1,)))  # type: ignore[call-overload]
     refused(["known = {}", "None without suite"], lambda: conformance(BBR(), known={}))  # type: ignore[call-overload]
     wrong = tmp_path / "known.toml"

@@ -165,9 +165,10 @@ OF_COMMAND: dict[tuple[str, ...], dict[str, str]] = {
     ("compare",): {
         "--rtt": "80ms", "--buffer": "10", "--loss": "2%", "--duration": "2s", "--runs": "3", "--seed": "7", "--warm-up": "0.5s",
         "--recovery": "own", "--discipline": "codel", "--pacing": "--pacing",
+        "--record": "calls",
     },
     ("conform",): {"--suite": "robustness", "--against": "newreno", "--known": "known.toml", "--strict": "--strict",
-        "--junit": "out.xml", "--report": "out.html"},
+        "--junit": "out.xml", "--report": "out.html", "--record": "calls"},
     ("explain",): {
         "--measures": "first_loss", "--tcp": "vegas", "--duration": "30ms", "--since": "20ms", "--runs": "3", "--seed": "7",
         "--packet-jitter": "100us", "--shared": "--shared", "--table": "out.csv",
@@ -254,7 +255,8 @@ REFUSED: dict[tuple[str, ...], dict[str, str]] = {
         "ensemble, JSON": "--animation --max-cpu-time --native --netcdf --record",
         "file": "--dfc --host --max-cpu-time --native --record --tcp",
     },
-    ("conform",): {"text": "--against", "JSON": "--against"},
+    ("compare",): {"text": "--record", "JSON": "--record"},
+    ("conform",): {"text": "--against --record", "JSON": "--against --record"},
     ("explain",): {
         "losses": "--since",
         "file": "--tcp",

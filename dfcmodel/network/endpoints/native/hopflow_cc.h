@@ -2,20 +2,21 @@
  *
  * A library exports one function, `hopflow_cc`, which returns a table of functions (`hopflow_cc_rule`):
  *
- *     cc -std=c99 -O2 -fPIC -shared -I "$(hopflow cc-header)" mycc.c -o libcc.so
+ *     cc -std=c99 -O2 -fPIC -shared -I "$(hopflow cc-header)" mycc.c -o libcc.so -lm
  *     hopflow compare ./libcc.so cubic --bandwidth 24Mbps --rtt 40ms --buffer 80
  *
  * Units. Amounts are packets, or bytes with HOPFLOW_CC_BYTES; a packet has `packet_bytes` bytes. Each time is given
  * twice: in seconds (double), and in nanoseconds rounded to the nearest (uint64_t). The clock starts at 0 with the
  * run and continues while the application is idle. Answers are in the units that the table declares.
  *
- * State. A library keeps nothing outside the state that `init` returns: several connections run in one process, and
- * a run begins again from `init` when the arrays of the simulation were too small.
+ * State. A library keeps nothing outside the state that `init` returns. Several connections run in one process. And a
+ * simulation that needs more memory than it had reserved starts over: it calls `init` again, and repeats all calls.
  *
  * Order. `on_sent` is called for each packet as it leaves, before the next packet is decided. `on_ack` is called
  * once for each ACK or loss timer that acknowledges or loses packets, after the loss recovery has processed it and
- * before packets are sent in response. With ECT(0) a call without packets comes before it, where a mark is a
- * congestion event. No callback is called from within another one.
+ * before packets are sent in response. With HOPFLOW_CC_ECT0, if the ACK echoes a mark that is a congestion event, two
+ * calls of `on_ack` are made for it: first one with HOPFLOW_CC_MARK_EVENT and without packets, then that with the
+ * packets. No callback is called from within another one.
  */
 #ifndef HOPFLOW_CC_H
 #define HOPFLOW_CC_H
@@ -83,19 +84,22 @@ typedef struct hopflow_cc_event {
   uint64_t in_flight_before; /* packets in flight before this event; at `on_sent` without the packet */
   uint64_t in_flight;        /* after it; all packets have `packet_bytes` bytes */
   uint64_t marked;     /* acknowledged packets with a congestion mark; with ECT(0) 1: the ACK echoes one */
-  uint64_t growth;     /* ACKs for which a window of RFC 5681 grows: 0 in recovery, when application-limited, and at
-                          marked ACKs; 2 of a delayed ACK whose packets the sender counts (RFC 3465) */
+  uint64_t growth;     /* how often a window of RFC 5681 grows now: once for an ACK of new data; 0 in recovery, when
+                          application-limited, and at marked ACKs. A delayed ACK of two packets counts once, or twice
+                          if the flow counts packets (`delayed_acks="counted"`, RFC 3465). Rules that count the bytes
+                          of `acked` do not need it */
   uint64_t flags;
   uint64_t acked_count;
   uint64_t lost_count;
-  const hopflow_cc_packet *acked;
-  const hopflow_cc_packet *lost;
+  const hopflow_cc_packet *acked; /* may be null if `acked_count` is 0 */
+  const hopflow_cc_packet *lost;  /* may be null if `lost_count` is 0 */
   hopflow_cc_packet *packet; /* at `on_sent`: the packet, whose slot may be written; otherwise null */
 } hopflow_cc_event;
 
 /* What the rule decides; it keeps its values between calls. The simulation changes `window` and `ssthresh` only when
  * it reduces a window above `max_window`, or when the loss recovery sets them (PRR, Linux). At a timeout of a packet
- * that the timer has sent again before, `ssthresh` keeps the value from before the call (RFC 5681, 3.1). */
+ * that the timer has sent again before, `ssthresh` keeps the value from before the call (RFC 5681, 3.1); a copy in the
+ * state of the rule does not, see `on_timeout`. */
 typedef struct hopflow_cc_control {
   double window;         /* at least one packet, unless packets are paced */
   double ssthresh;       /* slow-start threshold, which recoveries such as PRR read */
@@ -109,11 +113,11 @@ typedef struct hopflow_cc_control {
 
 typedef void hopflow_cc_callback(void *state, const hopflow_cc_event *event, hopflow_cc_control *control);
 
-/* The functions of a rule. All but `init` and `on_ack` may be null. */
+/* The functions of a rule. All but `init`, `on_ack` and `on_timeout` may be null. */
 typedef struct hopflow_cc_rule {
   uint64_t abi;         /* HOPFLOW_CC_ABI */
   uint64_t size;        /* sizeof(hopflow_cc_rule) */
-  const char *name;     /* for tables and figures */
+  const char *name;     /* for tables and figures, beside the first digits of the library's SHA-256 */
   const char *claims;   /* what it claims to be: "newreno", "cubic-rfc9438", "bbr-draft" or "other" */
   const char *recovery; /* loss recovery: "sack" (RFC 6675), "prr" (RFC 6937), "rack" (RFC 8985) or "linux-6.12" */
   const char *observed; /* names of the numbers of `observe`, separated by spaces; null: none */
@@ -125,7 +129,11 @@ typedef struct hopflow_cc_rule {
   void *(*init)(const hopflow_cc_config *config, uint64_t seed, hopflow_cc_control *control);
   hopflow_cc_callback *on_sent;
   hopflow_cc_callback *on_ack;
-  hopflow_cc_callback *on_timeout; /* the retransmission timer expired (RFC 6298): all packets in flight are lost */
+  /* The retransmission timer expired (RFC 6298): all packets in flight are in `lost`. The simulation has no probe
+   * timeouts of QUIC, which reduce nothing. A stack that has them reports `lost` as lost, and then reduces its window
+   * as in persistent congestion (RFC 9002, 7.6.2), whether that flag is set or not. If the timer expires again before
+   * new data are acknowledged, ssthresh stays as it is (RFC 5681, 3.1), also that in the state of the rule. */
+  hopflow_cc_callback *on_timeout;
   hopflow_cc_callback *on_timer;   /* at `timer`, which must be set again */
   /* Write numbers in the order of `observed`, and return the name of a state or null. Suites on BBR read variables and
    * states by the names of the IETF draft, such as max_bw and ProbeBW_UP: rates and amounts in the units of the table,

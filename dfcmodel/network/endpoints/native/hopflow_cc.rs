@@ -76,19 +76,28 @@ impl Event {
     /// The acknowledged packets.
     pub fn acked(&self) -> &[Packet] {
         // SAFETY: the simulation passes `acked_count` packets, which stay valid during the call.
-        unsafe { slice::from_raw_parts(self.acked, self.acked_count as usize) }
+        unsafe { packets(self.acked, self.acked_count) }
     }
 
     /// The lost packets.
     pub fn lost(&self) -> &[Packet] {
         // SAFETY: the simulation passes `lost_count` packets, which stay valid during the call.
-        unsafe { slice::from_raw_parts(self.lost, self.lost_count as usize) }
+        unsafe { packets(self.lost, self.lost_count) }
     }
 
     /// Whether a flag is set.
     pub fn has(&self, flag: u64) -> bool {
         self.flags & flag != 0
     }
+}
+
+/// An array of packets. The pointer may be null if the count is 0.
+unsafe fn packets<'a>(first: *const Packet, count: u64) -> &'a [Packet] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: `first` points to `count` packets.
+    unsafe { slice::from_raw_parts(first, count as usize) }
 }
 
 /// What the rule decides.
@@ -109,7 +118,8 @@ pub type Callback = unsafe extern "C" fn(state: *mut c_void, event: *const Event
 pub type Observe = unsafe extern "C" fn(state: *mut c_void, numbers: *mut f64) -> *const c_char;
 pub type Destroy = unsafe extern "C" fn(state: *mut c_void);
 
-/// The functions of a rule. All but `init` and `on_ack` may be `None`. Texts end with a zero byte: `c"newreno".as_ptr()`.
+/// The functions of a rule. All but `init`, `on_ack` and `on_timeout` may be `None`. Strings end with a zero byte:
+/// `c"newreno".as_ptr()`.
 #[repr(C)]
 pub struct Rule {
     pub abi: u64,

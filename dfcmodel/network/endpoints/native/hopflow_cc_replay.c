@@ -6,13 +6,16 @@
  * Records are written by `NativeRule(..., record="records")` or `hopflow simulate --record records`. The library is
  * linked into the program, so that debuggers, valgrind and sanitizers see it. What it decides after each call is
  * compared with the record: the program prints the first difference and exits with 1; with 2 where a record cannot be
- * read. A record that ends within a call, as after a crash, is played up to there.
+ * read. What a function is called with is written before the call: if the library ends its process, or does not return,
+ * the record ends within the call, which the program names and makes again. Calls are counted from 0. `observe` and
+ * `destroy` are not recorded.
  *
  * The format: the line "hopflow-cc 1", the ABI version (uint64), hopflow_cc_config, the seed (uint64), and the first
  * hopflow_cc_control. Of each call follow the index of its function (uint64), hopflow_cc_event, its acknowledged and
  * its lost packets, the packet of on_sent, and hopflow_cc_control before and after the call. Slots of packets come
  * from the calls that are played, since a rule may keep addresses in them.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,20 +86,21 @@ static int play(FILE *file, const hopflow_cc_rule *rule) {
   hopflow_cc_packet packet, *acked = 0, *lost = 0;
   memset(&control, 0, sizeof control);
   if (!fgets(line, sizeof line, file) || strcmp(line, "hopflow-cc 1\n") != 0 || !take(file, &abi, 8, 1) ||
-      abi != HOPFLOW_CC_ABI || !take(file, &config, sizeof config, 1) || !take(file, &seed, 8, 1) ||
-      !take(file, &after, sizeof after, 1)) {
+      abi != HOPFLOW_CC_ABI || !take(file, &config, sizeof config, 1) || !take(file, &seed, 8, 1)) {
     fprintf(stderr, "not a record of version %d of the ABI\n", HOPFLOW_CC_ABI);
     return 2;
   }
+  int open = !take(file, &after, sizeof after, 1);
+  if (open) fprintf(stderr, "calling init, within which the record ends\n");
   void *state = rule->init(&config, seed, &control);
   if (!state) {
     printf("init returns null\n");
     return 1;
   }
-  int wrong = differs(&control, &after);
+  int wrong = !open && differs(&control, &after);
   if (wrong) printf("after init\n");
   hopflow_cc_callback *const functions[] = {rule->on_sent, rule->on_ack, rule->on_timeout, rule->on_timer};
-  while (!wrong && take(file, &function, 8, 1) && take(file, &event, sizeof event, 1)) {
+  while (!wrong && !open && take(file, &function, 8, 1) && take(file, &event, sizeof event, 1)) {
     if (function > 3 || !functions[function]) {
       fprintf(stderr, "call %llu: the rule has no such function\n", (unsigned long long)calls);
       return 2;
@@ -108,9 +112,13 @@ static int play(FILE *file, const hopflow_cc_rule *rule) {
       event.packet = &packet;
     }
     if (!take(file, &before, sizeof before, 1)) break;
+    open = !take(file, &after, sizeof after, 1);
+    if (open)
+      fprintf(stderr, "calling %s at %.9f s, call %llu, within which the record ends\n", names[function], event.now,
+              (unsigned long long)calls);
     functions[function](state, &event, &before);
     if (event.packet) memcpy(slot_of(packet.number), packet.slot, HOPFLOW_CC_SLOT);
-    if (!take(file, &after, sizeof after, 1)) break;
+    if (open) break;
     wrong = differs(&before, &after);
     if (wrong) printf("after call %llu, %s at %.9f s\n", (unsigned long long)calls, names[function], event.now);
     calls++;
@@ -122,10 +130,14 @@ static int play(FILE *file, const hopflow_cc_rule *rule) {
 }
 
 int main(int count, char **arguments) {
-  FILE *file = count == 2 ? fopen(arguments[1], "rb") : 0;
   const hopflow_cc_rule *rule = hopflow_cc(HOPFLOW_CC_ABI);
-  if (!file || !rule) {
-    fprintf(stderr, file ? "hopflow_cc returns null\n" : "usage: %s RECORD\n", arguments[0]);
+  if (count != 2 || !rule) {
+    fprintf(stderr, count == 2 ? "hopflow_cc returns null\n" : "usage: %s RECORD\n", arguments[0]);
+    return 2;
+  }
+  FILE *file = fopen(arguments[1], "rb");
+  if (!file) {
+    fprintf(stderr, "%s cannot be opened: %s\n", arguments[1], strerror(errno));
     return 2;
   }
   int status = play(file, rule);

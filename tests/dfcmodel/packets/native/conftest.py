@@ -48,7 +48,17 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         if key not in built:
             target = folder / f"{Path(source).stem}-{len(built)}.so"
             if source.endswith(".rs"):
-                options = ("-O", "--edition", "2021", "--crate-type", "cdylib", "-D", "warnings")
+                options = (
+                    "-O",
+                    "-C",
+                    "debug-assertions",
+                    "--edition",
+                    "2021",
+                    "--crate-type",
+                    "cdylib",
+                    "-D",
+                    "warnings",
+                )
                 find("cc")  # which links
                 run(find("rustc"), *options, FOLDER / source, "-o", target)
             else:

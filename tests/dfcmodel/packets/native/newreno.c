@@ -1,6 +1,7 @@
 /* NewReno as `responsefn.NewReno` computes it, operation by operation.
  *
- * NEWRENO_BYTES   count bytes in place of packets
+ * NEWRENO_BYTES     count bytes in place of packets
+ * NEWRENO_NO_FLAG   without saying so in the table
  */
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +54,9 @@ static const hopflow_cc_rule rule = {
     .name = "NewReno in C",
     .claims = "newreno",
     .recovery = "sack",
+#ifndef NEWRENO_NO_FLAG
     .flags = NEWRENO_FLAGS,
+#endif
     .ecn = HOPFLOW_CC_ECT0,
     .init = init,
     .on_ack = on_ack,

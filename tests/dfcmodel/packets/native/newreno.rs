@@ -20,8 +20,13 @@ unsafe extern "C" fn init(config: *const Config, _seed: u64, control: *mut Contr
     Box::into_raw(Box::new(0u8)) as *mut c_void // the window is all its state
 }
 
+unsafe extern "C" fn on_sent(_state: *mut c_void, event: *const Event, _control: *mut Control) {
+    assert!((*event).acked().is_empty() && (*event).lost().is_empty());
+}
+
 unsafe extern "C" fn on_ack(_state: *mut c_void, event: *const Event, control: *mut Control) {
     let (event, control) = (&*event, &mut *control);
+    assert!((event.acked().len(), event.lost().len()) == (event.acked_count as usize, event.lost_count as usize));
     if event.has(hopflow_cc::STARTS_RECOVERY | hopflow_cc::MARK_EVENT) {
         let window = 0.5 * control.window;
         control.window = window.max(1.0);
@@ -32,8 +37,9 @@ unsafe extern "C" fn on_ack(_state: *mut c_void, event: *const Event, control: *
     }
 }
 
-unsafe extern "C" fn on_timeout(_state: *mut c_void, _event: *const Event, control: *mut Control) {
+unsafe extern "C" fn on_timeout(_state: *mut c_void, event: *const Event, control: *mut Control) {
     let control = &mut *control;
+    assert!((*event).acked().is_empty() && (*event).lost().len() == (*event).lost_count as usize);
     control.ssthresh = (0.5 * control.window).max(2.0);
     control.window = 1.0;
 }
@@ -52,7 +58,7 @@ static RULE: Rule = Rule {
     flags: 0,
     ecn: hopflow_cc::ECT0,
     init: Some(init),
-    on_sent: None,
+    on_sent: Some(on_sent),
     on_ack: Some(on_ack),
     on_timeout: Some(on_timeout),
     on_timer: None,

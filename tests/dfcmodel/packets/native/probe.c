@@ -8,6 +8,7 @@
  * PROBE_TABLE    a statement that changes its table; PROBE_ACK, PROBE_INIT: one at the end of the function
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,6 +128,46 @@ def test_a_port_shares_a_path_with_its_rule_as_two_of_the_rule_do(native) -> Non
     assert_equal(expected, drawn.run(port, rule))
     assert_equal(expected, drawn.run(rule, port))
     assert not np.array_equal(expected.window, drawn.run(rule, NewReno()).window)
+
+
+def test_the_example_in_rust_gives_the_run_of_that_in_c(tmp_path) -> None:
+    """Of docs/howto-native.md, built as it says; a static library of it plays the record of the run."""
+    page = (Path(__file__).parents[4] / "docs" / "howto-native.md").read_text(encoding="utf-8")
+    (rust,), (c,) = (
+        re.findall(r"```rust\n(.*?)```", page, re.DOTALL),
+        re.findall(r'write_text\(r"""(.*?)"""', page, re.DOTALL),
+    )
+    (tmp_path / "mycc.rs").write_text(rust, encoding="utf-8")
+    (tmp_path / "mycc.c").write_text(c, encoding="utf-8")
+    shutil.copy(cc_header() / "hopflow_cc.rs", tmp_path)
+    in_c, in_rust, static, program = (tmp_path / name for name in ("c.so", "rust.so", "libmine.a", "replay"))
+    run(find("cc"), "-std=c99", "-O2", "-fPIC", "-shared", "-I", cc_header(), tmp_path / "mycc.c", "-o", in_c, "-lm")
+    options = ("-O", "-D", "warnings", "-C", "debug-assertions", "--edition", "2021")
+    run(find("rustc"), *options, "--crate-type", "cdylib", tmp_path / "mycc.rs", "-o", in_rust)
+    drawn = network(3, NewReno())
+    recorded = NativeRule(in_rust, record=tmp_path / "records")
+    result = drawn.run(recorded, NativeRule(in_rust))
+    assert_equal(drawn.run(NativeRule(in_c), NativeRule(in_c)), result)
+    assert result.loss_events.sum() > 0
+    panics = ("-C", "panic=abort", "--crate-type", "staticlib")
+    run(find("rustc"), "-g", "--edition", "2021", *panics, tmp_path / "mycc.rs", "-o", static)
+    run(
+        "cc",
+        "-g",
+        "-I",
+        cc_header(),
+        cc_header() / "hopflow_cc_replay.c",
+        static,
+        "-o",
+        program,
+        "-lpthread",
+        "-ldl",
+        "-lm",
+    )
+    (record,) = (tmp_path / "records").iterdir()
+    done = subprocess.run([program, record], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    assert done.stdout.endswith("calls as recorded\n")
 
 
 def test_a_port_in_bytes_stays_within_a_packet_of_its_rule(native) -> None:

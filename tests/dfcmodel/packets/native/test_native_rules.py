@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -40,7 +41,7 @@ from dfcmodel.packets.simulation import plan_scenario
 from dfcmodel.results import Trajectory
 from dfcmodel.sharing.suites.connections import connect
 from hopflow import sweep
-from hopflow.console.commands import app
+from hopflow.console.commands import app, in_the_shell
 from hopflow.errors import RuleError
 from responsefn import CUBIC, NewReno
 from tests.dfcmodel.packets.native.conftest import C_OPTIONS, FOLDER, find, run
@@ -437,7 +438,12 @@ def test_the_command_compares_a_library(build) -> None:
     options = ["--bandwidth", "400pps", "--rtt", "40ms", "--buffer", "16", "--duration", "5s", "--runs", "2"]
     shown = CliRunner().invoke(app, ["compare", str(build("cubic.c")), "newreno", *options])
     assert shown.exit_code == 0, shown.output
-    assert "NativeRule(" in shown.output
+    rule = NativeRule(str(build("cubic.c")))
+    assert str(rule) == f"CUBIC in C ({rule.sha256[:8]})"
+    text = " ".join(shown.output.split())
+    assert text.count("NativeRule(") == 1
+    assert f"{rule}: NativeRule(" in text
+    assert f"against {rule}" in text
 
 
 def test_the_command_prints_the_folder_of_the_header() -> None:
@@ -451,20 +457,55 @@ def test_the_command_records_the_calls_of_a_library(build, tmp_path) -> None:
     assert len(list((tmp_path / "records").iterdir())) == 2
 
 
+@pytest.mark.parametrize("command", ["conform", "compare"])
+def test_commands_record_the_calls_of_a_suite_or_a_comparison(command, build, replay, tmp_path) -> None:
+    folder, library = tmp_path / "records", str(build("newreno.c"))
+    options = {
+        "conform": ["--suite", "rfc5681"],
+        "compare": ["--bandwidth", "400pps", "--rtt", "40ms", "--buffer", "16", "--duration", "2s", "--runs", "2"],
+    }
+    shown = CliRunner().invoke(app, [command, library, *options[command], "--record", str(folder)])
+    assert shown.exit_code == 0, shown.output
+    for file in list(folder.iterdir())[:3]:
+        done = subprocess.run([replay("newreno.c"), file], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, f"{len(calls(file))} calls as recorded\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["simulate", "takano2006/1", "--no-dfc", "--tcp", "LIBRARY", "--level", "fluid"], "use --level packets"),
+        (["conform", "mycc.c"], "rule = 'mycc.c': is source code: compile it to a shared library"),
+        (["compare", "mycc.rs", "cubic", "--bandwidth", "1", "--rtt", "1", "--buffer", "9"], "is source code"),
+        (["conform", "cubic", "--record", "r"], "--record r: records the calls of shared libraries"),
+        (["conform", "cubic", "--suite", "rfc5681", "--against", "reno"], "must be omitted without the suite rfc9743"),
+    ],
+)
+def test_refusals_of_the_commands_speak_of_their_options(arguments, words, build) -> None:
+    library = str(build("newreno.c"))
+    shown = CliRunner().invoke(app, [library if word == "LIBRARY" else word for word in arguments])
+    assert shown.exit_code == 2 or isinstance(shown.exception, ValueError)
+    text = in_the_shell(shown.exception, arguments) if isinstance(shown.exception, ValueError) else shown.output
+    assert words.removeprefix("rule = ") in text
+    assert "method=" not in text
+
+
 # Records of calls.
 
 
 @pytest.fixture(scope="session")
-def replay(tmp_path_factory) -> Callable[[str], Path]:
+def replay(tmp_path_factory) -> Callable[..., Path]:
     """Return a function that links a rule into the program that replays records."""
-    folder = tmp_path_factory.mktemp("replay")
+    folder, built = tmp_path_factory.mktemp("replay"), dict[tuple[str, ...], Path]()
 
-    def link(source: str) -> Path:
-        program = folder / Path(source).stem
-        files = (FOLDER / source, cc_header() / "hopflow_cc_replay.c")
-        if not program.exists():
-            run(find("cc"), *C_OPTIONS, "-g", "-I", cc_header(), *files, "-o", program, "-lm")
-        return program
+    def link(source: str, *definitions: str) -> Path:
+        key = (source, *definitions)
+        if key not in built:
+            built[key] = folder / f"{Path(source).stem}-{len(built)}"
+            files = (FOLDER / source, cc_header() / "hopflow_cc_replay.c")
+            defines = [f"-D{text}" for text in definitions]
+            run(find("cc"), *C_OPTIONS, "-g", *defines, "-I", cc_header(), *files, "-o", built[key], "-lm")
+        return built[key]
 
     return link
 
@@ -504,6 +545,45 @@ def test_the_events_of_a_suite_are_recorded_as_those_of_a_run(source, native, re
     (file,) = tmp_path.iterdir()
     done = subprocess.run([replay(source), file], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, f"{len(calls(file))} calls as recorded\n")
+
+
+CRASH = "*(volatile int *)(uintptr_t)s->wrong = 1"  # address 0
+CRASHES = [
+    (f"PROBE_ACK=if (event->lost_count) {CRASH}", "on_ack at 0."),
+    (f"PROBE_INIT={CRASH}", "init"),
+]
+
+
+@pytest.mark.parametrize(("definition", "call"), CRASHES, ids=["on_ack", "init"])
+@pytest.mark.parametrize("fed", [True, False], ids=["fed events", "simulated"])
+def test_a_record_ends_within_the_call_that_crashed(definition, call, fed, native, replay, tmp_path) -> None:
+    """The replay makes that call again."""
+    library = native("probe.c", definition).library
+    code = (
+        "from tests.dfcmodel.packets.native.test_native_rules import *\n"
+        f"rule = NativeRule({library!r}, record={str(tmp_path)!r})\n"
+    ) + (
+        "connection = connect(rule)\nfor _ in range(15): connection.ack()\nconnection.report_loss()"
+        if fed
+        else "packets(path(rule, buffer=5), duration=1.0)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == -signal.SIGSEGV, ended.stderr
+    (file,) = tmp_path.iterdir()
+    again = subprocess.run([replay("probe.c", definition), file], capture_output=True, text=True, check=False)
+    assert again.returncode == -signal.SIGSEGV
+    assert again.stderr.startswith(f"calling {call}")
+    assert again.stderr.endswith("within which the record ends\n")
+    sound = subprocess.run([replay("probe.c"), file], capture_output=True, text=True, check=False)
+    assert sound.returncode == 0
+    number = 0 if call == "init" else int(sound.stderr.partition(", call ")[2].partition(",")[0])
+    assert sound.stdout == f"{number} calls as recorded\n"
+    assert number > 0 or call == "init"
+
+
+def test_the_replay_names_a_record_that_cannot_be_opened(replay, tmp_path) -> None:
+    done = subprocess.run([replay("newreno.c"), tmp_path / "no"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, f"{tmp_path / 'no'} cannot be opened: No such file or directory\n")
 
 
 def test_the_replay_names_the_first_call_that_differs(native, replay, tmp_path) -> None:

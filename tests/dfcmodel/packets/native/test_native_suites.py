@@ -104,13 +104,54 @@ def test_a_library_that_crashes_or_does_not_return_ends_its_case(
     found = {verdict.case.id: verdict for verdict in result.verdicts}
     assert len(found) == 10
     first = found["initial-window"]
-    assert (first.verdict, first.event) == ("failed", "after start with packets of 1500 bytes")
+    assert (first.verdict, first.event) == ("failed", "init, after start with packets of 1500 bytes")
     assert first.found == "the library ended its process: Segmentation fault (SIGSEGV)"
-    assert found["packet-size"].event == "before the first event"
+    assert found["packet-size"].event == "init"
     assert "SIGSEGV" in found["packet-size"].found
     for case in ("window-2-31", "window-2-32"):
         assert (found[case].verdict, found[case].found) == ("failed", "the library did not return within 8 s")
     assert found["numbers"].verdict == "passed"
+
+
+def test_a_crash_is_named_by_its_call_as_its_record_has_it(native: Native, tmp_path: Path) -> None:
+    """A loss at a window of 20 packets: after 20 packets and 20 pairs of an ACK and a packet."""
+    library = native("probe.c", "PROBE_ACK=if (event->lost_count) *(volatile int *)(uintptr_t)s->wrong = 1")
+    result = conformance(library.replace(record=str(tmp_path)), suite="robustness")
+    verdict = result.verdict_on("robustness/numbers")
+    assert verdict.event == "on_ack at t = 1e-06 s, call 20 of the connection"
+    assert verdict.found == "the library ended its process: Segmentation fault (SIGSEGV)"
+    assert any(len(file.read_bytes()) for file in tmp_path.iterdir())
+    assert result.summary()["robustness/numbers"].startswith("failed at on_ack at t = 1e-06 s, call 20")
+
+
+def test_what_a_library_prints_stands_under_the_name_of_the_case_once(
+    native: Native, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two lines per connection, one of them with an address; each case has connections."""
+    conformance(native("probe.c", 'PROBE_INIT=fprintf(stderr, "begins\\nat %p\\n", (void *)s)'), suite="rfc5681")
+    assert capsys.readouterr().err == ""  # does not apply
+    conformance(native("probe.c", 'PROBE_INIT=fprintf(stderr, "begins\\nat %p\\n", (void *)s)'), suite="robustness")
+    lines = capsys.readouterr().err.splitlines()
+    heads = [line for line in lines if line.endswith(": the library prints")]
+    assert len(heads) == 1
+    at = lines.index(heads[0])
+    assert heads[0].startswith("robustness/initial-window")
+    assert lines[at + 1] == "  begins"
+    assert lines[at + 2].startswith("  at 0x")
+    assert sum("begins" in line for line in lines) <= 2  # connections of the first case
+    assert "robustness/growth: the library prints" not in lines
+    assert any(line.startswith("robustness/packet-size") and line.endswith("more lines as before") for line in lines)
+
+
+def test_a_library_that_answers_bytes_without_its_flag_is_told(native: Native) -> None:
+    cases = {case.id: case for case in SUITES["robustness"](CUBIC()).cases}
+    rule = native("newreno.c", "NEWRENO_BYTES", "NEWRENO_NO_FLAG")
+    verdict = judge_case("robustness", cases["initial-window"], rule, {})
+    assert (verdict.found, verdict.verdict) == ("1500 packets", "failed")
+    assert "HOPFLOW_CC_BYTES" in verdict.reason
+    for name in ("window-2-31", "window-2-32"):  # the first window is beyond them
+        assert "Error" not in judge_case("robustness", cases[name], rule, {}).found
+    assert judge_case("robustness", cases["initial-window"], native("newreno.c", "NEWRENO_BYTES"), {}).reason == ""
 
 
 def test_a_crash_in_runs_that_cases_share_ends_all(native: Native) -> None:
