@@ -131,7 +131,7 @@ def sender_records(
 
 
 class _Path(NamedTuple):
-    """Properties of a flow's path: rates, packets/s, round trip, steps, and buffers, packets.
+    """Numbers of a flow's path: two rates, the round trip in steps, and the sum of the buffers behind its first link.
 
     line_rate: of its first link, packets/s; round_trip: with empty queues, steps; slowest_rate: packets/s; buffers: of
     the links behind the first one, packets.

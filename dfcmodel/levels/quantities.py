@@ -43,7 +43,7 @@ class Quantity:
 def quantities_of(
     scenario: Scenario, measures: Measure | Sequence[Measure], since: float = 0.0
 ) -> tuple[Quantity, ...]:
-    """Return the quantities that measures, names or functions, stand for on a scenario.
+    """Return the quantities of measures, names or functions; ``since``, s, is for "share" alone, otherwise 0.
 
     Parameters
     ----------

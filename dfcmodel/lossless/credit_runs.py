@@ -43,7 +43,7 @@ class CreditScenario:
     stored
         Whether a frame is received completely before it is forwarded.
     returning
-        Bit times from the end of a frame at the receiver's output until the sender can use its credits; None: never.
+        Bit times from the end of a frame at the receiver's output until the sender can use its credits.
     overhead
         Overhead of each frame on the line in bit times, of which `preamble_of` precede the frame.
 
@@ -63,7 +63,13 @@ class CreditScenario:
     overhead: int = OVERHEAD
 
     def run(self) -> int:
-        """Return the number of frames that wait for credits; ValueError for too few credits for a frame."""
+        """Return the number of frames that the sender delayed for lack of credits; all are sent.
+
+        Raises
+        ------
+        ValueError
+            For a frame that needs more credits than there are.
+        """
         free, waits = self.credits, 0
         start = out = 0
         pending: deque[tuple[int, int]] = deque()

@@ -139,7 +139,7 @@ def program_events_of(signatures: tuple[Signature, ...]) -> Any:
 
 
 def element_events_of(signatures: tuple[Signature, ...]) -> Any:
-    """Return the addresses of the functions of elements of paths, shape (elements,)."""
+    """Return the address of `on_packet` of each element of paths, (elements,), at least one."""
     table = np.zeros(max(1, len(signatures)), dtype=np.uint64)
     for n, signature in enumerate(signatures):
         table[n] = _callback(signature, "on_packet", PassingPacket._fields, floats=True).address

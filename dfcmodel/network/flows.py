@@ -491,7 +491,7 @@ def _check_after(flow: Flow, of: str) -> None:
 
 
 def _check_idle(flow: Flow, of: str) -> None:
-    """Raise ValueError for idle times of a flow that has no transfers or no window."""
+    """Check idle, random_idle, size and source of a flow together; endless idle times become inf."""
     idle: object = unwrap_scalar(flow.idle)
     check_option("random_idle", f"random_idle {of}", flow.random_idle)
     if is_endless(idle):
@@ -880,7 +880,7 @@ class Flows(Sequence[Flow]):
         return array
 
     def numbers(self, name: str) -> Floats:
-        """Return a numeric option of all flows as floats, shape (F,); read-only."""
+        """Return a numeric option of all flows, (F,), read-only; TypeError if one has None, see `given`."""
         return self._derive(name, lambda: self.columns[name].map(float))
 
     def given(self, name: str) -> NDArray[np.bool_]:

@@ -863,8 +863,8 @@ class PacketPlan:
         return tuple(groups.get(p, (p,)) for p in range(len(self.ports)))
 
     @shared
-    def counters(self) -> Integers:
-        """First port in `counting` of each port, which keeps the common counts, (P,)."""
+    def counting_port(self) -> Integers:
+        """First of the ports that count packets of an ingress together with each port, (P,); its row has the counts."""
         first = np.arange(len(self.ports))
         for p, ports in self.scenario.count_groups.items():
             first[p] = ports[0]

@@ -337,7 +337,7 @@ class Comparison(Result):
     def _seeds_text(self) -> str:
         """Return a line on the numbers of seeds, and on settings whose intervals stayed wide."""
         used = seeds_text(np.append(self.seeds, self.alone_seeds))
-        rows = self._settings(self.wide, self.alone_wide)
+        rows = self._setting_names(self.wide, self.alone_wide)
         exceptions = f"wider than that after {self.runs}: {', '.join(rows)}" if rows else "all are"
         return f"{used} per setting, until the interval is at most five points wide; {exceptions}"
 
@@ -346,15 +346,15 @@ class Comparison(Result):
         pairs = np.tril_indices(len(self.rules))
         flags = np.concatenate([self.settled[pairs], self.alone_settled, self.rtt_exponent_settled])
         text = f"{flags.sum()} of {flags.size} numbers are, with the word behind them: {SETTLED}"
-        if drifting := self._settings(self.drifting, self.alone_drifting):
+        if drifting := self._setting_names(self.drifting, self.alone_drifting):
             text += f"; drifting: {', '.join(drifting)}"
         for duration in np.unique([*self.durations.ravel(), *self.alone_durations]):
             if duration > self.path.duration:
-                longer = self._settings(self.durations == duration, self.alone_durations == duration)
+                longer = self._setting_names(self.durations == duration, self.alone_durations == duration)
                 text += f"; {duration:g} s: {', '.join(longer)}"
         return text
 
-    def _settings(self, pairs: NDArray[np.bool_], alone: NDArray[np.bool_]) -> list[str]:
+    def _setting_names(self, pairs: NDArray[np.bool_], alone: NDArray[np.bool_]) -> list[str]:
         """Return the names of the settings that are True in ``pairs``, (R, R), or in ``alone`` (rules alone), (R,)."""
         rows = [
             f"{self.rules[n]} and {'another one' if n == m else self.rules[m]}"

@@ -277,7 +277,7 @@ class Step(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """Arguments of the functions of links whose flows share the rate."""
+    """Arguments of the functions of links with several queues or flows, which divide one rate among them."""
 
     net: Any  # Network
     order: Any  # Order

@@ -40,7 +40,7 @@ def _enqueue(queue: Any, packet: Any) -> Any:
 
 
 def _replace_queue(queues: Any, k: int, queue: Any) -> Any:
-    """Return the tuple of queues with queue ``k`` replaced."""
+    """Return the tuple of queues, each an integer of packets, with queue ``k`` replaced."""
     return tuple(queue if i == k else other for i, other in enumerate(queues))
 
 

@@ -138,7 +138,7 @@ def all_reduce(
     if algorithm != "tree" and pieces != 1:
         raise ValueError(f"pieces = {pieces!r}: must be 1 for algorithm = {algorithm!r}")
     stated |= {"source": source, "links": links, "routes": routes}
-    return _flows_of(hosts, packets, lambda N: ALL_REDUCES[algorithm](N, packets, *more), stated)
+    return _operation_flows(hosts, packets, lambda N: ALL_REDUCES[algorithm](N, packets, *more), stated)
 
 
 @takes_options(CollectiveOptions)
@@ -169,7 +169,7 @@ def reduce_scatter(
     56
     """
     stated = _without_pieces(options) | {"source": source, "links": links, "routes": routes}
-    return _flows_of(hosts, packets, lambda N: ring(N, packets), stated)
+    return _operation_flows(hosts, packets, lambda N: ring(N, packets), stated)
 
 
 @takes_options(CollectiveOptions)
@@ -238,7 +238,7 @@ def all_to_all_rounds(
     (56, ('host', 2), (0, 7))
     """
     stated = _without_pieces(options) | {"source": source, "links": links, "routes": routes}
-    return _flows_of(hosts, packets, lambda N: pairwise(N, packets), stated)
+    return _operation_flows(hosts, packets, lambda N: pairwise(N, packets), stated)
 
 
 def _without_pieces(options: FlowOptions | None) -> dict[str, Any]:
@@ -249,12 +249,13 @@ def _without_pieces(options: FlowOptions | None) -> dict[str, Any]:
     return stated
 
 
-def _flows_of(
+def _operation_flows(
     hosts: Iterable[Hashable], packets: int, exchange: Callable[[int], Messages], stated: dict[str, Any]
 ) -> Flows:
-    """Return the flows of an operation; ``exchange`` returns its messages for a number of hosts.
+    """Return the flows of an operation; ``exchange`` returns its messages, with sizes, for a number of hosts.
 
-    ``stated``: source, links and routes, and the fields of `CollectiveOptions` without pieces.
+    ``packets`` is only checked. ``stated``: source, links and routes, and the fields of `CollectiveOptions` without
+    pieces; delay and starts are removed.
     """
     for name in ("after", "delays"):
         if name in stated:

@@ -162,7 +162,7 @@ def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np
     ``crosses_port``: which rows are hops over ports, in their order.
     """
     table, hops, P = plan.ingresses, plan.hops, len(plan.ports)
-    asks, is_shared = plan.counters, plan.counts_together
+    asks, is_shared = plan.counting_port, plan.counts_together
     counted_keys, at = asks[table.port] * P + table.before, np.arange(len(table.port))
     if not (counted_keys[1:] > counted_keys[:-1]).all():
         counted_keys, at = np.unique(counted_keys, return_index=True)

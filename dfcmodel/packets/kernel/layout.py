@@ -972,7 +972,7 @@ class Senders(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Records of a run, in S samples and a row for events after the end."""
+    """Arrays that a run fills: a row per sample (S; S + 1: the last for events after the end), or totals of the run."""
 
     waited: Any  # (H,) sum of queueing delays at each hop, s
     window: Any  # (S, F)

@@ -75,7 +75,7 @@ from .links.lanes import (
 )
 from .links.laws import (
     begin_sending,
-    count_arrival,
+    count_at_ingress,
     count_refused,
     end_sending,
     receive_report,
@@ -366,7 +366,7 @@ def enqueue_by_law(world: Any, u: int, e: int, cause: int) -> bool:
         count_refused(net, u, e, time)
         drop(world, u, e, time, time, max(cause, BUFFER_FULL))
         return False
-    count_arrival(net, u, e, time)
+    count_at_ingress(net, u, e, time)
     if port.waiting == 0 and not busy:
         return True
     c = int64(net.hop[int64(net.packet[e].hop)].lane)

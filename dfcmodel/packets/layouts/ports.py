@@ -177,7 +177,7 @@ def windows(plan: PacketPlan, inline: Integers, parts: RouteParts) -> tuple[Inte
     time.
     """
     senders, hosts = len(plan.ports), plan.hosts
-    one = np.append(plan.counters, senders)
+    one = np.append(plan.counting_port, senders)
     for p, together in plan.routing.items():
         one[p] = together[0]
     one[:-1][plan.at_senders] = hosts.queue[plan.at_senders]

@@ -30,7 +30,7 @@ def program_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
 
 
 def lay_out_queues(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], first: int) -> NDArray[Any]:
-    """Return the lanes of programs with queues, from row ``first`` on, in the order of the ports."""
+    """Return the lanes of switch programs with queues, from row ``first`` on, and number them in ports and hops."""
     lanes, hops = [empty_lanes(0)], plan.hops
     rows = hops.row
     for p in plan.ports_under(SwitchProgram):

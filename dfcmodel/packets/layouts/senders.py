@@ -117,7 +117,10 @@ def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Se
 def _rows_of_flows(
     plan: PacketPlan, signatures: tuple[RuleSignature, ...], has_window: bool, has_rate: bool
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
-    """Return rows of flows and of rules, without routes and starts, and the windows of flows that never start."""
+    """Return rows of flows, of rules (then of arrival processes), and the windows of idle flows alone.
+
+    Routes and starts are not set; rows of idle flows are zero.
+    """
     scenario, table = plan.scenario, plan.scenario.table
     rtts = line_rates = np.zeros(len(table))
     if has_window:

@@ -48,10 +48,13 @@ def restart_timer(flow: Any, now: float) -> None:
 
 
 @compiled
-def expire_timer(flow: Any, events: Any, now: float) -> None:
-    """Go back to snd_una after a timeout: RFC 6298, 5.4 to 5.6; RFC 5681, 3.1; RFC 6582, 3.2, step 4."""
+def expire_timer(flow: Any, rule_events: Any, now: float) -> None:
+    """Go back to snd_una after a timeout: RFC 6298, 5.4 to 5.6; RFC 5681, 3.1; RFC 6582, 3.2, step 4.
+
+    ``rule_events``: addresses of the functions of the rules, of which `on_timeout` sets the window.
+    """
     flow.cwnd = min(flow.cwnd, flow.max_window)
-    call_event(events[flow.rule, ON_TIMEOUT], flow, now, flow.rtt, 0.0, 0.0)  # RFC 5681, 3.1
+    call_event(rule_events[flow.rule, ON_TIMEOUT], flow, now, flow.rtt, 0.0, 0.0)  # RFC 5681, 3.1
     flow.timeouts += 1
     flow.recover = flow.snd_max  # RFC 6582, 3.2, step 4: a recovery ends here
     flow.snd_nxt = flow.snd_una  # RFC 6298, 5.4

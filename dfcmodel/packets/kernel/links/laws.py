@@ -21,7 +21,7 @@ from .ports import INTERFACE
 __all__ = [
     "FIELDS",
     "begin_sending",
-    "count_arrival",
+    "count_at_ingress",
     "count_refused",
     "end_sending",
     "may_be_sent",
@@ -162,8 +162,8 @@ def change_held(net: Any, u: int, k: int, e: int, more: int, now: float) -> None
 
 
 @compiled
-def count_arrival(net: Any, u: int, e: int, now: float) -> None:
-    """Count a packet that a port accepts."""
+def count_at_ingress(net: Any, u: int, e: int, now: float) -> None:
+    """Count an accepted packet at the ingress that it came over, if any, and apply the law of that link."""
     k = int64(net.hop[int64(net.packet[e].hop)].ingress)
     if k >= 0:
         change_held(net, u, k, e, 1, now)

@@ -19,7 +19,7 @@ __all__ = ["output"]
 
 @inlined
 def output(net: Any, senders: Any, f: int, number: int) -> None:
-    """Send a packet; start its RTT measurement and the retransmission timer if needed."""
+    """Append a packet to ``out``; advance snd_max, and start an RTT sample (of new data) and the timer if needed."""
     counters = net.counters
     s = senders.flow[f]
     idle = s.snd_una == s.snd_max
