@@ -129,6 +129,7 @@ PLAIN, DISTANT = Path(), Path(rtt=0.1, buffer=400, duration=12.0)
 FALLING = replace(DISTANT, elements=(DelayTrace(LINK, (0.0, 3.0), (1e-3, 0.0)),))
 """The minimum delay falls by 1 % in CRUISE, so that PROBE_RTT is not due in the observed DOWN."""
 SHALLOW = Path(buffer=15, duration=20.0)
+POLICED = replace(PLAIN, elements=(Policer(LINK, 500.0, 100.0),), duration=20.0)
 LIMITED = Path(rtt=0.1, buffer=400, arrivals=_regular_arrivals(300.0, 10.0), duration=8.0)
 
 
@@ -186,7 +187,7 @@ CASES: tuple[Case, ...] = (
          _with_rate_step(Path(rate=5000.0, rtt=0.04, buffer=200, duration=20.0), (5000.0, 500.0)),
          bbr_path_checks.ten_times_less),
     Case("Token bucket policers",
-         _on_path(replace(PLAIN, elements=(Policer(LINK, 500.0, 100.0),), duration=20.0)), bbr_path_checks.policer),
+         _on_path(POLICED), bbr_path_checks.policer),
     Case("Spurious fast recovery",
          _on_path(replace(PLAIN, elements=(Reordering(LINK, 0.01, 0.01),), duration=6.0)),
          bbr_path_checks.spurious_recovery, NO_UNDO),
@@ -213,7 +214,7 @@ FURTHER_CASES: tuple[Case, ...] = (
     Case("Pacing in the other states", _on_path(PLAIN), bbr_state_checks.pacing_gains,
          source="draft-ietf-ccwg-bbr, Sect. 5.6.1 and 5.6.2"),
     Case("Bounds of the window", _on_path(SHALLOW), bbr_state_checks.volume_caps,
-         source="draft-ietf-ccwg-bbr, Sect. 5.6.1 and 5.6.4.7 (BoundCwndForModel)"),
+         source="draft-ietf-ccwg-bbr, Sect. 5.5.10.2 (InflightAtLoss), 5.6.1 and 5.6.4.7 (BoundCwndForModel)"),
     Case("Short-term bounds and probes for bandwidth", _on_path(SHALLOW), bbr_state_checks.short_term_bounds,
          source="draft-ietf-ccwg-bbr, Sect. 5.3.3 and 5.5.10.3 (IsProbingBW, ResetShortTermModel)"),
     Case("Time between probes for bandwidth", _on_path(DISTANT), bbr_state_checks.probe_interval,
@@ -222,5 +223,9 @@ FURTHER_CASES: tuple[Case, ...] = (
          source="draft-ietf-ccwg-bbr, Sect. 5.5.1 (BBR.round_count)"),
     Case("Window after a timeout", _run_with_timeout, bbr_state_checks.window_after_timeout,
          source="draft-ietf-ccwg-bbr, Sect. 5.6.4.4 (OnEnterRTO, RestoreCwnd)"),
+    Case("Decreases of short-term bounds", _on_path(POLICED), bbr_state_checks.short_term_decreases,
+         source="draft-ietf-ccwg-bbr, Sect. 5.5.10.3 (LossLowerBounds)"),
+    Case("Window after PROBE_RTT", _on_path(PLAIN), bbr_state_checks.window_after_probe_rtt,
+         source="draft-ietf-ccwg-bbr, Sect. 5.3.4 (CheckProbeRTTDone) and 5.6.4.4 (RestoreCwnd)"),
 )  # fmt: skip
 """Cases beside the appendix: an empty path, the draft's table of states, and a long run, which is one for all seeds."""

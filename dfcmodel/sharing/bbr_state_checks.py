@@ -18,8 +18,10 @@ __all__ = [
     "probe_interval",
     "rounds",
     "short_term_bounds",
+    "short_term_decreases",
     "startup_pacing",
     "volume_caps",
+    "window_after_probe_rtt",
     "window_after_timeout",
 ]
 
@@ -30,12 +32,16 @@ GAIN_TOLERANCE = 0.01
 """Relative, for rates that are intervals between packets in whole units of a clock; BBRv1's gain is 4 % higher."""
 HEADROOM = 0.15
 """Part of the longer-term bound that stays free in CRUISE and PROBE_RTT (Sect. 2.8)."""
+BETA = 0.7
+"""Smallest factor of short-term bounds in a round trip with losses (Sect. 2.10 and 5.5.10.3)."""
 ROUNDING = 0.01
 """Packets."""
 ROUND_TRIPS_TO_REPAIR = 8
 """After the first ACK that follows a timeout: few packets are lost, so that their repair takes half of these."""
 ROUND_TRIPS = 10
 """Round trips of the path in which those of BBR are counted: own choice, with a full buffer one takes two of these."""
+RESTORED = 0.9
+"""Smallest part of the saved window once it is restored: own choice, since the bandwidth has changed a little."""
 PROBE_WAIT = 3.0
 """Largest time from the beginning of DOWN to a probe, s (Sect. 5.3.3.8.3)."""
 
@@ -63,10 +69,16 @@ def _pacing_over_bandwidth(run: Observation, n: int) -> float:
 
 
 def volume_caps(run: Observation) -> list[Check]:
-    """Check: the window is at most the bounds of its state, at least four packets."""
+    """Check: the window is at most the bounds of its state, which hold the path, and at least four packets."""
     bound = run.inflight_longterm
     less = np.where(np.isfinite(bound), np.maximum(np.minimum(bound - 1.0, (1.0 - HEADROOM) * bound), 4.0), np.inf)
-    checks = [holds("inflight_longterm is known", np.isfinite(bound).any())]
+    lowest = float(bound.min())  # losses come with the product, and a full buffer, in flight
+    checks = [
+        holds("inflight_longterm is known", np.isfinite(lowest)),
+        holds(
+            "it is at least the product", lowest >= run.path.product, f"{lowest:.1f} of {run.path.product:.0f} packets"
+        ),
+    ]
     caps = dict.fromkeys(("DOWN", "REFILL", "UP"), bound) | dict.fromkeys(("CRUISE", "PROBE_RTT"), less)
     for mode, cap in caps.items():
         limit = np.maximum(np.minimum(cap, run.inflight_shortterm), 4.0)
@@ -87,6 +99,20 @@ def short_term_bounds(run: Observation) -> list[Check]:
     for mode in ("STARTUP", "REFILL", "UP"):
         number = int((finite & _in(run, mode)).sum())
         checks.append(holds(f"infinite in {mode}", not number, f"finite in {number} samples" if number else ""))
+    return checks
+
+
+def short_term_decreases(run: Observation) -> list[Check]:
+    """Check: a round trip with losses leaves at least Beta of each short-term bound."""
+    checks = []
+    for name in ("bw_shortterm", "inflight_shortterm"):
+        bound = getattr(run, name)
+        finite = np.isfinite(bound[1:]) & np.isfinite(bound[:-1])
+        lowest = float((bound[1:][finite] / bound[:-1][finite]).min(initial=np.inf))
+        checks.append(holds(f"{name} falls", lowest < 1.0, f"to {lowest:.3f}"))
+        checks.append(
+            holds(f"{name} to no less than {BETA:g}", lowest >= BETA * (1.0 - GAIN_TOLERANCE), f"{lowest:.3f}")
+        )
     return checks
 
 
@@ -120,6 +146,14 @@ def _counted(run: Observation, counts: NDArray[np.float64], n: int) -> str:
     return f"{counts[n]:.0f} from {run.time[n]:.2f} s on"
 
 
+def window_after_probe_rtt(run: Observation) -> list[Check]:
+    """Check: the end of PROBE_RTT restores the window from before it, up to two products."""
+    begin, end = run.spell("PROBE_RTT")
+    before = min(float(run.cwnd[begin - 1]), 2.0 * run.max_bw[begin] * run.min_rtt[begin])
+    text = f"{run.cwnd[end]:.0f} of {before:.0f} packets"
+    return [holds("90 % of the window before", run.cwnd[end] >= RESTORED * before, text)]
+
+
 def window_after_timeout(run: Observation) -> list[Check]:
     """Check: the end of the recovery after a timeout restores the window from before it."""
     lowest = int(np.argmin(np.where(run.time > 0.5 * run.path.duration, run.cwnd, np.inf)))
@@ -131,7 +165,7 @@ def window_after_timeout(run: Observation) -> list[Check]:
     return [
         holds("a timeout", run.timeouts, f"{run.timeouts}"),
         holds("the window falls to at most four packets", run.cwnd[lowest] <= 4.0, f"{run.cwnd[lowest]:.0f}"),
-        holds("then 90 % of the window before", after >= 0.9 * before, f"{after:.0f} of {before:.0f} packets"),
+        holds("then 90 % of the window before", after >= RESTORED * before, f"{after:.0f} of {before:.0f} packets"),
     ]
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "lose_at",
     "observe_consecutive_losses",
     "observe_minimum_threshold",
+    "observe_pacing",
     "slow_start_to",
 ]
 
@@ -120,3 +121,15 @@ def observe_minimum_threshold(rule: WindowRule) -> Iterator[Observation]:
         for number in range(1, EVENTS_TO_MINIMUM + 1):
             connection.report_loss() if name == "loss" else connection.time_out()
             yield Observation(f"{name} {number} in a row", 2.0, connection.ssthresh)
+
+
+def observe_pacing(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the pacing rate over a window per round-trip time: in slow start, and after a loss."""
+    connection = connect(rule)
+    slow_start_to(connection, 100.0)
+    yield Observation("slow start at 100 packets", 1.0, connection.pacing_rate * connection.rtt / connection.window)
+    connection.report_loss()
+    for trip in range(1, 11):
+        connection.ack_round_trip()
+        rate = connection.pacing_rate * connection.rtt / connection.window
+        yield Observation(f"round trip {trip} after a loss", 1.0, rate)

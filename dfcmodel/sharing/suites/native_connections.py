@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NativeConnection"]
 
-MAX_FLIGHT = 2**22
-"""Largest number of packets in flight, which is the window of the receiver: above the largest window of the suites."""
+MAX_FLIGHT = 2**17
+"""Largest number of packets in flight, which is the window of the receiver, of a connection that does not begin with a
+larger window: windows of rules that follow deliveries grow without a limit, since fed events do not limit them."""
 MAX_TIMERS = 1_000_000
 """Largest number of calls of `on_timer` of a connection."""
 GAP = 1e-6
@@ -82,7 +83,8 @@ class NativeConnection(Connection):
         self._numbers = np.zeros(1, NATIVE_RULE)
         self._row = Row.from_buffer(self._numbers)
         self._event = ctypes.addressof(self._row) + EVENT
-        config = Config(0, packet_bytes, float(MAX_FLIGHT), window, 0.0, 0.0)
+        self._most = max(MAX_FLIGHT, 2 * int(window))
+        config = Config(0, packet_bytes, float(self._most), window, 0.0, 0.0)
         state, control = self._library.begin(config, SEED)
         if not state:
             raise RuleError(f"{rule!r}: init returns null: it has no state for this connection")
@@ -196,7 +198,7 @@ class NativeConnection(Connection):
 
     def _send(self, spread: float = 0.0) -> None:
         """Send what the window and the application allow, at least one in flight; evenly over ``spread`` s."""
-        allowed = int(min(self.window, self._available, MAX_FLIGHT))
+        allowed = int(min(self.window, self._available, self._most))
         count = max(1, allowed) - (self._last - self._first)
         if count > len(self._packets) - self._last:
             self._make_room(count)

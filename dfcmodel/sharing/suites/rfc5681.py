@@ -13,6 +13,7 @@ from dfcmodel.sharing.suites.connections import (
     lose_at,
     observe_consecutive_losses,
     observe_minimum_threshold,
+    observe_pacing,
     slow_start_to,
 )
 
@@ -125,6 +126,9 @@ CASES = (
     SuiteCase("minimum-threshold", "ssthresh after losses or timeouts in a row", "packets",
               "ssthresh is at least two packets", ">=", Tolerance(0.01), "RFC 5681, Sect. 3.1, eq. 4",
               observe_minimum_threshold, "own choice: rounding to bytes"),
+    SuiteCase("pacing", "pacing rate over a window per round-trip time", "",
+              "a sender that paces sends a window per round trip or more", ">=", RATIO, "RFC 9002, Sect. 7.7",
+              observe_pacing, "own choice: intervals between packets in whole units of a clock"),
 )  # fmt: skip
 
 RFC5681 = Suite("rfc5681", 2, "RFC 5681, TCP Congestion Control, 2009, and RFC 6582", ("newreno",), CASES)

@@ -19,6 +19,7 @@ from dfcmodel.sharing.suites.connections import (
     lose_at,
     observe_consecutive_losses,
     observe_minimum_threshold,
+    observe_pacing,
     slow_start_to,
 )
 from dfcmodel.sharing.suites.cubic_reference import BETA, K_of, Reference
@@ -38,6 +39,8 @@ LARGE_WINDOW, SMALL_WINDOW = 400.0, 40.0
 SHORT_RTT, RTTS = 0.01, (0.05, 0.5)
 """Round-trip times, s, in the Reno-friendly region, and at which the curve is followed. With the longer one it rises by
 27 packets per round trip at first, so that W_cubic(t) is told from W_cubic(t + RTT)."""
+LONG_RTTS = (2.0, 5.0)
+"""Round-trip times, s: with the longer one W_cubic(t + RTT) exceeds two windows from 400 packets on."""
 LARGE_WINDOW_SHARE, LARGE_WINDOW_ACKS = 1.1, 10_000
 """Window after a loss, 2^32 bytes, and ACKs after it."""
 MEDIUM_WINDOW = 100.0
@@ -118,13 +121,15 @@ def _at_plateau(rule: WindowRule) -> Iterator[Observation]:
 
 def _growth_per_ack(rule: WindowRule) -> Iterator[Observation]:
     """Observe the growth per ACK long after a loss, where the curve is far above the window."""
-    connection = connect(rule, 2.0)
-    lose_at(connection, LARGE_WINDOW)
-    end = connection.now + 30.0
-    while connection.now < end:
-        window = connection.window
-        connection.ack()
-        yield Observation(f"ACK at {connection.now:.2f} s", 0.5, connection.window - window)
+    for rtt in LONG_RTTS:
+        connection = connect(rule, rtt)
+        lose_at(connection, LARGE_WINDOW)
+        end = connection.now + 30.0
+        while connection.now < end:
+            window = connection.window
+            connection.ack()
+            event = f"ACK at {connection.now:.2f} s, {1000 * rtt:g} ms"
+            yield Observation(event, 0.5, connection.window - window)
 
 
 def _never_below(rule: WindowRule) -> Iterator[Observation]:
@@ -315,6 +320,9 @@ CASES = (
     SuiteCase("slow-start", "growth per ACK below the threshold", "packets", "slow start adds a packet per packet", "=",
               Tolerance(0.01), "RFC 9438, Sect. 4.10; RFC 5681, Sect. 3.1", _slow_start,
               "own choice: rounding to bytes"),
+    SuiteCase("pacing", "pacing rate over a window per round-trip time", "",
+              "a sender that paces sends a window per round trip or more", ">=", RATIO, "RFC 9002, Sect. 7.7",
+              observe_pacing, "own choice: intervals between packets in whole units of a clock"),
     SuiteCase("table-1", "average window with a loss every 1/p packets, 100 ms", "packets",
               "the average window is that of the table", "=", TABLE_TOLERANCE, "RFC 9438, Sect. 5.1, Table 1",
               partial(_average, 0.1),

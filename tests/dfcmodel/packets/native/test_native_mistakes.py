@@ -61,6 +61,9 @@ MISTAKES = (
             "rfc9438/after-timeout"),
     Mistake("cubic.c", "W_max in an int of bytes", (("s->peak = cwnd;\n  s->plateau = pow",
             "s->peak = (int)(cwnd * 1500.0) / 1500.0;\n  s->plateau = pow"),), "rfc9438/large-windows"),
+    Mistake("cubic.c", "a target of two windows", (("minimum(1.5 * cwnd", "minimum(2.0 * cwnd"),), "rfc9438/largest-growth"),
+    Mistake("cubic.c", "no new stage at a loss", (("  s->since = now;\n  s->reno = window", "  (void)now;\n  s->reno = window"),),
+            "rfc9438/limited-application"),
     Mistake("cubic.c", "round-trip time divided by 1000", (("event->latest_rtt, control)", "1e-3 * event->latest_rtt, control)"),),
             "rfc9438/concave"),
     Mistake("bbr.c", "Startup's gain of BBRv1", (("STARTUP_GAIN 2.77", "STARTUP_GAIN 2.885"),), "bbr-draft/24"),
@@ -69,6 +72,9 @@ MISTAKES = (
             (("  s->mode = REFILL;\n  s->bw_shortterm = INFINITY;\n", "  s->mode = REFILL;\n"),), "bbr-draft/27"),
     Mistake("bbr.c", "wait between probes in ms", (("2.0 + fmod(2.0 * e->random, 1.0)", "2000.0 + 1000.0 * fmod(2.0 * e->random, 1.0)"),),
             "bbr-draft/28"),
+    Mistake("bbr.c", "minimum of short-term bounds", (("maximum(s->inflight_latest, BETA * flight)",
+            "minimum(s->inflight_latest, BETA * flight)"),), "bbr-draft/31"),
+    Mistake("bbr.c", "no window after ProbeRTT", (("  s->cwnd = maximum(s->cwnd, s->prior_cwnd);\n", ""),), "bbr-draft/32"),
     Mistake("bbr.c", "no recovery at a timeout", (("  s->recovering = 1.0;\n  control->window", "  control->window"),), "bbr-draft/30"),
 )  # fmt: skip
 OVERFLOW = Mistake(
