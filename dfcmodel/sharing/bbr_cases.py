@@ -123,7 +123,7 @@ def _regular_arrivals(rate: float, length: float) -> Replay:
     return Replay(tuple(times.tolist()), 1)
 
 
-LONG = Path(rate=100_000.0, rtt=0.02, buffer=2000, duration=30.0)
+BEYOND_32_BITS = Path(rate=100_000.0, rtt=0.02, buffer=2000, duration=30.0)
 """Delivers 2^32 bytes in packets of 1500 bytes."""
 PLAIN, DISTANT = Path(), Path(rtt=0.1, buffer=400, duration=12.0)
 FALLING = replace(DISTANT, elements=(DelayTrace(LINK, (0.0, 3.0), (1e-3, 0.0)),))
@@ -219,8 +219,8 @@ FURTHER_CASES: tuple[Case, ...] = (
          source="draft-ietf-ccwg-bbr, Sect. 5.3.3 and 5.5.10.3 (IsProbingBW, ResetShortTermModel)"),
     Case("Time between probes for bandwidth", _on_path(DISTANT), bbr_state_checks.probe_interval,
          source="draft-ietf-ccwg-bbr, Sect. 5.3.3.8.3 (PickProbeWait)"),
-    Case("Round trips beyond 2^31 and 2^32 bytes", lambda rule, _: _shared_run(rule, LONG, 0), bbr_state_checks.rounds,
-         source="draft-ietf-ccwg-bbr, Sect. 5.5.1 (BBR.round_count)"),
+    Case("Round trips beyond 2^31 and 2^32 bytes", lambda rule, _: _shared_run(rule, BEYOND_32_BITS, 0),
+         bbr_state_checks.rounds, source="draft-ietf-ccwg-bbr, Sect. 5.5.1 (BBR.round_count)"),
     Case("Window after a timeout", _run_with_timeout, bbr_state_checks.window_after_timeout,
          source="draft-ietf-ccwg-bbr, Sect. 5.6.4.4 (OnEnterRTO, RestoreCwnd)"),
     Case("Decreases of short-term bounds", _on_path(POLICED), bbr_state_checks.short_term_decreases,
