@@ -56,7 +56,7 @@ def pacing_gains(run: Observation) -> list[Check]:
     """Check: in each other state the pacing rate is its gain times the bandwidth, less 1 %."""
     checks = []
     for mode, gain in PACING_GAINS.items():
-        ratios = [_pacing_over_bandwidth(run, n) for n in np.flatnonzero(_in(run, mode))]
+        ratios = [_pacing_over_bandwidth(run, n) for n in np.flatnonzero(_in(run, mode)).tolist()]
         value = float(np.median(ratios)) if ratios else math.nan
         checks.append(about(f"pacing over bandwidth in {mode}", value, gain, GAIN_TOLERANCE))
     return checks
@@ -160,7 +160,7 @@ def window_after_timeout(run: Observation) -> list[Check]:
     before = float(run.cwnd[np.flatnonzero(run.time <= 0.5 * run.path.duration)[-1]])
     delivered = np.flatnonzero((run.delivered > run.delivered[lowest]) & (run.time > run.time[lowest]))
     repaired = run.time[delivered[:1]] + ROUND_TRIPS_TO_REPAIR * run.path.rtt
-    later = np.flatnonzero(run.time > repaired) if len(repaired) else ()
+    later = np.flatnonzero(run.time > repaired) if len(repaired) else np.zeros(0, int)
     after = float(run.cwnd[later[0]]) if len(later) else 0.0
     return [
         holds("a timeout", run.timeouts, f"{run.timeouts}"),

@@ -93,21 +93,21 @@ def lose_a_large_window(rule: WindowRule, share: float) -> tuple[Connection, flo
     """Let a connection lose a packet at a window beyond 2^32 bytes.
 
     Returns the connection, the window before in packets, and a label of that window.
-    Rules that count packets have packets of 1500 bytes: a constant size of their own is tested as well.
+    Libraries that count packets have packets of 1500 bytes: a constant size of their own is tested as well.
 
     Parameters
     ----------
     rule
         The rule; it claims one of `DECREASES`.
     share
-        Window after the loss in units of 2^32 bytes, for rules that count bytes. Their packets have 2^16 - 1 bytes, so
+        Window after the loss in units of 2^32 bytes, for all others. Their packets have 2^16 - 1 bytes, so
         that an increase of a packet per round trip is 1 / share bytes per ACK.
     """
     factor = DECREASES[rule.claims]
-    counts_bytes = isinstance(rule, NativeRule) and rule.loaded.counts_bytes
-    size, multiple = (LARGE_PACKET, share / factor) if counts_bytes else (COMMON_PACKET, 1.25)
-    window = multiple * 2.0**32 / size
-    connection = connect(rule, 0.1, size, window)
+    counts_packets = isinstance(rule, NativeRule) and not rule.loaded.counts_bytes
+    size, multiple = (COMMON_PACKET, 1.25) if counts_packets else (LARGE_PACKET, share / factor)
+    window = 2.0 * round(0.5 * multiple * 2.0**32 / size)  # half of it is a whole number of packets
+    connection = connect(rule, 0.1, size, window - 1.0)
     connection.ack()  # with which stacks have a round-trip time
     before, _ = lose_at(connection, window)
     return connection, before, f"{before:.0f} packets of {size} bytes"

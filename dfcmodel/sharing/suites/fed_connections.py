@@ -67,22 +67,31 @@ class Connection(ABC):
         """Let the application have data for a number of packets in flight; infinity: it limits nothing."""
         self._acks, self._available = 0, packets
 
-    def ack(self) -> None:
-        """Acknowledge one packet, the time advancing by its part of a round trip."""
+    def ack(self, packets: int = 1) -> None:
+        """Acknowledge packets of a round trip with one call, the time advancing by their part of it."""
         self._events += 1
         if self._events > MAX_EVENTS:
             raise ArithmeticError(f"{self.rule!r}: the window is {self.window:g} packets after {MAX_EVENTS:,} ACKs")
         if self._acks == 0:
             self._acks = max(1, self._packets_in_flight())
             self._spacing = self.rtt / self._acks
-        self._acks -= 1
-        self.now += self._spacing
-        self._on_ack()
+        packets = min(packets, self._acks)
+        self._acks -= packets
+        self.now += packets * self._spacing
+        self._on_ack(packets)
 
-    def ack_round_trip(self, limit: float = math.inf) -> None:
-        """Acknowledge packets to the end of the round trip, or until the window has ``limit`` packets."""
+    def ack_round_trip(self, limit: float = math.inf, packets: int = 1) -> None:
+        """Acknowledge packets to the end of the round trip, or until the window has ``limit`` packets.
+
+        Parameters
+        ----------
+        limit
+            Window, packets.
+        packets
+            Packets that a call acknowledges.
+        """
         while self.window < limit:
-            self.ack()
+            self.ack(packets)
             if self._acks == 0:
                 break
 
@@ -101,8 +110,8 @@ class Connection(ABC):
         return int(min(self.window, self._available))
 
     @abstractmethod
-    def _on_ack(self) -> None:
-        """Report an ACK to the rule."""
+    def _on_ack(self, packets: int) -> None:
+        """Report ACKs to the rule."""
 
     @abstractmethod
     def _on_loss(self) -> None:
@@ -142,12 +151,13 @@ class PythonConnection(Connection):
         """Slow-start threshold, packets."""
         return float(self.state.ssthresh)
 
-    def _on_ack(self) -> None:
-        """Report an ACK to the rule."""
-        if not self.is_limited:
-            self.state = self.rule.on_ack(self.state, self.rule.params, Event(self.now, self.rtt))
-        if isinstance(self.rule, DeliveryRule):
-            self._deliver(acked=1.0, lost=0.0)
+    def _on_ack(self, packets: int) -> None:
+        """Report ACKs to the rule."""
+        for _ in range(packets):
+            if not self.is_limited:
+                self.state = self.rule.on_ack(self.state, self.rule.params, Event(self.now, self.rtt))
+            if isinstance(self.rule, DeliveryRule):
+                self._deliver(acked=1.0, lost=0.0)
 
     def _on_loss(self) -> None:
         """Report a loss to the rule."""

@@ -120,11 +120,11 @@ class NativeConnection(Connection):
         """Return the packets in flight, which those of a larger window are after the application began to limit it."""
         return self._last - self._first if self.is_limited else super()._packets_in_flight()
 
-    def _on_ack(self) -> None:
-        """Acknowledge the oldest packet in flight, and send what the window and the application allow."""
+    def _on_ack(self, packets: int) -> None:
+        """Acknowledge the oldest packets in flight, and send what the window and the application allow."""
         self._advance(self.now + self.rtt)
-        flags, growth = (APP_LIMITED, 0) if self.is_limited else (self._window_flag(), 1)
-        self._report(acked=1, lost=0, flags=flags, growth=growth)
+        flags, growth = (APP_LIMITED, 0) if self.is_limited else (self._window_flag(), packets)
+        self._report(acked=packets, lost=0, flags=flags, growth=growth)
         self._send()
 
     def _on_loss(self) -> None:

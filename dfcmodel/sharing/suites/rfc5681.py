@@ -32,7 +32,8 @@ WINDOW_OF_BYTES = 1650.0
 """Window, packets of 1500 bytes, above SMSS x SMSS bytes, where eq. 3 in whole bytes is 0, which is rounded up to 1."""
 LARGE_WINDOW = 0.95
 """Window after a loss, 2^32 bytes, at which eq. 3 is 1.05 bytes with the largest packets: 1 in whole bytes."""
-LARGE_WINDOW_ACKS = 10_000
+CALLS = 1000
+"""Calls that report the ACKs of a round trip of a large window."""
 RATIO = Tolerance(0.01)
 ABOUT_RATIO = "own choice: one packet of a window of at least 100"
 
@@ -62,15 +63,18 @@ def _large_windows(rule: WindowRule) -> Iterator[Observation]:
     """Observe the growth per round trip after a loss where it is about a byte per ACK, and beyond 2^31 bytes."""
     connection = connect(rule)
     _, window = lose_at(connection, 2.0 * WINDOW_OF_BYTES)
-    connection.ack_round_trip()
-    growth = connection.window - window
-    yield Observation(f"round trip after a loss at {2.0 * window:.0f} packets of 1500 bytes", 1.0, growth)
+    for _ in range(ROUND_TRIPS):
+        connection.ack_round_trip()
+    growth = (connection.window - window) / ROUND_TRIPS
+    yield Observation(
+        f"{ROUND_TRIPS} round trips after a loss at {2.0 * window:.0f} packets of 1500 bytes", 1.0, growth
+    )
     connection, _, label = lose_a_large_window(rule, LARGE_WINDOW)
     window = connection.window
-    for _ in range(LARGE_WINDOW_ACKS):
-        connection.ack()
-    growth = (connection.window - window) * window / LARGE_WINDOW_ACKS
-    yield Observation(f"{LARGE_WINDOW_ACKS} ACKs after a loss at {label}", 1.0, growth)
+    for _ in range(ROUND_TRIPS):
+        connection.ack_round_trip(packets=max(1, int(window / CALLS)))
+    growth = (connection.window - window) / ROUND_TRIPS
+    yield Observation(f"{ROUND_TRIPS} round trips after a loss at {label}", 1.0, growth)
 
 
 def _decrease(rule: WindowRule) -> Iterator[Observation]:
