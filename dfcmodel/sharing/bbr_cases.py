@@ -17,14 +17,15 @@ from dfcmodel.network.elements.delays import Aggregation, DelayTrace, Reordering
 from dfcmodel.network.elements.losses import BurstLoss, Policer
 from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.endpoints.arrivals import Replay
-from dfcmodel.sharing import bbr_checks, bbr_path_checks
+from dfcmodel.sharing import bbr_checks, bbr_path_checks, bbr_state_checks
 from dfcmodel.sharing.bbr_checks import Check
 from dfcmodel.sharing.bbr_observations import LINK, Observation, Path, observe
+from dfcmodel.sharing.timed_losses import TimedLoss
 
 if TYPE_CHECKING:
     from responsefn import BBR
 
-__all__ = ["CASES", "EMPTY_PATH", "Case"]
+__all__ = ["CASES", "EMPTY_PATH", "FURTHER_CASES", "Case"]
 
 NO_UNDO = "the packet level has no DSACK and BBR no undo (SaveStateUponLoss, HandleSpuriousLossDetection)"
 
@@ -46,12 +47,15 @@ class Case:
         Function of an observation that returns the checks.
     deviation
         Reason of a known failure; "" if all checks should hold.
+    source
+        Document and section of a case beside the appendix; "": the appendix.
     """
 
     title: str
     run: Callable[[BBR, int], Observation]
     check: Callable[[Observation], list[Check]]
     deviation: str = ""
+    source: str = ""
 
 
 @lru_cache(maxsize=SHARED_RUNS)
@@ -119,16 +123,29 @@ def _regular_arrivals(rate: float, length: float) -> Replay:
     return Replay(tuple(times.tolist()), 1)
 
 
+BEYOND_32_BITS = Path(rate=100_000.0, rtt=0.02, buffer=2000, duration=30.0)
+"""Delivers 2^32 bytes in packets of 1500 bytes."""
 PLAIN, DISTANT = Path(), Path(rtt=0.1, buffer=400, duration=12.0)
 FALLING = replace(DISTANT, elements=(DelayTrace(LINK, (0.0, 3.0), (1e-3, 0.0)),))
 """The minimum delay falls by 1 % in CRUISE, so that PROBE_RTT is not due in the observed DOWN."""
 SHALLOW = Path(buffer=15, duration=20.0)
+POLICED = replace(PLAIN, elements=(Policer(LINK, 500.0, 100.0),), duration=20.0)
 LIMITED = Path(rtt=0.1, buffer=400, arrivals=_regular_arrivals(300.0, 10.0), duration=8.0)
 
 
 def _with_rate_step(path: Path, rates: tuple[float, float]) -> Callable[[BBR, int], Observation]:
     """Return a function that runs a rule on a path whose rate changes from ``rates[0]`` to ``rates[1]`` after 4 s."""
     return _on_path(replace(path, elements=(RateTrace(LINK, (0.0, 4.0), rates),)))
+
+
+def _run_with_timeout(rule: BBR, seed: int) -> Observation:
+    """Run a rule whose application sends a packet per round trip from 2 s on, which are all lost for half a second."""
+    start = 2.0
+    sent = int(_observe(rule, replace(PLAIN, duration=start), seed).emitted[-1])
+    times = start + PLAIN.rtt * np.arange(1, 80)
+    arrivals = Replay((0.0, *times.tolist()), (sent, *[1] * len(times)))
+    loss = TimedLoss(LINK, probability=1.0, begin=start + 0.5, end=start + 1.0)
+    return observe(rule, replace(PLAIN, arrivals=arrivals, elements=(loss,), duration=2.0 * start + 0.8), seed)
 
 
 def _run_idle(rule: BBR, seed: int) -> Observation:
@@ -170,7 +187,7 @@ CASES: tuple[Case, ...] = (
          _with_rate_step(Path(rate=5000.0, rtt=0.04, buffer=200, duration=20.0), (5000.0, 500.0)),
          bbr_path_checks.ten_times_less),
     Case("Token bucket policers",
-         _on_path(replace(PLAIN, elements=(Policer(LINK, 500.0, 100.0),), duration=20.0)), bbr_path_checks.policer),
+         _on_path(POLICED), bbr_path_checks.policer),
     Case("Spurious fast recovery",
          _on_path(replace(PLAIN, elements=(Reordering(LINK, 0.01, 0.01),), duration=6.0)),
          bbr_path_checks.spurious_recovery, NO_UNDO),
@@ -187,5 +204,28 @@ EMPTY_PATH: Case = Case(
     "Share of an empty path",
     _on_path(Path(rate=2000.0, rtt=0.04, buffer=80, duration=30.0)),
     bbr_path_checks.empty_path,
+    source="draft-ietf-ccwg-bbr, Sect. 5.3.3.6 as of 6 July 2026 (ack_phase, #114 of its repository)",
 )
 """A case beside the appendix: a filter of the bandwidth that advances in each round forgets the rate of the path."""
+FURTHER_CASES: tuple[Case, ...] = (
+    EMPTY_PATH,
+    Case("Pacing in STARTUP", _on_path(PLAIN), bbr_state_checks.startup_pacing,
+         source="draft-ietf-ccwg-bbr, Sect. 5.6.1 and 5.6.2 (InitPacingRate, SetPacingRate)"),
+    Case("Pacing in the other states", _on_path(PLAIN), bbr_state_checks.pacing_gains,
+         source="draft-ietf-ccwg-bbr, Sect. 5.6.1 and 5.6.2"),
+    Case("Bounds of the window", _on_path(SHALLOW), bbr_state_checks.volume_caps,
+         source="draft-ietf-ccwg-bbr, Sect. 5.5.10.2 (InflightAtLoss), 5.6.1 and 5.6.4.7 (BoundCwndForModel)"),
+    Case("Short-term bounds and probes for bandwidth", _on_path(SHALLOW), bbr_state_checks.short_term_bounds,
+         source="draft-ietf-ccwg-bbr, Sect. 5.3.3 and 5.5.10.3 (IsProbingBW, ResetShortTermModel)"),
+    Case("Time between probes for bandwidth", _on_path(DISTANT), bbr_state_checks.probe_interval,
+         source="draft-ietf-ccwg-bbr, Sect. 5.3.3.8.3 (PickProbeWait)"),
+    Case("Round trips beyond 2^31 and 2^32 bytes", lambda rule, _: _shared_run(rule, BEYOND_32_BITS, 0),
+         bbr_state_checks.rounds, source="draft-ietf-ccwg-bbr, Sect. 5.5.1 (BBR.round_count)"),
+    Case("Window after a timeout", _run_with_timeout, bbr_state_checks.window_after_timeout,
+         source="draft-ietf-ccwg-bbr, Sect. 5.6.4.4 (OnEnterRTO, RestoreCwnd)"),
+    Case("Decreases of short-term bounds", _on_path(POLICED), bbr_state_checks.short_term_decreases,
+         source="draft-ietf-ccwg-bbr, Sect. 5.5.10.3 (LossLowerBounds)"),
+    Case("Window after PROBE_RTT", _on_path(PLAIN), bbr_state_checks.window_after_probe_rtt,
+         source="draft-ietf-ccwg-bbr, Sect. 5.3.4 (CheckProbeRTTDone) and 5.6.4.4 (RestoreCwnd)"),
+)  # fmt: skip
+"""Cases beside the appendix: an empty path, the draft's table of states, and a long run, which is one for all seeds."""

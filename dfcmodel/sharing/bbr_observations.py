@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["LINK", "MODES", "Observation", "Path", "UnreportedError", "observe"]
+__all__ = ["LINK", "MODES", "SAMPLES_PER_ROUND_TRIP", "Observation", "Path", "UnreportedError", "observe"]
 
 MODES = ("STARTUP", "DRAIN", "DOWN", "CRUISE", "REFILL", "UP", "PROBE_RTT")
 """States of the draft, in the order of their numbers in `BBR.State`."""

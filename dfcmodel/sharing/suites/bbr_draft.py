@@ -1,4 +1,4 @@
-"""The test cases of the IETF draft on BBR, and an empty path, as a suite."""
+"""The test cases of the IETF draft on BBR, an empty path and the table of states, as a suite."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from dfcmodel.network.endpoints.native_rules import NativeRule
-from dfcmodel.sharing.bbr_cases import CASES, EMPTY_PATH, Case
+from dfcmodel.sharing.bbr_cases import CASES, FURTHER_CASES, Case
 from dfcmodel.sharing.bbr_conformances import judge
 from dfcmodel.sharing.bbr_observations import UnreportedError
 from dfcmodel.sharing.suites.cases import NotJudged, Observation, Suite, SuiteCase, Tolerance, Undecided, truth
@@ -16,7 +16,6 @@ from responsefn import BBR
 
 __all__ = ["BBR_DRAFT"]
 
-EMPTY_PATH_SOURCE = "draft-ietf-ccwg-bbr, Sect. 5.3.3.6 as of 6 July 2026 (ack_phase, #114 of its repository)"
 RUNS = 5
 """Smallest number of runs with which a verdict is possible (`JudgedCase.verdict`)."""
 
@@ -42,16 +41,16 @@ def _observe(number: int, case: Case, rule: Any) -> Iterator[Observation]:
 
 
 BBR_DRAFT: Suite = Suite(
-    "bbr-draft", 1, "draft-ietf-ccwg-bbr, appendix BBR Example Test Cases, 3 August 2026", ("bbr-draft",),
+    "bbr-draft", 2, "draft-ietf-ccwg-bbr, appendix BBR Example Test Cases, 3 August 2026", ("bbr-draft",),
     tuple(
         SuiteCase(
             str(number), "checks of the draft's variables", "", case.title, "=", Tolerance(),
-            f"draft-ietf-ccwg-bbr, appendix, case {number}" if case is not EMPTY_PATH else EMPTY_PATH_SOURCE,
+            case.source or f"draft-ietf-ccwg-bbr, appendix, case {number}",
             partial(_observe, number, case),
             "as the checks state; a case passes in more than half of all seeds at 95 %",
             case.deviation,
         )
-        for number, case in enumerate((*CASES, EMPTY_PATH), 1)
+        for number, case in enumerate((*CASES, *FURTHER_CASES), 1)
     ),
 )  # fmt: skip
-"""The 22 cases of the appendix, and an empty path as case 23."""
+"""The 22 cases of the appendix, an empty path as case 23, and the table of states and the like as cases 24 to 32."""

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DECREASES",
+    "EVENTS_TO_MINIMUM",
+    "LARGE_PACKET",
     "connect",
+    "lose_a_large_window",
     "lose_at",
     "observe_consecutive_losses",
+    "observe_minimum_threshold",
+    "observe_pacing",
     "slow_start_to",
 ]
 
@@ -29,10 +34,16 @@ DECREASES = {"newreno": 0.5, "cubic-rfc9438": BETA}
 """Window after a loss over the window before, by claim (RFC 5681, Sect. 3.1; RFC 9438, Sect. 4.6)."""
 WINDOW_AT_LOSS = 400.0
 """Window before the first of several losses, packets: those after it are of at least 100."""
+LARGE_PACKET = 65_535
+"""Bytes of a packet with which few ACKs reach a window of 2^31 bytes: the largest of UDP."""
+EVENTS_TO_MINIMUM = 20
+"""Losses in a row after which a window of 40 packets is at its minimum: 40 x 0.7^20 is below 0.1."""
+COMMON_PACKET = 1500
+"""Bytes of a packet to which a rule that counts packets may convert them by a constant of its own."""
 
 
 @singledispatch
-def connect(rule: WindowRule, rtt: float = 0.1, packet_bytes: int = 1500) -> Connection:
+def connect(rule: WindowRule, rtt: float = 0.1, packet_bytes: int = COMMON_PACKET, window: float = 0.0) -> Connection:
     """Return a connection of a rule; rules in Python count packets, whatever their size in bytes.
 
     Connections of other kinds register the type of what they connect (`functools.singledispatch`).
@@ -43,8 +54,10 @@ def connect(rule: WindowRule, rtt: float = 0.1, packet_bytes: int = 1500) -> Con
         The rule, and the round-trip time in s.
     packet_bytes
         Size of a packet, bytes, for rules that count bytes.
+    window
+        First window, packets, which the rule is asked for; 0: its own.
     """
-    return PythonConnection(rule, rtt)
+    return PythonConnection(rule, rtt, window=window)
 
 
 connect.register(NativeRule, NativeConnection)
@@ -79,3 +92,49 @@ def observe_consecutive_losses(rule: WindowRule) -> Iterator[Observation]:
         connection.report_loss()
         ratio = connection.window / before
         yield Observation(f"loss {number} at a window of {before:.0f} packets", DECREASES[rule.claims], ratio)
+
+
+def lose_a_large_window(rule: WindowRule, share: float) -> tuple[Connection, float, str]:
+    """Let a connection lose a packet at a window beyond 2^32 bytes.
+
+    Returns the connection, the window before in packets, and a label of that window.
+    Libraries that count packets have packets of 1500 bytes: a constant size of their own is tested as well.
+
+    Parameters
+    ----------
+    rule
+        The rule; it claims one of `DECREASES`.
+    share
+        Window after the loss in units of 2^32 bytes, for all others. Their packets have 2^16 - 1 bytes, so
+        that an increase of a packet per round trip is 1 / share bytes per ACK.
+    """
+    factor = DECREASES[rule.claims]
+    counts_packets = isinstance(rule, NativeRule) and not rule.loaded.counts_bytes
+    size, multiple = (COMMON_PACKET, 1.25) if counts_packets else (LARGE_PACKET, share / factor)
+    window = 2.0 * round(0.5 * multiple * 2.0**32 / size)  # half of it is a whole number of packets
+    connection = connect(rule, 0.1, size, window - 1.0)
+    connection.ack()  # with which stacks have a round-trip time
+    before, _ = lose_at(connection, window)
+    return connection, before, f"{before:.0f} packets of {size} bytes"
+
+
+def observe_minimum_threshold(rule: WindowRule) -> Iterator[Observation]:
+    """Observe ssthresh after losses, and after timeouts, in a row."""
+    for name in ("loss", "timeout"):
+        connection = connect(rule)
+        slow_start_to(connection, 40.0)
+        for number in range(1, EVENTS_TO_MINIMUM + 1):
+            connection.report_loss() if name == "loss" else connection.time_out()
+            yield Observation(f"{name} {number} in a row", 2.0, connection.ssthresh)
+
+
+def observe_pacing(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the pacing rate over a window per round-trip time: in slow start, and after a loss."""
+    connection = connect(rule)
+    slow_start_to(connection, 100.0)
+    yield Observation("slow start at 100 packets", 1.0, connection.pacing_rate * connection.rtt / connection.window)
+    connection.report_loss()
+    for trip in range(1, 11):
+        connection.ack_round_trip()
+        rate = connection.pacing_rate * connection.rtt / connection.window
+        yield Observation(f"round trip {trip} after a loss", 1.0, rate)

@@ -21,10 +21,11 @@ MAX_EVENTS = 200_000
 
 
 class Connection(ABC):
-    """A connection whose window is always full, and that is fed events; windows are packets.
+    """A connection that is fed events; windows are packets.
 
-    A round trip has as many ACKs, evenly spaced, as the window had packets when it began; a loss or a timeout begins
-    another one. Each ACK acknowledges one packet.
+    A round trip has as many ACKs, evenly spaced, as packets were in flight when it began; a loss or a timeout begins
+    another one. Each ACK acknowledges one packet. The window is full unless the application limits the packets in
+    flight.
 
     Parameters
     ----------
@@ -41,6 +42,7 @@ class Connection(ABC):
         self.rtt, self.now = rtt, start
         self._events = 0
         self._acks, self._spacing = 0, 0.0  # that remain of the round trip, and the time between them
+        self._available = math.inf  # packets in flight that the application has data for
 
     @property
     @abstractmethod
@@ -52,23 +54,46 @@ class Connection(ABC):
     def pacing_rate(self) -> float:
         """Packets/s; infinity for a rule that does not pace."""
 
-    def ack(self) -> None:
-        """Acknowledge one packet, the time advancing by its part of a round trip."""
+    @property
+    @abstractmethod
+    def ssthresh(self) -> float:
+        """Slow-start threshold, packets."""
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the application has less data than the window allows in flight."""
+        return self._available < self.window
+
+    def limit_application(self, packets: float) -> None:
+        """Let the application have data for a number of packets in flight; infinity: it limits nothing."""
+        self._acks, self._available = 0, packets
+
+    def ack(self, packets: int = 1) -> None:
+        """Acknowledge packets of a round trip with one call, the time advancing by their part of it."""
         self._check_window()
         self._events += 1
         if self._events > MAX_EVENTS:
             raise ArithmeticError(f"{self.rule!r}: the window is {self.window:g} packets after {MAX_EVENTS:,} ACKs")
         if self._acks == 0:
-            self._acks = max(1, int(self.window))
+            self._acks = max(1, self._packets_in_flight())
             self._spacing = self.rtt / self._acks
-        self._acks -= 1
-        self.now += self._spacing
-        self._on_ack()
+        packets = min(packets, self._acks)
+        self._acks -= packets
+        self.now += packets * self._spacing
+        self._on_ack(packets)
 
-    def ack_round_trip(self, limit: float = math.inf) -> None:
-        """Acknowledge packets to the end of the round trip, or until the window has ``limit`` packets."""
+    def ack_round_trip(self, limit: float = math.inf, packets: int = 1) -> None:
+        """Acknowledge packets to the end of the round trip, or until the window has ``limit`` packets.
+
+        Parameters
+        ----------
+        limit
+            Window, packets.
+        packets
+            Packets that a call acknowledges.
+        """
         while self.window < limit:
-            self.ack()
+            self.ack(packets)
             if self._acks == 0:
                 break
 
@@ -90,9 +115,13 @@ class Connection(ABC):
             text = f"window = {self.window:g} packets at {self.now:g} s"
             raise RuleError(f"{self.rule!r}: {text}: must be a finite number above 0")
 
+    def _packets_in_flight(self) -> int:
+        """Return the packets in flight."""
+        return int(min(self.window, self._available))
+
     @abstractmethod
-    def _on_ack(self) -> None:
-        """Report an ACK to the rule."""
+    def _on_ack(self, packets: int) -> None:
+        """Report ACKs to the rule."""
 
     @abstractmethod
     def _on_loss(self) -> None:
@@ -104,11 +133,16 @@ class Connection(ABC):
 
 
 class PythonConnection(Connection):
-    """A connection of a rule in Python. Such rules count packets, whatever their size in bytes."""
+    """A connection of a rule in Python. Such rules count packets, whatever their size in bytes.
 
-    def __init__(self, rule: WindowRule, rtt: float = 0.1, start: float = 0.0) -> None:
+    Their windows do not grow at ACKs while the application limits them, as in the packet engine.
+    """
+
+    def __init__(self, rule: WindowRule, rtt: float = 0.1, start: float = 0.0, window: float = 0.0) -> None:
         super().__init__(rule, rtt, start)
         self.state: Any = rule.start(rtt)
+        if window > 0.0:
+            self.state = self.state._replace(cwnd=window)
         self._delivered, self._lost = 0.0, 0.0
         self._sent: deque[tuple[float, float]] = deque()  # time and delivered packets, for samples of the rate
 
@@ -122,11 +156,18 @@ class PythonConnection(Connection):
         """Packets/s; infinity for a rule that does not pace."""
         return float(getattr(self.state, "pacing_rate", math.inf))
 
-    def _on_ack(self) -> None:
-        """Report an ACK to the rule."""
-        self.state = self.rule.on_ack(self.state, self.rule.params, Event(self.now, self.rtt))
-        if isinstance(self.rule, DeliveryRule):
-            self._deliver(acked=1.0, lost=0.0)
+    @property
+    def ssthresh(self) -> float:
+        """Slow-start threshold, packets."""
+        return float(self.state.ssthresh)
+
+    def _on_ack(self, packets: int) -> None:
+        """Report ACKs to the rule."""
+        for _ in range(packets):
+            if not self.is_limited:
+                self.state = self.rule.on_ack(self.state, self.rule.params, Event(self.now, self.rtt))
+            if isinstance(self.rule, DeliveryRule):
+                self._deliver(acked=1.0, lost=0.0)
 
     def _on_loss(self) -> None:
         """Report a loss to the rule."""
@@ -146,7 +187,7 @@ class PythonConnection(Connection):
         while len(self._sent) > 1 and self._sent[1][0] <= self.now - self.rtt:
             self._sent.popleft()
         prior = self._sent[0][1] if self._sent[0][0] <= self.now - self.rtt else 0.0
-        flight = max(0.0, math.floor(self.window) - acked)
+        flight = max(0.0, self._packets_in_flight() - acked)
         event = Delivery(
             time=self.now, rtt=self.rtt, acked=acked, lost=lost, marks=0.0, delivered=self._delivered,
             prior_delivered=prior, interval=self.rtt, in_flight=flight, sent_in_flight=flight + acked,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.elements.base import PathElement
 from dfcmodel.network.endpoints.arrivals import Replay
 from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.flows import Flow
@@ -21,11 +20,13 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
 from dfcmodel.sharing.suites.cases import ANY, NotJudged, Observation, Suite, SuiteCase, Tolerance
 from dfcmodel.sharing.suites.connections import observe_consecutive_losses
+from dfcmodel.sharing.timed_losses import TimedLoss
 from hopflow.tcp_constants import INITIAL_WINDOW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.elements.base import PathElement
     from responsefn import WindowRule
 
     Floats = NDArray[np.float64]
@@ -40,21 +41,6 @@ BURSTS = {"bbr-draft": 2.0}
 """Packets that a rule may send back to back at 2000 packets/s, by claim: the send quantum of 1 ms (draft-ietf-ccwg-bbr,
 Sect. 5.6.3). Others: the initial window (RFC 9002, Sect. 7.7)."""
 SEEDS = (1, 2, 3, 4, 5)
-
-
-@dataclass(frozen=True)
-class _EarlyLoss(PathElement):
-    """Independent losses with a probability, until a time, s."""
-
-    draws = 1
-
-    probability: float
-    end: float
-
-    @staticmethod
-    def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Drop a packet with the probability before the end."""
-        return s._replace(drop=1.0 if e.time < q.end and e.random < q.probability else 0.0)
 
 
 @dataclass(frozen=True)
@@ -126,7 +112,7 @@ def _empty_path(rule: WindowRule) -> Iterator[Observation]:
 
 def _loss_phase(rule: WindowRule) -> Iterator[Observation]:
     """Observe the duration of 10 MB over 10 ms of which 30 % of the packets are lost in the first 2 s."""
-    loss = _EarlyLoss(BOTTLENECK, probability=0.3, end=2.0)
+    loss = TimedLoss(BOTTLENECK, probability=0.3, begin=0.0, end=2.0)
     path = BottleneckPath(rate=8000.0, rtt=0.01, buffer=80, duration=30.0, size=6667.0, elements=(loss,))
     for seed in SEEDS:
         finished = path.run(rule, np.array([path.duration]), seed).finished

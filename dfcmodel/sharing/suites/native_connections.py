@@ -12,6 +12,7 @@ import numpy as np
 from dfcmodel.network.endpoints.native_rules import Config, Control
 from dfcmodel.packets.kernel.layout import NATIVE_RULE, SENT_PACKET
 from dfcmodel.packets.kernel.tcp.native_rules import (
+    APP_LIMITED,
     DEVIATION,
     FAULTS,
     FUNCTIONS,
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["CurrentCall", "NativeConnection", "share_current_call"]
 
 MAX_FLIGHT = 2**17
-"""Largest number of packets in flight, which is the window of the receiver: above the largest window of the suites."""
+"""Largest number of packets in flight, which is the window of the receiver, of a connection that does not begin with a
+larger window: windows of rules that follow deliveries grow without a limit, since fed events do not limit them."""
 MAX_TIMERS = 1_000_000
 """Largest number of calls of `on_timer` of a connection."""
 GAP = 1e-6
@@ -87,6 +89,8 @@ class NativeConnection(Connection):
         The rule, and the round-trip time, s.
     packet_bytes
         Bytes of a packet.
+    window
+        First window, packets, which the library is asked for; 0: its own.
 
     Raises
     ------
@@ -94,7 +98,7 @@ class NativeConnection(Connection):
         For a decision that cannot be, with the event that led to it.
     """
 
-    def __init__(self, rule: NativeRule, rtt: float = 0.1, packet_bytes: int = 1500) -> None:
+    def __init__(self, rule: NativeRule, rtt: float = 0.1, packet_bytes: int = 1500, window: float = 0.0) -> None:
         super().__init__(rule, rtt, 0.0)
         self._library = rule.loaded
         self._unit = float(packet_bytes) if self._library.counts_bytes else 1.0
@@ -106,7 +110,8 @@ class NativeConnection(Connection):
         self._numbers = np.zeros(1, NATIVE_RULE)
         self._row = Row.from_buffer(self._numbers)
         self._event = ctypes.addressof(self._row) + EVENT
-        config = Config(0, packet_bytes, float(MAX_FLIGHT), 0.0, 0.0, 0.0)
+        self._most = max(MAX_FLIGHT, 2 * int(window))
+        config = Config(0, packet_bytes, float(self._most), window, 0.0, 0.0)
         folder = rule.params.record
         record = None if folder is None else Recorder(folder, "events")
         current_call.function = INIT
@@ -138,10 +143,20 @@ class NativeConnection(Connection):
         """Packets/s; infinity for a rule that does not pace."""
         return float(self._row.pacing_rate) / self._unit or math.inf
 
-    def _on_ack(self) -> None:
-        """Acknowledge the oldest packet in flight, and send what the window allows."""
+    @property
+    def ssthresh(self) -> float:
+        """Slow-start threshold, packets."""
+        return float(self._row.ssthresh) / self._unit
+
+    def _packets_in_flight(self) -> int:
+        """Return the packets in flight, which those of a larger window are after the application began to limit it."""
+        return self._last - self._first if self.is_limited else super()._packets_in_flight()
+
+    def _on_ack(self, packets: int) -> None:
+        """Acknowledge the oldest packets in flight, and send what the window and the application allow."""
         self._advance(self.now + self.rtt)
-        self._report(acked=1, lost=0, flags=self._window_flag(), growth=1)
+        flags, growth = (APP_LIMITED, 0) if self.is_limited else (self._window_flag(), packets)
+        self._report(acked=packets, lost=0, flags=flags, growth=growth)
         self._send()
 
     def _on_loss(self) -> None:
@@ -214,11 +229,15 @@ class NativeConnection(Connection):
         row.latest_rtt = rtt
 
     def _send(self, spread: float = 0.0) -> None:
-        """Send packets until the window is full, at least one in flight; evenly over ``spread`` s."""
-        count = min(max(1, int(self.window)), MAX_FLIGHT) - (self._last - self._first)
+        """Send what the window and the application allow, at least one in flight; evenly over ``spread`` s."""
+        allowed = int(min(self.window, self._available, self._most))
+        count = max(1, allowed) - (self._last - self._first)
+        if count > len(self._packets) - self._last:
+            self._make_room(count)
+        if not self._calls["on_sent"] and count > 1:
+            self._send_at_once(count, spread)
+            return
         for _ in range(count):
-            if self._last == len(self._packets):
-                self._make_room()
             if spread:
                 self._advance(self._clock + spread / count)
             packet = Packet.from_address(self._at + PACKET_SIZE * self._last)
@@ -229,15 +248,27 @@ class NativeConnection(Connection):
             self._transmissions += 1
             self._last += 1
             if self._calls["on_sent"]:
-                self._begin_event(self._last - self._first - 1, 0)
+                flags = APP_LIMITED if self.is_limited and self._last - self._first >= allowed else 0
+                self._begin_event(self._last - self._first - 1, flags)
                 self._row.packet = ctypes.addressof(packet)
                 self._call("on_sent")
 
-    def _make_room(self) -> None:
-        """Move the packets in flight to the front, of a larger array if they fill half of it."""
+    def _send_at_once(self, count: int, spread: float) -> None:
+        """Send packets of which the library is not told, evenly over ``spread`` s."""
+        times = self._clock + spread / count * np.arange(1, count + 1)
+        self._advance(self._clock + spread)
+        packets = self._packets[self._last : self._last + count]
+        packets["number"] = packets["data"] = self._transmissions + np.arange(count)
+        packets["bytes"], packets["slot"] = self._bytes, 0
+        packets["sent"], packets["sent_ns"] = times, 1e9 * times + 0.5
+        self._transmissions += count
+        self._last += count
+
+    def _make_room(self, count: int) -> None:
+        """Move the packets in flight to the front, of a larger array if half of it has no room for ``count`` more."""
         inside = self._packets[self._first : self._last].copy()
-        if 2 * len(inside) > len(self._packets):
-            self._packets = np.zeros(2 * len(self._packets), SENT_PACKET)
+        if 2 * (len(inside) + count) > len(self._packets):
+            self._packets = np.zeros(2 * (len(inside) + count), SENT_PACKET)
             self._at = self._packets.ctypes.data
         self._packets[: len(inside)] = inside
         self._first, self._last = 0, len(inside)

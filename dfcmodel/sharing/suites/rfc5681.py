@@ -9,8 +9,11 @@ from dfcmodel.sharing.suites.cases import Observation, Suite, SuiteCase, Toleran
 from dfcmodel.sharing.suites.connections import (
     DECREASES,
     connect,
+    lose_a_large_window,
     lose_at,
     observe_consecutive_losses,
+    observe_minimum_threshold,
+    observe_pacing,
     slow_start_to,
 )
 
@@ -25,6 +28,12 @@ DECREASE = DECREASES["newreno"]
 ROUND_TRIPS = 10
 HALF_A_PACKET = 0.5
 """Growth per ACK, packets, that is slow start's of one packet above, and congestion avoidance's below."""
+WINDOW_OF_BYTES = 1650.0
+"""Window, packets of 1500 bytes, above SMSS x SMSS bytes, where eq. 3 in whole bytes is 0, which is rounded up to 1."""
+LARGE_WINDOW = 0.95
+"""Window after a loss, 2^32 bytes, at which eq. 3 is 1.05 bytes with the largest packets: 1 in whole bytes."""
+CALLS = 1000
+"""Calls that report the ACKs of a round trip of a large window."""
 RATIO = Tolerance(0.01)
 ABOUT_RATIO = "own choice: one packet of a window of at least 100"
 
@@ -53,6 +62,24 @@ def _congestion_avoidance(rule: WindowRule) -> Iterator[Observation]:
             connection.ack_round_trip()
             event = f"round trip {number} after a loss, {1000 * rtt:g} ms"
             yield Observation(event, float(number), connection.window - window)
+
+
+def _large_windows(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the growth per round trip after a loss where it is about a byte per ACK, and beyond 2^31 bytes."""
+    connection = connect(rule)
+    _, window = lose_at(connection, 2.0 * WINDOW_OF_BYTES)
+    for _ in range(ROUND_TRIPS):
+        connection.ack_round_trip()
+    growth = (connection.window - window) / ROUND_TRIPS
+    yield Observation(
+        f"{ROUND_TRIPS} round trips after a loss at {2.0 * window:.0f} packets of 1500 bytes", 1.0, growth
+    )
+    connection, _, label = lose_a_large_window(rule, LARGE_WINDOW)
+    window = connection.window
+    for _ in range(ROUND_TRIPS):
+        connection.ack_round_trip(packets=max(1, int(window / CALLS)))
+    growth = (connection.window - window) / ROUND_TRIPS
+    yield Observation(f"{ROUND_TRIPS} round trips after a loss at {label}", 1.0, growth)
 
 
 def _decrease(rule: WindowRule) -> Iterator[Observation]:
@@ -92,6 +119,10 @@ CASES = (
               "RFC 5681, Sect. 3.1; RFC 3465, Sect. 2.1; RFC 9002, Sect. 7.3.3", _congestion_avoidance,
               "the packet that a count of acknowledged bytes has not added yet (RFC 3465), and 5 % for growth that is "
               "rounded to bytes: the RFC has roughly one packet; over ten round trips 15 %"),
+    SuiteCase("large-windows", "growth per window of ACKs", "packets",
+              "congestion avoidance adds a packet per round trip, at windows above SMSS x SMSS and 2^31 bytes too", "=",
+              Tolerance(0.15), "RFC 5681, Sect. 3.1, eq. 3, which whole bytes round up to 1", _large_windows,
+              "that of congestion-avoidance over ten round trips: with whole bytes 0.95 and 1.1"),
     SuiteCase("decrease", "window after a loss over the window before", "", "a loss leaves half of the window", "=",
               RATIO, "RFC 5681, Sect. 3.1, eq. 4, and 3.2", _decrease, ABOUT_RATIO),
     SuiteCase("consecutive-losses", "window after a loss over the window before", "",
@@ -103,6 +134,12 @@ CASES = (
     SuiteCase("timeout-threshold", "window at the end of slow start over the window at the timeout", "",
               "ssthresh after a timeout is half of the window", "=", RATIO, "RFC 5681, Sect. 3.1, eq. 4",
               _timeout_threshold, ABOUT_RATIO),
+    SuiteCase("minimum-threshold", "ssthresh after losses or timeouts in a row", "packets",
+              "ssthresh is at least two packets", ">=", Tolerance(0.01), "RFC 5681, Sect. 3.1, eq. 4",
+              observe_minimum_threshold, "own choice: rounding to bytes"),
+    SuiteCase("pacing", "pacing rate over a window per round-trip time", "",
+              "a sender that paces sends a window per round trip or more", ">=", RATIO, "RFC 9002, Sect. 7.7",
+              observe_pacing, "own choice: intervals between packets in whole units of a clock"),
 )  # fmt: skip
 
 RFC5681 = Suite("rfc5681", 2, "RFC 5681, TCP Congestion Control, 2009, and RFC 6582", ("newreno",), CASES)

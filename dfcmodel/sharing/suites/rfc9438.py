@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.sharing.suites.cases import NotJudged, Observation, Suite, SuiteCase, Tolerance
 from dfcmodel.sharing.suites.connections import (
+    EVENTS_TO_MINIMUM,
     connect,
+    lose_a_large_window,
     lose_at,
     observe_consecutive_losses,
+    observe_minimum_threshold,
+    observe_pacing,
     slow_start_to,
 )
 from dfcmodel.sharing.suites.cubic_reference import BETA, K_of, Reference
@@ -32,8 +36,17 @@ RATIO = Tolerance(0.01)
 ABOUT_RATIO = "own choice: one packet of a window of at least 100"
 LARGE_WINDOW, SMALL_WINDOW = 400.0, 40.0
 """Windows before a loss, packets: in the cubic and in the Reno-friendly region at the round-trip times used."""
-LOSSES_TO_MINIMUM = 20
-"""Losses in a row after which a window of 40 packets is at its minimum: 40 x 0.7^20 is below 0.1."""
+SHORT_RTT, RTTS = 0.01, (0.05, 0.5)
+"""Round-trip times, s, in the Reno-friendly region, and at which the curve is followed. With the longer one it rises by
+27 packets per round trip at first, so that W_cubic(t) is told from W_cubic(t + RTT)."""
+LONG_RTTS = (2.0, 5.0)
+"""Round-trip times, s: with the longer one W_cubic(t + RTT) exceeds two windows from 400 packets on."""
+LARGE_WINDOW_SHARE, LARGE_WINDOW_ACKS = 1.1, 10_000
+"""Window after a loss, 2^32 bytes, and ACKs after it."""
+MEDIUM_WINDOW = 100.0
+LIMITS = ((math.inf, 7.0), (10.0, 5.0), (math.inf, 0.2))
+"""Packets in flight for which an application has data, and for how long, s, after a loss at a window of 100 packets: at
+the end the window is above that of the loss, so that fast convergence does not apply to the next one."""
 TABLE_TOLERANCE = Tolerance(0.5, 0.1)
 """Tables have integers. Their formula is the larger of two responses, without the lag of a round trip: 4 %
 (`responsefn.CUBIC`). The remainder is for one packet of small windows."""
@@ -55,16 +68,46 @@ def _rounds(connection: Connection, reference: Reference, until: float, label: s
             yield Observation(f"{connection.now - start:.2f} s after {label}", reference.window, connection.window)
 
 
-def _after_loss(window: float, rtt: float, spans: tuple[float, float], rule: WindowRule) -> Iterator[Observation]:
-    """Observe the curve between two multiples of K after the first loss."""
-    connection = connect(rule, rtt)
-    before, after = lose_at(connection, window)
-    reference = Reference(connection.now, after, before, before, rtt)
-    begin, end = (connection.now + span * reference.K for span in spans)
-    for _ in _rounds(connection, reference, begin, "the loss"):
-        pass
-    reference.window = connection.window  # the case begins where the last one ends
-    yield from _rounds(connection, reference, end, f"{spans[0]:g} K")
+def _after_loss(
+    window: float, rtts: tuple[float, ...], spans: tuple[float, float], rule: WindowRule
+) -> Iterator[Observation]:
+    """Observe the curve between two multiples of K after the first loss, at several round-trip times, s."""
+    for rtt in rtts:
+        connection = connect(rule, rtt)
+        before, after = lose_at(connection, window)
+        reference = Reference(connection.now, after, before, before, rtt)
+        begin, end = (connection.now + span * reference.K for span in spans)
+        for _ in _rounds(connection, reference, begin, "the loss"):
+            pass
+        reference.window = connection.window  # the case begins where the last one ends
+        yield from _rounds(connection, reference, end, f"{spans[0]:g} K, {1000 * rtt:g} ms")
+
+
+def _large_windows(rule: WindowRule) -> Iterator[Observation]:
+    """Observe the growth after a loss at a window beyond 2^32 bytes."""
+    connection, before, label = lose_a_large_window(rule, LARGE_WINDOW_SHARE)
+    window = connection.window
+    reference = Reference(connection.now, window, before, before, connection.rtt)
+    for _ in range(LARGE_WINDOW_ACKS):
+        connection.ack()
+        reference.ack(connection.now)
+    event = f"{LARGE_WINDOW_ACKS} ACKs after a loss at {label}"
+    yield Observation(event, reference.window - window, connection.window - window)
+
+
+def _after_limited_application(rule: WindowRule) -> Iterator[Observation]:
+    """Follow the curve after a loss that comes after a time in which the application limited the window."""
+    connection = connect(rule, 0.05)
+    lose_at(connection, MEDIUM_WINDOW)
+    for available, duration in LIMITS:
+        connection.limit_application(available)
+        end = connection.now + duration
+        while connection.now < end:
+            connection.ack()
+    before = connection.window
+    connection.report_loss()
+    reference = Reference(connection.now, connection.window, before, before, connection.rtt)
+    yield from _rounds(connection, reference, connection.now + reference.K, "the loss")
 
 
 def _at_plateau(rule: WindowRule) -> Iterator[Observation]:
@@ -78,13 +121,15 @@ def _at_plateau(rule: WindowRule) -> Iterator[Observation]:
 
 def _growth_per_ack(rule: WindowRule) -> Iterator[Observation]:
     """Observe the growth per ACK long after a loss, where the curve is far above the window."""
-    connection = connect(rule, 2.0)
-    lose_at(connection, LARGE_WINDOW)
-    end = connection.now + 30.0
-    while connection.now < end:
-        window = connection.window
-        connection.ack()
-        yield Observation(f"ACK at {connection.now:.2f} s", 0.5, connection.window - window)
+    for rtt in LONG_RTTS:
+        connection = connect(rule, rtt)
+        lose_at(connection, LARGE_WINDOW)
+        end = connection.now + 30.0
+        while connection.now < end:
+            window = connection.window
+            connection.ack()
+            event = f"ACK at {connection.now:.2f} s, {1000 * rtt:g} ms"
+            yield Observation(event, 0.5, connection.window - window)
 
 
 def _never_below(rule: WindowRule) -> Iterator[Observation]:
@@ -124,7 +169,7 @@ def _minimum(rule: WindowRule) -> Iterator[Observation]:
     """Observe the window after many losses in a row."""
     connection = connect(rule)
     slow_start_to(connection, SMALL_WINDOW)
-    for number in range(1, LOSSES_TO_MINIMUM + 1):
+    for number in range(1, EVENTS_TO_MINIMUM + 1):
         connection.report_loss()
         yield Observation(f"loss {number} in a row", 2.0, connection.window)
 
@@ -225,11 +270,11 @@ def _window_case(id: str, where: str, expectation: str, observe: Callable[..., I
 CASES = (
     _window_case("concave", "RFC 9438, Sect. 4.2 and 4.4",
                  "until K after a loss, each ACK adds (target - cwnd)/cwnd, with the target W_cubic(t + RTT)",
-                 partial(_after_loss, LARGE_WINDOW, 0.05, (0.0, 1.0))),
+                 partial(_after_loss, LARGE_WINDOW, RTTS, (0.0, 1.0))),
     _window_case("plateau", "RFC 9438, Sect. 4.2, Figures 1 and 2",
                  "K seconds after a loss the window is at W_max, less the lag of a round trip", _at_plateau),
     _window_case("convex", "RFC 9438, Sect. 4.5", "from K to 2 K, the same increment above W_max",
-                 partial(_after_loss, LARGE_WINDOW, 0.05, (1.0, 2.0))),
+                 partial(_after_loss, LARGE_WINDOW, RTTS, (1.0, 2.0))),
     SuiteCase("largest-growth", "growth per ACK", "packets", "the target is at most 1.5 cwnd: half a packet per ACK",
               "<=", Tolerance(0.01), "RFC 9438, Sect. 4.2", _growth_per_ack, "own choice: rounding to bytes"),
     SuiteCase("no-decrease", "change of the window per ACK", "packets",
@@ -237,11 +282,14 @@ CASES = (
               "RFC 9438, Sect. 4.2", _never_below, "rounding of floating-point numbers"),
     _window_case("reno-friendly", "RFC 9438, Sect. 4.3, Figure 4",
                  "where W_cubic(t) is below W_est the window is W_est, which grows by alpha_cubic per window",
-                 partial(_after_loss, SMALL_WINDOW, 0.01, (0.0, 0.5))),
+                 partial(_after_loss, SMALL_WINDOW, (SHORT_RTT,), (0.0, 0.5))),
     SuiteCase("alpha-one", "growth per round trip", "packets",
               "alpha_cubic is 1 once W_est has reached the window before the loss", "=", Tolerance(0.15),
               "RFC 9438, Sect. 4.3", _one_per_round,
               "own choice: a fraction of the step from 0.53 to 1 that ACKs at the ends of a round trip make"),
+    SuiteCase("large-windows", "growth after a loss", "packets",
+              "the curve is that of Sect. 4.2 at windows above 2^32 bytes too", "=", PACKET,
+              "RFC 9438, Sect. 4.2, eq. 1 and 2", _large_windows, ABOUT_PACKET),
     SuiteCase("decrease", "window after a loss over the window before", "", "a loss leaves beta_cubic = 0.7", "=",
               RATIO, "RFC 9438, Sect. 4.6", _decrease, ABOUT_RATIO),
     SuiteCase("minimum-window", "window after losses in a row", "packets", "a loss leaves at least two packets", ">=",
@@ -252,6 +300,9 @@ CASES = (
     _window_case("fast-convergence", "RFC 9438, Sect. 4.7",
                  "after a loss below the last peak, W_max is (1 + beta_cubic)/2 of the window (SHOULD)",
                  _fast_convergence),
+    _window_case("limited-application", "RFC 9438, Sect. 4.2 and 5.8",
+                 "a loss begins a stage, whose time has nothing of an application's limits before it",
+                 _after_limited_application),
     SuiteCase("timeout-window", "window after a timeout", "packets",
               "a timeout leaves one packet as in Reno, or the two of QUIC's minimum window", "<=", Tolerance(0.01),
               "RFC 9438, Sect. 4.8; RFC 5681, Sect. 3.1; RFC 9002, Sect. 7.6.2", _timeout_window,
@@ -259,12 +310,19 @@ CASES = (
     SuiteCase("timeout-threshold", "window at the end of slow start over the window at the timeout", "",
               "ssthresh after a timeout is beta_cubic = 0.7 of the window", "=", RATIO,
               "RFC 9438, Sect. 4.8", _timeout_threshold, ABOUT_RATIO),
+    SuiteCase("minimum-threshold", "ssthresh after losses or timeouts in a row", "packets",
+              "ssthresh is at least two packets", ">=", Tolerance(0.01),
+              "RFC 9438, Sect. 4.6, Figure 5, and 4.8; RFC 5681, Sect. 3.1, eq. 4", observe_minimum_threshold,
+              "own choice: rounding to bytes"),
     _window_case("after-timeout", "RFC 9438, Sect. 4.8",
                  "the first stage after a timeout begins with K = 0 and W_max = cwnd", _after_timeout),
     _window_case("spurious", "RFC 9438, Sect. 4.9", "a spurious decrease is undone", _spurious),
     SuiteCase("slow-start", "growth per ACK below the threshold", "packets", "slow start adds a packet per packet", "=",
               Tolerance(0.01), "RFC 9438, Sect. 4.10; RFC 5681, Sect. 3.1", _slow_start,
               "own choice: rounding to bytes"),
+    SuiteCase("pacing", "pacing rate over a window per round-trip time", "",
+              "a sender that paces sends a window per round trip or more", ">=", RATIO, "RFC 9002, Sect. 7.7",
+              observe_pacing, "own choice: intervals between packets in whole units of a clock"),
     SuiteCase("table-1", "average window with a loss every 1/p packets, 100 ms", "packets",
               "the average window is that of the table", "=", TABLE_TOLERANCE, "RFC 9438, Sect. 5.1, Table 1",
               partial(_average, 0.1),
@@ -275,5 +333,5 @@ CASES = (
               "rounding to integers, and 10 %: 4 % of the formula, one packet of small windows"),
 )  # fmt: skip
 
-RFC9438 = Suite("rfc9438", 1, "RFC 9438, CUBIC for Fast and Long-Distance Networks, 2023", ("cubic-rfc9438",), CASES)
+RFC9438 = Suite("rfc9438", 2, "RFC 9438, CUBIC for Fast and Long-Distance Networks, 2023", ("cubic-rfc9438",), CASES)
 """Sections 4.2 to 4.10 and the tables of Section 5.1."""

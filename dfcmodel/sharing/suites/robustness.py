@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dfcmodel.sharing.suites.cases import ANY, NotJudged, Observation, Suite, SuiteCase, Tolerance, truth
-from dfcmodel.sharing.suites.connections import DECREASES, connect, lose_at, slow_start_to
+from dfcmodel.sharing.suites.connections import DECREASES, LARGE_PACKET, connect, lose_at, slow_start_to
 from dfcmodel.sharing.suites.fed_connections import Connection
 from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn import DeliveryRule
@@ -21,12 +21,13 @@ __all__ = ["ROBUSTNESS"]
 
 ROUNDING = Tolerance(0.01)
 EXACT = Tolerance(0.0)
-LARGE_PACKET = 65_535
-"""Bytes of a packet with which few ACKs reach a window of 2^31 bytes: the largest of UDP."""
 LARGEST_WINDOW = 1000.0
 """Windows up to which round trips are fed, packets: some rules double theirs again and again."""
 MIN_DECREASE = 0.2
 """Smallest part of its window that a loss leaves a rule of another claim; own choice, far below those of all rules."""
+MAX_GROWTH = 2.0
+"""Largest window after a loss over that before, for rules of another claim: those that follow deliveries may go on with
+slow start, and the end of the recovery acknowledges a window."""
 VALID = "finite numbers, not negative, and at least a packet without pacing"
 EXTREME_RTTS = (1e-6, 10.0)
 """Round-trip times, s, from a loopback to beyond a satellite's."""
@@ -107,7 +108,7 @@ def _beyond(bits: int, rule: WindowRule) -> Iterator[Observation]:
     before = connection.window
     connection.report_loss()
     ratio = connection.window / before
-    expected = DECREASES.get(rule.claims, min(max(ratio, MIN_DECREASE), 1.0))
+    expected = DECREASES.get(rule.claims, min(max(ratio, MIN_DECREASE), MAX_GROWTH))
     yield Observation(f"loss at {before:.0f} packets of {LARGE_PACKET} bytes", expected, ratio)
 
 
@@ -187,5 +188,5 @@ CASES = (
               "own choice: several connections run in one process", _two_at_once),
 )  # fmt: skip
 
-ROBUSTNESS = Suite("robustness", 1, "units, state and arithmetic", ANY, CASES)
+ROBUSTNESS = Suite("robustness", 2, "units, state and arithmetic", ANY, CASES)
 """Units, resets, large windows, invalid numbers and shared state."""

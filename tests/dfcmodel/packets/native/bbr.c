@@ -32,18 +32,18 @@ static const char *const modes[] = {"Startup",          "Drain",      "ProbeBW_D
 
 /* What `slot` has: counts and times when the packet was sent. */
 typedef struct record {
-  double first_sent, delivered_at, delivered, lost, in_flight;
+  double first_sent, delivered_at, delivered, lost, in_flight, limited;
 } record;
 
 /* A sample of the delivery rate, as the rule in Python receives it. */
 typedef struct sample {
   double time, rtt, acked, lost, delivered, prior_delivered, interval, in_flight, sent_in_flight, lost_since;
-  double lost_in_flight, lost_with, recovering, random;
+  double lost_in_flight, lost_with, recovering, random, limited, restarted, lost_limited;
 } sample;
 
 typedef struct bbr {
   uint64_t random;
-  double delivered, lost_total, delivered_at, first_sent, lost_in_flight, lost_with; /* of the connection */
+  double delivered, lost_total, delivered_at, first_sent, lost_in_flight, lost_with, app_limited; /* of the connection */
   int mode, ack_phase;
   double cwnd, pacing_rate, min_rtt, min_rtt_stamp, probe_rtt_done_stamp, probe_rtt_round_done, prior_cwnd;
   double next_round_delivered, round_count, round_start, full_bw, full_bw_count, cycle_stamp, limited_until, recovering;
@@ -78,7 +78,9 @@ static double quantization_budget(const bbr *s, double pacing_rate, double produ
 
 static double inflight(const bbr *s, double gain) { return quantization_budget(s, s->pacing_rate, multiple(s, gain)); }
 
-static int is_limited(const bbr *s, const sample *e) { return e->prior_delivered <= s->limited_until; }
+static int is_limited(const bbr *s, const sample *e) {
+  return e->limited > 0.0 || e->prior_delivered <= s->limited_until;
+}
 
 static double with_headroom(const bbr *s) {
   if (s->inflight_longterm == INFINITY) return INFINITY;
@@ -129,7 +131,7 @@ static void note_losses(bbr *s, const sample *e) {
   double before = e->lost_in_flight - 1.0, lost = e->lost_with - 1.0;
   double prefix = (LOSS_THRESHOLD * before - lost) / (1.0 - LOSS_THRESHOLD);
   double bound = maximum(before + prefix, target_inflight(s) * BETA);
-  if (e->prior_delivered <= s->limited_until) bound = s->inflight_longterm;
+  if (e->lost_limited > 0.0 || e->prior_delivered <= s->limited_until) bound = s->inflight_longterm;
   s->prev_probe_too_high = 1.0;
   s->is_bw_probe_sample = 0.0;
   s->inflight_longterm = bound;
@@ -298,6 +300,7 @@ static void hold_probe_rtt(bbr *s, const sample *e) {
 
 static void round_trip_time(bbr *s, const sample *e) {
   int expired = e->time > s->probe_rtt_min_stamp + PROBE_RTT_INTERVAL;
+  if (e->rtt == 0.0) return; /* no sample yet */
   if (s->min_rtt == INFINITY) s->pacing_rate = STARTUP_GAIN * INITIAL_WINDOW / e->rtt;
   if (e->rtt < s->probe_rtt_min_delay || expired) {
     s->probe_rtt_min_delay = e->rtt;
@@ -307,7 +310,7 @@ static void round_trip_time(bbr *s, const sample *e) {
     s->min_rtt = s->probe_rtt_min_delay;
     s->min_rtt_stamp = s->probe_rtt_min_stamp;
   }
-  if (s->mode != PROBE_RTT && expired) {
+  if (s->mode != PROBE_RTT && expired && e->restarted == 0.0) {
     s->mode = PROBE_RTT;
     s->prior_cwnd = s->recovering == 0.0 ? s->cwnd : maximum(s->prior_cwnd, s->cwnd);
     s->probe_rtt_done_stamp = 0.0;
@@ -395,8 +398,10 @@ static void on_sent(void *state, const hopflow_cc_event *event, hopflow_cc_contr
   bbr *s = state;
   (void)control;
   if (event->in_flight_before == 0) s->first_sent = s->delivered_at = event->now;
-  record r = {s->first_sent, s->delivered_at, s->delivered, s->lost_total, (double)event->in_flight};
+  record r = {s->first_sent, s->delivered_at, s->delivered, s->lost_total, (double)event->in_flight,
+              s->app_limited > 0.0 ? 1.0 : 0.0};
   memcpy(event->packet->slot, &r, sizeof r);
+  if (event->flags & HOPFLOW_CC_APP_LIMITED) s->app_limited = maximum(s->delivered + (double)event->in_flight, 1.0);
 }
 
 static record record_of(const hopflow_cc_packet *packet) {
@@ -408,7 +413,7 @@ static record record_of(const hopflow_cc_packet *packet) {
 static void on_ack(void *state, const hopflow_cc_event *event, hopflow_cc_control *control) {
   bbr *s = state;
   const hopflow_cc_packet *newest = 0;
-  double acked = (double)event->acked_count, lost = (double)event->lost_count;
+  double acked = (double)event->acked_count, lost = (double)event->lost_count, restarted = 0.0, lost_limited = 0.0;
   if (event->acked_count + event->lost_count == 0) return;
   s->lost_in_flight = s->lost_with = 0.0;
   for (uint64_t n = 0; n < event->lost_count; n++) {
@@ -416,17 +421,25 @@ static void on_ack(void *state, const hopflow_cc_event *event, hopflow_cc_contro
     s->lost_total += 1.0;
     s->lost_in_flight = r.in_flight;
     s->lost_with = s->lost_total - r.lost;
+    lost_limited = r.limited;
+  }
+  for (uint64_t n = 0; n < event->acked_count; n++) {
+    record r = record_of(&event->acked[n]);
+    if (r.limited > 0.0 && r.in_flight == 1.0) restarted = 1.0;
   }
   for (uint64_t n = 0; n < event->acked_count && !newest; n++)
     if (event->now - event->acked[n].sent == event->latest_rtt) newest = &event->acked[n];
   s->delivered += acked;
+  if (s->delivered > s->app_limited) s->app_limited = 0.0;
   sample e = {event->now, event->latest_rtt, acked, lost, s->delivered, s->delivered, 0.0, (double)event->in_flight,
-              0.0, 0.0, s->lost_in_flight, s->lost_with, (event->flags & HOPFLOW_CC_REPAIRING) ? 1.0 : 0.0, draw(s)};
+              0.0, 0.0, s->lost_in_flight, s->lost_with, (event->flags & HOPFLOW_CC_REPAIRING) ? 1.0 : 0.0, draw(s),
+              0.0, restarted, lost_limited};
   if (newest) {
     record r = record_of(newest);
     e.prior_delivered = r.delivered;
     e.interval = maximum(newest->sent - r.first_sent, event->now - r.delivered_at);
     e.sent_in_flight = r.in_flight;
+    e.limited = r.limited;
     e.lost_since = s->lost_total - r.lost;
     s->first_sent = newest->sent;
   }
@@ -448,8 +461,11 @@ static void on_timeout(void *state, const hopflow_cc_event *event, hopflow_cc_co
 
 static const char *observe(void *state, double numbers[HOPFLOW_CC_NUMBERS]) {
   const bbr *s = state;
-  double const values[] = {maximum(s->bw_now, s->bw_before), s->bw_shortterm, s->min_rtt, s->inflight_shortterm,
-                           s->inflight_longterm};
+  double const values[] = {
+      maximum(s->bw_now, s->bw_before), s->bw_shortterm, s->min_rtt, s->inflight_shortterm, s->inflight_longterm,
+      maximum(s->extra_acked_now, s->extra_acked_before), s->full_bw, s->full_bw_count, s->full_bw_now, s->full_bw_reached,
+      s->round_count, s->drain_start_round, s->probe_rtt_min_stamp, s->bw_probe_wait, s->bw_probe_up_rounds,
+      s->prev_probe_too_high};
   memcpy(numbers, values, sizeof values);
   return modes[s->mode];
 }
@@ -460,7 +476,9 @@ static const hopflow_cc_rule rule = {
     .name = "BBR in C",
     .claims = "bbr-draft",
     .recovery = "rack",
-    .observed = "max_bw bw_shortterm min_rtt inflight_shortterm inflight_longterm",
+    .observed = "max_bw bw_shortterm min_rtt inflight_shortterm inflight_longterm extra_acked full_bw full_bw_count "
+                "full_bw_now full_bw_reached round_count drain_start_round probe_rtt_min_stamp bw_probe_wait "
+                "bw_probe_up_rounds prev_probe_too_high",
     .flags = HOPFLOW_CC_FLIGHT,
     .init = init,
     .on_sent = on_sent,

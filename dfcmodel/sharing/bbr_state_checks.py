@@ -1,0 +1,175 @@
+"""Requirements of the draft on BBR for its table of states (Sect. 5.6.1), beside the test cases of its appendix."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel.sharing.bbr_checks import Check, about, holds
+from dfcmodel.sharing.bbr_observations import MODES, SAMPLES_PER_ROUND_TRIP, Observation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "pacing_gains",
+    "probe_interval",
+    "rounds",
+    "short_term_bounds",
+    "short_term_decreases",
+    "startup_pacing",
+    "volume_caps",
+    "window_after_probe_rtt",
+    "window_after_timeout",
+]
+
+STARTUP_GAIN = 2.77
+PACING_GAINS = {"DRAIN": 0.5, "DOWN": 0.9, "CRUISE": 1.0, "REFILL": 1.0, "UP": 1.25, "PROBE_RTT": 1.0}
+"""Pacing over bandwidth, in STARTUP and by other states (Sect. 5.6.1)."""
+GAIN_TOLERANCE = 0.01
+"""Relative, for rates that are intervals between packets in whole units of a clock; BBRv1's gain is 4 % higher."""
+HEADROOM = 0.15
+"""Part of the longer-term bound that stays free in CRUISE and PROBE_RTT (Sect. 2.8)."""
+BETA = 0.7
+"""Smallest factor of short-term bounds in a round trip with losses (Sect. 2.10 and 5.5.10.3)."""
+ROUNDING = 0.01
+"""Packets."""
+ROUND_TRIPS_TO_REPAIR = 8
+"""After the first ACK that follows a timeout: few packets are lost, so that their repair takes half of these."""
+ROUND_TRIPS = 10
+"""Round trips of the path in which those of BBR are counted: own choice, with a full buffer one takes two of these."""
+RESTORED = 0.9
+"""Smallest part of the saved window once it is restored: own choice, since the bandwidth has changed a little."""
+PROBE_WAIT = 3.0
+"""Largest time from the beginning of DOWN to a probe, s (Sect. 5.3.3.8.3)."""
+
+
+def startup_pacing(run: Observation) -> list[Check]:
+    """Check: when STARTUP ends the pacing rate, which never fell, is its gain times the bandwidth, less 1 %."""
+    last = run.spell("STARTUP")[1] - 1
+    return [about("pacing over bandwidth in STARTUP", _pacing_over_bandwidth(run, last), STARTUP_GAIN, GAIN_TOLERANCE)]
+
+
+def pacing_gains(run: Observation) -> list[Check]:
+    """Check: in each other state the pacing rate is its gain times the bandwidth, less 1 %."""
+    checks = []
+    for mode, gain in PACING_GAINS.items():
+        ratios = [_pacing_over_bandwidth(run, n) for n in np.flatnonzero(_in(run, mode)).tolist()]
+        value = float(np.median(ratios)) if ratios else math.nan
+        checks.append(about(f"pacing over bandwidth in {mode}", value, gain, GAIN_TOLERANCE))
+    return checks
+
+
+def _pacing_over_bandwidth(run: Observation, n: int) -> float:
+    """Return the pacing rate over the bandwidth less 1 % (Sect. 5.6.2) at a sample."""
+    bandwidth = 0.99 * min(run.max_bw[n], run.bw_shortterm[n])
+    return float(run.pacing_rate[n] / bandwidth) if bandwidth > 0.0 else math.inf
+
+
+def volume_caps(run: Observation) -> list[Check]:
+    """Check: the window is at most the bounds of its state, which hold the path, and at least four packets."""
+    bound = run.inflight_longterm
+    less = np.where(np.isfinite(bound), np.maximum(np.minimum(bound - 1.0, (1.0 - HEADROOM) * bound), 4.0), np.inf)
+    lowest = float(bound.min())  # losses come with the product, and a full buffer, in flight
+    checks = [
+        holds("inflight_longterm is known", np.isfinite(lowest)),
+        holds(
+            "it is at least the product", lowest >= run.path.product, f"{lowest:.1f} of {run.path.product:.0f} packets"
+        ),
+    ]
+    caps = dict.fromkeys(("DOWN", "REFILL", "UP"), bound) | dict.fromkeys(("CRUISE", "PROBE_RTT"), less)
+    for mode, cap in caps.items():
+        limit = np.maximum(np.minimum(cap, run.inflight_shortterm), 4.0)
+        above = (run.mode == MODES.index(mode)) & (run.cwnd > limit + ROUNDING)
+        lasting = np.flatnonzero(above[1:] & above[:-1])  # a loss may lower a bound before an ACK sets the window
+        text = f"{run.cwnd[lasting[0]]:.1f} of {limit[lasting[0]]:.1f} packets" if len(lasting) else ""
+        checks.append(holds(f"cwnd within its bounds in {mode}", not len(lasting), text))
+    return checks
+
+
+def short_term_bounds(run: Observation) -> list[Check]:
+    """Check: losses lower short-term bounds, but not while BBR probes for bandwidth."""
+    finite = np.isfinite(run.bw_shortterm) | np.isfinite(run.inflight_shortterm)
+    checks = [
+        holds("losses in STARTUP", run.lost[run.spell("STARTUP")[1] - 1] > 0.0),
+        holds("losses lower them in DOWN or CRUISE", (finite & _in(run, "DOWN", "CRUISE")).any()),
+    ]
+    for mode in ("STARTUP", "REFILL", "UP"):
+        number = int((finite & _in(run, mode)).sum())
+        checks.append(holds(f"infinite in {mode}", not number, f"finite in {number} samples" if number else ""))
+    return checks
+
+
+def short_term_decreases(run: Observation) -> list[Check]:
+    """Check: a round trip with losses leaves at least Beta of each short-term bound."""
+    checks = []
+    for name in ("bw_shortterm", "inflight_shortterm"):
+        bound = getattr(run, name)
+        finite = np.isfinite(bound[1:]) & np.isfinite(bound[:-1])
+        lowest = float((bound[1:][finite] / bound[:-1][finite]).min(initial=np.inf))
+        checks.append(holds(f"{name} falls", lowest < 1.0, f"to {lowest:.3f}"))
+        checks.append(
+            holds(f"{name} to no less than {BETA:g}", lowest >= BETA * (1.0 - GAIN_TOLERANCE), f"{lowest:.3f}")
+        )
+    return checks
+
+
+def probe_interval(run: Observation) -> list[Check]:
+    """Check: a probe for bandwidth begins two to three seconds after the last one, or after PROBE_RTT."""
+    starts = [begin for begin, _ in run.spells("DOWN")] + [end for _, end in run.spells("PROBE_RTT")]
+    waits = []
+    for begin, _ in run.spells("REFILL"):
+        before = [start for start in starts if start < begin]
+        waits += [float(run.time[begin] - run.time[max(before)])] if before else []
+    late = [wait for wait in waits if not 2.0 <= wait <= PROBE_WAIT + 2.0 * run.path.rtt]
+    return [
+        holds("REFILL follows", waits, f"{len(waits)} times"),
+        holds("after 2 to 3 s, and a round trip", not late, ", ".join(f"{wait:.2f} s" for wait in late or waits)),
+    ]
+
+
+def rounds(run: Observation) -> list[Check]:
+    """Check: packet-timed round trips go on, and each takes at least a round trip of the path."""
+    span = ROUND_TRIPS * SAMPLES_PER_ROUND_TRIP
+    counts = run.round_count[span:] - run.round_count[:-span]
+    least, largest = int(np.argmin(counts)), int(np.argmax(counts))
+    return [
+        holds(f"some in {ROUND_TRIPS} of the path", counts[least] >= 1.0, _counted(run, counts, least)),
+        holds(f"no more than {ROUND_TRIPS + 1}", counts[largest] <= ROUND_TRIPS + 1.0, _counted(run, counts, largest)),
+    ]
+
+
+def _counted(run: Observation, counts: NDArray[np.float64], n: int) -> str:
+    """Return the round trips counted from a sample on, as a text."""
+    return f"{counts[n]:.0f} from {run.time[n]:.2f} s on"
+
+
+def window_after_probe_rtt(run: Observation) -> list[Check]:
+    """Check: the end of PROBE_RTT restores the window from before it, up to two products."""
+    begin, end = run.spell("PROBE_RTT")
+    before = min(float(run.cwnd[begin - 1]), 2.0 * run.max_bw[begin] * run.min_rtt[begin])
+    text = f"{run.cwnd[end]:.0f} of {before:.0f} packets"
+    return [holds("90 % of the window before", run.cwnd[end] >= RESTORED * before, text)]
+
+
+def window_after_timeout(run: Observation) -> list[Check]:
+    """Check: the end of the recovery after a timeout restores the window from before it."""
+    lowest = int(np.argmin(np.where(run.time > 0.5 * run.path.duration, run.cwnd, np.inf)))
+    before = float(run.cwnd[np.flatnonzero(run.time <= 0.5 * run.path.duration)[-1]])
+    delivered = np.flatnonzero((run.delivered > run.delivered[lowest]) & (run.time > run.time[lowest]))
+    repaired = run.time[delivered[:1]] + ROUND_TRIPS_TO_REPAIR * run.path.rtt
+    later = np.flatnonzero(run.time > repaired) if len(repaired) else np.zeros(0, int)
+    after = float(run.cwnd[later[0]]) if len(later) else 0.0
+    return [
+        holds("a timeout", run.timeouts, f"{run.timeouts}"),
+        holds("the window falls to at most four packets", run.cwnd[lowest] <= 4.0, f"{run.cwnd[lowest]:.0f}"),
+        holds("then 90 % of the window before", after >= RESTORED * before, f"{after:.0f} of {before:.0f} packets"),
+    ]
+
+
+def _in(run: Observation, *modes: str) -> NDArray[np.bool_]:
+    """Return which samples are in one of several states, (S,)."""
+    result: NDArray[np.bool_] = np.isin(run.mode, [MODES.index(mode) for mode in modes])
+    return result
