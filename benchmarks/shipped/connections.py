@@ -167,16 +167,17 @@ class WholeConnection(Connection):
         if packets < math.inf:
             raise NotJudged("the application of a connection does not limit packets in flight")
 
-    def ack_round_trip(self, limit: float = math.inf) -> None:
+    def ack_round_trip(self, limit: float = math.inf, packets: int = 1) -> None:
         """Acknowledge a window, rounded up to whole datagrams, or less if the window has ``limit`` packets."""
-        for _ in range(math.ceil(self.window)):
+        for _ in range(math.ceil(self.window / packets)):
             if self.window >= limit:
                 break
-            self.ack()
+            self.ack(packets)
 
-    def _on_ack(self) -> None:
-        """Step to the next datagram that is acknowledged outside of recoveries."""
-        self._step_to("ack")
+    def _on_ack(self, packets: int) -> None:
+        """Step over datagrams that are acknowledged outside of recoveries."""
+        for _ in range(packets):
+            self._step_to("ack")
 
     def _on_loss(self) -> None:
         """Drop a datagram so that its loss is detected next, and step to the congestion event.
