@@ -231,7 +231,7 @@ def test_the_recovery_of_a_library_is_that_of_its_flow_in_a_comparison(native) -
     """Others have that of the path, SACK by default."""
     by_time, options = native("probe.c", 'PROBE_TABLE=rule.recovery = "rack"'), PathOptions(duration=5.0)
     result = compare([by_time, CUBIC()], bandwidth=400.0, rtt=0.04, buffer=16, runs=1, options=options)
-    assert f"sack, and of native rules that of their library (rack: {by_time!r})" in result.summary()["recovery"]
+    assert f"sack, and of native rules that of their library (rack: {by_time})" in result.summary()["recovery"]
     same = compare([native("probe.c"), CUBIC()], bandwidth=400.0, rtt=0.04, buffer=16, runs=1, options=options)
     assert "library" not in same.summary()["recovery"]
     one, other = packets(path(by_time, buffer=10)), packets(path(native("probe.c"), buffer=10))
