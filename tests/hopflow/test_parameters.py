@@ -659,7 +659,7 @@ def test_options_of_another_class_are_refused_by_name(options: Any) -> None:
 
 
 def test_options_of_a_base_class_state_some_of_the_fields() -> None:
-    assert Extended.of(Shared(paced=True)) == Extended(paced=True)
+    assert Extended.of(Shared(paced=True)) == Extended(paced=True)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^options = Other\(\): must be a Extended$"):
         Extended.of(Other())  # type: ignore[arg-type]
 
@@ -680,7 +680,7 @@ def test_a_seed_is_declared_by_its_type() -> None:
     assert draw(np.float32(7.0)) == 7  # type: ignore[arg-type]
     for value, error in (("7", TypeError), (np.array([np.nan]), TypeError), (-1, ValueError), (np.nan, ValueError)):
         with pytest.raises(error, match=r"^seed = .*: must be a whole number >= 0, a numpy.random.Generator or None$"):
-            draw(value)
+            draw(value)  # type: ignore[arg-type]
 
 
 def test_a_unit_of_no_keyword_is_refused_where_the_function_is_written() -> None:
