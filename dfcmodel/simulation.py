@@ -23,7 +23,7 @@ from dfcmodel.methods import LEVELS, Fluid, Level, Packets
 from dfcmodel.network.demands.offered_rates import source_rate
 from dfcmodel.network.flows import random_starts
 from dfcmodel.network.networks import Scenario, run_end
-from dfcmodel.network.phase_effects import packet_wait
+from dfcmodel.network.phase_effects import check_packet_jitter, packet_wait
 from dfcmodel.network.queueing.disciplines import dfc_of
 from dfcmodel.results.records import with_fields
 from dfcmodel.results.summaries import ABOUT_LEVELS
@@ -76,6 +76,9 @@ class RunSettings(Options):
     duration: WithUnit | None = param(None, "time", above=0.0, hint="in s")
     sample: WithUnit | None = param(1e-2, "time", above=0.0, hint="in s")
     packet_jitter: WithUnit | None = None
+
+    def __post_init__(self) -> None:
+        check_packet_jitter(self.packet_jitter)
 
 
 @accept_old_names(rng="seed")

@@ -221,31 +221,36 @@ def unwrap_scalar(value: Any) -> Any:
 
 
 def plain_number(value: Any) -> int | float:
-    """Convert a checked number to an int or a float of Python.
+    """Convert a checked number to an int or a float of Python; an int that is not exact as a float becomes a float.
 
     >>> from fractions import Fraction
-    >>> plain_number(Fraction(1, 2)), plain_number(np.array(3)), plain_number(4)
-    (0.5, 3, 4)
+    >>> plain_number(Fraction(1, 2)), plain_number(np.array(3)), plain_number(10**30)
+    (0.5, 3, 1e+30)
     """
     value = unwrap_scalar(value)
-    return value if isinstance(value, (int, float)) else float(value)
+    is_exact = isinstance(value, int) and -MAX_EXACT_INTEGER <= value <= MAX_EXACT_INTEGER
+    return value if is_exact or isinstance(value, float) else float(value)
 
 
 def dimensions(value: Any) -> tuple[int, ...] | None:
-    """Return the shape of a value as an array; None where rows have different lengths.
+    """Return the shape of a value as an array; None for rows of different lengths, and for objects that are no array.
 
     >>> dimensions([[1, 2], [3, 4]]), dimensions([1, [2, 3]])
     ((2, 2), None)
     """
     try:
-        shape: tuple[int, ...] = np.shape(value)
+        shape: Any = np.shape(value)
     except ValueError:
         return None
-    return shape
+    return shape if isinstance(shape, tuple) else None  # a module has a function of this name
 
 
 def choice(name: str, value: T, allowed: Iterable[T]) -> T:
-    """Return ``value`` after checking that it is one of ``allowed``; suggest the closest of many."""
+    """Return the one of ``allowed`` that equals ``value``; an error suggests the closest of many.
+
+    >>> choice("pacing", np.True_, (False, True))
+    True
+    """
     options = list(allowed)
     try:  # NumPy before 2.2 compares an empty array with a warning
         is_allowed = not (hasattr(value, "__array__") and np.ndim(value)) and value in options
@@ -253,7 +258,7 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
         is_allowed = False
     if not is_allowed:
         raise ValueError(f"{name} = {format_value(value)}: must be one of {format_choices(value, options)}")
-    return value
+    return options[options.index(value)]
 
 
 def format_choices(value: object, options: Iterable[object]) -> str:

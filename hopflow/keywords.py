@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hopflow.parameters import Parametrized
+from hopflow.checks import instance
+from hopflow.parameters import Options, Parametrized
 from hopflow.units import quantities_of
 
 __all__ = ["ELSEWHERE", "WithFields"]
@@ -55,21 +56,31 @@ class WithFields:
         return WithFields, (self.function,)
 
     def grouped(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments of the function, with the fields in its option objects."""
+        """Return arguments of the function, with the fields in its option objects.
+
+        Raises
+        ------
+        TypeError
+            For an option object of another class, by the name of its parameter.
+        """
         arguments = dict(arguments)
         for into, kind in self.kinds.items():
             names = inspect.signature(kind).parameters
             fields = {name: arguments.pop(name) for name in [*arguments] if name in names}
             if fields:
-                options = arguments.get(into)
-                if options is None:
-                    arguments[into] = kind(**fields)
-                elif isinstance(options, Parametrized):
-                    arguments[into] = options.replace(**fields)
-                else:
-                    arguments[into] = dataclasses.replace(options, **fields)
+                arguments[into] = _with_fields(kind, into, arguments.get(into), fields)
         return arguments
 
     def __call__(self, **arguments: Any) -> Any:
         """Call the function with the fields in its option objects."""
         return self.function(**self.grouped(arguments))
+
+
+def _with_fields(kind: Any, into: str, options: Any, fields: Mapping[str, Any]) -> Any:
+    """Return the option object of a parameter ``into`` with other values of some fields."""
+    if options is None:
+        return kind(**fields)
+    if issubclass(kind, Options):
+        options = kind.of(options, into)
+    options = instance(into, options, kind)
+    return options.replace(**fields) if isinstance(options, Parametrized) else dataclasses.replace(options, **fields)

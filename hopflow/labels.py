@@ -63,13 +63,14 @@ def square(name: str, value: Any) -> tuple[Any, tuple[Hashable, ...] | None]:
     >>> matrix.tolist(), names
     ([[2, 1], [4, 3]], ('a', 'b'))
     """
-    if not hasattr(value, "shape") or len(value.shape) != 2:
+    shape = getattr(value, "shape", None)
+    if not isinstance(shape, tuple) or len(shape) != 2:
         return value, None
     rows, columns = labels_of(value, 0), labels_of(value, 1)
     if rows is None and columns is None:
         return value, None
-    rows = tuple(range(value.shape[0])) if rows is None else rows
-    columns = tuple(range(value.shape[1])) if columns is None else columns
+    rows = tuple(range(shape[0])) if rows is None else rows
+    columns = tuple(range(shape[1])) if columns is None else columns
     return np.asarray(value)[:, label_order(f"columns of {name}", columns, rows)], rows
 
 

@@ -48,7 +48,7 @@ from hopflow.checks import (
     number,
     one_number,
     plain_number,
-    unwrap_scalar,
+    random_source,
 )
 from hopflow.labels import refuse_labels
 from hopflow.results import table_html
@@ -109,12 +109,15 @@ class Declaration(NamedTuple):
         """Raise ValueError for a value out of range, TypeError for no string; None is allowed where it is the default.
 
         A parameter that is annotated as ``int`` is a whole number, one that is annotated as ``str`` is a string, and
-        one that is annotated as a tuple has as many numbers as its annotation.
+        one that is annotated as a tuple has as many numbers as its annotation. One whose annotation has a
+        `numpy.random.Generator` is a seed or a generator.
         """
         if self.choices is not None:
             choice(name, value, self.choices)
         elif self.annotation in STRING_TYPES:
             self._check_string(name, value)
+        elif SEED_TYPE in self.annotation:
+            random_source(name, value)
         elif self.has_range and not (value is None and self.default is None):
             self._check_numbers(name, value)
 
@@ -158,8 +161,8 @@ class Declaration(NamedTuple):
         """Return an argument in SI units, after the check of its type and range.
 
         The annotation ``int`` demands a whole number, ``float`` one number, ``str`` a string, a tuple as many numbers,
-        an array type numbers of any shape. Values of other types are returned as they are, after the conversion of
-        units.
+        an array type numbers of any shape, ``int | np.random.Generator`` a seed or a generator. Values of other types
+        are returned as they are, after the conversion of units.
 
         Parameters
         ----------
@@ -176,6 +179,8 @@ class Declaration(NamedTuple):
             return choice(name, value, self.choices)
         if self.annotation in STRING_TYPES:
             return self._check_string(name, value)
+        if SEED_TYPE in self.annotation:
+            return random_source(name, value)
         if self.unit in BARE:
             size = PACKET_SIZE if packet_size is None else packet_size
             value = in_units(name, value, cast("Dimension", self.unit), size)
@@ -188,8 +193,7 @@ class Declaration(NamedTuple):
         checked = self._check_numbers(name, value)
         if type(checked) is not float:
             return checked
-        value = unwrap_scalar(value)
-        return value if isinstance(value, (int, float)) else checked
+        return plain_number(value)
 
     @property
     def _whole_range(self) -> tuple[int, int]:
@@ -222,6 +226,8 @@ class Declaration(NamedTuple):
     @property
     def has_numbers(self) -> bool:
         """Whether the parameter is annotated as a number, an array or a tuple of numbers."""
+        if SEED_TYPE in self.annotation:
+            return False
         return self.annotation.startswith(NUMBER_TYPES) or any(word in self.annotation for word in ARRAY_TYPES)
 
     @property
@@ -246,6 +252,8 @@ ARRAY_TYPES = ("ArrayLike", "NDArray", "Sequence[float", "Sequence[int", "WithUn
 """Annotations of parameters that take several numbers contain one of these words."""
 STRING_TYPES = ("str", "str | None")
 """Annotations of parameters that take one string."""
+SEED_TYPE = "np.random.Generator"
+"""Annotations of parameters that take a seed or a generator contain this class."""
 WHOLE_NUMBER_TYPES = ("int", "WholeWithUnit")
 """Annotations of parameters that take one whole number begin with one of these words."""
 NUMBER_TYPES = ("float", "WithUnit", *WHOLE_NUMBER_TYPES, "tuple[float", "tuple[int")
@@ -839,8 +847,20 @@ class Options:
 
     @classmethod
     def of(cls, options: Self | None, name: str = "options") -> Self:
-        """Return the option object that a function was given as ``name``, of this class; None: the defaults."""
-        return cls() if options is None else instance(name, options, cls)
+        """Return the option object that a function was given as ``name``, of this class; None: the defaults.
+
+        An object of a base class states some of the fields: the others have their defaults.
+
+        Raises
+        ------
+        TypeError
+            For an object of another class, by ``name``.
+        """
+        if options is None:
+            return cls()
+        kind: type[Any] = type(options)
+        is_base = issubclass(kind, Options) and kind not in (Options, cls) and issubclass(cls, kind)
+        return cls(**options.changed) if is_base else instance(name, options, cls)
 
     @property
     def changed(self) -> dict[str, Any]:

@@ -26,7 +26,8 @@ import numpy as np
 from benchmarks.fuzz.contradictions import Question, contradiction
 from benchmarks.fuzz.judging import fault_of_error, has_nan, same_answer
 from benchmarks.fuzz.targets import Target, targets
-from benchmarks.fuzz.values import HOSTILE, NEVER, equivalents
+from benchmarks.fuzz.values import HOSTILE, LABELLED, NEVER, equivalents
+from hopflow.labels import UNUSED
 from responsefn.errors import OutsideDomainWarning, SeveralAttractorsWarning, SlowApproachWarning
 
 REMARKS = OutsideDomainWarning, SeveralAttractorsWarning, SlowApproachWarning
@@ -112,14 +113,17 @@ def judge(call: Call | Question) -> tuple[str, str | None]:
         found = answer(call.target, **{call.parameter: value})
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001
         fault = fault_of_error(error, call.parameter)
-        if not call.hostile and fault is None and not isinstance(error, OSError):
+        of_labels = call.value == LABELLED and UNUSED in str(error)
+        if not call.hostile and fault is None and not of_labels and not isinstance(error, OSError):
             fault = f"refuses an equivalent value: {error}"
         return "error", fault
     if not call.hostile:
         same = same_answer(found, answer(call.target))
         return "equivalent", None if same else "another answer than for the plain value"
     free = call.parameter in call.target.free
-    if call.value in NEVER and not free and isinstance(valid, (int, float, list, tuple, str)):
+    texts = isinstance(valid, tuple) and valid and all(isinstance(entry, str) for entry in valid)
+    never = NEVER - {"array of texts"} if texts else NEVER
+    if call.value in never and not free and isinstance(valid, (int, float, list, tuple, str)):
         return "accepted", f"accepted: {' '.join(str(found).split())[:80]!r}"
     if has_nan(found) and not free and not has_nan(answer(call.target)):
         return "accepted", "a silent NaN"

@@ -383,7 +383,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
                     "cut_through": False, "overhead": 20},
         "link_retry": {"rate": "100Gbps", "cable": "5m"},
         "chip": {"name": "tomahawk5"},
-        "BufferRow": {"rate": 1e11, "cable": 5.0, "xoff": 44_032},
+        "BufferRow": {"rate": 1e11, "cable": 5.0, "xoff": 44_032, "remarks": ("seen",)},
         "BufferTable": {"rows": tuple(rows)},
         "Watermark": {"rate": 1e11, "cable": 5.0, "peak": 44_032},
         "ErrorBursts": {"good": 0.0, "bad": 0.5, "begins": 0.125, "ends": 0.5},

@@ -68,6 +68,8 @@ HOSTILE: dict[str, Callable[[], Any]] = {
 }
 """Makers of values that most parameters must refuse, by name."""
 
+LABELLED = "labelled Series"
+"""An equivalent that may also be refused for its labels, see `hopflow.labels`."""
 NEVER = {
     "nan", "[nan]", "array of nan", "b'x'", "ragged", "array of objects", "complex", "complex array",
     "date", "datetime64", "Decimal nan", "object", "module", "NaT", "pandas NA", "array of texts",
@@ -106,7 +108,7 @@ def equivalents(value: Any) -> dict[str, Any]:
         if np.array_equal(array.astype(np.float32), array):
             same |= {"float32": array.astype(np.float32), "jax": _jax(array)}
         if array.ndim == 1:
-            same |= {"Series": pd.Series(array, index=range(5, 5 + len(array)))}
+            same |= {"Series": pd.Series(array), LABELLED: pd.Series(array, index=range(5, 5 + len(array)))}
         if array.ndim == 2:
             same |= {"DataFrame": pd.DataFrame(array)}
         return same

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.networks import Scenario, run_end
-from dfcmodel.network.phase_effects import start_spread
+from dfcmodel.network.phase_effects import check_packet_jitter, start_spread
 from dfcmodel.packets.refusals import check_scenario
-from hopflow.checks import integer, one_number, random_generator, seed_number
+from hopflow.checks import integer, one_number, seed_number
 from hopflow.parameters import Options, param, validate_parameters
 from hopflow.units import WithUnit, declares
 
@@ -51,12 +51,12 @@ class RandomRuns(Options):
 
     duration: WithUnit | None = param(None, "time", above=0.0, hint="in s")
     jitter: WithUnit | None = param(None, "time", at_least=0.0, hint="in s")
-    seed: int | np.random.Generator = 0
+    seed: int | np.random.Generator = param(0)
     since: WithUnit = param(0.0, "time", at_least=0.0, hint="in s, before the end")
     packet_jitter: WithUnit | None = None
 
     def __post_init__(self) -> None:
-        random_generator("seed", self.seed)
+        check_packet_jitter(self.packet_jitter)
 
 
 @dataclass(frozen=True)

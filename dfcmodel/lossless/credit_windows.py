@@ -19,7 +19,7 @@ from dfcmodel.lossless.datasheets import CreditDatasheet
 from dfcmodel.lossless.paused.headroom_items import Item
 from dfcmodel.lossless.paused.paused_links import PausedLink
 from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
-from dfcmodel.lossless.quantities import OVERHEAD, bit_rate, bit_times, frame_size, frames_and_cell, metres
+from dfcmodel.lossless.quantities import OVERHEAD, bit_rate, bit_times, frames_and_cell, metres, velocity
 from hopflow.checks import one_number
 from hopflow.deprecations import takes_options
 from hopflow.fork_safety import cached_property
@@ -49,9 +49,6 @@ SOURCES = {
     "rounding to credits": ("credits x credit - bytes of frames", "a credit is a whole cell"),
 }
 ETHERNET = "preamble and gap, of Ethernet IEEE 802.3 3.2, 4.4.2"
-DELAYS = ("interface", "gearbox", "pipeline")
-MAX_OVERHEAD = 1000
-"""Maximum overhead of a frame on the line in bytes."""
 
 
 @dataclass(frozen=True)
@@ -233,27 +230,25 @@ def credits(
     """
     sheet = CreditDatasheet.of(datasheet, "datasheet")
     bits = bit_rate("rate", rate)
-    overhead = frame_size("overhead", sheet.overhead, minimum=0)
-    if overhead > MAX_OVERHEAD:
-        raise ValueError(f"overhead = {sheet.overhead!r}: must be at most {MAX_OVERHEAD} bytes")
+    overhead = sheet.overhead
     preamble = preamble_of(8 * overhead)
     largest, largest_lossless, size = frames_and_cell(mtu, lossless_mtu, credit, "credit")
     stored = not sheet.cut_through
-    speed = one_number("velocity", sheet.velocity, at_least=1e8, at_most=3e8, hint="in m/s")
+    speed = velocity("velocity", sheet.velocity)  # type: ignore[arg-type]
     small_share = one_number(
         "small_packets", in_units("small_packets", small_packets, "share"), at_least=0.0, at_most=1.0
     )
-    interface, gearbox, pipeline = (bit_times(name, getattr(sheet, name) or 0.0, bits) for name in DELAYS)
+    pipeline, interface, gearbox = (bit_times(name, delay, bits) for name, delay in sheet.delays.items())
     link = CreditedLink(
         bits, largest, largest_lossless, size, small_share,
         cable=bit_times("cable", metres("cable", cable) / speed, bits), interface=interface, gearbox=gearbox,
-        pipeline=pipeline, smallest=frame_size("smallest", sheet.smallest, minimum=1), overhead=overhead,
+        pipeline=pipeline, smallest=sheet.smallest, overhead=overhead,
     )  # fmt: skip
     delays = {
         "frame received before it is forwarded": preamble + 8 * largest_lossless * stored,
         "forwarding": preamble,
         "frame leaving the receiver": 8 * (largest + overhead) * sheet.behind_frame,
-        "credit message": 8 * frame_size("message", sheet.message, minimum=1),
+        "credit message": 8 * sheet.message,
         "waiting for the next message": bit_times("update", sheet.update, bits),
         "pipeline": link.pipeline, "interface": link.interface,
         "gearbox": 2 * link.gearbox, "cable": 2 * link.cable,

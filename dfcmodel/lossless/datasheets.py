@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dfcmodel.lossless.quantities import FIBRE, OVERHEAD, SMALLEST_FRAME
+from dfcmodel.lossless.quantities import (
+    FIBRE,
+    LARGEST_FRAME,
+    OVERHEAD,
+    SMALLEST_FRAME,
+    both_ends,
+    check_duration,
+    range_ends,
+    velocity,
+)
 from hopflow.parameters import Options, param, validate_parameters
-from hopflow.units import declares
+from hopflow.units import WholeWithUnit, WithUnit, declares
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given, Range
@@ -16,30 +25,38 @@ if TYPE_CHECKING:
 __all__ = ["HEADROOM_UNITS", "CreditDatasheet", "Datasheet", "PauseDatasheet"]
 
 
-DATASHEET_UNITS: dict[str, Dimension] = {
-    "interface": "time", "gearbox": "time", "pipeline": "time", "smallest": "size",
-}  # fmt: skip
-"""Dimensions of the fields of `Datasheet`, which the functions convert at the rate of the link."""
+DELAYS = ("pipeline", "interface", "gearbox")
+"""Delays of `Datasheet`, which the functions convert at the rate of the link; None: 0."""
+DATASHEET_UNITS: dict[str, Dimension] = dict.fromkeys(DELAYS, "time")
+"""Dimensions of the fields of `Datasheet` that are kept as written."""
+MAX_OVERHEAD = 1000
+"""Maximum overhead of a frame on the line in bytes."""
 HEADROOM_UNITS: dict[str, Dimension] = {"mtu": "size", "lossless_mtu": "size", "cell": "size", "small_packets": "share"}
 """Dimensions of the sizes and shares that `headroom` takes."""
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Datasheet(Options):
-    """Delays of a port in times, and its smallest frame in bytes; headrooms take pairs as ranges."""
+    """Delays of a port and its signal velocity; headrooms take pairs as ranges."""
 
     interface: Range | None = None
     gearbox: Range | None = None
     pipeline: Range | None = None
     velocity: float | tuple[float, float] = FIBRE
-    smallest: Given = SMALLEST_FRAME
+
+    @property
+    def delays(self) -> dict[str, Any]:
+        """Delays by name, 0 where none is given."""
+        return {name: 0.0 if getattr(self, name) is None else getattr(self, name) for name in DELAYS}
 
 
-@declares(**DATASHEET_UNITS, message="size", update="time", overhead="size")
+@declares(**DATASHEET_UNITS, update="time")
 @validate_parameters
 @dataclass(frozen=True, repr=False, kw_only=True)
 class CreditDatasheet(Datasheet):
     """Datasheet of a port that returns credits, for `credits`.
+
+    Delays are kept as written and converted at the rate of the link; a value that no rate allows is refused here.
 
     Parameters
     ----------
@@ -69,18 +86,26 @@ class CreditDatasheet(Datasheet):
     CreditDatasheet(message=8, behind_frame=False)
     """
 
-    message: Given = 72
+    smallest: WholeWithUnit = param(SMALLEST_FRAME, "size", at_least=1, at_most=LARGEST_FRAME, hint="bytes")
+    message: WholeWithUnit = param(72, "size", at_least=1, at_most=LARGEST_FRAME, hint="bytes")
     behind_frame: bool = param(True)
     update: Given = 0.0
     cut_through: bool = param(False)
-    overhead: Given = OVERHEAD // 8
+    overhead: WholeWithUnit = param(OVERHEAD // 8, "size", at_least=0, at_most=MAX_OVERHEAD, hint="bytes")
+
+    def __post_init__(self) -> None:
+        for name, delay in {**self.delays, "update": self.update}.items():
+            check_duration(name, delay)
+        velocity("velocity", self.velocity)  # type: ignore[arg-type]
 
 
-@declares(**DATASHEET_UNITS, response="time", exceeded="share")
+@declares(**DATASHEET_UNITS, response="time")
 @validate_parameters
 @dataclass(frozen=True, repr=False, kw_only=True)
 class PauseDatasheet(Datasheet):
     """Datasheet of a port that pauses its peer, and of the peer, for `headroom` and `Fabric.headroom`.
+
+    Delays are kept as written and converted at the rate of the link; a value that no rate allows is refused here.
 
     Parameters
     ----------
@@ -115,8 +140,18 @@ class PauseDatasheet(Datasheet):
     PauseDatasheet(pipeline='250ns', merged=True)
     """
 
+    smallest: WholeWithUnit = param(
+        SMALLEST_FRAME, "size", at_least=SMALLEST_FRAME, at_most=LARGEST_FRAME, hint="bytes"
+    )
     response: Range | None = None
     response_measured: bool = param(False)
-    exceeded: float = 0.0
+    exceeded: WithUnit = param(0.0, "share", at_least=0.0, below=1.0)
     merged: bool = param(False)
     resume_queued: bool = param(False)
+
+    def __post_init__(self) -> None:
+        responses = {} if self.response is None else {"response": self.response}
+        for name, bounds in {**self.delays, **responses}.items():
+            for end in range_ends(name, bounds):
+                check_duration(name, end)
+        both_ends("velocity", self.velocity, velocity)

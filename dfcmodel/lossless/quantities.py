@@ -18,7 +18,9 @@ from hopflow.units import PREFIX, PREFIXES, in_units, quantity
 __all__ = [
     "FIBRE",
     "GAP",
+    "LARGEST_FRAME",
     "LONGEST_CABLE",
+    "MAX_RATE",
     "OVERHEAD",
     "PREAMBLE",
     "QUANTUM",
@@ -29,12 +31,15 @@ __all__ = [
     "bit_rate",
     "bit_times",
     "both_ends",
+    "check_duration",
     "duration",
     "frame_size",
     "frames_and_cell",
     "metres",
+    "range_ends",
     "response_time",
     "size_in_bytes",
+    "velocity",
 ]
 
 Given = str | float
@@ -49,10 +54,14 @@ GAP = 96
 OVERHEAD = PREAMBLE + GAP
 SMALLEST_FRAME = 64
 """Bytes (IEEE 802.3, 4.4.2)."""
+LARGEST_FRAME = 65535
+"""Upper limit of the size of a frame, bytes."""
 FIBRE = 2e8
 """Signal velocity in m/s: 5 ns/m."""
 LONGEST_CABLE = 200e3
 """Upper limit of the cable length, m."""
+MAX_RATE = 10**13
+"""Upper limit of a line rate, b/s."""
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
 _DATA = re.compile(_NUMBER + PREFIX + "(B|bits?)")
@@ -73,7 +82,7 @@ def bit_rate(name: str, value: Given) -> int:
     """
     hint = "in b/s, or a string: '400Gbps'"
     number = one_number(name, in_units(name, value, "bit_rate"), hint=hint)
-    return round(_check_range(name, value, number, 1e6, 1e13, "from 1 Mb/s to 10 Tb/s: '400Gbps'"))
+    return round(_check_range(name, value, number, 1e6, MAX_RATE, "from 1 Mb/s to 10 Tb/s: '400Gbps'"))
 
 
 def metres(name: str, value: Given) -> float:
@@ -96,10 +105,10 @@ def size_in_bytes(name: str, value: Given) -> float:
 
 
 def frame_size(name: str, value: Given, *, minimum: int = 64) -> int:
-    """Return the size of a frame in bytes, from destination address to check sequence, ``minimum`` to 65535."""
+    """Return the size of a frame in bytes, from destination address to check sequence, >= ``minimum``."""
     number = size_in_bytes(name, value)
     unit = "bytes, from the destination address to the frame check sequence"
-    _check_range(name, value, number, minimum, 65535, f"from {minimum} to 65535 {unit}")
+    _check_range(name, value, number, minimum, LARGEST_FRAME, f"from {minimum} to {LARGEST_FRAME} {unit}")
     if number != int(number):
         raise ValueError(f"{name} = {value!r}: must be a whole number of bytes")
     return int(number)
@@ -156,6 +165,22 @@ def bit_times(name: str, value: Given, rate: int) -> int:
     return whole_bits(_check_range(name, value, seconds, 0.0, 1.0, "from 0 to 1 s") * rate)
 
 
+def check_duration(name: str, value: Given) -> None:
+    """Raise ValueError for a value that is no duration of `bit_times` at any rate.
+
+    >>> check_duration("pipeline", float("nan"))
+    Traceback (most recent call last):
+    ...
+    ValueError: pipeline = nan: must be a finite number >= 0 and <= 1; in s, or a string: '1.2 us'
+    """
+    bit_times(name, value, MAX_RATE)
+
+
+def velocity(name: str, value: Given) -> float:
+    """Return a signal velocity in m/s, 1e8 to 3e8."""
+    return one_number(name, value, at_least=1e8, at_most=3e8, hint="in m/s: 2e8 is 5 ns/m")
+
+
 def duration(name: str, value: Given) -> float:
     """Return a time in s, from a number of seconds or a string such as ``50 us``.
 
@@ -173,16 +198,20 @@ def whole_bits(bits: float) -> int:
     return math.ceil(bits - 1e-9 * max(1.0, bits))
 
 
+def range_ends(name: str, bounds: Given | tuple[Given, Given]) -> tuple[Given, Given]:
+    """Return the low and high end of an input as written; both are the value unless it is a pair."""
+    if not isinstance(bounds, tuple):
+        return bounds, bounds
+    if len(bounds) != 2:
+        raise ValueError(f"{name} = {format_value(bounds)}: a range must be a pair (low, high)")
+    return bounds
+
+
 def both_ends(
     name: str, bounds: Given | tuple[Given, Given], read: Callable[[str, Given], float]
 ) -> tuple[float, float]:
     """Return the low and high end of an input, each converted by ``read``; equal unless it is a pair."""
-    if not isinstance(bounds, tuple):
-        value = read(name, bounds)
-        return value, value
-    if len(bounds) != 2:
-        raise ValueError(f"{name} = {bounds!r}: a range must be a pair (low, high)")
-    low, high = (read(name, end) for end in bounds)
+    low, high = (read(name, end) for end in range_ends(name, bounds))
     if low > high:
         raise ValueError(f"{name} = {bounds!r}: the low end of a range must come first")
     return low, high

@@ -11,7 +11,7 @@ come right after a departure are stored, and the others are dropped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "UnequalLosses",
+    "check_packet_jitter",
     "flows_in_phase",
     "packet_time",
     "packet_wait",
@@ -148,6 +149,23 @@ def packet_wait(scenario: Scenario, jitter: float | str | None) -> float:
     >>> packet_wait(scenario, "1ms"), packet_wait(scenario, None)
     (0.001, 0.0)
     """
-    if isinstance(jitter, str) and jitter.strip().endswith(PACKETS):
+    if _in_packets(jitter):
         return quantity("packet_jitter", jitter, "amount") * packet_time(scenario)
     return in_units("packet_jitter", 0.0 if jitter is None else jitter, "time")
+
+
+def check_packet_jitter(jitter: float | str | None) -> None:
+    """Raise ValueError for a ``packet_jitter`` that is no time and no number of packets, or is negative.
+
+    >>> check_packet_jitter(float("nan"))
+    Traceback (most recent call last):
+    ...
+    ValueError: packet_jitter = nan: must be a finite number >= 0; in s, or a string: '1pkt'
+    """
+    if jitter is not None:
+        value = in_units("packet_jitter", jitter, "amount" if _in_packets(jitter) else "time")
+        one_number("packet_jitter", value, at_least=0.0, hint="in s, or a string: '1pkt'")
+
+
+def _in_packets(jitter: float | str | None) -> TypeGuard[str]:
+    return isinstance(jitter, str) and jitter.strip().endswith(PACKETS)

@@ -21,6 +21,7 @@ from hopflow.checks import (
     is_endless,
     number,
     one_number,
+    plain_number,
     refuse_options,
     seed_number,
 )
@@ -182,8 +183,10 @@ class Packets(Described):
             by_link = {} if by_link is None else by_link
             for name, p in instance(which, by_link, Mapping, "a mapping of links, or None").items():
                 one_number(f"{which} of {name}", p, at_least=0.0, below=1.0)
-        one_number("retry_delay", self.retry_delay, at_least=0.0, at_most=1.0, hint="in s")
-        one_number("reroute_delay", self.reroute_delay, at_least=0.0, at_most=1e5, hint="in s")
+        delays = (("retry_delay", 1.0), ("reroute_delay", 1e5), ("count_smoothing", 1e5))
+        for name, longest in delays:
+            one_number(name, getattr(self, name), at_least=0.0, at_most=longest, hint="in s")
+            object.__setattr__(self, name, plain_number(getattr(self, name)))
         object.__setattr__(self, "failures", failures_of(self.failures))
         for name, option, needed in (
             ("retry_delay", self.retry_delay, "frame_errors"),
@@ -196,7 +199,6 @@ class Packets(Described):
         if self.is_ns2 and self.frame_errors:
             raise ValueError('frame_errors: must be None with convention="ns2"')
         one_number("ack_delay", self.ack_delay, above=0.0, at_most=MAX_ACK_DELAY, hint="in s")
-        one_number("count_smoothing", self.count_smoothing, at_least=0.0, at_most=1e5, hint="in s")
         check_limit("max_cpu_time", self.max_cpu_time, "in s, or inf")
         flag("ack_transmission", self.ack_transmission)
         if self.is_ns2 and not self.ack_transmission:

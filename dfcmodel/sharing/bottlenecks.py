@@ -17,7 +17,7 @@ from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from hopflow.checks import flag, instance, integer, one_number, random_generator, seconds
+from hopflow.checks import flag, instance, integer, one_number, plain_number, seconds
 from hopflow.intervals import half_width
 from hopflow.parameters import Options, in_packets_of, param, validate_parameters
 from hopflow.units import PACKET_SIZE, PacketUnits, WithUnit, WithUnits, bandwidth_delay_products, in_units
@@ -137,15 +137,16 @@ class PathOptions(Options):
     recovery: str | None = "sack"
     discipline: Discipline | None = None
     pacing: bool = param(False)
-    packet_size: WithUnit = param(PACKET_SIZE, "size", above=0.0, hint="in bytes")
-    seed: int | np.random.Generator = 0
+    packet_size: WithUnit = param(PACKET_SIZE, "size", at_least=1.0, hint="in bytes")
+    seed: int | np.random.Generator = param(0)
 
     def __post_init__(self) -> None:
         loss = np.asarray(self.loss)
         object.__setattr__(self, "loss", tuple(loss.tolist()) if loss.ndim else loss.item())  # which have a hash
         if self.recovery is not None:
             instance("recovery", self.recovery, str, "the name of a recovery, or None")
-        random_generator("seed", self.seed)
+        if self.discipline is not None:
+            instance("discipline", self.discipline, Discipline, "a discipline, such as CoDel() or DualPI2()")
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ class Bottleneck:
     packet_size: float = PACKET_SIZE
 
     def __post_init__(self) -> None:
-        size = one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
+        size = one_number("packet_size", self.packet_size, at_least=1.0, hint="in bytes")
         numbers: dict[str, float] = {
             "bandwidth": one_number(
                 "bandwidth",
@@ -218,7 +219,9 @@ class Bottleneck:
             object.__setattr__(self, name, value)  # numbers of JAX, for example, are not hashable
         one_number("loss", self.loss, at_least=0.0, below=1.0)
         seconds("duration", self.duration)
-        one_number("warm_up", self.warm_up, at_least=0.0, below=self.duration, hint="in s")
+        one_number("warm_up", self.warm_up, at_least=0.0, below=float(self.duration), hint="in s")
+        for name in ("duration", "warm_up"):
+            object.__setattr__(self, name, plain_number(getattr(self, name)))
         shortest = MIN_ROUND_TRIPS * (self.rtt + 1.0 / self.bandwidth)
         if self.duration - self.warm_up < shortest:
             path = f"warm_up = {self.warm_up:g}, rtt = {self.rtt:g} and bandwidth = {self.bandwidth:g}"

@@ -164,7 +164,7 @@ def coexist(
     chosen = PathOptions.of(options)
     refuse_unused(chosen, discipline="the queue is drop-tail", pacing="no sender is paced")
     sender = SenderOptions.of(senders, "senders")
-    integer("runs", runs, 1, 10_000)
+    runs = integer("runs", runs, 1, 10_000)
     listed = (rules,) if isinstance(rules, WindowRule) else rules
     flows = instances("rules", listed, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
     if not flows:

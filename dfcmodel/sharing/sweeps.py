@@ -127,7 +127,8 @@ def coexist_sweep(
     }
     several = {name: values for name, values in axes.items() if isinstance(values, list)}
     fixed = {name: values for name, values in axes.items() if name not in several}
-    several["run"] = list(range(integer("runs", runs, 1, 10_000)))
+    runs = integer("runs", runs, 1, 10_000)
+    several["run"] = list(range(runs))
     seeds = spawn_seeds(root, runs).tolist()
 
     products = products_of("buffer", several.get("buffer", ()))

@@ -298,7 +298,7 @@ def worst_case(
     (chosen,) = validate_rules((rule,))
     instance("path", path, JitteredPath, "a JitteredPath(...)")
     choice("measure", measure, (SHARE, UTILISATION))
-    integer("runs", runs, 1, 100_000)
+    runs = integer("runs", runs, 1, 100_000)
     repeats = integer("repeats", repeats, 1, 10_000)
     seed = seed_number("seed", seed)
     search_seed = int(spawn_seeds(seed, 1)[0])

@@ -186,7 +186,7 @@ def packet_spread(diffusion: float, periods: int) -> NDArray[np.float64]:
     from scipy.stats import binom
 
     D = one_number("diffusion", diffusion, above=0.0, below=1.0)
-    integer("periods", periods, 0, 10**7)
+    periods = integer("periods", periods, 0, 10**7)
     j = np.arange(periods + 1)
     part: NDArray[np.float64] = np.where(2 * j <= periods, binom.pmf(j, periods - j, D), 0.0)
     return part

@@ -113,7 +113,7 @@ def chain_matrix(hops: int, diffusion: float, intensity: float = 1.0) -> NDArray
     -------
     Shape (4 b - 1, 4 b - 1).
     """
-    integer("hops", hops, 1, 10_000)
+    hops = integer("hops", hops, 1, 10_000)
     one_number("diffusion", diffusion, above=0.0)
     one_number("intensity", intensity, at_least=1.0)
     matrix: NDArray[np.float64] = _chain(hops, diffusion, intensity)

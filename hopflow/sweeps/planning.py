@@ -115,8 +115,11 @@ def over_grid(
     check_executor(executor)
     if store is not None:
         instance("store", store, (str, Path), "a path that ends in .zarr or .nc, or None")
-        with writing_alone(Path(store)):
-            return _into_store(function, grid, Store(Path(store), grid, about), executor, bar)
+        path = Path(store)
+        if not path.name:
+            raise ValueError(f"store = {str(store)!r}: must end with .zarr or .nc")
+        with writing_alone(path):
+            return _into_store(function, grid, Store(path, grid, about), executor, bar)
     rows = _Subset(grid, range(len(grid)))
     return _collect(grid, run_tasks(function, rows, executor, bar=bar), about)
 

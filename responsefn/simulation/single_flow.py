@@ -83,13 +83,12 @@ class DirectSimulation(Parametrized):
         bandwidth: WithUnit | None = param(None, "rate")
         buffer: WithUnit | None = param(None, "amount", at_least=0.0)
         method: str = param("auto", choices=("auto", "acks", "blocks", "cycles"))
-        seed: int | np.random.Generator = 0
-        unit_check: bool = True
+        seed: int | np.random.Generator = param(0)
+        unit_check: bool = param(True)
 
     def check(self) -> None:
-        """Check the seed, the capacity, and that a buffer has a link."""
+        """Check the capacity, and that a buffer has a link."""
         q = self.params
-        random_generator("seed", q.seed)
         if q.bandwidth is not None:
             capacity(q.bandwidth, q.unit_check)
         elif q.buffer is not None:

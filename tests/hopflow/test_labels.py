@@ -15,6 +15,7 @@ from markov import (
     BirthDeath,
     DiscreteChain,
     MarkovChain,
+    PauseTandem,
     PhaseType,
     QuasiBirthDeath,
     SemiMarkov,
@@ -141,6 +142,13 @@ def test_phases_are_aligned() -> None:
     assert service == PhaseType([0.3, 0.7], T)
     with pytest.raises(ValueError, match="alpha: labels 'y', 'x': must be 0, 1"):
         PhaseType(pd.Series({"y": 0.7, "x": 0.3}), T)
+
+
+def test_a_module_is_no_matrix() -> None:
+    """NumPy has functions `shape` and `ndim`, which are no attributes of an array."""
+    for call in (lambda: PhaseType([1.0], np), lambda: MarkovChain(np), lambda: PauseTandem(buffers=np)):
+        with pytest.raises((TypeError, ValueError), match=r"module 'numpy'"):
+            call()
 
 
 def test_labels_of_parameters_without_names_are_refused() -> None:

@@ -638,6 +638,51 @@ def test_a_function_with_the_fields_of_its_options() -> None:
     assert pickle.loads(pickle.dumps(by_field))(first=2) == {"first": 2, "rate": 1.0, "options": None}
 
 
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Extended(Shared):
+    """Options with a field of their own."""
+
+    size: float = 1.0
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Other(Options):
+    """Options of another function."""
+
+
+@pytest.mark.parametrize("options", [3, (), "text", Other(), Shared], ids=repr)
+def test_options_of_another_class_are_refused_by_name(options: Any) -> None:
+    with pytest.raises(TypeError, match=r"^options = .*: must be a Shared$"):
+        WithFields(ends)(first=1, options=options, delay=1.0)
+    with pytest.raises(TypeError, match=r"^shared = .*: must be a Shared$"):
+        Shared.of(options, "shared")
+
+
+def test_options_of_a_base_class_state_some_of_the_fields() -> None:
+    assert Extended.of(Shared(paced=True)) == Extended(paced=True)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^options = Other\(\): must be a Extended$"):
+        Extended.of(Other())  # type: ignore[arg-type]
+
+
+def test_a_choice_is_the_allowed_value() -> None:
+    options = Shared(paced=np.False_)  # type: ignore[arg-type]
+    assert options.paced is False
+    assert options.changed == {}
+
+
+def test_a_seed_is_declared_by_its_type() -> None:
+    @validate_parameters
+    def draw(seed: int | np.random.Generator = param(0)) -> Any:
+        return seed
+
+    generator = np.random.default_rng(1)
+    assert draw(generator) is generator
+    assert draw(np.float32(7.0)) == 7  # type: ignore[arg-type]
+    for value, error in (("7", TypeError), (np.array([np.nan]), TypeError), (-1, ValueError), (np.nan, ValueError)):
+        with pytest.raises(error, match=r"^seed = .*: must be a whole number >= 0, a numpy.random.Generator or None$"):
+            draw(value)  # type: ignore[arg-type]
+
+
 def test_a_unit_of_no_keyword_is_refused_where_the_function_is_written() -> None:
     with pytest.raises(TypeError, match="has no parameter size"):
         quantities(size="size")(ends)

@@ -27,7 +27,7 @@ from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import TableLaw, law_of
 from dfcmodel.lossless.audits.verdicts import INSUFFICIENT, RowVerdict, verdict_of
 from dfcmodel.lossless.quantities import SMALLEST_FRAME, duration, frames_and_cell
-from hopflow.checks import format_value
+from hopflow.checks import file_path, format_value
 from hopflow.results import Result, figure
 from hopflow.units import declares
 
@@ -247,7 +247,7 @@ def audit_headroom(
     (254, '1.26 times what arbitrary frame sizes need')
     """
     if isinstance(table, (str, Path)):
-        table = read_table(table)
+        table = read_table(file_path("table", table))
     elif not isinstance(table, BufferTable):
         table = BufferTable(_rows(table))
     chip_data = _chip(chip)

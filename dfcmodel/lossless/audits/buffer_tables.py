@@ -78,7 +78,7 @@ class BufferRow:
             instance(name, getattr(self, name), str, "a text")
         if self.priority is not None:
             integer("priority", self.priority, 0, 7, why="a class of traffic")
-        object.__setattr__(self, "remarks", instances("remarks", self.remarks, str, "a text") if self.remarks else ())
+        object.__setattr__(self, "remarks", instances("remarks", self.remarks, str, "a text"))
 
     @property
     def drawn(self) -> int:

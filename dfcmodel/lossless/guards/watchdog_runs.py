@@ -218,7 +218,8 @@ def _parse_storms(
         if (np.diff(times.ravel()) <= 0.0).any():
             raise ValueError(f"{subject}: each must begin before its end, after the last")
         if times[-1, 0] >= run_time:
-            msg = f"must begin before the end of the run, {run_time:g} s; times in ms need their unit: '200 ms'"
+            limit = f"the end of the run, duration = {run_time:g} s"
+            msg = f"must begin before {limit}; times in ms need their unit: '200 ms'"
             raise ValueError(f"{subject} = {times[-1, 0]:g} s: {msg}")
         faults[p] = [(float(begin), float(end)) for begin, end in times]
     return faults

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.datasheets import HEADROOM_UNITS, PauseDatasheet
+from dfcmodel.lossless.datasheets import DELAYS, HEADROOM_UNITS, PauseDatasheet
 from dfcmodel.lossless.paused.headroom_items import (
     Item,
     Sensitivity,
@@ -27,10 +27,10 @@ from dfcmodel.lossless.quantities import (
     bit_rate,
     bit_times,
     both_ends,
-    frame_size,
     frames_and_cell,
     metres,
     response_time,
+    velocity,
 )
 from hopflow.checks import count_of, one_number
 from hopflow.deprecations import takes_options
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Headroom", "headroom"]
 
-DELAYS = ("pipeline", "interface", "gearbox")
-"""Delays of a datasheet; a missing delay is 0."""
 CELL = 254
 """Bytes of a cell (of Tomahawk 4 and 5) for the displayed headroom of any frame size, if no cell is given."""
 
@@ -285,19 +283,17 @@ def headroom(
     sheet = PauseDatasheet.of(datasheet, "datasheet")
     bits = bit_rate("rate", rate)
     lengths = both_ends("cable", cable, metres)
-    speeds = both_ends("velocity", sheet.velocity, _velocity)
+    speeds = both_ends("velocity", sheet.velocity, velocity)
     trips = [bit_times("cable", m / v, bits) for m, v in zip(lengths, speeds[::-1], strict=True)]
     inputs: dict[str, tuple[float, float] | list[int]] = {
         "cable": trips,
         "response": response_time(bits, sheet.response, measured=sheet.response_measured),
         "small_packets": both_ends("small_packets", small_packets, _share),
     }
-    for name in DELAYS:
-        delay: Range = 0.0 if getattr(sheet, name) is None else getattr(sheet, name)
+    for name, delay in sheet.delays.items():
         inputs[name] = both_ends(name, delay, lambda name, value: bit_times(name, value, bits))
     fixed = {
-        "classes": classes, "smallest": frame_size("smallest", sheet.smallest),
-        "exceeded": in_units("exceeded", sheet.exceeded, "share"), "merged": sheet.merged,
+        "classes": classes, "smallest": sheet.smallest, "exceeded": sheet.exceeded, "merged": sheet.merged,
         "resume_queued": sheet.resume_queued,
     }  # fmt: skip
     sizes = (bits, *frames_and_cell(mtu, lossless_mtu, cell))
@@ -308,12 +304,6 @@ def headroom(
     ranged = tuple(name for name, pair in inputs.items() if pair[0] != pair[1])
     missing = tuple(name for name in DELAYS if getattr(sheet, name) is None)
     return Headroom(low, high, lengths, cell is not None, ranged, missing)
-
-
-def _velocity(name: str, value: Given) -> float:
-    """Return the velocity of propagation in m/s, 1e8 to 3e8."""
-    hint = "in m/s: 2e8 is 5 ns/m"
-    return one_number(name, value, at_least=1e8, at_most=3e8, hint=hint)
 
 
 def _share(name: str, value: Given) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dfcmodel.lossless.quantities import OVERHEAD, PREAMBLE, SMALLEST_FRAME
+from dfcmodel.lossless.quantities import LARGEST_FRAME, MAX_RATE, OVERHEAD, PREAMBLE, SMALLEST_FRAME
 from hopflow.checks import flag, format_value, integer, one_number, unwrap_scalar
 
 __all__ = ["PAUSE_FRAME", "PausedLink"]
@@ -87,11 +87,10 @@ class PausedLink:
     """Lower limit of ``smallest``, of Ethernet."""
 
     def __post_init__(self) -> None:
-        integer("rate", self.rate, 10**6, 10**13, why="b/s")
-        integer("mtu", self.mtu, SMALLEST_FRAME, 65535)
-        integer("lossless_mtu", self.lossless_mtu, SMALLEST_FRAME, self.mtu, why="at most mtu")
-        why = "at most lossless_mtu"
-        integer("smallest", self.smallest, self.shortest_frame, self.lossless_mtu, why=why)
+        self._store_integer("rate", 10**6, MAX_RATE, "b/s")
+        self._store_integer("mtu", SMALLEST_FRAME, LARGEST_FRAME)
+        self._store_integer("lossless_mtu", SMALLEST_FRAME, self.mtu, "at most mtu")
+        self._store_integer("smallest", self.shortest_frame, self.lossless_mtu, "at most lossless_mtu")
         one_number("exceeded", self.exceeded, at_least=0.0, below=1.0)
         if self.exceeded and not 0.0 < self.small_packets < 1.0:
             raise ValueError(
@@ -100,14 +99,17 @@ class PausedLink:
             )
         flag("merged", self.merged)
         flag("resume_queued", self.resume_queued)
-        why = "between the smallest and the largest frame; None: bytes"
         cell = unwrap_scalar(self.cell)
-        if not isinstance(cell, (int, float)) or cell != 1:
-            integer("cell", self.cell, SMALLEST_FRAME, self.lossless_mtu, why=why)
+        lowest = 1 if isinstance(cell, (int, float)) and cell == 1 else SMALLEST_FRAME
+        why = "between the smallest and the largest frame; None: bytes"
+        self._store_integer("cell", lowest, self.lossless_mtu, why)
         one_number("small_packets", self.small_packets, at_least=0.0, at_most=1.0)
-        integer("classes", self.classes, 1, 8)
+        self._store_integer("classes", 1, 8)
         for name in ("cable", "response", "interface", "gearbox", "pipeline"):
-            integer(name, getattr(self, name), 0, 10**13, why="bit times")
+            self._store_integer(name, 0, 10**13, "bit times")
+
+    def _store_integer(self, name: str, low: int, high: int, why: str = "") -> None:
+        object.__setattr__(self, name, integer(name, getattr(self, name), low, high, why=why))
 
     @property
     def overhead(self) -> int:

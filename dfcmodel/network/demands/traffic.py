@@ -190,7 +190,7 @@ class TrafficOptions(FlowOptions):
     TrafficOptions(host='nic', seed=1)
     """
 
-    seed: int | np.random.Generator | None = 0
+    seed: int | np.random.Generator | None = param(0)
     packet_size: WithUnit | None = param(None, "size", at_least=1.0, hint="in bytes")
 
 

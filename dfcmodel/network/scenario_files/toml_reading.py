@@ -47,7 +47,7 @@ from dfcmodel.network.scenario_files.toml_keys import (
     parameter_names,
     sources_of,
 )
-from hopflow.checks import file_path, format_choices, format_value, instances
+from hopflow.checks import file_path, flag, format_choices, format_value, instances
 from hopflow.text_files import parse_toml, read_text
 from hopflow.units import quantities_of, quantity
 from responsefn import WindowRule
@@ -151,7 +151,7 @@ class _Reader:
     """Conversion of a parsed TOML document to objects; every error has the key that caused it."""
 
     def __init__(self, rules: Iterable[type[WindowRule]], native: bool) -> None:
-        self.sources, self.native = sources_of(rules), native
+        self.sources, self.native = sources_of(rules), flag("native", native)
         self.packet_size = 1500.0
 
     def scenario(self, document: Mapping[str, Any]) -> Scenario:

@@ -698,6 +698,7 @@ def test_a_store_with_seeds_one_after_another_is_refused(tmp_path, monkeypatch):
         ({"runs": 0}, "^runs = 0"),
         ({"duration": -1.0}, "^duration = -1"),
         ({"duration": 1e-3}, r"^duration = 0\.001: with warm_up"),
+        ({"store": ""}, r"^store = '': must end with \.zarr or \.nc"),
     ],
 )
 def test_wrong_values_are_refused_before_any_run(changed, said, monkeypatch):
