@@ -13,7 +13,7 @@ import numbers
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -246,7 +246,7 @@ def dimensions(value: Any) -> tuple[int, ...] | None:
 
 
 def choice(name: str, value: T, allowed: Iterable[T]) -> T:
-    """Return the one of ``allowed`` that equals ``value``; an error suggests the closest of many.
+    """Return ``value``, one of ``allowed``, a boolean of NumPy as one of Python; an error suggests the closest of many.
 
     >>> choice("pacing", np.True_, (False, True))
     True
@@ -258,7 +258,7 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
         is_allowed = False
     if not is_allowed:
         raise ValueError(f"{name} = {format_value(value)}: must be one of {format_choices(value, options)}")
-    return options[options.index(value)]
+    return cast("T", bool(value)) if isinstance(value, np.bool_) else value
 
 
 def format_choices(value: object, options: Iterable[object]) -> str:

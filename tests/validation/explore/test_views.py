@@ -312,7 +312,7 @@ def test_an_address_has_all_settings(name: str) -> None:
         ("threshold?load=900%25", "Largest offered load = '900%': must be from 0.1 to 5"),
         ("audit?table=400000+300m", "table: line 1: 2 columns, must be speed cable size xon xoff"),
         ("audit?chip=spectrum", "Chip = 'spectrum': must be one of 'other', 'tomahawk4'"),
-        ("credits?message=0B", "message = '0B': must be from 1 to 65535 bytes"),
+        ("credits?message=0B", "message = 0.0: must be a whole number in 1..65535 (bytes)"),
         ("threshold?buffer=61", "Buffer of the port = 61.0: must be a whole number in 2..60"),
     ]
 )
