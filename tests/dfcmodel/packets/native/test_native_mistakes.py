@@ -109,7 +109,11 @@ def verdicts_with_and_without(mistake: Mistake, build: Callable[..., Path], fold
     return one, other
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: f"{mistake.source}: {mistake.name}")
+SLOW = pytest.mark.slow  # a library that counts packets and has `on_sent` is called for millions of them
+TRIED = [pytest.param(each, marks=SLOW if each.name == "window in an i32 of bytes" else ()) for each in MISTAKES]
+
+
+@pytest.mark.parametrize("mistake", TRIED, ids=lambda mistake: f"{mistake.source}: {mistake.name}")
 def test_a_mistake_in_a_port_turns_a_case_red(mistake: Mistake, build: Callable[..., Path], tmp_path: Path) -> None:
     assert verdicts_with_and_without(mistake, build, tmp_path) == ("passed", "failed")
 
