@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plan import PacketPlan
 
-__all__ = ["ALLOWED", "CALLBACK", "MAGIC", "NativeFlows", "Recorder", "begin_native", "refusal"]
+__all__ = ["ALLOWED", "CALLBACK", "MAGIC", "NativeFlows", "begin_connection", "begin_native", "refusal"]
 
 MAGIC = b"hopflow-cc 1\n"
 """First line of a record of calls."""
@@ -112,8 +112,8 @@ class NativeFlows:
         config = Config(f, round(plan.sizes[0]), float(spec.max_window), *asked, float(delay))
         seed = int(plan.seeds[len(plan.ports) + f])
         rule: Any = spec.source
-        record = None if rule.record is None else Recorder(rule.record, f"{plan.scenario.name}-{spec.name}")
-        state, control = library.begin(config, seed) if record is None else record.begin(library, config, seed)
+        name = f"{plan.scenario.name}-{spec.name}"
+        state, control, record = begin_connection(library, config, seed, rule.record, name)
         if not state:
             raise RuleError(f"{self._where(f)}: init returns null: it has no state for this connection")
         weakref.finalize(self, library.destroy, state)
@@ -203,6 +203,16 @@ def begin_native(plan: PacketPlan, arrays: dict[str, Any]) -> NativeFlows | None
 
 
 _counter = itertools.count(1)
+
+
+def begin_connection(
+    library: Library, config: Config, seed: int, folder: str | None, name: str
+) -> tuple[int, Control, Recorder | None]:
+    """Begin a connection of a library (`Library.begin`), with a record in ``folder`` unless it is None."""
+    if folder is None:
+        return *library.begin(config, seed), None
+    record = Recorder(folder, name)
+    return *record.begin(library, config, seed), record
 
 
 class Recorder:

@@ -41,10 +41,10 @@ BEAT = 1.0
 MAX_PRINTED_LINES = 20
 """Largest number of lines that are shown of what a library prints in a case."""
 PROGRAM = "from dfcmodel.sharing.suites.isolation import serve; serve()"
-READY, BEATING, EVENT, VERDICT, ERROR, ENDED = "ready", "beating", "event", "verdict", "error", "ended"
-PROGRESS = "progress"
-"""Kinds of messages: the cases begin; Python code runs; an observation was made; a case is over; the rule cannot be
-loaded; the process has ended; how far a case has come."""
+READY, BEATING, PROGRESS, EVENT = "ready", "beating", "progress", "event"
+VERDICT, ERROR, ENDED = "verdict", "error", "ended"
+"""Kinds of messages: the cases begin; Python code runs; how far a case has come; an observation was made; a case is
+over; the rule cannot be loaded; the process has ended."""
 ADDRESS = re.compile(rb"0x[0-9a-fA-F]+|\(\d+\)")
 """Addresses and numbers of processes and threads, which differ between two reports of the same crash."""
 MARK = b"\0case "

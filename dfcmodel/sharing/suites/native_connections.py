@@ -23,7 +23,7 @@ from dfcmodel.packets.kernel.tcp.native_rules import (
     WINDOW_LIMITED,
     find_fault,
 )
-from dfcmodel.packets.native_runs import CALLBACK, Recorder, refusal
+from dfcmodel.packets.native_runs import CALLBACK, begin_connection, refusal
 from dfcmodel.sharing.suites.fed_connections import Connection
 from hopflow.errors import RuleError
 
@@ -112,12 +112,8 @@ class NativeConnection(Connection):
         self._event = ctypes.addressof(self._row) + EVENT
         self._most = max(MAX_FLIGHT, 2 * int(window))
         config = Config(0, packet_bytes, float(self._most), window, 0.0, 0.0)
-        folder = rule.params.record
-        record = None if folder is None else Recorder(folder, "events")
         current_call.function = INIT
-        state, control = (
-            self._library.begin(config, SEED) if record is None else record.begin(self._library, config, SEED)
-        )
+        state, control, record = begin_connection(self._library, config, SEED, rule.params.record, "events")
         current_call.function = BEFORE_CALLS
         if not state:
             raise RuleError(f"{rule!r}: init returns null: it has no state for this connection")

@@ -17,6 +17,7 @@ from dfcmodel import NativeRule, cc_header
 
 FOLDER = Path(__file__).parent
 C_OPTIONS = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Wno-unused-function", "-O2", "-ffp-contract=off")
+RUST_OPTIONS = ("-O", "-C", "debug-assertions", "-D", "warnings", "--edition", "2021", "--crate-type", "cdylib")
 Build = Callable[..., Path]
 
 
@@ -48,19 +49,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         if key not in built:
             target = folder / f"{Path(source).stem}-{len(built)}.so"
             if source.endswith(".rs"):
-                options = (
-                    "-O",
-                    "-C",
-                    "debug-assertions",
-                    "--edition",
-                    "2021",
-                    "--crate-type",
-                    "cdylib",
-                    "-D",
-                    "warnings",
-                )
                 find("cc")  # which links
-                run(find("rustc"), *options, FOLDER / source, "-o", target)
+                run(find("rustc"), *RUST_OPTIONS, FOLDER / source, "-o", target)
             else:
                 defines = [f"-D{text}" for text in definitions]
                 shared = ("-fPIC", "-shared", "-I", cc_header(), FOLDER / source, "-o", target, "-lm")

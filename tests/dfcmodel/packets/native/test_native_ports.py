@@ -30,7 +30,7 @@ from dfcmodel.recoveries import RackRecovery
 from dfcmodel.results import Trajectory
 from hopflow.results import same
 from responsefn import BBR, CUBIC, DeliveryRule, NewReno
-from tests.dfcmodel.packets.native.conftest import find, run
+from tests.dfcmodel.packets.native.conftest import RUST_OPTIONS, find, run
 
 pytestmark = pytest.mark.compilers
 
@@ -142,8 +142,7 @@ def test_the_example_in_rust_gives_the_run_of_that_in_c(tmp_path) -> None:
     shutil.copy(cc_header() / "hopflow_cc.rs", tmp_path)
     in_c, in_rust, static, program = (tmp_path / name for name in ("c.so", "rust.so", "libmine.a", "replay"))
     run(find("cc"), "-std=c99", "-O2", "-fPIC", "-shared", "-I", cc_header(), tmp_path / "mycc.c", "-o", in_c, "-lm")
-    options = ("-O", "-D", "warnings", "-C", "debug-assertions", "--edition", "2021")
-    run(find("rustc"), *options, "--crate-type", "cdylib", tmp_path / "mycc.rs", "-o", in_rust)
+    run(find("rustc"), *RUST_OPTIONS, tmp_path / "mycc.rs", "-o", in_rust)
     drawn = network(3, NewReno())
     recorded = NativeRule(in_rust, record=tmp_path / "records")
     result = drawn.run(recorded, NativeRule(in_rust))
