@@ -30,6 +30,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
         ShortestRemaining,
         WeightedFair,
     )
+    from dfcmodel.packets.recoveries import RECOVERIES
     from responsefn import CUBIC, HPCC, catalogue
 
     queues = (
@@ -50,7 +51,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
             f"{rule!r} in a fabric": partial(_fabric, INT() if rule == HPCC() else marking, rule)
             for rule in catalogue("rate rule").entries
         },
-        **{f"losses repaired by {name}": partial(_run_with_losses, name) for name in ("tahoe", "reno")},
+        **{f"losses repaired by {name}": partial(_recover, name) for name in RECOVERIES},
         "Linux's stack": _linux,
         "elements of a path": _elements,
         "native rules": _native,
@@ -67,11 +68,11 @@ def _chain(level: Any) -> None:
     simulate(takano2006("1", dfc=True), level=level, duration=0.02)
 
 
-def _run_with_losses(tcp: str) -> None:
-    """Simulate TCP with the recovery of this name at packet level."""
-    from dfcmodel import simulate, takano2006
+def _recover(recovery: str) -> None:
+    """Simulate NewReno with the loss recovery of this name at packet level."""
+    from dfcmodel import Packets, simulate, takano2006
 
-    simulate(takano2006("1", dfc=True, tcp=tcp), level="packets", duration=0.02)
+    simulate(takano2006("1", dfc=True), Packets(recovery=recovery), duration=0.02)
 
 
 def _native() -> None:

@@ -47,20 +47,24 @@ class _Source(NamedTuple):
     defined: frozenset[str]
 
 
-def hash_of_code(modules: Iterable[str]) -> str:
-    """Return the hash of the code of some modules and of all that they use, in these packages.
+def hashes_of_code(groups: Iterable[Iterable[str]]) -> list[str]:
+    """Return, for each group of modules, the hash of their code and of all that they use, in these packages.
 
     Examples
     --------
-    >>> from validation.judgements.code_hashes import hash_of_code
-    >>> hash_of_code(["hopflow.units"]) == hash_of_code(["hopflow.checks"])
+    >>> from validation.judgements.code_hashes import hashes_of_code
+    >>> units, checks = hashes_of_code([["hopflow.units"], ["hopflow.checks"]])
+    >>> units == checks
     False
     """
-    digest = hashlib.sha256()
-    for name in sorted(frozenset().union(*map(modules_used, modules))):
-        digest.update(f"{name} {_own_hash(name)}\n".encode())
+    hashes = []
+    for modules in groups:
+        digest = hashlib.sha256()
+        for name in sorted(frozenset().union(*map(modules_used, modules))):
+            digest.update(f"{name} {_own_hash(name)}\n".encode())
+        hashes.append(digest.hexdigest())
     _remember()
-    return digest.hexdigest()
+    return hashes
 
 
 @functools.cache
@@ -123,14 +127,21 @@ def _parsed(text: bytes) -> _Source:
     code = compile(tree, "", "exec", dont_inherit=True, optimize=2)
     imports: list[tuple[str, tuple[str, ...]]] = []
     strings: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
+    waiting: list[Any] = [tree]
+    while waiting:  # `ast.walk`, in a quarter of its time
+        node = waiting.pop()
+        kind = type(node)
+        if kind is list:
+            waiting += node
+        elif kind is ast.Constant:
+            strings |= {node.value} if isinstance(node.value, str) and _is_name(node.value) else set()
+        elif kind is ast.ImportFrom:
             names = tuple(alias.name for alias in node.names)
             imports.append(("." * node.level + (node.module or ""), names))
-        elif isinstance(node, ast.Import):
+        elif kind is ast.Import:
             imports += [(alias.name, ()) for alias in node.names]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            strings |= {node.value} if _is_name(node.value) else set()
+        else:
+            waiting += [getattr(node, name) for name in getattr(node, "_fields", ())]
     return _Source(
         hashlib.sha256(repr(_bare(code)).encode()).hexdigest(),
         tuple(each for each in imports if each[0].partition(".")[0] in ("", *PACKAGES)),

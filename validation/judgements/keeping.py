@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from hopflow.kernels import cache
 from validation.judgements import pickles
-from validation.judgements.code_hashes import hash_of_code
+from validation.judgements.code_hashes import hashes_of_code
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -87,7 +87,8 @@ def forget() -> None:
 @functools.cache
 def _made_from(module: str) -> str:
     """Return the hash of the code that a module uses, and of the versions."""
-    return hashlib.sha256(f"{versions()} {hash_of_code([module])}".encode()).hexdigest()
+    (code,) = hashes_of_code([[module]])
+    return hashlib.sha256(f"{versions()} {code}".encode()).hexdigest()
 
 
 def hash_of(files: Iterable[Path]) -> str:

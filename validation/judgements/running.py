@@ -28,7 +28,7 @@ from validation.checks import subjects
 from validation.claims import find, ledger
 from validation.display.svg import drawn
 from validation.judgements import keeping, pickles
-from validation.judgements.code_hashes import hash_of_code
+from validation.judgements.code_hashes import hashes_of_code
 from validation.judgements.verdicts import Claim, Finding
 from validation.manifest import MANIFEST_SHA256
 from validation.networks import recomputing
@@ -78,7 +78,7 @@ def checked(
     jobs = min(jobs or cores(), len(claims))
     if jobs > 1 and executor is None:
         begin_imports(fresh=fresh)
-    kept = {} if fresh else {claim: _load(claim) for claim in claims}
+    kept = {} if fresh else {claim: _load(claim, key) for claim, key in zip(claims, keys_of(claims), strict=True)}
     yield from ((claim, finding) for claim, finding in kept.items() if finding)
     rest = sorted((claim for claim in claims if not kept.get(claim)), key=_longest_first)
     if executor is not None:
@@ -170,12 +170,21 @@ def _redraw(id: str, n: int) -> Figure:
     return find(id).check().pictures[n].draw()
 
 
+def keys_of(claims: Sequence[Claim]) -> list[str]:
+    """Return, for each claim, the hash of everything that its finding is made from."""
+    codes = hashes_of_code([*MAKING, *_modules_of(claim)] for claim in claims)
+    keys = []
+    for claim, code in zip(claims, codes, strict=True):
+        own = subjects().get(claim.id)
+        texts = keeping.hash_of([*([own.check.text] if own else []), *_shared_texts()])
+        keys.append(hashlib.sha256(f"{claim.id} {_common()} {code} {texts}".encode()).hexdigest())
+    return keys
+
+
 def key_of(claim: Claim) -> str:
     """Return the hash of everything that the finding of a claim is made from."""
-    code = hash_of_code([*MAKING, *_modules_of(claim)])
-    own = subjects().get(claim.id)
-    texts = keeping.hash_of([*([own.check.text] if own else []), *_shared_texts()])
-    return hashlib.sha256(f"{claim.id} {_common()} {code} {texts}".encode()).hexdigest()
+    (key,) = keys_of([claim])
+    return key
 
 
 def _modules_of(claim: Claim) -> list[str]:
@@ -207,6 +216,6 @@ def _common() -> str:
     return hashlib.sha256(made_from.encode()).hexdigest()
 
 
-def _load(claim: Claim) -> Finding | None:
-    finding = pickles.read(f"{FINDINGS}/{claim.id}", key_of(claim))
+def _load(claim: Claim, key: str) -> Finding | None:
+    finding = pickles.read(f"{FINDINGS}/{claim.id}", key)
     return finding if isinstance(finding, Finding) else None

@@ -25,7 +25,7 @@ from validation.display.svg import drawn
 from validation.generate.packets import further_seeds as further_seeds_plan
 from validation.generate.packets import seed_tables
 from validation.judgements import code_hashes, keeping, running
-from validation.judgements.code_hashes import PACKAGES, ROOT, _file, hash_of_code, modules_used
+from validation.judgements.code_hashes import PACKAGES, ROOT, _file, hashes_of_code, modules_used
 from validation.judgements.verdicts import Sides
 from validation.networks import further_seeds, recomputing
 from validation.networks.further_seeds import CASE, lines, named, over_seeds, plain
@@ -93,15 +93,15 @@ def test_what_is_incomplete_is_checked_again(kept: Path) -> None:
     list(running.checked([claim]))
     (file,) = kept.iterdir()
     file.write_bytes(file.read_bytes()[:100])
-    assert running._load(claim) is None
+    assert running._load(claim, running.key_of(claim)) is None
 
 
-@pytest.mark.parametrize("part", ["hash_of_code", "_common", "keeping.hash_of"])
+@pytest.mark.parametrize("part", ["hashes_of_code", "_common", "keeping.hash_of"])
 def test_the_key_follows_code_data_and_texts(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     claim = find("Y11")
     before = running.key_of(claim)
     assert running.key_of(find("Y12")) != before
-    monkeypatch.setattr(f"validation.judgements.running.{part}", lambda *_: "another")
+    monkeypatch.setattr(f"validation.judgements.running.{part}", lambda *_: ["another"])
     assert running.key_of(claim) != before
 
 
@@ -222,7 +222,7 @@ def test_other_code_gives_another_result_in_the_place_of_the_old(asked, folder, 
 
 def test_a_result_is_made_from_the_code_that_its_module_uses(monkeypatch: pytest.MonkeyPatch):
     seen: list[list[str]] = []
-    monkeypatch.setattr(keeping, "hash_of_code", lambda modules: f"{seen.append(modules)}")
+    monkeypatch.setattr(keeping, "hashes_of_code", lambda groups: [f"{seen.extend(groups)}"])
     keeping._made_from.__wrapped__("validation.claims.malhotra2005.chain")
     assert seen == [["validation.claims.malhotra2005.chain"]]
 
@@ -404,24 +404,24 @@ def test_other_modules_are_refused(tree: Path) -> None:
     ],
 )
 def test_only_used_code_counts(tree: Path, file: str, text: str, same: bool) -> None:
-    before = hash_of_code(["validation.one"])
+    before = hashes_of_code([["validation.one"]])
     (tree / file).write_text(text)
     forget()
-    assert (hash_of_code(["validation.one"]) == before) is same
+    assert (hashes_of_code([["validation.one"]]) == before) is same
 
 
 def test_tables_beside_a_module_count(tree: Path) -> None:
-    before = hash_of_code(["validation.three"])
+    before = hashes_of_code([["validation.three"]])
     (tree / "markov/table.csv").write_text("a,c\n")
     forget()
-    assert hash_of_code(["validation.three"]) != before
+    assert hashes_of_code([["validation.three"]]) != before
 
 
 def test_hashes_are_kept_by_the_text_of_a_module(tree: Path, monkeypatch: pytest.MonkeyPatch):
-    before = hash_of_code(["validation.two"])
+    before = hashes_of_code([["validation.two"]])
     forget()
     monkeypatch.setattr(code_hashes, "_bare", None)  # nothing is compiled again
-    assert hash_of_code(["validation.two"]) == before
+    assert hashes_of_code([["validation.two"]]) == before
 
 
 def test_another_way_of_hashing_does_not_use_the_hashes_of_the_old_one(tree: Path) -> None:
