@@ -56,10 +56,17 @@ class Unfinished:
 
 
 def list_unfinished(run: Records) -> tuple[Unfinished, ...]:
-    """Return the flows of finite size that were incomplete at the end of a run, in their order."""
-    flows = run.scenario.flows
-    sizes, finite = transfer_sizes(run.scenario), np.isfinite(run.scenario.table.numbers("size"))
-    waiting = _pausers_by_flow(run) if (finite & np.isnan(run.finished)).any() else {}
+    """Return the flows of finite size that were incomplete at the end of a run, in their order.
+
+    Flows that have stopped are complete if all that they sent is delivered. The fluid has no time for it.
+    """
+    flows, table = run.scenario.flows, run.scenario.table
+    sizes = transfer_sizes(run.scenario)
+    incomplete = np.isfinite(table.numbers("size")) & np.isnan(run.finished)
+    if run.emitted is not None:
+        has_all = run.emitted - run.delivered[:, -1] < MIN_PACKETS_INSIDE
+        incomplete &= ~((table.numbers("stop") <= run.time[-1]) & has_all)
+    waiting = _pausers_by_flow(run) if incomplete.any() else {}
     return tuple(
         Unfinished(
             flows[f].name,
@@ -68,7 +75,7 @@ def list_unfinished(run: Records) -> tuple[Unfinished, ...]:
             float(run.delivered[f, -1]),
             _reason(run, f, sizes[f], waiting.get(f, ())),
         )
-        for f in np.flatnonzero(finite & np.isnan(run.finished)).tolist()
+        for f in np.flatnonzero(incomplete).tolist()
     )
 
 

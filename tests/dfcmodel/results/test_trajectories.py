@@ -123,6 +123,17 @@ def test_a_flow_whose_data_end_before_its_size_transfers_what_it_had(options: di
         assert completion_bounds(scenario).finished[0] <= run.finished[0]
 
 
+@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)], ids=["fluid", "packets"])
+@pytest.mark.parametrize(("rate", "stop", "unfinished"), [(50.0, 0.5, False), (1500.0, 0.5, True), (50.0, 2.0, True)])
+def test_a_flow_that_has_stopped_is_unfinished_only_if_packets_are_missing(
+    method: Fluid | Packets, rate: float, stop: float, unfinished: bool
+) -> None:
+    """At 1,500 packets/s the queue overflows. At a stop after the end of the run, the flow still sends."""
+    links = chain(2, rate=1e3, delay=1e-2, buffer=20)
+    run = simulate(Scenario("stops", links, [Flow("a", (1, 2), CBR(rate), stop=stop, size=1e5)], duration=1.0), method)
+    assert bool(run.unfinished) is unfinished
+
+
 def test_a_cut_trace_is_unfinished_by_its_own_packets() -> None:
     flow = Flow("a", (1, 2), Replay(np.arange(100) / 50.0), size=1e5)
     run = simulate(Scenario("cut", chain(2, rate=1e3, delay=1e-2, buffer=100), [flow], duration=1.0), Packets(seed=1))
