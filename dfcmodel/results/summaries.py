@@ -8,6 +8,7 @@ import numpy as np
 
 from dfcmodel.network.flows import HOSTS
 from dfcmodel.network.queueing.pause_responses import ROUNDING, rate_in_table
+from dfcmodel.results.completions.slowdown_groups import transferred_packets
 from dfcmodel.results.completions.unfinished import describe_unfinished
 from dfcmodel.results.flow_recoveries import recoveries_differ
 from dfcmodel.results.limits import messages_by_topic
@@ -137,13 +138,14 @@ def _about_flows(run: Any) -> dict[str, object]:
     lost, took = run.lost_by_flow, run.finished - run.started
     goodput = run.mean_goodput()
     means = run.mean_efficiency() if run.scenario.has_efficiency else None
+    packets = transferred_packets(run)
     rows: dict[str, object] = {}
     for f, flow in enumerate(flows[:MAX_ROWS]):
         achieved = (
             _goodput(run.scenario, f, goodput[f])
             + ("" if means is None else f", efficiency {means[f]:.3f} of the path's bandwidth-delay product")
             if np.isnan(took[f])
-            else f"{flow.size:g} packets in {readable_text(took[f], 's')}"
+            else f"{packets[f]:g} packets in {readable_text(took[f], 's')}"
         )
         rows[f"{flow.name}"] = (
             f"{_source(flow, recoveries[f], differ=differ)}: {achieved}, lost {lost[f]:.0f} packets, "

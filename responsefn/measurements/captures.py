@@ -245,7 +245,7 @@ class _Direction:
     retransmissions. Sequence numbers are counted from the first segment seen and do not wrap. ``lengths`` has the
     number of segments by their bytes of data, and ``header`` the bytes of the shortest TCP header with data, without
     its checksum. ``marks`` is the number of ECN marks that the receiver reported with AccECN, otherwise of its reports
-    (ECE, RFC 3168).
+    (ECE, RFC 3168). ``has_pure_ack``: a segment without data acknowledged new data.
     """
 
     sender: Address
@@ -258,6 +258,7 @@ class _Direction:
     first_time: float = math.nan
     last_time: float = math.nan
     acked: int = 0
+    has_pure_ack: bool = False
     window_was_open: bool = False
     window_is_closed: bool = False
     closed_since: float = math.nan
@@ -425,6 +426,7 @@ class _Direction:
         if acknowledged <= self.acked:
             return range(0)
         self.acked = acknowledged
+        self.has_pure_ack = self.has_pure_ack or not segment.length
         while self.unacked and self.unacked[0][0] <= acknowledged:
             end, sent = self.unacked.popleft()
             if end == acknowledged:
@@ -576,8 +578,9 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         For a file that ends within a packet: the packets before it are read. For directions that are left out because
         each ACK of their data may be of a retransmission. For directions whose round trips are less than half of that
         of their handshake, as in a capture near the receiver. For directions of which most ACKs have the times of their
-        segments, as with a coarse clock. For directions with ECN marks, which do not count in p. For directions whose
-        receiver had closed its window in at least a tenth of the time.
+        segments, as with a coarse clock. For directions whose ACKs all carry data, as in a file of which a filter has
+        removed segments without data: rtt is then the time to the receiver's next data. For directions with ECN marks,
+        which do not count in p. For directions whose receiver had closed its window in at least a tenth of the time.
 
     Raises
     ------
@@ -690,6 +693,10 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     if coarse:
         reason = "most ACKs have the times of their segments: the clock is coarser than round trips, and rtt inaccurate"
         warnings.warn(f"{path}: {first_names(coarse)}: {reason}", stacklevel=3)
+    filtered = [f"{name} ({np.mean(flow.rtts):.3g} s)" for name, flow, _ in measured_flows if not flow.has_pure_ack]
+    if filtered:
+        reason = "all ACKs carry data, as if a filter had removed those without: rtt includes the time to the next data"
+        warnings.warn(f"{path}: {first_names(filtered)}: {reason}", stacklevel=3)
     if omitted:
         reason = "every ACK of their data may be of a retransmission, so that they have no round trip"
         warnings.warn(f"{path}: left out: {', '.join(omitted)}: {reason}", stacklevel=3)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.endpoints.arrivals import Replay
 from dfcmodel.network.networks import Scenario
 from hopflow.checks import instance
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["CompletionBounds", "completion_bounds", "empty_network_times", "transfers"]
+__all__ = ["CompletionBounds", "completion_bounds", "empty_network_times", "transfer_sizes", "transfers"]
+
+TRACES = ("source", "arrivals")
+"""Options of a flow that may be a `Replay`."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +62,24 @@ def transfers(scenario: Scenario) -> NDArray[np.bool_]:
     return np.isfinite(size) & np.isinf(stop)
 
 
-def empty_network_times(scenario: Scenario, *, forwards_whole_packets: bool = True) -> Floats:
+def transfer_sizes(scenario: Scenario) -> Floats:
+    """Return the packets that each flow transfers, (F,): its size, or all packets of a trace that has fewer."""
+    table = scenario.table
+    totals = (table.each(name, lambda trace: trace.total if isinstance(trace, Replay) else np.inf) for name in TRACES)
+    return np.asarray(np.minimum.reduce([table.numbers("size"), *totals]))
+
+
+def empty_network_times(
+    scenario: Scenario, sizes: Floats | None = None, *, forwards_whole_packets: bool = True
+) -> Floats:
     """Return the time of each transfer alone in the network at its slowest link's rate, s, (F,).
 
     Parameters
     ----------
     scenario
         The network and its flows.
+    sizes
+        Packets of each flow, (F,). None: those of `transfer_sizes`.
     forwards_whole_packets
         Whether nodes store and forward packets, as at packet level. The fluid has no packets.
 
@@ -76,7 +91,7 @@ def empty_network_times(scenario: Scenario, *, forwards_whole_packets: bool = Tr
     >>> round(float(empty_network_times(one)[0]), 9)  # 5 transmissions, one more at the second link, 20 ms
     0.026
     """
-    size = scenario.table.numbers("size")
+    size = transfer_sizes(scenario) if sizes is None else sizes
     slowest = 1.0 / _lowest_rates(scenario)
     if forwards_whole_packets:
         return np.asarray(_hops(scenario).total + (size - 1.0) * slowest)
@@ -98,7 +113,8 @@ def completion_bounds(scenario: Scenario) -> CompletionBounds:
     Parameters
     ----------
     scenario
-        The network and its flows. Flows without a finite size, or with a stop, are ignored.
+        The network and its flows. Flows without a finite size, or with a stop, are ignored. A transfer has the packets
+        of its trace (`Replay`) if these are fewer than its size. Other arrivals are assumed to reach the size.
 
     Examples
     --------
@@ -185,7 +201,7 @@ def _link_bounds(
     scenario: Scenario, hops: _Hops, starts: Floats, chosen: NDArray[np.bool_]
 ) -> Iterator[tuple[int, float]]:
     """Yield the index of each link that chosen flows use, and its lower bound on the last completion, s."""
-    routes, size = scenario.routes, scenario.table.numbers("size")
+    routes, size = scenario.routes, transfer_sizes(scenario)
     at = np.flatnonzero(chosen[routes.flow] & ~_is_optional(scenario))
     link, flow = routes.places[at], routes.flow[at]
     arrival, beyond = starts[flow] + hops.before[at], hops.beyond[at]

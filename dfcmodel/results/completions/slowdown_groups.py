@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dfcmodel.results.completions.lower_bounds import empty_network_times, transfers
+from dfcmodel.results.completions.lower_bounds import empty_network_times, transfer_sizes, transfers
 from dfcmodel.results.records import Records
 from hopflow.checks import count_of, format_value, instance, number
 from hopflow.results import Result, figure
@@ -28,6 +28,14 @@ MAX_BINS = 10
 """Groups of sizes where no limits are given."""
 
 
+def transferred_packets(run: Records) -> Floats:
+    """Return the packets of each flow's transfer, (F,): those delivered if its data ended before its size."""
+    sizes = transfer_sizes(run.scenario)
+    if run.step:  # in the fluid no flow finishes before its size is delivered
+        return sizes
+    return np.where(np.isnan(run.finished), sizes, np.minimum(sizes, run.delivered[:, -1]))
+
+
 def completion_times(run: Records) -> xr.Dataset:
     """Return the completion times of the transfers of a run as `Trajectory.completion_times` does."""
     import xarray as xr
@@ -35,9 +43,10 @@ def completion_times(run: Records) -> xr.Dataset:
     table = run.scenario.table
     finite = np.flatnonzero(transfers(run.scenario))
     times = (run.finished - run.started)[finite]
-    ideal = empty_network_times(run.scenario, forwards_whole_packets=run.step == 0.0)[finite]
+    sizes = transferred_packets(run)
+    ideal = empty_network_times(run.scenario, sizes, forwards_whole_packets=run.step == 0.0)[finite]
     columns = {
-        "size": (table.numbers("size")[finite], "packets"),
+        "size": (sizes[finite], "packets"),
         "start": (run.started[finite], "s"),
         "finished": (run.finished[finite], "s"),
         "completion_time": (times, "s"),

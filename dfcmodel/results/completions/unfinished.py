@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.network.endpoints.arrivals import Replay
 from dfcmodel.network.flows import has_window
+from dfcmodel.results.completions.lower_bounds import transfer_sizes
 from dfcmodel.results.standstills import deadlock_of, lanes_of, link_name, pausers_of
 
 if TYPE_CHECKING:
@@ -56,24 +56,31 @@ class Unfinished:
 
 
 def list_unfinished(run: Records) -> tuple[Unfinished, ...]:
-    """Return the flows of finite size that were incomplete at the end of a run, in their order."""
-    flows = run.scenario.flows
-    finite = np.isfinite(run.scenario.table.numbers("size"))
-    waiting = _pausers_by_flow(run) if (finite & np.isnan(run.finished)).any() else {}
+    """Return the flows of finite size that were incomplete at the end of a run, in their order.
+
+    Flows that have stopped are complete if all that they sent is delivered. The fluid has no time for it.
+    """
+    flows, table = run.scenario.flows, run.scenario.table
+    sizes = transfer_sizes(run.scenario)
+    incomplete = np.isfinite(table.numbers("size")) & np.isnan(run.finished)
+    if run.emitted is not None:
+        has_all = run.emitted - run.delivered[:, -1] < MIN_PACKETS_INSIDE
+        incomplete &= ~((table.numbers("stop") <= run.time[-1]) & has_all)
+    waiting = _pausers_by_flow(run) if incomplete.any() else {}
     return tuple(
         Unfinished(
             flows[f].name,
-            float(flows[f].size),
+            float(sizes[f]),
             float("nan") if run.emitted is None else float(run.emitted[f]),
             float(run.delivered[f, -1]),
-            _reason(run, f, waiting.get(f, ())),
+            _reason(run, f, sizes[f], waiting.get(f, ())),
         )
-        for f in np.flatnonzero(finite & np.isnan(run.finished)).tolist()
+        for f in np.flatnonzero(incomplete).tolist()
     )
 
 
-def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
-    """Return the reason why flow f is incomplete; ``paused_by`` names the links that pause it at the end."""
+def _reason(run: Records, f: int, size: float, paused_by: Sequence[str]) -> str:
+    """Return the reason why flow f, of ``size`` packets, is incomplete; ``paused_by``: links that pause it."""
     flow = run.scenario.flows[f]
     if np.isnan(run.started[f]):
         return f"waits for {_missing_predecessors(run, f)}"
@@ -87,7 +94,6 @@ def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
     lost = float(run.lost_by_flow[f])
     repairs = has_window(flow) or not set(run.recoveries[f : f + 1]) <= {"", "none"}
     if not repairs:
-        size = min(flow.size, flow.source.total) if isinstance(flow.source, Replay) else flow.size
         ended = run.emitted[f] >= size or flow.stop <= run.time[-1]
         return LOST_FOR_EVER if ended and lost > 0.0 else SENDING
     waits_for_timer = lost > 0.0 and run.inside[f] < MIN_PACKETS_INSIDE

@@ -25,12 +25,14 @@ from dfcmodel import (
     Fluid,
     Link,
     Packets,
+    Replay,
     RunSettings,
     Scenario,
     StepMarking,
     chain,
     choose_level,
     compare,
+    completion_bounds,
     dumbbell,
     ensemble,
     simulate,
@@ -96,6 +98,47 @@ def test_transfers_say_how_long_they_took() -> None:
     ).summary()
     assert "CBR: 10 packets in 10.1 ms, lost 0 packets" in rows["short"]
     assert "CBR: goodput 990 packets/s (11.88 Mb/s, 0.099 of the slowest link), lost 0" in rows["long"]
+
+
+@pytest.mark.parametrize(
+    ("options", "packets"),
+    [
+        ({"source": CUBIC(), "arrivals": Replay(np.arange(100) / 50.0)}, 100),
+        ({"source": CUBIC(), "arrivals": Replay(np.arange(100) / 50.0), "size": 1e5}, 100),
+        ({"source": Replay(np.arange(100) / 50.0), "size": 1e5}, 100),
+        ({"source": CBR(50.0), "stop": 1.99, "size": 1e5}, 100),
+        ({"source": CUBIC(), "arrivals": Replay(np.arange(100) / 50.0), "size": 60}, 60),
+    ],
+)
+def test_a_flow_whose_data_end_before_its_size_transfers_what_it_had(options: dict, packets: int) -> None:
+    links = chain(2, rate=1e3, delay=1e-2, buffer=100)
+    scenario = Scenario("ends", links, [Flow("a", (1, 2), **options)], duration=4.0)
+    run = simulate(scenario, Packets(seed=1))
+    assert np.isfinite(run.finished).all()
+    assert f": {packets} packets in " in run.summary()["a"]
+    times = run.completion_times()
+    if times.sizes["flow"]:
+        assert times["size"].item() == packets
+        assert times["slowdown"].item() > 1.0
+        assert completion_bounds(scenario).finished[0] <= run.finished[0]
+
+
+@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)], ids=["fluid", "packets"])
+@pytest.mark.parametrize(("rate", "stop", "unfinished"), [(50.0, 0.5, False), (1500.0, 0.5, True), (50.0, 2.0, True)])
+def test_a_flow_that_has_stopped_is_unfinished_only_if_packets_are_missing(
+    method: Fluid | Packets, rate: float, stop: float, unfinished: bool
+) -> None:
+    """At 1,500 packets/s the queue overflows. At a stop after the end of the run, the flow still sends."""
+    links = chain(2, rate=1e3, delay=1e-2, buffer=20)
+    run = simulate(Scenario("stops", links, [Flow("a", (1, 2), CBR(rate), stop=stop, size=1e5)], duration=1.0), method)
+    assert bool(run.unfinished) is unfinished
+
+
+def test_a_cut_trace_is_unfinished_by_its_own_packets() -> None:
+    flow = Flow("a", (1, 2), Replay(np.arange(100) / 50.0), size=1e5)
+    run = simulate(Scenario("cut", chain(2, rate=1e3, delay=1e-2, buffer=100), [flow], duration=1.0), Packets(seed=1))
+    assert run.unfinished[0].size == 100
+    assert run.completion_times()["size"].item() == 100
 
 
 def test_goodput_is_what_was_delivered_over_the_time(run) -> None:

@@ -346,6 +346,21 @@ def test_some_acks_may_have_the_times_of_their_segments_and_not_all() -> None:
         _read(pcap([(round(10.0 * time) / 10.0, data) for time, data in packets]))
 
 
+@pytest.mark.parametrize(("pure", "is_named"), [(0, True), (1, False)])
+def test_captures_without_pure_acks_are_named(pure: int, is_named: bool) -> None:
+    """A filter such as `tcp.len > 0` leaves the ACKs in the receiver's own data, which may come much later."""
+    sent = [(0.1 * n, ipv4(segment(1000 + n * MSS, 1, MSS))) for n in range(40)]
+    answers = []
+    for n in range(20):
+        answer = segment(1 + 10 * n, 1000 + 2 * n * MSS + MSS, 10 if n >= pure else 0)
+        answers.append((0.2 * n + 0.15, ipv4(struct.pack(">HH", 80, 1000) + answer[4:])))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _read(pcap(sorted(sent + answers)))
+    text = "10.0.0.1:1000 > 10.0.0.2:80 (0.15 s): all ACKs carry data"
+    assert [text in str(warning.message) for warning in caught] == [True] * is_named
+
+
 def test_a_clock_coarser_than_round_trips_is_named() -> None:
     """All ACKs but one have the times of their segments: the mean says little."""
     packets = transfer_of(ipv4)
