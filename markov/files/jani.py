@@ -44,7 +44,7 @@ from markov.files.program import (
     Transient,
     Variable,
 )
-from markov.files.queries import Accumulated, Filter, Interval, Operator, Path, Properties
+from markov.files.queries import Accumulated, Filter, InitialStates, Interval, Operator, Path, Properties
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -331,7 +331,7 @@ class JaniProperties(JaniReader):
         if how is None or not initial:
             raise self.error(where, f"filter {value.get('fun')!r} over {states!r} is not read")
         inner = self._read_query(value.get("values"), where)
-        return inner if how in ("default", "min", "max") else Filter(how, inner, None, 1)
+        return inner if how in ("default", "min", "max") else Filter(how, inner, InitialStates(), 1)
 
     def _read_query(self, value: Any, where: str) -> Any:
         """Return the tree of the value inside a filter: a comparison, or an operator P, S or E."""
