@@ -54,6 +54,7 @@ __all__ = ["ExplicitModel", "from_networkx", "read_explicit", "to_networkx", "wr
 SUFFIXES = (".tra", ".umb", ".mtx")
 BYTES_PER_TRANSITION = 100.0
 NATURAL = re.compile("[0-9]{1,18}")
+LIKE_PROBABILITIES = "the numbers from each state sum to 1, as probabilities do, and are taken for rates in 1/s"
 PROBABILITY_TOLERANCE = 1e-9  # of sums of rounded probabilities
 KIND = re.compile(r"^#+[ \t]*Transitions[ \t]*\((\w{1,20})\)", re.MULTILINE | re.IGNORECASE)
 """The comment with the kind of model that newer versions of PRISM write above transitions."""
@@ -365,14 +366,15 @@ def _read_transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, boo
         check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (n + count))
     total, transitions = (sp.csr_matrix((x, (rows, columns)), shape=(n, n)) for x in (rates, np.ones(count)))
     if not of_storm and not KIND.search(text) and _are_like_probabilities(total, transitions):
-        message = "the numbers from each state sum to 1, as probabilities do, and are taken for rates in 1/s"
         remedy = "# Transitions (CTMC) as the first line says so; a chain in discrete time is a DiscreteChain"
-        warnings.warn(f"{path.name}: {message}: {remedy}", stacklevel=4)
+        warnings.warn(f"{path.name}: {LIKE_PROBABILITIES}: {remedy}", stacklevel=4)
     return _Rates(total, transitions), started, of_storm
 
 
 def _are_like_probabilities(total: sp.csr_matrix, transitions: sp.csr_matrix) -> bool:
     """Return whether all rows with transitions sum to one, some by several transitions, so that they may be steps."""
+    if total.data.min(initial=0.0) < 0.0:
+        return False
     sums, counts = (np.asarray(matrix.sum(axis=1)).ravel() for matrix in (total, transitions))
     return bool((counts > 1).any() and (np.abs(sums[counts > 0] - 1.0) <= PROBABILITY_TOLERANCE).all())
 
@@ -603,6 +605,9 @@ def _read_matrix_market(path: Path) -> sp.csr_matrix:
         raise FileError((path.name, None), "Matrix Market: an entry stands there twice")
     if matrix.diagonal().any():
         return matrix
+    if _are_like_probabilities(matrix, matrix.sign()):
+        remedy = "a generator with its diagonal says so; a chain in discrete time is a DiscreteChain"
+        warnings.warn(f"{path.name}: {LIKE_PROBABILITIES}: {remedy}", stacklevel=4)
     matrix.eliminate_zeros()
     return with_diagonal(matrix)
 

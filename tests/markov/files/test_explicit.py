@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import pickle
 import re
@@ -112,6 +113,17 @@ def test_numbers_like_probabilities_are_taken_for_rates_with_a_word(
     said = "m.tra: the numbers from each state sum to 1, as probabilities do, and are taken for rates in 1/s"
     assert [str(warning.message).startswith(said) for warning in caught] == [True] * warns
     assert found.chain.Q[0, 1] in (0.5, 0.333333333, 0.333, 1.0)
+
+
+def test_rates_like_probabilities_in_matrix_market_are_taken_for_rates_with_a_word(tmp_path: Path) -> None:
+    """A jump matrix without stays; with a diagonal it is a generator, or refused."""
+    jumps = "1 2 0.5\n1 3 0.5\n2 1 1\n3 1 1\n"
+    said = "the numbers from each state sum to 1, as probabilities do, and are taken for rates in 1/s"
+    with pytest.warns(UserWarning, match=said):
+        found = read_explicit(files(tmp_path, mtx=f"%%MatrixMarket matrix coordinate real general\n3 3 4\n{jumps}"))
+    diagonal = "1 1 -1\n2 2 -1\n3 3 -1\n"
+    text = f"%%MatrixMarket matrix coordinate real general\n3 3 7\n{jumps}{diagonal}"
+    assert read_explicit(files(tmp_path, mtx=text)).chain == found.chain
 
 
 def test_labels_of_a_model_are_written(tmp_path: Path) -> None:
@@ -490,7 +502,9 @@ def test_a_random_walk_of_sparskit(tmp_path: Path) -> None:
     vector = vectors[:, np.argmax(values.real)].real
     for matrix in (P, P - np.eye(len(P))):
         scipy.io.mmwrite(str(tmp_path / "walk.mtx"), matrix)
-        pi = stationary(read_explicit(tmp_path / "walk.mtx")).pi
+        with pytest.warns(UserWarning, match="as probabilities do") if matrix is P else contextlib.nullcontext():
+            found = read_explicit(tmp_path / "walk.mtx")
+        pi = stationary(found).pi
         assert pi == pytest.approx(vector / vector.sum(), abs=1e-12)
     scipy.io.mmwrite(str(tmp_path / "walk.mtx"), 0.5 * (P + np.eye(len(P))))
     with pytest.raises(ValueError, match=r"^walk\.mtx: .*row 0 of Q"):
