@@ -277,6 +277,42 @@ def test_what_a_property_leaves_out_is_not_made_up(values: Any, message: str) ->
         raise read(values)  # an error of one property is raised where it is asked for
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"op": "Pmin", "exp": {"op": "F", "exp": "n", "left": "m"}}, "'F' with 'left': takes exp, time-bounds"),
+        ({"op": "Pmin", "exp": {"op": "U", "left": "n", "right": "m", "exp": "m"}}, "'U' with 'exp': takes left, right"),
+        ({"op": "Pmin", "exp": {"op": "F", "exp": "n"}, "accumulate": ["time"]}, "'Pmin' with 'accumulate': takes exp"),
+        ({"op": "≥", "left": {"op": "Smin", "exp": "n"}, "right": 0.5, "exp": "m"}, "'≥' with 'exp': takes left, right"),
+        ({"op": "Smin", "exp": "n", "left": "m"}, "'Smin' with 'left': takes exp, accumulate"),
+        ({"op": "Smin", "exp": {"op": "¬", "exp": "n", "left": "m"}}, "'¬' with 'left': takes exp"),
+        ({"op": "Smin", "exp": {"op": "∧", "left": "n", "right": "m", "exp": "n"}}, "'∧' with 'exp': takes left, right"),
+        ({"op": "Smin", "exp": {"op": "∧", "left": {"op": "∧", "left": "n", "right": "m", "args": []}, "right": "m"}},
+         "'∧' with 'args': takes left, right"),
+        ({"op": "Smin", "exp": {"op": "∧", "left": {"op": "∧", "left": "n", "right": "m", "unheard": 1}, "right": "m"}},
+         "expression: 'unheard' is not read"),
+        ({"op": "Smin", "exp": {"op": "ite", "if": "n", "then": "m", "else": "n", "exp": "m"}}, "'ite' with 'exp'"),
+    ],
+)  # fmt: skip
+def test_keys_that_an_operator_does_not_use_are_refused(values: Any, message: str) -> None:
+    """They are known keys of other operators, and were ignored."""
+    found = read(values)
+    assert isinstance(found, FileError)
+    assert message in str(found)
+
+
+def test_a_key_beside_the_initial_states_of_a_filter_is_refused() -> None:
+    given = {
+        "op": "filter",
+        "fun": "max",
+        "values": {"op": "Smin", "exp": "n"},
+        "states": {"op": "initial", "exp": "n"},
+    }
+    (found,) = JaniProperties("m.jani", {}, set()).read([{"name": "p", "expression": given}]).properties.values()
+    assert isinstance(found, FileError)
+    assert "initial: 'exp' is not read" in str(found)
+
+
 def test_filters_over_the_initial_states() -> None:
     inner = {"op": "Smin", "exp": "n"}
     assert read(inner, "∀") == queries.Filter("forall", read(inner), queries.InitialStates(), 1)
