@@ -71,8 +71,8 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
 
     instance("answer", answer, Stationary)
     if isinstance(answer.chain, InSteps):
-        later = "(pi * f) @ np.linalg.matrix_power(chain.P.toarray(), n) @ f is the mean product n steps apart"
-        raise TypeError(f"answer: of a chain in discrete time, whose lags are steps, not seconds; {later}")
+        advice = "(pi * f) @ np.linalg.matrix_power(chain.P.toarray(), n) @ f is the mean product n steps apart"
+        raise TypeError(f"answer: of a chain in discrete time, whose lags are steps, not seconds; {advice}")
     moments = ascending("lags", lags)
     chain, states = answer.chain, answer.chain.recurrent_classes[answer._class]
     f = resolve_function(measure, chain.model, chain.table, states)
