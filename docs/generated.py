@@ -859,7 +859,7 @@ def _model_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     )  # fmt: skip
     yield _reader(
         "Chains listed by states", markov.read_explicit, formats="`.tra` with `.sta`, `.lab`, `.srew` and `.trew` (or `1.srew`, `1.trew`, `2.srew`, ... after its name) beside it; `.umb`; `.mtx` (Matrix Market).",
-        skipped=f"Comments, except for those of PRISM with the kind of model and the names of rewards; the action after a rate in `.tra`; of `.umb`, what a Markov chain does not need: members that begin with {_names(umb.SKIPPED)}, except for {_names((*umb.REQUIRED, *umb.REQUIRED_FOLDERS))}.",
+        skipped=f"Comments, except for those of PRISM with the kind of model and the names of rewards; the action after a rate in `.tra`; with a warning, what follows the values of a state in `.sta`; of `.umb`, what a Markov chain does not need: members that begin with {_names(umb.SKIPPED)}, except for {_names((*umb.REQUIRED, *umb.REQUIRED_FOLDERS))}.",
         not_read="`.drn` of Storm.", notes=section(markov.read_explicit, "Notes"), limits=texts,
     )  # fmt: skip
     yield _reader(

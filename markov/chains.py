@@ -40,6 +40,11 @@ class _HasChain(Protocol):
     def chain(self) -> MarkovChain: ...
 
 
+class InSteps:
+    """Base of chains in discrete time, which functions of continuous time refuse."""
+
+
+EXPECTED = "a model by rules, a MarkovChain or a generator is expected"
 ROW_SUM_TOLERANCE = 1e-10
 FEW_CELLS, CELLS_PER_STATE = 100_000, 10  # of a product of components that becomes a grid
 
@@ -108,6 +113,8 @@ class MarkovChain:
         if like is not None and not isinstance(like, MarkovChain):
             raise ValueError(f"like = {like!r}: must be a MarkovChain, or None")
         source = getattr(Q, "chain", Q)  # of the model of a file
+        if isinstance(source, InSteps):
+            raise ValueError(f"Q = {format_value(Q)}: {EXPECTED}{advice_for(source)}")  # noqa: TRY004
         if isinstance(source, MarkovChain):
             if states is not None or not reachable:
                 name = "states" if states is not None else "reachable"
@@ -425,8 +432,19 @@ def _validate_names(states: Any, count: int) -> tuple[Any, ...]:
     return names
 
 
-class InSteps:
-    """Base of chains in discrete time, which functions of continuous time refuse."""
+class StepChain(MarkovChain, InSteps):
+    """Structure of a chain in discrete time, as that of the generator P - I: states and classes of its answers.
+
+    Functions of times refuse it: that generator steps once per second on average, not once per second.
+    """
+
+    @classmethod
+    def of(cls, chain: MarkovChain, periods: list[int]) -> StepChain:
+        """Return the chain in discrete time with the generator P - I of ``chain``, and the periods of its classes."""
+        steps = cls.__new__(cls)
+        vars(steps).update(vars(chain), periods=periods)
+        steps.how = "given by its probabilities of steps"
+        return steps
 
 
 def advice_for(thing: object) -> str:
@@ -449,8 +467,7 @@ def _validate_generator(Q: Any) -> sp.csr_matrix:
             msg = "a matrix of numbers is expected, with rows of one length"
             raise ValueError(f"Q = {format_value(matrix_like)}: {msg}") from None
         if Q.dtype == object and Q.ndim == 0:
-            msg = f"a model by rules, a MarkovChain or a generator is expected{advice_for(matrix_like)}"
-            raise ValueError(f"Q = {format_value(matrix_like)}: {msg}")
+            raise ValueError(f"Q = {format_value(matrix_like)}: {EXPECTED}")
     if Q.dtype.kind not in "iuf":
         raise ValueError(f"Q has entries of type {Q.dtype}: real numbers are expected")
     if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:

@@ -13,7 +13,7 @@ import numpy as np
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import OnFailure, Status, deliver
-from markov.chains import MarkovChain
+from markov.chains import InSteps, MarkovChain
 from markov.computing.resources import InfiniteStatesError, available, rates_in_range, watch_residuals
 from markov.exploration import InfiniteChain
 from markov.methods.choice import choose, grid_pays
@@ -221,7 +221,7 @@ def _require_method(method: Method | None) -> None:
 def _chain_of(chain: Any) -> MarkovChain:
     """Return ``chain`` as a `MarkovChain`, from a chain, a model, a result of `explore`, or a matrix."""
     chain = getattr(chain, "chain", chain)  # a result of `explore`
-    return chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
+    return chain if isinstance(chain, MarkovChain) and not isinstance(chain, InSteps) else MarkovChain(chain)
 
 
 def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> Stationary | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopflow.checks import check_sum_of_one, choice, count_of, format_value
 from hopflow.labels import aligned, labels_of
-from markov.chains import MarkovChain, advice_for
+from markov.chains import InSteps, MarkovChain, advice_for
 from markov.computing.resources import InfiniteStatesError
 from markov.exploration import InfiniteChain
 from markov.models.functions import Mean, evaluate_condition, name_of
@@ -30,13 +30,14 @@ MAX_LISTED = 20
 def as_chain(model: Any) -> MarkovChain:
     """Return the `MarkovChain` of a model by rules, a model of a file, a result of `explore`, or a generator matrix."""
     chain = getattr(model, "chain", model)
-    if isinstance(chain, MarkovChain):
+    in_steps = isinstance(chain, InSteps)
+    if isinstance(chain, MarkovChain) and not in_steps:
         return chain
     if isinstance(chain, ChainModel) or callable(chain):
         return MarkovChain(chain)
-    if not hasattr(chain, "shape") and not isinstance(chain, (list, tuple)):
+    if in_steps or (not hasattr(chain, "shape") and not isinstance(chain, (list, tuple))):
         allowed = "a model by rules, a MarkovChain, what explore found, or a generator matrix"
-        raise TypeError(f"model = {format_value(model)}: must be {allowed}{advice_for(model)}")
+        raise TypeError(f"model = {format_value(model)}: must be {allowed}{advice_for(chain)}")
     return MarkovChain(chain)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from hopflow.checks import ascending, instance
 from hopflow.parameters import param, validate_parameters
+from markov.chains import InSteps
 from markov.driver import stationary
 from markov.models.measures import resolve_function
 from markov.proofs.bounded import Bounded
@@ -54,6 +55,8 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     ------
     ValueError
         For an unknown measure, one that is a ratio of means, or lags that do not ascend.
+    TypeError
+        For the answer of a `DiscreteChain`, whose lags are steps.
 
     Examples
     --------
@@ -67,6 +70,9 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     import xarray as xr
 
     instance("answer", answer, Stationary)
+    if isinstance(answer.chain, InSteps):
+        advice = "(pi * f) @ np.linalg.matrix_power(chain.P.toarray(), n) @ f is the mean product n steps apart"
+        raise TypeError(f"answer: of a chain in discrete time, whose lags are steps, not seconds; {advice}")
     moments = ascending("lags", lags)
     chain, states = answer.chain, answer.chain.recurrent_classes[answer._class]
     f = resolve_function(measure, chain.model, chain.table, states)

@@ -15,6 +15,7 @@ import glob
 import io
 import itertools
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -53,6 +54,8 @@ __all__ = ["ExplicitModel", "from_networkx", "read_explicit", "to_networkx", "wr
 SUFFIXES = (".tra", ".umb", ".mtx")
 BYTES_PER_TRANSITION = 100.0
 NATURAL = re.compile("[0-9]{1,18}")
+LIKE_PROBABILITIES = "the numbers from each state sum to 1, as probabilities do, and are taken for rates in 1/s"
+PROBABILITY_TOLERANCE = 1e-9  # of sums of rounded probabilities
 KIND = re.compile(r"^#+[ \t]*Transitions[ \t]*\((\w{1,20})\)", re.MULTILINE | re.IGNORECASE)
 """The comment with the kind of model that newer versions of PRISM write above transitions."""
 REWARD_NAME = re.compile(r'^#+[ \t]*Reward structure:?[ \t]*"([^"\n]*)"', re.MULTILINE)
@@ -154,7 +157,8 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     Notes
     -----
     A rate in ``.umb`` is the float64 next to the product of an exit rate and a probability, which may be
-    rationals. A ``.tra`` file that does not name its kind of model is taken for that of a CTMC: its numbers are rates.
+    rationals. A ``.tra`` file that does not name its kind of model is taken for that of a CTMC: its numbers are rates,
+    with a warning where those from each state sum to one.
     Rewards of transitions in ``.trew``, for leaving a state, or on a branch of ``.umb``, count at the rate of the
     transition; rewards in ``.trew`` do not count in ``R=? [ I=t ]``, as in PRISM. Variables other than integers below
     2^62 and truth values are omitted, and states are then numbers. The label ``init`` has the initial states, which
@@ -361,7 +365,18 @@ def _read_transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, boo
         n = 1 + int(max(rows.max(initial=0), columns.max(initial=0)))
         check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (n + count))
     total, transitions = (sp.csr_matrix((x, (rows, columns)), shape=(n, n)) for x in (rates, np.ones(count)))
+    if not of_storm and not KIND.search(text) and _are_like_probabilities(total, transitions):
+        remedy = "# Transitions (CTMC) as the first line says so; a chain in discrete time is a DiscreteChain"
+        warnings.warn(f"{path.name}: {LIKE_PROBABILITIES}: {remedy}", stacklevel=4)
     return _Rates(total, transitions), started, of_storm
+
+
+def _are_like_probabilities(total: sp.csr_matrix, transitions: sp.csr_matrix) -> bool:
+    """Return whether all rows with transitions sum to one, some by several transitions, so that they may be steps."""
+    if total.data.min(initial=0.0) < 0.0:
+        return False
+    sums, counts = (np.asarray(matrix.sum(axis=1)).ravel() for matrix in (total, transitions))
+    return bool((counts > 1).any() and (np.abs(sums[counts > 0] - 1.0) <= PROBABILITY_TOLERANCE).all())
 
 
 def _read_states(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArray[Any]]]:
@@ -370,12 +385,19 @@ def _read_states(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArra
         return None, {}
     names: list[str | None] = [None] * n
     state_by_name: dict[str, int] = {}
+    is_warned = False
     lines = _split_lines(read_text(path))
     for number, words in lines[1:]:
         word, colon, name = " ".join(words).partition(":")
         location = path.name, number
         if not colon:
             raise FileError(location, "a line is STATE:(VALUES)")
+        if name.startswith("(") and (skipped := name.partition(")")[2].strip()):
+            name = name[: name.index(")") + 1]
+            if not is_warned:
+                message = f"{skipped[:40]!r} after the values of a state is skipped, and such texts of other lines"
+                warnings.warn(f"{path.name}, line {number}: {message}", stacklevel=4)
+            is_warned = True
         state = _parse_state(word, n, location)
         if names[state] is not None or state_by_name.setdefault(name, state) != state:
             raise FileError(location, f"state {state} or its values have a line before")
@@ -583,6 +605,9 @@ def _read_matrix_market(path: Path) -> sp.csr_matrix:
         raise FileError((path.name, None), "Matrix Market: an entry stands there twice")
     if matrix.diagonal().any():
         return matrix
+    if _are_like_probabilities(matrix, matrix.sign()):
+        remedy = "a generator with its diagonal says so; a chain in discrete time is a DiscreteChain"
+        warnings.warn(f"{path.name}: {LIKE_PROBABILITIES}: {remedy}", stacklevel=4)
     matrix.eliminate_zeros()
     return with_diagonal(matrix)
 

@@ -44,7 +44,7 @@ from markov.files.program import (
     Transient,
     Variable,
 )
-from markov.files.queries import Accumulated, Filter, Interval, Operator, Path, Properties
+from markov.files.queries import Accumulated, Filter, InitialStates, Interval, Operator, Path, Properties
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -162,6 +162,12 @@ class JaniReader:
                 raise self.error(where, f"{kind}: {key[:40]!r} is not read")
         return value
 
+    def check_operands(self, value: Any, operands: str, where: str) -> None:
+        """Raise FileError for a key that the operator of an object does not use, though another operator does."""
+        for key in value:
+            if key not in ("op", "comment", *operands.split()):
+                raise self.error(where, f"{value.get('op')!r} with {key!r}: takes {', '.join(operands.split())}")
+
     def optional_list(self, value: Any, name: str, where: str) -> list[Any]:
         """Return the list ``name`` of a JSON object, empty if it is missing; FileError for other types."""
         values = value.get(name, [])
@@ -191,6 +197,7 @@ class JaniReader:
             raise self.error(where, f"{type(value).__name__} is no expression")
         self.check_keys(value, "expression", where)
         if "constant" in value:
+            self.check_operands(value, "constant", where)
             return self._read_named_constant(value["constant"], where)
         operator = value.get("op")
         if not isinstance(operator, str):
@@ -210,6 +217,7 @@ class JaniReader:
 
     def _inline_call(self, value: Any, where: str, depth: int) -> Expression:
         """Return the tree of a called function's body, with the arguments in place of its parameters."""
+        self.check_operands(value, "function args", where)
         name, values = (
             self.entry(value, "function", where, str),
             self.entry(value, "args", where, list),
@@ -236,6 +244,7 @@ class JaniReader:
         """Return the tree of operands joined by one operator, without recursion over their number."""
         operator, operands = value["op"], []
         while isinstance(value, dict) and value.get("op") == operator and "right" in value:
+            self.check_operands(self.check_keys(value, "expression", where), "left right", where)
             right = self.expression(value["right"], where, depth + 1)
             operands.append((SIGNS[operator], right))
             value = value.get("left")
@@ -255,12 +264,15 @@ class JaniReader:
             return self.expression(value[name], where, depth + 1)
 
         if operator == "¬":
+            self.check_operands(value, "exp", where)
             return Negation("!", part("exp"), 1)
         if operator == "ite":
+            self.check_operands(value, "if then else", where)
             return Choice(((part("if"), part("then")),), part("else"), 1)
         if operator in FUNCTION_NAMES:
             name = FUNCTION_NAMES[operator]
             operands = ("exp",) if FUNCTIONS[name].arguments == 1 else ("left", "right")
+            self.check_operands(value, " ".join(operands), where)
             return Call(name, tuple(part(operand) for operand in operands), 1)
         raise self.error(where, f"operator {operator!r} is not read")
 
@@ -330,8 +342,9 @@ class JaniProperties(JaniReader):
         initial = isinstance(states, dict) and states.get("op") == "initial"
         if how is None or not initial:
             raise self.error(where, f"filter {value.get('fun')!r} over {states!r} is not read")
+        self.check_keys(states, "initial", where)
         inner = self._read_query(value.get("values"), where)
-        return inner if how in ("default", "min", "max") else Filter(how, inner, None, 1)
+        return inner if how in ("default", "min", "max") else Filter(how, inner, InitialStates(), 1)
 
     def _read_query(self, value: Any, where: str) -> Any:
         """Return the tree of the value inside a filter: a comparison, or an operator P, S or E."""
@@ -341,14 +354,17 @@ class JaniProperties(JaniReader):
         if not isinstance(operator, str):
             raise self.error(where, f"operator {operator!r} is not read")
         if operator in COMPARED:
+            self.check_operands(value, "left right", where)
             inner = self._read_query(value.get("left"), where)
             limit = self.expression(value.get("right"), where)
             written = json.dumps(value.get("right"))
             options = inner.of, 1, inner.reward, None, (), written
             return Operator(inner.kind, COMPARED[operator], limit, *options)
         if operator in ("Pmin", "Pmax"):
+            self.check_operands(value, "exp", where)
             return Operator("P", None, None, self._read_path(value.get("exp"), where), 1)
         if operator in ("Smin", "Smax"):
+            self.check_operands(value, "exp accumulate", where)
             tree = self.expression(value.get("exp"), where)
             if not self._is_boolean(tree):
                 accumulate = value.get("accumulate", ["steps", "time"])
@@ -368,6 +384,8 @@ class JaniProperties(JaniReader):
         self.check_keys(value, "path", where)
         if "reward-bounds" in value or "step-bounds" in value:
             raise self.error(where, "bounds on steps or rewards of a path are not read")
+        operands = "exp" if operator in ("F", "G", "X") else "left right"
+        self.check_operands(value, f"{operands} time-bounds", where)
         bounds = self.check_keys(value.get("time-bounds", {}), "bounds", where)
         if "time-bounds" in value and not {"lower", "upper"} & bounds.keys():
             raise self.error(where, "time-bounds without 'lower' and 'upper': must have one of them")

@@ -48,7 +48,7 @@ from markov.files.language import (
     constant,
     negate,
 )
-from markov.files.queries import Filter, Operator, Path
+from markov.files.queries import Filter, InitialStates, Operator, Path
 from markov.files.rules import FileRules, StateExpressions
 from markov.generators.plain import Calls
 from markov.time.moving import follow_distribution
@@ -150,11 +150,15 @@ class Evaluation(Scope):
             stuck = (self.checker.Q.diagonal() == 0.0) & (self.checker.loops == 0.0)
             return self._values_by_state(np.asarray(stuck), "bool")
         if name == "init":
-            marks = np.zeros(self.n, dtype=bool)
-            marks[self.state_space.initial] = True
-            return self._values_by_state(marks, "bool")
+            return self._values_by_state(self._initial_marks(), "bool")
         definition = self._definition(name)
         return None if definition is None else self._definition_value(name, definition)
+
+    def _initial_marks(self) -> NDArray[np.bool_]:
+        """Return which states are initial, booleans of shape (n,)."""
+        marks = np.zeros(self.n, dtype=bool)
+        marks[self.state_space.initial] = True
+        return marks
 
     def _definition_value(self, name: str, definition: Any) -> Value:
         """Return the typed expression of a label or a property of the properties file."""
@@ -354,8 +358,11 @@ class Evaluation(Scope):
 
     def filter_value(self, query: Filter) -> FilterValue:
         """Return the value of a filter over the states, with an error bound."""
-        chosen = None if query.states is None else self.truth(query.states, "a filter's states")
         initial, location = self.state_space.initial, (self.file, query.line)
+        if isinstance(query.states, InitialStates):
+            chosen: Truth | None = Truth.exactly(self._initial_marks())
+        else:
+            chosen = None if query.states is None else self.truth(query.states, "a filter's states")
         return apply_filter(query.how, self.enclosure(query.of), chosen, initial, location)
 
     def _compare_threshold(self, operator: Operator, estimate: Estimate) -> Truth:

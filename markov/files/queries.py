@@ -29,6 +29,7 @@ __all__ = [
     "PROPERTY_GRAMMAR",
     "Accumulated",
     "Filter",
+    "InitialStates",
     "Interval",
     "Operator",
     "Path",
@@ -127,8 +128,13 @@ class Operator:
 
 
 @dataclass(frozen=True)
+class InitialStates:
+    """States of a filter: the initial states of the model, whatever its labels are called."""
+
+
+@dataclass(frozen=True)
 class Filter:
-    """Tree of a filter over states: ``filter(how, of, states)``."""
+    """Tree of a filter over states: ``filter(how, of, states)``; states None are all of them."""
 
     how: str
     of: Any

@@ -363,8 +363,11 @@ def _range_criterion(proof: Certificate, goal: float):  # type: ignore[no-untype
     return is_accurate
 
 
-def asymptotic_variance(proof: Certificate, mean: Mean, tolerance: float) -> list[Bounded]:
+def asymptotic_variance(proof: Certificate, mean: Mean, tolerance: float, *, in_steps: bool = False) -> list[Bounded]:
     """Return the asymptotic variance of each row of a measure, a mean or a ratio of means, with bounds.
+
+    With ``in_steps`` the generator is P - I of a chain in discrete time, and the variance that of means over its steps.
+    It is the variance in continuous time less that of the measure in the stationary distribution.
 
     Of a ratio with value v it is that of (top - v bottom) over the square of the mean of bottom, by the
     delta method. Its root is a seminorm of the function: with another v it moves by no more than the root for
@@ -372,7 +375,7 @@ def asymptotic_variance(proof: Certificate, mean: Mean, tolerance: float) -> lis
     """
     tops = mean.of.reshape(-1, mean.of.shape[-1])
     if mean.over is None:
-        return [_variance(proof, f, tolerance) for f in tops]
+        return [_variance(proof, f, tolerance, in_steps) for f in tops]
     bounds = []
     for top, bottom in zip(tops, mean.over.reshape(tops.shape), strict=True):
         bottom_bound = bound_mean(proof, bottom, tolerance)
@@ -380,10 +383,10 @@ def asymptotic_variance(proof: Certificate, mean: Mean, tolerance: float) -> lis
         if not math.isfinite(value) or bottom_bound.lower <= 0.0 <= bottom_bound.upper:
             bounds.append(Bounded(math.nan, -math.inf, math.inf))
             continue
-        difference = _variance(proof, top - value * bottom, tolerance)
+        difference = _variance(proof, top - value * bottom, tolerance, in_steps)
         ratio = bound_ratio(proof, top, bottom, tolerance)
         ratio_part = max(ratio.upper - value, value - ratio.lower) * math.sqrt(
-            _variance(proof, bottom, tolerance).upper
+            _variance(proof, bottom, tolerance, in_steps).upper
         )
         shift = ratio_part + _root_of_rounding(proof, float((np.abs(top) + 2.0 * np.abs(value * bottom)).max()))
         if not math.isfinite(shift):
@@ -412,15 +415,18 @@ def _root_of_rounding(proof: Certificate, size: float) -> float:
     return math.sqrt(square) * ROUNDING_UP
 
 
-def _variance(proof: Certificate, f: Vector, tolerance: float) -> Bounded:
+def _variance(proof: Certificate, f: Vector, tolerance: float, in_steps: bool) -> Bounded:
     """Return the asymptotic variance of the mean of a function f of the state, shape (n,), with bounds."""
     g, error, mean, centred = deviation(proof, f, tolerance)
     product = 2.0 * centred * g
-    bound = bound_mean(proof, product, tolerance)
+    square = centred * centred if in_steps else np.zeros_like(centred)
+    bound = bound_mean(proof, product - square, tolerance)
     sizes, spread = np.abs(centred), proof.distance
     slack = 2.0 * _bound_mean_of_sizes(proof, sizes * error, spread)
     slack += 2.0 * mean.error * _bound_mean_of_sizes(proof, np.abs(g), spread)
-    slack += 4.0 * U * _bound_mean_of_sizes(proof, np.abs(product), spread)
+    slack += 4.0 * U * _bound_mean_of_sizes(proof, np.abs(product) + square, spread)
+    if in_steps:  # the square of f less its mean, which is off by mean.error
+        slack += mean.error * (2.0 * _bound_mean_of_sizes(proof, sizes, spread) + mean.error)
     return _widen(bound, slack * ROUNDING_UP)
 
 

@@ -13,6 +13,7 @@ from hopflow.checks import format_value
 from hopflow.fork_safety import cached_property
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import Status
+from markov.chains import InSteps
 from markov.computing.rounding import U
 from markov.models.bare import NO_MEASURES, has_no_measures
 from markov.models.measures import measures_of, resolve_function, resolve_measure
@@ -260,7 +261,7 @@ class Stationary(Solved):
 
         The mean of f(X(t)) over a time T has a variance of nearly this over T: a simulation of T s
         has a confidence interval of +- 1.96 sqrt(variance / T). It is about time averages of rewards
-        per second, not about counts of transitions.
+        per second, not about counts of transitions. Of a `DiscreteChain` T is a number of steps.
 
         Parameters
         ----------
@@ -270,7 +271,7 @@ class Stationary(Solved):
         Returns
         -------
         Bounded or list of Bounded
-            In the square of the measure's unit, times s.
+            In the square of the measure's unit, times s; of a `DiscreteChain` times steps.
 
         Examples
         --------
@@ -281,11 +282,13 @@ class Stationary(Solved):
         (0.09375, True)
         """
         mean = resolve_measure(measure, self.chain.model, self.chain.table, self._recurrent)
-        variances = asymptotic_variance(self._certificate, mean, TOLERANCE)
+        variances = asymptotic_variance(self._certificate, mean, TOLERANCE, in_steps=isinstance(self.chain, InSteps))
         return variances if mean.of.ndim > 1 else variances[0]
 
     def deviation(self, measure: str | ArrayLike) -> Any:
         """Return D f for a reward f, shape (states,): the integral over t of E[f(X(t)) | X(0) = x] - pi f.
+
+        Of a `DiscreteChain` it is the sum over the steps, and of a periodic one the limit of its means.
 
         Parameters
         ----------
@@ -295,7 +298,7 @@ class Stationary(Solved):
         Returns
         -------
         numpy.ndarray
-            Shape (states,), in the reward's unit times s, pi-mean zero; NaN in states that are not
+            Shape (states,), in the reward's unit times s or steps, pi-mean zero; NaN in states that are not
             recurrent.
         """
         f = resolve_function(measure, self.chain.model, self.chain.table, self._recurrent)
@@ -481,8 +484,16 @@ class Stationary(Solved):
             "states": f"{chain.size}, {len(chain.transient_states)} of them transient",
             "transitions": chain.transitions,
             "recurrent classes": len(chain.recurrent_classes),
+            **self._period(),
             **self._advice_on_measures(),
         }
+
+    def _period(self) -> dict[str, str]:
+        """Return the summary row on the period of a chain in discrete time; empty if the chain is aperiodic."""
+        period = self.chain.periods[self._class] if isinstance(self.chain, InSteps) else 1
+        if period == 1:
+            return {}
+        return {"period": f"{period} steps: pi are means, the distribution after n steps does not converge"}
 
     def _advice_on_measures(self) -> dict[str, str]:
         """Return the summary row on how to define measures; empty if the model has some."""

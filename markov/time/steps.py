@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from hopflow.checks import check_sum_of_one, count_of, integer, number
 from hopflow.fork_safety import cached_property
-from markov.chains import ROW_SUM_TOLERANCE, InSteps, MarkovChain, labelled_matrix
+from markov.chains import ROW_SUM_TOLERANCE, InSteps, MarkovChain, StepChain, labelled_matrix
 from markov.computing.rounding import U
 from markov.driver import stationary
 from markov.proofs.bounded import Bounded
@@ -181,7 +181,7 @@ class DiscreteChain(InSteps):
         """Return the fractions of steps spent in each state in the long run; see `markov.stationary`.
 
         Of a periodic chain they are means over a period: the distribution after n steps does not
-        converge.
+        converge. The answer's `variance` is that of means over n steps, times n.
 
         Raises
         ------
@@ -194,7 +194,8 @@ class DiscreteChain(InSteps):
             by_class = "stationary_by_class(MarkovChain(chain.P - I, states=chain.states)), I the identity"
             advice = f"{weights}; {by_class}, has their distributions"
             raise ValueError(f"{self!r}: {counted}: the stationary distribution is not unique; {advice}")
-        return stationary(self._chain, **how)
+        answer = stationary(self._chain, **how)
+        return replace(answer, chain=StepChain.of(answer.chain, self.periods))
 
     def after(self, steps: ArrayLike, start: Any) -> Vector:
         """Return the distributions after each number of ``steps``, shape (steps, states).

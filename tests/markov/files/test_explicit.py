@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import pickle
 import re
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,51 @@ def test_variables_of_a_file_of_states_are_those_of_properties(tmp_path: Path) -
     (tmp_path / "m.sta").write_text("(n,n)\n0:(0,1)\n2:(2,1)\n1:(1,1)\n")
     with pytest.raises(FileError, match=r"m\.sta, line 1: a variable is named twice"):
         read_explicit(tmp_path / "m.tra")
+
+
+def test_text_after_the_values_of_a_state_is_named_and_no_value(tmp_path: Path) -> None:
+    """As programs write that list exit rates and targets there: the last variable was lost without a word."""
+    (tmp_path / "m.tra").write_text("3 4\n0 1 0.5\n1 2 0.5\n1 0 1\n2 1 1\n")
+    (tmp_path / "m.sta").write_text("(up,n)\n0:(true,0) [ 0.5 ]\n1:(true,1) [ 1.5 ]\n2:(false,2) [ 1.0 TARGET ]\n")
+    with pytest.warns(
+        UserWarning, match=r"m\.sta, line 2: '\[ 0\.5 \]' after the values of a state is skipped"
+    ) as warned:
+        found = read_explicit(tmp_path / "m.tra")
+    assert len(warned) == 1
+    assert found.property("S=? [ n = 2 ]").value == pytest.approx(1 / 7)
+    assert found.chain.states == ("(true,0)", "(true,1)", "(false,2)")
+
+
+@pytest.mark.parametrize(("head", "rows", "warns"), [
+    ("3 4", "0 1 0.5\n0 2 0.5\n1 0 1\n2 2 1", True),
+    ("3 3", "0 1 0.333333333\n0 2 0.666666667\n1 0 1", True),  # rounded, and the last state has no transition
+    ("# Transitions (CTMC)\n3 4", "0 1 0.5\n0 2 0.5\n1 0 1\n2 2 1", False),
+    ("3 3", "0 1 0.333\n0 2 0.666\n1 0 1", False),
+    ("3 3", "0 1 1\n1 2 1\n2 0 1", False),  # rates of one
+    ("3 4", "0 1 0.5\n0 2 0.5\n1 0 2\n2 2 1", False),
+    ("ctmc", "0 1 0.5\n0 2 0.5\n1 0 1\n2 2 1", False),
+])  # fmt: skip
+def test_numbers_like_probabilities_are_taken_for_rates_with_a_word(
+    tmp_path: Path, head: str, rows: str, warns: bool
+) -> None:
+    (tmp_path / "m.tra").write_text(f"{head}\n{rows}\n")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = read_explicit(tmp_path / "m.tra")
+    said = "m.tra: the numbers from each state sum to 1, as probabilities do, and are taken for rates in 1/s"
+    assert [str(warning.message).startswith(said) for warning in caught] == [True] * warns
+    assert found.chain.Q[0, 1] in (0.5, 0.333333333, 0.333, 1.0)
+
+
+def test_rates_like_probabilities_in_matrix_market_are_taken_for_rates_with_a_word(tmp_path: Path) -> None:
+    """A jump matrix without stays; with a diagonal it is a generator, or refused."""
+    jumps = "1 2 0.5\n1 3 0.5\n2 1 1\n3 1 1\n"
+    said = "the numbers from each state sum to 1, as probabilities do, and are taken for rates in 1/s"
+    with pytest.warns(UserWarning, match=said):
+        found = read_explicit(files(tmp_path, mtx=f"%%MatrixMarket matrix coordinate real general\n3 3 4\n{jumps}"))
+    diagonal = "1 1 -1\n2 2 -1\n3 3 -1\n"
+    text = f"%%MatrixMarket matrix coordinate real general\n3 3 7\n{jumps}{diagonal}"
+    assert read_explicit(files(tmp_path, mtx=text)).chain == found.chain
 
 
 def test_labels_of_a_model_are_written(tmp_path: Path) -> None:
@@ -455,7 +502,9 @@ def test_a_random_walk_of_sparskit(tmp_path: Path) -> None:
     vector = vectors[:, np.argmax(values.real)].real
     for matrix in (P, P - np.eye(len(P))):
         scipy.io.mmwrite(str(tmp_path / "walk.mtx"), matrix)
-        pi = stationary(read_explicit(tmp_path / "walk.mtx")).pi
+        with pytest.warns(UserWarning, match="as probabilities do") if matrix is P else contextlib.nullcontext():
+            found = read_explicit(tmp_path / "walk.mtx")
+        pi = stationary(found).pi
         assert pi == pytest.approx(vector / vector.sum(), abs=1e-12)
     scipy.io.mmwrite(str(tmp_path / "walk.mtx"), 0.5 * (P + np.eye(len(P))))
     with pytest.raises(ValueError, match=r"^walk\.mtx: .*row 0 of Q"):

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov import DiscreteChain, MarkovChain, mixing_time, passage, paths, stationary, stationary_by_class, transient
+from markov import (
+    DiscreteChain,
+    MarkovChain,
+    autocovariance,
+    lump,
+    mixing_time,
+    passage,
+    paths,
+    quasi_stationary,
+    stationary,
+    stationary_by_class,
+    to_networkx,
+    transient,
+)
 from markov.errors import ConvergenceError
 
 
@@ -77,6 +91,86 @@ def test_functions_of_rates_name_the_methods_of_a_chain_in_steps(call: Any) -> N
         (TypeError, ValueError), match=r"has methods of its own: .*after\(\)\. MarkovChain\(chain\.P - I"
     ):
         call(DiscreteChain(RUIN))
+
+
+EHRENFEST = np.diag([1.0, 0.75, 0.5, 0.25], 1) + np.diag([0.25, 0.5, 0.75, 1.0], -1)
+"""Four balls in two urns: period 2."""
+
+
+@pytest.mark.parametrize(
+    ("P", "f", "expected"),
+    [
+        ([[0.0, 1.0], [1.0, 0.0]], [1.0, 0.0], 0.0),  # alternates: half of any even number of steps
+        ([[0.5, 0.5], [0.5, 0.5]], [1.0, 0.0], 0.25),  # independent steps: p (1 - p)
+        ([[0.75, 0.25], [0.25, 0.75]], [1.0, 0.0], 0.75),  # 1/4 (1 + r) / (1 - r) with r = 1/2
+        (EHRENFEST, np.arange(5.0), 3.0),  # eigenvalue 1/2: variance 1 times 3
+        (EHRENFEST, (np.arange(5.0), np.full(5, 2.0)), 0.75),
+        ([[1.0]], [3.0], 0.0),
+    ],
+)
+def test_the_variance_of_a_chain_in_steps_is_that_of_means_over_steps(P: Any, f: Any, expected: float) -> None:
+    """In continuous time it is larger by the variance of f in the stationary distribution."""
+    result = DiscreteChain(P).stationary().variance(f)
+    assert expected in result
+    assert result.error < 1e-12
+    assert result.value == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_variance_in_steps_is_that_of_random_chains() -> None:
+    rng = np.random.default_rng(3)
+    for n in (2, 3, 7, 30):
+        P, f = rng.dirichlet(np.full(n, 0.3), size=n) + 1e-6, rng.normal(size=n)
+        P /= P.sum(axis=1)[:, None]
+        answer = DiscreteChain(P).stationary()
+        g = f - answer.pi @ f
+        deviation = np.linalg.solve(np.eye(n) - P + answer.pi, g)
+        expected = answer.pi @ (g * (2.0 * deviation - g))
+        result = answer.variance(f)
+        assert result.value == pytest.approx(expected, rel=1e-9)
+        assert result.lower <= expected * (1.0 + 1e-9)
+        assert result.upper >= expected * (1.0 - 1e-9)
+        np.testing.assert_allclose(answer.deviation(f), deviation - answer.pi @ deviation, atol=1e-9)
+
+
+@pytest.mark.parametrize("of", [lambda answer: answer, lambda answer: answer.chain], ids=["answer", "chain"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        MarkovChain,
+        stationary,
+        stationary_by_class,
+        lambda chain: mixing_time(chain, start=0),
+        lambda chain: transient(chain, [1.0], start=1),
+        lambda chain: passage(chain, to=0, start=1),
+        lambda chain: paths(chain, duration=1.0, start=1, seed=1),
+        lambda chain: quasi_stationary(chain, to=0),
+        lambda chain: lump(chain, keep={"f": lambda s: s == 0}),
+        to_networkx,
+    ],
+    ids=["MarkovChain", "stationary", "stationary_by_class", "mixing_time", "transient", "passage", "paths",
+         "quasi_stationary", "lump", "to_networkx"],
+)  # fmt: skip
+def test_an_answer_of_a_chain_in_steps_is_no_chain_in_time(call: Any, of: Any) -> None:
+    """Its chain has the generator P - I, which steps once per second on average."""
+    answer = DiscreteChain(EHRENFEST).stationary()
+    with pytest.raises((TypeError, ValueError), match=r"has methods of its own: .*after\(\)"):
+        call(of(answer))
+
+
+def test_autocovariances_over_times_are_not_those_over_steps() -> None:
+    answer = DiscreteChain(EHRENFEST).stationary()
+    with pytest.raises(TypeError, match=r"answer: of a chain in discrete time, whose lags are steps"):
+        autocovariance(answer, np.arange(5.0), [0.0, 1.0])
+
+
+def test_an_answer_of_a_chain_in_steps_says_so() -> None:
+    answer = DiscreteChain(EHRENFEST).stationary()
+    assert "given by its probabilities of steps" in repr(answer)
+    assert "2 steps: pi are means, the distribution after n steps does not converge" in repr(answer)
+    assert "period" not in repr(DiscreteChain(0.5 * np.eye(5) + 0.5 * EHRENFEST).stationary())
+    assert answer.chain.periods == [2]
+    again = pickle.loads(pickle.dumps(answer))
+    assert again.variance(np.arange(5.0)).value == pytest.approx(3.0, rel=1e-12)
 
 
 def test_several_classes_are_refused_with_advice_that_works() -> None:
