@@ -712,7 +712,7 @@ def _network_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         "Workloads of SimAI and ASTRA-sim 1", dfcmodel.read_workload, dfcmodel.load_workload,
         formats=f"Text, kinds {_names(layer_workloads.KINDS)}.",
         used=f"{_names(layer_workloads.SIZES)}; operations {_names(layer_workloads.OPERATIONS)}, groups by the ends `_EP`, `_DP_EP`.",
-        skipped=f"{_names(layer_workloads.WITHOUT_MEANING)}, the words {words} of a layer, and of `DATA` the operations of forward passes and of gradients of inputs, as in ASTRA-sim. A warning names operations of groups of one rank, which exchange nothing.",
+        skipped=f"{_names(layer_workloads.WITHOUT_MEANING)}, the words {words} of a layer, and of `DATA` the operations of forward passes and of gradients of inputs, as in ASTRA-sim. A warning names operations with bytes that exchange nothing: these, `NONE`, and operations of groups of one rank.",
         not_read=fixed + ".", units=f"Times in ns unless `tick` is given, sizes in bytes. The size of `ALLGATHER` is the total in a text of SimAI, and the contribution of each rank in one of ASTRA-sim 1, whose first line has no size except `model_parallel_NPU_group`. With {_names(layer_workloads.IN_BOTH_FORMATS)} alone an `ALLGATHER` is refused: it may be of either.", limits=f"{_size(flow_files.MAX_FILE_BYTES)}.",
     )  # fmt: skip
     used = "; ".join(f"`{kind.name}`: {_names(names)}" for kind, names in chakra_flows.USED.items())

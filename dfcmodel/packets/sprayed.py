@@ -270,9 +270,14 @@ def _reroute(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario,
         safe = next((path for path in taken if not any(hop in failing for hop in itertools.pairwise(path))), None)
         if safe is None:
             safe = next(iter(_shortest(scenario, f, graphs, frozenset(failures))), None)
-        if safe is None or any(len(path) != len(safe) for path in taken):
-            msg = "must leave a path that never fails, for ACKs, and all paths must have as many links"
-            raise ValueError(f"failures: flow {flow.name!r} with path {flow.path!r}: {msg}")
+        subject = f"failures: flow {flow.name!r} with path {flow.path!r}"
+        if safe is None:
+            without = ", ".join(sorted(failures))
+            msg = f"must leave a path that never fails, for ACKs: without {without} none is left"
+            raise ValueError(f"{subject}: {msg}")
+        if (lengths := {len(path) - 1 for path in (*taken, safe)}) != {len(flow.path) - 1}:
+            counts = ", ".join(f"{count}" for count in sorted(lengths))
+            raise ValueError(f"{subject}: its paths around failures must have as many links, they have {counts}")
         others = tuple(path for path in taken if path != safe)
         number = {path: n for n, path in enumerate((*others, safe))}
         flows.append(replace(flow, path=safe, paths=others))

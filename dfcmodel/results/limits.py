@@ -108,8 +108,14 @@ WITHOUT_REORDERING_WINDOW = ("sack", "prr")
 """Names of recoveries in `Records.recoveries` with which a delivery rule counts each overtaken packet as lost."""
 LINUX = "linux-6.12"
 """Name of the recovery of Linux in `Records.recoveries`."""
-RECOVERIES_WITHOUT_WINDOWS = (GO_BACK_N, "selective")
+SELECTIVE = "selective"
+"""Name of selective repair in `Records.recoveries`."""
+RECOVERIES_WITHOUT_WINDOWS = (GO_BACK_N, SELECTIVE)
 """Names of the recoveries of network interfaces, which reduce no window."""
+MAX_PROBES = 1.0
+"""Largest number of packets sent again for nothing that is not reported: RACK probes the last packet of a transfer."""
+MAX_NEEDLESS_SHARE = 0.01
+"""Largest part of the delivered packets that is sent again for nothing and not reported."""
 MAX_NAMES = 3
 """Largest number of names listed in a message."""
 
@@ -591,6 +597,8 @@ def _reordering(run: Any) -> tuple[str, ...]:
     table, recoveries = run.scenario.table, np.array(run.recoveries)
     at_once = reordered & table.of_kind(DeliveryRule) & np.isin(recoveries, WITHOUT_REORDERING_WINDOW)
     not_undone = reordered & (recoveries == LINUX)
+    repeats = reordered & np.isin(recoveries, RECOVERIES_WITHOUT_WINDOWS)
+    repeats &= run.loss_events - run.timeouts > run.lost_by_flow
     clauses = []
     if at_once.any():
         names = _list_names("flow", [table.name(f) for f in np.flatnonzero(at_once).tolist()])
@@ -603,6 +611,11 @@ def _reordering(run: Any) -> tuple[str, ...]:
         clauses.append(
             f"recovery 'linux-6.12' of {names} keeps the smaller window after a packet that was only late, which Linux "
             "undoes"
+        )
+    if repeats.any() and run.emitted is not None:
+        clauses.append(
+            f"overtaken packets are taken for lost: {_count_repeats(run, repeats)}; write "
+            "Packets(recovery=SelectiveRepair(reordering=64)), or with a larger reordering"
         )
     return _as_tuple(f"reordering: {'; '.join(clauses)}") if clauses else ()
 
@@ -617,22 +630,55 @@ def _may_be_overtaken(scenario: Scenario) -> Flags:
 
 
 def _reordering_over_paths(run: Any) -> tuple[str, ...]:
-    """Return () or one message: sprayed window flows that reduced their windows without lost packets."""
-    table, sprayed = run.scenario.table, _has_several_paths(run.scenario)
-    if not run.recoveries or not sprayed.any():
+    """Return () or one message: sprayed flows that sent packets again which were only overtaken.
+
+    Go-back-N has a message of its own (`_go_back_over_paths`).
+    """
+    sprayed = _has_several_paths(run.scenario)
+    if run.emitted is None or not run.recoveries or not sprayed.any():
         return ()
-    reduces = np.array([recovery not in RECOVERIES_WITHOUT_WINDOWS for recovery in run.recoveries], dtype=np.bool_)
-    reduces &= sprayed & table.of_kind(WindowRule) & (run.loss_events > 0) & (run.lost_by_flow == 0.0)
-    affected = np.flatnonzero(reduces).tolist()
-    if not affected:
+    table, recoveries = run.scenario.table, np.array(run.recoveries)
+    affected = sprayed & _repeats_needlessly(run)
+    windows = affected & table.of_kind(WindowRule) & ~np.isin(recoveries, RECOVERIES_WITHOUT_WINDOWS)
+    selective = affected & (recoveries == SELECTIVE)
+    later = "Packets(recovery=RackRecovery(reordering=4, reordering_seen=1)), of dfcmodel.recoveries"
+    further = "Packets(recovery=SelectiveRepair(reordering=64))"
+    clauses = [
+        f"{_count_repeats(run, flows)}; write {hint}, or with a larger reordering"
+        for flows, hint in ((windows, later), (selective, further))
+        if flows.any()
+    ]
+    if not clauses:
         return ()
-    names = _list_names("flow", [table.name(f) for f in affected])
     return _as_tuple(
-        f"reordering over several paths: sprayed packets overtake each other, which {names} took for "
-        f"{run.loss_events[affected].sum():.0f} loss events, although none of their packets was lost; write "
-        "Packets(recovery=RackRecovery(reordering=4, reordering_seen=1)), of dfcmodel.recoveries, or with a larger "
-        "reordering",
+        f"reordering over several paths: sprayed packets overtake each other, which is taken for a loss: "
+        f"{'; '.join(clauses)}",
     )
+
+
+def _count_repeats(run: Any, chosen: Flags) -> str:
+    """Return a clause with the names of the chosen flows, and how many packets they sent, delivered and lost."""
+    flows = np.flatnonzero(chosen).tolist()
+    names = _list_names("flow", [run.scenario.table.name(f) for f in flows])
+    events = count_of(int(run.loss_events[flows].sum()), "loss event")
+    sent, delivered, lost = (counts[flows].sum() for counts in (run.emitted, run.delivered[:, -1], run.lost_by_flow))
+    return f"{names} had {events}, and sent {sent:.0f} packets for {delivered:.0f} delivered and {lost:.0f} lost ones"
+
+
+def _repeats_needlessly(run: Any) -> Flags:
+    """Return flags, (F,), of flows that sent packets again of which no copy was lost, beyond `MAX_NEEDLESS_SHARE`.
+
+    Packets are counted for complete transfers, and for selective repair without timeouts, whose receiver keeps packets
+    that arrive early. Other flows repeat needlessly if neither lost packets nor marks explain their loss events. A
+    timeout may be early without overtaken packets, so that flows with timeouts alone are not flagged.
+    """
+    lost, delivered = run.lost_by_flow, run.delivered[:, -1]
+    events = run.loss_events - run.timeouts
+    unexplained = events - lost - (0 if run.marks is None else run.marks)
+    counted = np.isfinite(run.finished) | ((np.array(run.recoveries) == SELECTIVE) & (run.timeouts == 0))
+    repeats = run.emitted - delivered - lost - run.inside
+    enough = repeats > np.maximum(MAX_PROBES, MAX_NEEDLESS_SHARE * delivered)
+    return np.asarray((events > 0) & np.where(counted, enough, unexplained > 0))
 
 
 def _has_several_paths(scenario: Scenario) -> Flags:

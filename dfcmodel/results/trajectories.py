@@ -277,7 +277,8 @@ class Trajectory(Records, Result):
         -------
         xarray.Dataset
             size and delivered (packets), start, finished and completion_time (s; nan: not yet complete), ideal_time
-            (s), of an empty network: propagation to the receiver, the packets at the rate of the path's slowest link,
+            (s), of an empty network: propagation to the receiver, the packets at the rate of the path's slowest link
+            (of sprayed flows, of all links between which packets choose at a hop),
             and at packet level one more transmission at each other link; slowdown, completion_time over ideal_time.
             The size is that of the flow, or the number of packets that arrived if its trace or its arrivals ended
             before.

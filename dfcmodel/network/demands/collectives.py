@@ -564,7 +564,8 @@ def _entropy(value: Any) -> NDArray[np.int64] | None:
     if value is None:
         return None
     entropy = np.asarray(value)
-    if entropy.dtype.kind not in "iu" or entropy.ndim != 1:
+    are_whole = entropy.dtype.kind in "iu" or all(type(number) is int for number in entropy.ravel())  # beyond 64 bits
+    if not are_whole or entropy.ndim != 1:
         raise TypeError(f"entropy = {format_value(value)}: must be a list of whole numbers, one per flow")
     if (entropy < 0).any() or (entropy >= 2**39).any():
         n = int(np.argmax((entropy < 0) | (entropy >= 2**39)))

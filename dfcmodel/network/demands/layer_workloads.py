@@ -64,6 +64,12 @@ PLACEHOLDER = 1.0
 """Ticks of passes without a computation, as SimAI's generator writes them."""
 
 
+DATA_EXCHANGES = "DATA exchanges gradients of weights alone"
+NO_OPERATION = "NONE is no operation: write 0 bytes, or an operation"
+ONE_RANK = "groups have one rank by the sizes in the first line"
+"""Reasons why bytes are not exchanged."""
+
+
 class _Part(NamedTuple):
     """A pass of a layer, as in its line: ticks of computation, the operation that follows, its group, and its bytes."""
 
@@ -156,13 +162,16 @@ class _Flows:
         self.awaited = [later(waits, part.time) for waits in self.awaited]
         if part.time > PLACEHOLDER:
             self.computation = RankComputation(*(time + part.time for time in self.computation))
-        if not exchanges or not part.operation or not part.size:
+        if not part.size:
+            return
+        if not exchanges or not part.operation:
+            self._leave_out(part, DATA_EXCHANGES if part.operation else NO_OPERATION)
             return
         named = {"EP": "expert", "DP_EP": "rest"}.get(part.group, group)
         members = self.step.group_of(named)
         N = members.shape[1]
         if N < 2:
-            self.flows.alone[f"{part.operation}{part.group and '_'}{part.group}"].append(part.line)
+            self._leave_out(part, ONE_RANK)
             return
         try:
             messages, share = self._messages(part, N)
@@ -175,6 +184,11 @@ class _Flows:
             if blocks:
                 for rank, waits_after in zip(ranks, after, strict=True):
                     self.awaited[rank] = waits_after
+
+    def _leave_out(self, part: _Part, reason: str) -> None:
+        """Record an operation with bytes that exchanges nothing."""
+        name = f"{part.operation}{part.group and '_'}{part.group}" or "NONE"
+        self.flows.without_messages[reason][name].append(part.line)
 
     def _messages(self, part: _Part, N: int) -> tuple[Messages, PacketUnits]:
         """Return the messages of an operation among N ranks, in packets, and one of its packets with its bytes."""

@@ -74,8 +74,8 @@ class WaitingFlows:
         self.after, self.delays = list[list[int]](), list[tuple[float, ...]]()
         self.computations: Sequence[RankComputation] = ()
         """Computations of the ranks, set by the reader."""
-        self.alone = defaultdict[str, list[int]](list)
-        """Lines of operations with bytes in groups of one rank, which exchange nothing, by operation."""
+        self.without_messages = defaultdict[str, dict[str, list[int]]](lambda: defaultdict(list))
+        """Lines of operations with bytes that exchange nothing, by the reason and the operation."""
 
     def add(self, source: int, target: int, size: PacketUnits, waits: Waits) -> int:
         """Add a flow that starts by the condition ``waits`` (flow to delay); return its index."""

@@ -168,8 +168,9 @@ def read_workload(
     gradients of weights first, and no other operation). A rank waits for its part of an operation of the forward pass
     or of gradients of inputs before it continues. Operations of gradients of weights run concurrently with the
     following passes and with each other. A rank begins a step of an operation when its messages of the previous step
-    are delivered. No flow waits for the computation after a rank's last message; a warning says how long it is. Another
-    one names operations with bytes in groups of one rank, which exchange nothing.
+    are delivered. No flow waits for the computation after a rank's last message; a warning says how long it is. Others
+    name operations with bytes that exchange nothing: of groups of one rank, ``NONE``, and in ``DATA`` all but those of
+    gradients of weights.
 
     In traces a node begins when its data and control dependencies are complete, as in ASTRA-sim 2 (where in addition a
     rank does only one computation and one communication at a time). A computation takes its duration. A sending node is
@@ -276,10 +277,9 @@ def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> Listed
     if units.groups is not None:
         raise ValueError("groups: must be None for a text, which has the sizes of groups")
     flows = flows_of_layers(text, hosts, packet_size, units.algorithm)
-    if flows.alone and flows.size:
-        operations = "; ".join(f"{name} of {_name_lines(lines)}" for name, lines in flows.alone.items())
-        message = f"{operations}: nothing is exchanged, as groups have one rank by the sizes in the first line"
-        warn_caller(UserWarning(message), "dfcmodel")
+    for reason, by_name in flows.without_messages.items() if flows.size else ():
+        operations = "; ".join(f"{name} of {_name_lines(lines)}" for name, lines in by_name.items())
+        warn_caller(UserWarning(f"{operations}: nothing is exchanged, as {reason}"), "dfcmodel")
     return _to_listed_flows(flows, NANOSECOND if units.tick is None else units.tick)
 
 

@@ -13,7 +13,7 @@ from dfcmodel.results.completions.lower_bounds import CompletionBounds, completi
 from dfcmodel.results.completions.upper_bounds import busy_time_bound
 from dfcmodel.results.limits import limits_of_run, messages_by_topic
 from dfcmodel.results.records import Records
-from hopflow.checks import choice, instance, one_number
+from hopflow.checks import choice, count_of, instance, one_number
 from hopflow.results import Result, figure
 from hopflow.units import readable, readable_text
 
@@ -141,6 +141,11 @@ class JobCompletion(Result):
             rows["lower bound"] = (
                 f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}); the run took "
                 f"{self.time / self.bound:.3f} times as long"
+            )
+        if not self.unfinished and self.bounds.sprayed:
+            rows["not in the bound"] = (
+                f"links between the first and the last one of {count_of(self.bounds.sprayed, 'sprayed transfer')}: if "
+                "these are the bottleneck, the bound is too low"
             )
         if np.isfinite(self.upper):
             rows["upper bound"] = f"{readable_text(self.upper_bound, 's')}, of links that are never idle"

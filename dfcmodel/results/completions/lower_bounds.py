@@ -37,11 +37,15 @@ class CompletionBounds:
         Bound of the last transfer, s; nan without transfers.
     link
         Name of the link that determines ``job``; empty: the delays of a flow, or of a chain of flows, do.
+    sprayed
+        Number of sprayed transfers. ``job`` has the work of their first and last links alone: which packets take which
+        of the links between them is the switches' choice. Where these links are slower, ``job`` may be far too low.
     """
 
     finished: Floats
     job: float
     link: str
+    sprayed: int = 0
 
 
 class _Hops(NamedTuple):
@@ -92,10 +96,8 @@ def empty_network_times(
     0.026
     """
     size = transfer_sizes(scenario) if sizes is None else sizes
-    slowest = 1.0 / _lowest_rates(scenario)
-    if forwards_whole_packets:
-        return np.asarray(_hops(scenario).total + (size - 1.0) * slowest)
-    return np.asarray(0.5 * scenario.base_rtts() + size * slowest)
+    times = _transmission_times(scenario, size, forwards_whole_packets)
+    return np.asarray((_hops(scenario).total if forwards_whole_packets else 0.5 * scenario.base_rtts()) + times)
 
 
 def completion_bounds(scenario: Scenario) -> CompletionBounds:
@@ -108,7 +110,8 @@ def completion_bounds(scenario: Scenario) -> CompletionBounds:
        that one of them needs beyond the link. The largest such sum over times and links bounds the job.
 
     Packets that are lost, marked or sent again, ACKs and pauses only add to this. The bounds hold for the routes of the
-    flows.
+    flows. Of a sprayed transfer 2 counts the first and the last link alone, and 1 the sum of the rates of the links
+    between which its packets choose at a hop.
 
     Parameters
     ----------
@@ -137,13 +140,14 @@ def completion_bounds(scenario: Scenario) -> CompletionBounds:
     ideal = empty_network_times(scenario)
     starts = _earliest_starts(scenario, np.where(chosen, ideal, np.nan))
     finished = np.where(chosen, starts + ideal, np.nan)
+    sprayed = int((chosen & scenario.table.each("paths", bool).astype(np.bool_)).sum())
     if not chosen.any():
         return CompletionBounds(finished, np.nan, "")
     job, name = float(np.nanmax(finished)), ""
     for n, bound in _link_bounds(scenario, hops, starts, chosen):
         if bound > job:
             job, name = bound, scenario.links[n].name
-    return CompletionBounds(finished, job, name)
+    return CompletionBounds(finished, job, name, sprayed)
 
 
 def _is_optional(scenario: Scenario) -> NDArray[np.bool_]:
@@ -154,11 +158,23 @@ def _is_optional(scenario: Scenario) -> NDArray[np.bool_]:
     return np.asarray(inner)
 
 
-def _lowest_rates(scenario: Scenario) -> Floats:
-    """Return the lowest rate on the path of each flow, packets/s, (F,)."""
-    rates = scenario.by_link(lambda link: link.rate)[scenario.routes.places]
-    rates = np.where(_is_optional(scenario), np.inf, rates)
-    return np.asarray(np.minimum.reduceat(rates, scenario.routes.begin))
+def _transmission_times(scenario: Scenario, size: Floats, forwards_whole_packets: bool) -> Floats:
+    """Return the time of each flow's packets on the slowest hop of its path, s, (F,); after the first with packets.
+
+    The packets of a sprayed flow choose between the links of a hop, which have equal rates and are counted together.
+    """
+    routes, table, first = scenario.routes, scenario.table, float(forwards_whole_packets)
+    rates = scenario.by_link(lambda link: link.rate)[routes.places]
+    ends = np.minimum.reduceat(np.where(_is_optional(scenario), np.inf, rates), routes.begin)
+    times = np.asarray((size - first) * (1.0 / ends))
+    for f in np.flatnonzero(np.minimum.reduceat(rates, routes.begin) < ends).tolist():
+        paths = (table.path(f), *table.columns["paths"][f])
+        for k in range(1, len(paths[0]) - 2):
+            per_link = size[f] / len({path[k : k + 2] for path in paths})
+            if forwards_whole_packets:
+                per_link = np.ceil(per_link) - 1.0
+            times[f] = max(times[f], per_link / rates[routes.begin[f] + k])
+    return times
 
 
 def _hops(scenario: Scenario) -> _Hops:

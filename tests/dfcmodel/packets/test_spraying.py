@@ -364,6 +364,15 @@ def test_a_fat_tree_chooses_at_two_levels() -> None:
     assert least.finished.max() > 1.1 * turns.finished.max() > 1.1 * dfc.completion_bounds(scenario).job * (1.0 - 1e-12)
 
 
+def test_ways_around_failures_have_as_many_links() -> None:
+    ends = [("a", "s"), ("s", "t"), ("s", "u"), ("u", "t"), ("t", "b")]
+    links = [dfc.Link(*hop, 1e6, 1e-6, 100) for hop in ends]
+    flow = dfc.Flow("one", ("a", "s", "t", "b"), FixedRate(), size=10, host="nic")
+    scenario = dfc.Scenario("detour", links, [flow], duration=1e-3)
+    with pytest.raises(ValueError, match="its paths around failures must have as many links, they have 3, 4"):
+        dfc.simulate(scenario, dfc.Packets(seed=1, failures={"s->t": (0.0, 1e-5)}))
+
+
 def test_refusals_name_what_is_allowed_switch_routes() -> None:
     links = leaf_links(2, dfc.FIFO())
     given: dict[str, Any] = {"sizes": 10, "links": links, "source": FixedRate(), "host": "nic"}
@@ -382,7 +391,8 @@ def test_refusals_name_what_is_allowed_switch_routes() -> None:
         loss={"leaf0->spine0": 0.1},
     )
     both = {f"leaf0->spine{n}": (0.0, 1e-5) for n in range(2)}
-    refused("must leave a path that never fails, for ACKs", failures=both)
+    refused("for ACKs: without leaf0->spine0, leaf0->spine1 none is left", failures=both)
+    refused("for ACKs: without leaf1->h1.0 none is left", failures={"leaf1->h1.0": (0.0, 1e-5)})
     refused("end of pair 0 = 1: must be a finite number > 2", failures={"leaf0->spine0": (2.0, 1.0)})
     refused(
         "begin of pair 1 = 1.5: must be",

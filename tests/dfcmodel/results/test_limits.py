@@ -39,7 +39,7 @@ REORDERING = "reordering over several paths"
     ("source", "routes", "recovery", "expected"),
     [
         (HPCC(), "spray", PATIENT, [TELEMETRY]),
-        (HPCC(), "spray", "selective", [TELEMETRY]),
+        (HPCC(), "spray", "selective", [TELEMETRY, REORDERING]),
         (HPCC(), "spray", None, [TELEMETRY, GO_BACK]),
         (_Loads(), "spray", PATIENT, [TELEMETRY]),
         (HPCC(), "even", None, []),
@@ -71,7 +71,69 @@ def test_windows_that_reordering_reduces_are_named(routes, recovery, found) -> N
     assert (run.loss_events.sum() > 0) == found
     assert [each.partition(":")[0] for each in run.limits] == [REORDERING] * found
     if found:
-        assert f"{run.loss_events.sum():.0f} loss events, although none of their packets was lost" in run.limits[0]
+        affected = run.loss_events > 0
+        sent, delivered = run.emitted[affected].sum(), run.delivered[affected, -1].sum()
+        counts = f"sent {sent:.0f} packets for {delivered:.0f} delivered and 0 lost ones"
+        assert f"had {run.loss_events.sum():.0f} loss events, and {counts}" in run.limits[0]
+
+
+@pytest.mark.parametrize(("recovery", "repeats"), [("sack", True), (LATE, False)])
+def test_reductions_at_marks_are_not_taken_for_reordering(recovery, repeats) -> None:
+    """Sprayed flows reduce their windows at marks as well; named are only those that sent packets twice."""
+    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=4), buffer="2 MB", packet_size=4096, discipline=dfc.StepMarking(20))
+    flows = dfc.all_to_all(fabric.hosts, sizes=100, source=DCTCP(), links=fabric.links, routes="spray")
+    method = dfc.Packets(seed=1, recovery=recovery, spraying="random")
+    run = dfc.simulate(fabric.scenario("all-to-all", flows, duration=5e-3), method)
+    assert run.loss_events.sum() > 100 > run.lost_by_flow.sum()
+    twice = run.emitted - run.delivered[:, -1] - run.lost_by_flow
+    assert (twice.max() > 1) == repeats
+    assert [each.partition(":")[0] for each in run.limits] == [REORDERING] * repeats
+    if repeats:
+        assert f"sent {run.emitted[twice > 1].sum():.0f} packets" in run.limits[0]
+
+
+def _striped(recovery, duration, failures) -> dfc.results.Trajectory:
+    """Return a run of a flow over four paths, one of which fails for a while if ``failures``: then queues differ."""
+    links = [dfc.Link(*ends, 4e6, 1e-6, 4000) for ends in (("s", "l"), ("m", "r"))]
+    links += [dfc.Link(*ends, 1e6, 1e-6, 4000) for n in range(4) for ends in (("l", f"p{n}"), (f"p{n}", "m"))]
+    options = {"links": links, "routes": "spray", "options": dfc.FlowOptions(host="nic")}
+    flows = dfc.flows_from(["s"], ["r"], sizes=8000, source=FixedRate(), **options)
+    scenario = dfc.Scenario("striped", links, flows, duration=duration, min_rto=1e-3)
+    down = {"l->p1": (5e-4, 1e-3)} if failures else {}
+    return dfc.simulate(scenario, dfc.Packets(seed=1, recovery=recovery, failures=down))
+
+
+@pytest.mark.parametrize(
+    ("recovery", "duration", "failures", "named"),
+    [
+        ("selective", 1e-2, True, True),
+        ("selective", 1.5e-3, True, True),
+        ("selective", 1e-2, False, False),
+        (dfc.SelectiveRepair(reordering=2000), 1e-2, True, False),
+    ],
+)
+def test_selective_repair_of_overtaken_packets_is_named(recovery, duration, failures, named) -> None:
+    """After a failure the queues of the paths differ, and packets overtake each other by more than a few."""
+    run = _striped(recovery, duration, failures)
+    assert (run.lost_by_flow[0] > 0) == failures
+    assert [each.partition(":")[0] for each in run.limits] == [REORDERING] * named
+    if named:
+        assert run.emitted[0] > 1.05 * (run.delivered[0, -1] + run.lost_by_flow[0])
+        assert f"sent {run.emitted[0]:.0f} packets for {run.delivered[0, -1]:.0f} delivered" in run.limits[0]
+
+
+@pytest.mark.parametrize(("recovery", "named"), [("go-back-n", True), ("selective", True), (PATIENT, False)])
+def test_repairs_of_packets_that_elements_hold_are_named(recovery, named) -> None:
+    links = [dfc.Link("a", "s", 1e6, 1e-5, 500), dfc.Link("s", "b", 1e6, 1e-5, 500)]
+    flow = dfc.Flow("one", ("a", "s", "b"), FixedRate(), size=5000, host="nic")
+    late = dfc.Reordering("s->b", p=0.02, delay="20us")
+    scenario = dfc.Scenario("late", links, [flow], duration=0.1, min_rto=1e-3, elements=[late])
+    run = dfc.simulate(scenario, dfc.Packets(seed=1, recovery=recovery))
+    assert run.lost.sum() == 0
+    assert [each.partition(":")[0] for each in run.limits] == ["reordering"] * named
+    assert (run.emitted[0] > 5000) == named
+    if named:
+        assert f"sent {run.emitted[0]:.0f} packets for 5000 delivered and 0 lost ones" in run.limits[0]
 
 
 def test_flows_that_went_back_are_counted() -> None:

@@ -98,7 +98,8 @@ def test_gradients_of_weights_run_beside_what_follows() -> None:
 
 def test_data_parallelism_exchanges_gradients_of_weights_only() -> None:
     size = 80 * PACKET
-    found = _flows(_layer(f"1 ALLREDUCE {size}", f"1 ALLREDUCE {size}", f"1000 ALLREDUCE {size}"), head="DATA")
+    with pytest.warns(UserWarning, match="as DATA exchanges gradients of weights alone"):
+        found = _flows(_layer(f"1 ALLREDUCE {size}", f"1 ALLREDUCE {size}", f"1000 ALLREDUCE {size}"), head="DATA")
     assert _pairs(found) == _pairs(dfc.all_reduce(FABRIC.hosts, 80, **GIVEN))
     assert round(1e9 * found[0].start) == 1 + 1000
 
@@ -250,6 +251,21 @@ def test_operations_of_groups_of_one_rank_are_named() -> None:
     with pytest.warns(UserWarning, match=message):
         _flows(*4 * [layer], _layer("1 ALLTOALL_EP 8000", "1 ALLTOALL 0"), head=head)
     _flows(_layer("1 NONE 0", "1 ALLGATHER 0", "1 ALLREDUCE 8000"), head=head)  # without bytes: warnings are errors
+
+
+@pytest.mark.parametrize(
+    ("inputs", "head", "message"),
+    [
+        ("NONE 16777216", "HYBRID_TRANSFORMER model_parallel_NPU_group: 4", "NONE of lines 3, 4: nothing is exchanged, as NONE is"),
+        ("ALLGATHER 8000", "DATA", "ALLGATHER of lines 3, 4: nothing is exchanged, as DATA exchanges gradients of weights"),
+    ],
+)  # fmt: skip
+def test_bytes_that_no_operation_exchanges_are_named(inputs, head, message) -> None:
+    """A size without an operation, as where users of aliyun/SimAI write bytes into the backward passes of a file."""
+    text, silent = (_layer(inputs=f"1 {part}", weights="1 ALLREDUCE 8000") for part in (inputs, "NONE 0"))
+    with pytest.warns(UserWarning, match=message):
+        found = _flows(text, text, head=head)
+    assert _pairs(found) == _pairs(_flows(silent, silent, head=head))  # warnings are errors
 
 
 def test_stages_of_the_larger_example_of_simai_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -375,3 +376,37 @@ def test_a_run_without_transfers_is_refused() -> None:
     run = dfc.simulate(dfc.Scenario("endless", links, [dfc.Flow("a", (1, 2), dfc.CBR(9.0))], 0.5), level="fluid")
     with pytest.raises(ValueError, match="run of 'endless': has no flow of finite size"):
         dfc.slowdowns(run)
+
+
+@pytest.mark.parametrize(("paths", "hops"), [(2, 1), (3, 1), (2, 2)])
+def test_a_sprayed_transfer_alone_takes_the_time_of_an_empty_network(paths, hops) -> None:
+    """Links of a hop that are slower together than those of the hosts: 2 or 3 of a quarter of the rate."""
+    ends = [("s", "l"), ("m", "r")]
+    for n in range(paths):
+        nodes = ["l", *(f"{n}.{k}" for k in range(hops)), "m"]
+        ends += itertools.pairwise(nodes)
+    links = [dfc.Link(*hop, 1e6 if {*hop} & {"s", "r"} else 2.5e5, 1e-6, 4000) for hop in ends]
+    options = {"links": links, "routes": "spray", "options": dfc.FlowOptions(host="nic")}
+    flows = dfc.flows_from(["s"], ["r"], sizes=600, source=FixedRate(), **options)
+    scenario = dfc.Scenario("alone", links, flows, duration=0.1, min_rto=1e-2)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1, recovery=dfc.SelectiveRepair(reordering=64)))
+    assert not run.lost.any()
+    times = run.completion_times()
+    assert -1e-12 <= float((times.completion_time - times.ideal_time)[0]) < 1.0 / 2.5e5  # a transmission of a hop
+    assert dfc.job_completion(run).bound > 600 / paths / 2.5e5
+
+
+def test_the_summary_says_what_bounds_of_sprayed_transfers_leave_out() -> None:
+    """Four hosts of a leaf share two uplinks of half their rate, which the bound of the job does not have."""
+    cables = {"access": dfc.Cable("100Gbps", "3m"), "trunk": dfc.Cable("50Gbps", "20m")}
+    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=4), buffer="4 MB", packet_size=4096, **cables)
+    hosts, rows = fabric.hosts, {}
+    for routes in ("spray", "even"):
+        flows = dfc.flows_from(hosts[:4], hosts[4:], sizes=100, source=FixedRate(), links=fabric.links, routes=routes)
+        run = dfc.simulate(fabric.scenario(routes, flows, 0.01), dfc.Packets(seed=1, recovery="selective"))
+        job = dfc.job_completion(run)
+        rows[routes] = job.summary()
+        assert job.bounds.sprayed == (4 if routes == "spray" else 0)
+        assert (job.time > 3.5 * job.bound) == (routes == "spray")
+    assert str(rows["spray"]["not in the bound"]).startswith("links between the first and the last one of 4 sprayed")
+    assert "not in the bound" not in rows["even"]
