@@ -13,11 +13,13 @@ import typer
 from dfcmodel.lossless._audit_cli import EPILOG, audit, in_bytes
 from dfcmodel.lossless.datasheets import PauseDatasheet
 from dfcmodel.lossless.paused import headrooms
+from hopflow.checks import count_of
 from hopflow.console import command_line as cli
 from hopflow.keywords import WithFields
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
+    from dfcmodel.lossless.pools.blocked_times import BlockedTime
     from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 
 __all__ = ["commands"]
@@ -236,11 +238,21 @@ def pool(
         typer.echo(cli.as_json({**rows, "blocked": blocks, "probability": chance}))
     else:
         typer.echo(worst)
-        safe, overflows = (f"{t * 1e6:.4g} us" if t < math.inf else "ever" for t in times)
-        typer.echo(f"blocked up to {safe}: no overflow, proved; for {overflows}: reached")
-        typer.echo(f"\nEach paused {paused:.3g} of the time, independently of the others:\n{risk}")
+        typer.echo(_blocked_text(times))
+        limited = any(limit is not None for limit in (traffic.blocked, *active.values()))
+        of_limits = " and of the limits above" if limited else ""
+        groups = count_of(headroom_pool.groups, "group")
+        typer.echo(f"\n{groups}, each paused {paused:.3g} of the time, independently of the others{of_limits}:\n{risk}")
     if plot is not None:
         cli.save_figure(worst.plot(), plot, quiet=json)
+
+
+def _blocked_text(times: BlockedTime) -> str:
+    """Return how long outputs may be blocked: proved, and reached by a known traffic."""
+    if times.safe == math.inf:
+        return "blocked for any time: no overflow, proved"
+    reached = f"for {times.overflows * 1e6:.4g} us: reached" if times.overflows < math.inf else "for longer: undecided"
+    return f"blocked up to {times.safe * 1e6:.4g} us: no overflow, proved; {reached}"
 
 
 @commands.command(

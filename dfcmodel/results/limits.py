@@ -396,8 +396,14 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
     recoveries = run.recoveries or ["selective"] * len(table)  # not recorded: assume the recovery that bounds
     bounded = is_window | (table.of_kind(RateRule) & (np.array(recoveries) == "selective"))
     have_ranks = len({*table.columns["priority"].values}) > 1
+    end = float(run.time[-1])
     unused: dict[str, str] = {}
     for name, flags, use in (
+        (
+            "start",
+            (table.numbers("start") >= end) & ~table.waits,
+            f"start is in s, and the run ends at {end:g} s: nothing is sent",
+        ),
         (
             "max_window",
             ~bounded & (table.numbers("max_window") != DEFAULT_MAX_WINDOW),

@@ -39,6 +39,8 @@ MAX_BYTES = 16 * 2**20
 MAX_DYNAMIC_THRESHOLD = 8
 """Largest exponent of a dynamic threshold in SONiC; a static one is in bytes."""
 BLANK = "a number with a blank or a unit is two columns"
+BY_POSITION = "SONiC, which reads the columns by position and skips the heading, has xoff"
+"""Source: sonic-swss, cfgmgr/buffermgr.cpp, readPgProfileLookupFile."""
 MAX_ROWS = 5_000
 """Rows of a table; a switch of 512 ports with 8 lossless classes has 4,096."""
 
@@ -61,10 +63,11 @@ def read_table(
 
     Notes
     -----
-    *lookup*: the columns speed (Mb/s), cable, size, xon, xoff, threshold and xon_offset, or the columns of
-    a comment that names speed, cable and xoff. Numbers have neither blanks nor units. *csv*: a heading with xoff, speed
-    (Mb/s) and cable, and optionally size, xon, profile and port. In both threshold and xon_offset must be numbers and
-    are not used. Other columns are refused.
+    *lookup*: the columns speed (Mb/s), cable, size, xon, xoff, threshold and xon_offset, or the columns of a comment
+    that names speed, cable and xoff. A remark names rows for which SONiC, which reads columns by position, has another
+    xoff. Numbers have neither blanks nor units. *csv*: a heading with xoff, speed (Mb/s) and cable, and optionally
+    size, xon, profile and port. In both threshold and xon_offset must be numbers and are not used. Other columns are
+    refused.
 
     Rows with a speed below 1 Gb/s, where no port has priority flow control, or above 10 Tb/s are ``skipped`` with the
     reason, in all formats, as are rows and profiles for ``0m``, by which SONiC marks ports that are not used.
@@ -156,7 +159,9 @@ def _lookup(text: str) -> TableContent:
                 expected = columns[:width] if width else columns
                 raise ValueError(f"line {number}: {count_of(len(words), 'column')}, must be {' '.join(expected)}")
             fields = dict(zip(columns, words, strict=False))
-            rows.append(_row(number, fields))
+            by_position = dict(zip(LOOKUP, words, strict=False)).get("xoff", fields["xoff"])
+            remarks = (f"{BY_POSITION} {by_position}",) if by_position != fields["xoff"] else ()
+            rows.append(_row(number, fields)._replace(remarks=remarks))
             lines.append((len(words), fields.get("threshold", "0")))
             _check_sizes(rows[-1])
             _check_count(rows)
@@ -244,7 +249,7 @@ def _mark_duplicates(rows: list[DraftRow]) -> list[DraftRow]:
         other = first.setdefault((row.port, row.rate, row.cable), row)
         if other is not row:
             remark = f"given twice: {other.place} has {other.xoff:,} B for the same speed and cable"
-            row = row._replace(remarks=(remark,))
+            row = row._replace(remarks=(*row.remarks, remark))
         result.append(row)
     return result
 

@@ -44,6 +44,8 @@ class Dependencies:
         Sparse boolean matrix, shape (V, V): entry (i, j) where buffer i waits for buffer j.
     witnesses
         Function that returns a route for a dependency (i, j); see `route_through`.
+    unconnected
+        Number of ordered pairs of ends without a path; 0 for given routes.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class Dependencies:
     channels: list[tuple[Any, Any, int]]
     waits: sp.csr_matrix
     witnesses: Any
+    unconnected: int = 0
 
     @property
     def is_free(self) -> bool:
@@ -125,17 +128,20 @@ def dependencies_of_shortest_paths(graph: nx.DiGraph[Any], ends: Sequence[Any] |
     Raises
     ------
     ValueError
-        For an endpoint that is not a node of the graph.
+        For an endpoint that is not a node of the graph, fewer than two endpoints, and no path between any two.
     """
     nodes, paths = list(graph.nodes), ShortestPaths(graph, ends)
-    channels = [(nodes[a], nodes[b], 0) for a, b in zip(paths.tail, paths.head, strict=True)]
+    links = np.flatnonzero(paths.is_crossed)
+    if not links.size:
+        raise ValueError(f"graph: must have a path between two of its {len(paths.endpoints)} ends")
+    channels = [(nodes[a], nodes[b], 0) for a, b in zip(paths.tail[links], paths.head[links], strict=True)]
+    waits = paths.waits if len(links) == len(paths.tail) else paths.waits[links][:, links]
+    return Dependencies(channels, waits, functools.partial(_route, nodes, paths, links), paths.unconnected)
 
-    return Dependencies(channels, paths.waits, functools.partial(_route, nodes, paths))
 
-
-def _route(nodes: list[Any], paths: ShortestPaths, i: int, j: int) -> Route:
+def _route(nodes: list[Any], paths: ShortestPaths, links: Ints, i: int, j: int) -> Route:
     """Return a route that makes buffer i wait for buffer j; a module-level function, so that results can be pickled."""
-    return Route([nodes[v] for v in paths.path(int(i), int(j))])
+    return Route([nodes[v] for v in paths.path(int(links[i]), int(links[j]))])
 
 
 def _matrix(arcs: Sequence[tuple[int, int]], n: int) -> sp.csr_matrix:

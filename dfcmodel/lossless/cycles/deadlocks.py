@@ -66,7 +66,8 @@ def buffer_cycles(
     Raises
     ------
     ValueError
-        For a graph that is not a simple digraph, a link that it does not have, or an unknown end.
+        For a graph that is not a simple digraph, a link that it does not have, or an unknown end; for ``routes=None``
+        also for fewer than two ends, and without a path between any two.
 
     Notes
     -----
@@ -158,9 +159,11 @@ class Deadlock(Result):
     def summary(self) -> dict[str, object]:
         """Return the verdict, the sizes of the network and a cycle, by name."""
         waits, cyclic = self.dependencies.waits, self.dependencies.cyclic()
+        unconnected = self.dependencies.unconnected
+        missing = f"; none between {count_of(unconnected, 'ordered pair')} of ends" if unconnected else ""
         rows: dict[str, object] = {
             "deadlock": "impossible: no cycle of buffers" if self.is_free else "possible",
-            "routing": self.routing,
+            "routing": self.routing + missing,
             "switches and links": f"{len(self.graph)}, {self.graph.number_of_edges()}",
             "buffers in use": f"{len(self.dependencies.channels)}, {count_of(waits.nnz, 'dependency', 'dependencies')}",
         }

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.lossless.quantities import bit_rate, size_in_bytes
 from dfcmodel.lossless.topologies.routes import parse_routes
-from hopflow.checks import choice, number, one_number
+from hopflow.checks import choice, format_value, number, one_number
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
@@ -114,7 +115,7 @@ def storm_spread(
     rates: ArrayLike,
     storm: Iterable[tuple[Hashable, Hashable]],
     *,
-    threshold: float,
+    threshold: float | str,
     delay: WithUnit = 0.0,
     buffers: str = "ingress",
 ) -> StormSpread:
@@ -125,11 +126,12 @@ def storm_spread(
     routes
         Nodes of each of F flows, from its sender to its receiver. `Route` objects must have one class.
     rates
-        Rates of the flows, shape (F,) or a scalar: bytes/s or packets/s.
+        Rates of the flows, shape (F,) or a scalar: bytes/s or packets/s, or strings such as ``100Gbps``.
     storm
         Links that are stopped from time 0 on.
     threshold
-        Bytes or packets in a buffer at which a switch pauses, in the unit of the rates.
+        Bytes or packets in a buffer at which a switch pauses, in the unit of the rates: a string such as ``200 kB`` if
+        they are strings.
     delay
         Time in s from the crossing of the threshold until the paused link stops.
     buffers
@@ -139,8 +141,8 @@ def storm_spread(
     Raises
     ------
     ValueError
-        For no routes, routes of several classes, rates of another shape, an unknown value of ``buffers``, and a storm
-        at a link that no route uses.
+        For no routes, routes of several classes, rates of another shape, an unknown value of ``buffers``, a storm at a
+        link that no route uses, and rates with a unit beside a threshold without one, or the other way round.
 
     Examples
     --------
@@ -158,10 +160,11 @@ def storm_spread(
     paths = [list(route.nodes) for route in parsed]
     if not paths:
         raise ValueError("routes = []: must have a route at least")
-    flow_rates = number("rates", rates, above=0.0)
+    rates, threshold = _in_one_unit(rates, threshold)
+    flow_rates = number("rates", rates, above=0.0, hint="in bytes/s or packets/s")
     if flow_rates.shape not in ((), (len(paths),)):
         raise ValueError(f"rates has shape {flow_rates.shape}: must be one, or one for each of the {len(paths)} routes")
-    one_number("threshold", threshold, above=0.0)
+    level = one_number("threshold", threshold, above=0.0, hint="in bytes or packets")
     one_number("delay", delay, at_least=0.0, hint="in s")
     choice("buffers", buffers, ("ingress", "output"))
     spread = _Spreading(paths, np.broadcast_to(flow_rates, len(paths)), buffers == "output")
@@ -169,8 +172,25 @@ def storm_spread(
     for link in initial:
         if link not in spread.links:
             raise ValueError(f"storm: no route uses the link {link!r}")
-    stopped, cause = spread.run(initial, float(threshold), float(delay))
+    stopped, cause = spread.run(initial, level, float(delay))
     return StormSpread(paths, stopped, cause)
+
+
+def _in_one_unit(rates: Any, threshold: Any) -> tuple[Any, Any]:
+    """Return rates and threshold, strings as bytes/s and bytes; ValueError unless all or none of them have a unit."""
+    listed = rates.tolist() if isinstance(rates, np.ndarray) else rates
+    entries = listed if isinstance(listed, (list, tuple)) else [listed]
+    with_unit, threshold_has_unit = sum(isinstance(entry, str) for entry in entries), isinstance(threshold, str)
+    if not with_unit and not threshold_has_unit:
+        return rates, threshold
+    if with_unit < len(entries):
+        subject = f"rates = {format_value(rates)}"
+        raise ValueError(f"{subject}: must have units, such as '100Gbps', as the threshold or other rates have")
+    if not threshold_has_unit:
+        subject = f"threshold = {format_value(threshold)}"
+        raise ValueError(f"{subject}: must have a unit, such as '200 kB', as the rates have")
+    per_second = [bit_rate("rates", rate) / 8 for rate in entries]
+    return per_second if entries is listed else per_second[0], size_in_bytes("threshold", threshold)
 
 
 class _Spreading:

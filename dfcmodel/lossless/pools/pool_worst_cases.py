@@ -148,12 +148,15 @@ class PoolWorstCase(Result):
         """Return the limits, the bound, the demand of the witness and the verdict, by name."""
         verdicts = {True: "yes", False: "no, proved", None: "undecided within the gap"}
         times = self.witness.paused_at
+        within = self.overflows is False and self.upper > self.pool.size
+        rounding = f" to within {3.0 * SOLVED:g} of the pool" if within else ""
+        classes = count_of(self.active_classes, "class", "classes")
         return {
-            "overflows": verdicts[self.overflows],
+            "overflows": verdicts[self.overflows] + rounding,
             "pool": f"{self.pool.size:,.0f} B, {self.pool.oversubscription:.2f} times oversubscribed",
             "largest demand": f"{self.lower:,.0f} B reached, at most {self.upper:,.0f} B",
             "outputs blocked": f"{self.blocked:g} s",
-            "active": f"{count_of(self.active_ports, 'port')}, {self.active_classes} classes each",
+            "active": f"{count_of(self.active_ports, 'port')}, {classes} each",
             "groups paused": f"{int(np.isfinite(times).sum())} of {self.pool.groups}",
         }
 

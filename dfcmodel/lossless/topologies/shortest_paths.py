@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.lossless.topologies.fabrics import host_counts
-from hopflow.checks import format_value
+from hopflow.checks import count_of, format_value
 from hopflow.kernels import make_kernel
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["ShortestPaths", "endpoint_numbers"]
 
 
+MIN_ENDPOINTS = 2
+"""Endpoints that traffic needs."""
 INTERPRETED = 100_000
 """Links times endpoints up to which loops run as plain Python: compiled loops take longer to load."""
 
@@ -39,6 +41,10 @@ class ShortestPaths:
     ----------
     tail, head
         The nodes of each of E links, by number, shape (E,).
+    is_crossed
+        Whether a shortest path between two endpoints crosses each link, shape (E,).
+    unconnected
+        Number of ordered pairs of endpoints without a path.
     waits
         Sparse matrix, shape (E, E): 1 where a shortest path crosses link i and then link j.
     """
@@ -49,10 +55,11 @@ class ShortestPaths:
         self.tail, self.head = (np.ascontiguousarray(nodes) for nodes in edges.reshape(-1, 2).T)
         self.endpoints, self._nodes = endpoint_numbers(graph, endpoints), len(number)
         self._into, self._out = _by_node(self.head, len(number)), _by_node(self.tail, len(number))
+        self.is_crossed, self.unconnected = np.zeros(len(edges), dtype=bool), 0
         self.waits = self._dependencies()
 
     def _dependencies(self) -> sp.csr_matrix:
-        """Return the sparse matrix `waits`, shape (links, links)."""
+        """Return the sparse matrix `waits`, shape (links, links); set `is_crossed` and `unconnected`."""
         import scipy.sparse as sp
 
         n, links = self._nodes, len(self.tail)
@@ -63,7 +70,8 @@ class ShortestPaths:
         queue, nearer, distance = np.empty((3, n), dtype=np.int64)
         network = Directed(self.tail, self.head, *self._into, *self._out)
         scratch = Scratch(queue, nearer, distance, np.empty(n, dtype=np.uint8))
-        (make_kernel(mark_pairs) if compiled else mark_pairs)(self.endpoints, network, row, scratch, marked)
+        mark = make_kernel(mark_pairs) if compiled else mark_pairs
+        self.unconnected = int(mark(self.endpoints, network, row, scratch, marked, self.is_crossed))
         size = int(np.count_nonzero(marked))
         dtype: Any = np.int32 if max(size, links) < 2**31 else np.int64
         begin, indices = np.zeros(links + 1, dtype=dtype), np.empty(size, dtype=dtype)
@@ -133,10 +141,14 @@ class Scratch(NamedTuple):
     used: Any
 
 
-def mark_pairs(ends: Any, network: Any, row: Any, scratch: Any, made: Any) -> None:
-    """Kernel: set ``made[row[i] + b]`` to 1 if link i and the b-th link after it are on a shortest path."""
+def mark_pairs(ends: Any, network: Any, row: Any, scratch: Any, made: Any, crossed: Any) -> int:
+    """Kernel: set ``made[row[i] + b]`` to 1 if link i and the b-th link after it are on a shortest path.
+
+    ``crossed[i]`` is set to True if link i is. Returns the number of pairs of ends without a path.
+    """
     tail, head, in_begin, in_links, out_begin, out_links = network
     queue, nearer, distance, used = scratch
+    unconnected = 0
     for k in range(len(ends)):
         for v in range(len(distance)):
             distance[v] = -1
@@ -156,24 +168,28 @@ def mark_pairs(ends: Any, network: Any, row: Any, scratch: Any, made: Any) -> No
                     size += 1
         for other in range(len(ends)):
             used[ends[other]] = 1
+            if distance[ends[other]] < 0:
+                unconnected += 1
         for back in range(1, size):  # the farthest first
             v = queue[size - back]
             for b in range(out_begin[v], out_begin[v + 1]):
                 w = head[out_links[b]]
                 if used[v] == 1 and distance[w] == distance[v] - 1:
                     used[w] = 1
-        for at in range(1, size):
+        for at in range(size):
             v = queue[at]
             count = 0
             for b in range(out_begin[v], out_begin[v + 1]):
-                if distance[head[out_links[b]]] == distance[v] - 1:
+                if at > 0 and distance[head[out_links[b]]] == distance[v] - 1:  # paths stop at the endpoint
                     nearer[count] = b - out_begin[v]
                     count += 1
             for a in range(in_begin[v], in_begin[v + 1]):
                 i = in_links[a]
                 if used[tail[i]] == 1 and distance[tail[i]] == distance[v] + 1:
+                    crossed[i] = True
                     for n in range(count):
                         made[row[i] + nearer[n]] = 1
+    return unconnected
 
 
 def collect_pairs(network: Any, row: Any, made: Any, begin: Any, indices: Any) -> None:
@@ -195,9 +211,11 @@ def endpoint_numbers(graph: nx.DiGraph[Any], endpoints: Sequence[Any] | None) ->
     Raises
     ------
     ValueError
-        For an endpoint that is not a node of the graph, and for an attribute ``hosts`` that is no whole number.
+        For an endpoint that is not a node of the graph, an attribute ``hosts`` that is no whole number, and fewer than
+        two endpoints, between which there is no traffic.
     """
     number = {node: k for k, node in enumerate(graph.nodes)}
+    from_graph = endpoints is None
     if endpoints is None:
         counts = host_counts(graph)
         endpoints = [node for node, count in counts.items() if count]
@@ -209,4 +227,8 @@ def endpoint_numbers(graph: nx.DiGraph[Any], endpoints: Sequence[Any] | None) ->
     for n, endpoint in enumerate(endpoints):
         if not isinstance(endpoint, Hashable) or endpoint not in number:
             raise ValueError(f"ends[{n}] = {endpoint!r}: not a node of the graph")
-    return np.array(sorted({number[endpoint] for endpoint in endpoints}), dtype=np.int64)
+    numbers = sorted({number[endpoint] for endpoint in endpoints})
+    if len(numbers) < MIN_ENDPOINTS:
+        subject = f"{count_of(len(numbers), 'node')} with hosts" if from_graph else f"ends = {format_value(endpoints)}"
+        raise ValueError(f"{subject}: must be at least {MIN_ENDPOINTS} nodes; traffic goes from one to another")
+    return np.array(numbers, dtype=np.int64)

@@ -100,6 +100,21 @@ def test_a_pool_is_that_of_the_functions(tmp_path) -> None:
     assert plot.stat().st_size > 1000
 
 
+def test_a_pool_of_all_headrooms_overflows_after_no_time() -> None:
+    arguments = ["pool", *(part for pair in {**POOL, "--size": "640 kB"}.items() for part in pair)]
+    shown = invoke(arguments, catch_exceptions=False).output
+    assert "blocked for any time: no overflow, proved" in shown
+    assert "reached\n" not in shown.split("blocked for any time")[1]
+    assert "8 groups, each paused 0.01 of the time, independently of the others:" in shown
+
+
+def test_limits_of_a_pool_are_not_those_of_its_probability() -> None:
+    arguments = ["pool", *(part for pair in POOL.items() for part in pair), "--active-classes", "1"]
+    shown = invoke(arguments, catch_exceptions=False).output
+    assert "4 ports, 1 class each" in shown
+    assert "independently of the others and of the limits above:" in shown
+
+
 def test_deadlock_of_a_topology_file(tmp_path) -> None:
     """A ring of four switches: its cycle is named; with a spine and up-down routes there is none."""
     ring, free = tmp_path / "ring.toml", tmp_path / "free.toml"

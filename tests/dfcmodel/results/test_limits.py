@@ -350,6 +350,19 @@ def test_ranks_of_flows_that_no_link_serves_by_rank_are_named(discipline, ranks,
 
 
 @pytest.mark.parametrize("level", ["fluid", "packets"])
+def test_flows_that_start_after_the_end_are_named(level) -> None:
+    """Such as a start of 5 ms that is written without its unit, and is 5 s."""
+    links = [dfc.Link(*ends, 1e4, 1e-4, 1000) for ends in ("as", "sd")]
+    rate = FixedRate(sending_rate=1e3)
+    for start, late in ((0.0, False), (0.04, False), (5.0, True)):
+        flows = [dfc.Flow("now", ("a", "s", "d"), rate), dfc.Flow("later", ("a", "s", "d"), rate, start=start)]
+        run = dfc.simulate(dfc.Scenario("starts", links, flows, duration=0.05), level=level)
+        text = "unused options: start of flow later: start is in s, and the run ends at 0.05 s: nothing is sent"
+        assert run.limits == ((text,) if late else ())
+        assert bool(run.delivered[1, -1] == 0.0) is late
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
 def test_random_times_that_no_sender_has_are_named(level) -> None:
     """They change nothing in a run without window rules."""
 

@@ -33,6 +33,20 @@ def test_a_lookup_file_has_its_columns_from_the_heading(tmp_path) -> None:
     assert read_table(path).rows[0].xoff == 51200
 
 
+def test_rows_of_which_a_switch_reads_another_xoff_are_named(tmp_path) -> None:
+    """SONiC skips comments and reads columns by position (sonic-swss, cfgmgr/buffermgr.cpp)."""
+    path = tmp_path / "pg_profile_lookup.ini"
+    path.write_text("# speed cable size xoff xon\n100000 40m 1248 51200 2288\n100000 5m 1248 44032 44032\n")
+    other, same = read_table(path).rows
+    assert other.xoff == 51200
+    assert any("by position" in remark and "xoff 2288" in remark for remark in other.remarks)
+    assert same.remarks == ()
+    assert "xoff 2288" in audit_headroom(path, cell=208).text()
+    for text in (LOOKUP, OTHER_ORDER):
+        path.write_text(text)
+        assert not any(row.remarks for row in read_table(path).rows)
+
+
 def test_profiles_take_rate_and_cable_from_name_ports_or_caller(tmp_path) -> None:
     path = tmp_path / "config_db.json"
     profiles = {

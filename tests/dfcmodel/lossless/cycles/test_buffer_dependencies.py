@@ -211,6 +211,12 @@ def test_dependencies_are_those_of_all_shortest_paths_of_shortest_paths(monkeypa
         }
         assert found == wanted
         assert len(wanted) > 10
+        crossed = {(int(paths.tail[k]), int(paths.head[k])) for k in np.flatnonzero(paths.is_crossed)}
+        pairs = [(a, b) for a, b in itertools.permutations(ends, 2) if nx.has_path(graph, a, b)]
+        assert crossed == {
+            link for a, b in pairs for path in nx.all_shortest_paths(graph, a, b) for link in itertools.pairwise(path)
+        }
+        assert paths.unconnected == len(ends) * (len(ends) - 1) - len(pairs)
 
 
 def test_only_ends_send() -> None:
@@ -225,7 +231,37 @@ def test_ends_are_those_given_or_the_nodes_with_hosts_or_all() -> None:
     np.testing.assert_array_equal(endpoint_numbers(graph, None), [0, 1, 2])
     np.testing.assert_array_equal(endpoint_numbers(graph, ["c", "a", "c"]), [0, 2])
     nx.set_node_attributes(graph, {"b": 4, "c": 0}, "hosts")
-    np.testing.assert_array_equal(endpoint_numbers(graph, None), [1])
+    with pytest.raises(ValueError, match=r"^1 node with hosts: must be at least 2 nodes"):
+        endpoint_numbers(graph, None)
+    graph.nodes["c"]["hosts"] = 1
+    np.testing.assert_array_equal(endpoint_numbers(graph, None), [1, 2])
+
+
+@pytest.mark.parametrize("ends", [[], [(0, 0)], [(0, 0), (0, 0)]])
+def test_without_traffic_nothing_is_proved(ends) -> None:
+    """A torus, whose shortest paths deadlock, is not free of deadlock because no two ends are named."""
+    for answer in (deadlock, up_down):
+        with pytest.raises(ValueError, match=r"^ends = \[.*\]: must be at least 2 nodes"):
+            answer(torus([4, 4]), ends=ends)
+
+
+def test_ends_without_a_path_are_counted_and_one_path_is_needed() -> None:
+    graph = nx.DiGraph([("a", "b"), ("b", "c")])
+    found = deadlock(graph)
+    assert (found.is_free, found.dependencies.unconnected) == (True, 3)  # b to a, c to a, c to b
+    assert "none between 3 ordered pairs of ends" in str(found)
+    assert "ordered pairs" not in str(deadlock(torus([3, 3])))
+    with pytest.raises(ValueError, match="graph: must have a path between two of its 2 ends"):
+        deadlock(nx.DiGraph([("a", "b"), ("c", "d")]), ends=["a", "c"])
+
+
+def test_buffers_in_use_are_those_on_the_paths() -> None:
+    found = deadlock(torus([4, 4]), ends=[(0, 0), (0, 1)])
+    assert {channel[:2] for channel in found.dependencies.channels} == {((0, 0), (0, 1)), ((0, 1), (0, 0))}
+    corner = deadlock(torus([4, 4]), ends=[(0, 0), (1, 1)])
+    i, j = (int(k[0]) for k in corner.dependencies.waits.nonzero())
+    hops = corner.dependencies.route_through(i, j).channels()
+    assert (corner.dependencies.channels[i], corner.dependencies.channels[j]) in itertools.pairwise(hops)
 
 
 # Named cycles deadlock in simulation, at both levels; free routings of the same traffic do not.

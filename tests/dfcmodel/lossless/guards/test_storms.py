@@ -33,6 +33,22 @@ def test_two_flows_fill_a_buffer_twice_as_fast() -> None:
     assert found.table()["link"].iloc[0] == ("t", "h")
 
 
+def test_rates_in_bits_and_a_threshold_in_bytes_have_units() -> None:
+    """A buffer of 100 kB fills at 16 Gb/s, 2 GB/s, in 50 us; a number of bits/s is not taken for bytes/s beside a unit."""
+    line, storm = [[0, 1, 2]], [(1, 2)]
+    for rates in ("16Gbps", ["16Gbps"], np.array(["16Gbps"])):
+        assert storm_spread(line, rates, storm, threshold="100 kB").stopped[0, 1] == pytest.approx(50e-6)
+    for rates, threshold, message in (
+        (16e9, "100 kB", "rates = 1.*: must have units, such as '100Gbps'"),
+        (["16Gbps", 2e9], "100 kB", "rates = .*: must have units"),
+        ("16Gbps", 1e5, "threshold = 1.*: must have a unit, such as '200 kB'"),
+        ("2GB/s", "100 kB", "rates = '2GB/s': must be a number and a unit of b/s"),
+        ([], 1e5, "rates has shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            storm_spread(line, rates, storm, threshold=threshold)
+
+
 def test_what_does_not_send_to_the_storm_is_not_stopped() -> None:
     found = storm_spread([["a", "s", "h"], ["b", "s", "g"]], 1e9, [("s", "h")], threshold=1e5)
     assert ("b", "s") not in found.stopped

@@ -221,3 +221,15 @@ def test_an_occupancy_that_the_senders_cannot_reach_is_impossible() -> None:
     pool = headroom_pool(3e4, 4, 2, size=1e5, shared=8e5, alpha=1.0, rate="100Gbps")
     program = PoolProgram(pool, 1e-6, 4, 2)  # 50 kB arrive
     assert program.relax(4e5, 8e5, full=False)[1] is None
+
+
+def test_a_bound_above_the_pool_by_the_tolerance_says_so() -> None:
+    """All classes of one per port use the whole pool, and the bound of the programs is 1e-6 above it."""
+    pool = headroom_pool(225792, 4, 2, size=4 * 225792, shared=30e6, alpha=1.0, rate="400Gbps")
+    for worst, text in (
+        (worst_demand(pool, active_classes=1), "no, proved to within 3e-06 of the pool"),
+        (worst_demand(pool, active_ports=1), "no, proved"),
+    ):
+        assert worst.overflows is False
+        assert (worst.upper > pool.size) == ("within" in text)
+        assert worst.summary()["overflows"] == text
