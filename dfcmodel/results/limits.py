@@ -21,6 +21,7 @@ from dfcmodel.network.demands.offered_rates import (
 )
 from dfcmodel.network.drop_causes import AT_RANDOM
 from dfcmodel.network.elements.losses import Policer
+from dfcmodel.network.endpoints.sources import OnOff
 from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
@@ -116,6 +117,8 @@ MAX_PROBES = 1.0
 """Largest number of packets sent again for nothing that is not reported: RACK probes the last packet of a transfer."""
 MAX_NEEDLESS_SHARE = 0.01
 """Largest part of the delivered packets that is sent again for nothing and not reported."""
+MAX_BURST_RATIO = 1.02
+"""Largest ratio of the packets of an on period to its packet times that is not reported."""
 MAX_NAMES = 3
 """Largest number of names listed in a message."""
 
@@ -132,7 +135,11 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
     """Return the limits of a run's level that apply to the run, as messages."""
     losing = run.lost_by_flow > 0.0
     scenario = run.scenario
-    of_flows = (*_ineffective_options(run), *_part_filled(scenario), *_path_mismatches(scenario))
+    of_flows = (
+        *_ineffective_options(run),
+        *_part_filled(scenario),
+        *_path_mismatches(scenario, in_packets=run.step == 0.0),
+    )
     unmarked = (*_no_marks(scenario), *_instability(scenario), *of_flows)
     if run.step == 0.0:
         by_path = (
@@ -459,12 +466,44 @@ def _part_filled(scenario: Scenario) -> tuple[str, ...]:
     )
 
 
-def _path_mismatches(scenario: Scenario) -> tuple[str, ...]:
-    """Return () or one message: rate rules and policers whose parameters do not suit a path."""
-    mismatches = (*_rate_rule_mismatches(scenario), *_policer_mismatches(scenario))
+def _path_mismatches(scenario: Scenario, *, in_packets: bool) -> tuple[str, ...]:
+    """Return () or one message: rate rules and policers that do not suit a path, sources that do not suit packets."""
+    bursts = _burst_mismatches(scenario) if in_packets else ()
+    mismatches = (*_rate_rule_mismatches(scenario), *_policer_mismatches(scenario), *bursts)
     if not mismatches:
         return ()
     return _as_tuple(f"unsuitable parameters: {'; '.join(mismatches[:MAX_NAMES])}")
+
+
+def _burst_mismatches(scenario: Scenario) -> Iterator[str]:
+    """Yield a message for each on-off source whose packets have a higher mean rate than the source in the fluid.
+
+    An on period begins with a packet, at the earliest a packet time after the last one: one of 10.5 packet times sends 11
+    packets. Exponential ones with a mean of m packet times send 1 / (1 - exp(-1 / m)) on average, about m + 1/2.
+    """
+    sources = scenario.table.columns["source"]
+    of_flow = sources.whole()
+    for n, source in enumerate(sources.values):
+        flows = np.flatnonzero(of_flow == n)
+        if not isinstance(source, OnOff) or not len(flows):
+            continue
+        gap, on, off = 1.0 / float(source.rate), float(source.on), float(source.off)
+        if source.random:
+            sent = -1.0 / np.expm1(-gap / on)
+            quantiles = (np.arange(1000) + 0.5) / 1000.0
+            rest = gap + on * np.log1p(quantiles * np.expm1(-gap / on))  # of the packet time in which a period ends
+            late = np.mean(rest + off * np.expm1(-rest / off))
+        else:
+            sent = max(1.0, np.ceil(round(on / gap, 6)))
+            late = max(0.0, sent * gap - on - off)
+        ratio = sent / (on + off + late) / (on / gap / (on + off))
+        if ratio > MAX_BURST_RATIO:
+            names = _list_names("flow", [scenario.table.name(f) for f in flows.tolist()])
+            yield (
+                f"OnOff of {names} sends {sent:.4g} packets in an on period of {on / gap:.4g} packet times"
+                f"{' on average' if source.random else ''}, which begins with a packet: {ratio:.3g} times "
+                "the mean rate of the fluid"
+            )
 
 
 def _policer_mismatches(scenario: Scenario) -> Iterator[str]:

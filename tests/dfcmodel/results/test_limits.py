@@ -506,6 +506,33 @@ def test_policers_that_can_drop_nothing_are_named(policer: dfc.Policer, is_named
     ] * is_named
 
 
+@pytest.mark.parametrize(
+    ("rate", "on", "is_random", "factor"),
+    [
+        *((100.0, 0.1, False, 1.0), (300.0, 0.1, False, 1.0), (100.0, 0.105, False, 11 / 10.5)),
+        *(
+            (100.0, 0.105, True, 1.049),
+            (100.0, 0.006, False, 1 / 0.6),
+            (100.0, 0.003, True, 1.94),
+            (1e4, 0.105, True, 1.0),
+        ),
+    ],
+)
+def test_on_periods_of_packets_have_their_product_or_are_named(rate, on, is_random, factor) -> None:
+    """Half of the bursts of 100 packets/s for 0.1 s had 11 packets: due times are sums of rounded packet times."""
+    links = dfc.chain(2, rate=1e5, delay=1e-3, buffer=1000)
+    source = dfc.OnOff(rate, on, on, random=is_random)
+    scenario = dfc.Scenario("bursts", links, [dfc.Flow("voice", (1, 2), source)], duration=100.0)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1))
+    mean = 0.5 * rate * 100.0 * factor
+    assert float(run.delivered[0, -1]) == pytest.approx(mean, rel=0.1 if is_random else 1.01 * on / 50.0)
+    named = [limit for limit in run.limits if limit.startswith("unsuitable parameters: OnOff of flow voice sends")]
+    assert [f"packet: {factor:.3g} times the mean rate of the fluid" in limit for limit in named] == [True] * (
+        factor > 1.0
+    )
+    assert not any("OnOff" in limit for limit in dfc.simulate(scenario, level="fluid").limits)
+
+
 @pytest.mark.parametrize(("burst", "is_named"), [(1, False), (2, True)])
 def test_two_links_before_a_policer_may_send_at_once(burst: int, is_named: bool) -> None:
     links = [dfc.Link(*ends, 1e3, 1e-3, 100) for ends in ("as", "bs", "sd")]

@@ -78,7 +78,7 @@ class Blind:
         if self.sent >= self.size:
             return
         self.due += self.gap
-        while self.due >= self.off_at:
+        while self.due >= self.off_at - 1e-6 * self.gap:
             self.due = max(self.due, self.off_at + self.span(self.source.off))
             self.off_at = self.due + self.span(self.source.on)
         self.simulation.wake(self.f, self.due)

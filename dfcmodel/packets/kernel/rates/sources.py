@@ -33,6 +33,8 @@ __all__ = [
 
 CLOCK_INTERVAL = 16.0
 CONSTANT, REGULAR, RANDOM = 0, 1, 2  # and the kinds of `arrivals`
+AT_THE_END = 1e-6
+"""Part of a packet time before the end of an on period in which no packet is sent: due times are sums of rounded ones."""
 ENDLESS = 2**31 - 2  # maximum number of packets of a flow
 
 
@@ -63,7 +65,7 @@ def blind(net: Any, senders: Any, f: int) -> None:
     if s.sent >= s.size:
         return
     s.due += s.gap
-    while s.due >= s.off_at:
+    while s.due >= s.off_at - AT_THE_END * s.gap:
         s.due = max(s.due, s.off_at + span(net, senders, f, s.off))
         s.off_at = s.due + span(net, senders, f, s.on)
     wake_at(net, f, s.due, f)
