@@ -889,7 +889,7 @@ BACKFLOW = np.dtype(
 
 
 class Network(NamedTuple):
-    """Ports, their queues, and packets in flight between them; P ports, N packets."""
+    """Arrays of the ports, their queues and the packets in them or on links: P ports, N rows of packets, H hops."""
 
     packet: Any  # ELEMENT (N,)
     sent_at: Any  # (N,) when each left its sender, of an ACK its data, of a rate sender its interface, s
@@ -940,7 +940,7 @@ class Network(NamedTuple):
 
 
 class Senders(NamedTuple):
-    """Both ends of F flows."""
+    """Arrays of the senders and receivers of F flows, with their rules and recoveries."""
 
     flow: Any  # FLOW (F,); zeros of flows that start after the end
     begun: Any  # the others, ascending
@@ -996,7 +996,7 @@ class Records(NamedTuple):
 
 
 class World(NamedTuple):
-    """What a run reads and writes, for functions that need all three groups."""
+    """The arrays of a run: network, senders and records, for functions that use all three."""
 
     net: Any  # Network
     senders: Any  # Senders

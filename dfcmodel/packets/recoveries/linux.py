@@ -86,7 +86,7 @@ class LinuxRecovery(RackRecovery):
 
 
 def has_lost(s: Any, e: Any) -> bool:
-    """Return whether a lost packet has not arrived, retransmitted or not (``lost_out``).
+    """Return whether a lost packet has not arrived yet, retransmitted or not (``lost_out`` above 0).
 
     Below a selectively acknowledged packet there are holes; they are lost unless one is not late yet.
     """
@@ -94,14 +94,14 @@ def has_lost(s: Any, e: Any) -> bool:
 
 
 def enter_as_linux(s: Any, e: Any) -> Any:
-    """Return the sender at the start of recovery, with the window before it (``prior_cwnd``)."""
+    """Return the sender at the start of recovery; its fields keep the window before it (``prior_cwnd``)."""
     prior_cwnd = float(int(s.cwnd))
     s = enter_by_time(s, e)
     return s._replace(recover_fs=prior_cwnd)
 
 
 def reduce_as_linux(s: Any, delivered: float, safe: float) -> Any:
-    """Return the sender with the limit on packets in flight after an ACK (``tcp_cwnd_reduction``).
+    """Return the sender with ``pipe_limit`` set after an ACK that reports ``delivered`` (``tcp_cwnd_reduction``).
 
     ``safe``: 1 for an ACK that advances ``snd_una`` and shows no new loss.
     """

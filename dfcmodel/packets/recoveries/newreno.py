@@ -20,7 +20,7 @@ __all__ = ["NewRenoRecovery"]
 
 
 class NewRenoRecovery(LossRecovery):
-    """Fast recovery that repairs one packet per round trip (RFC 6582, 3.2, in its Impatient variant).
+    """Fast recovery that repairs one packet per RTT (RFC 6582, 3.2, Impatient: one timer restart per recovery).
 
     Examples
     --------

@@ -127,7 +127,7 @@ class RackRecovery(PRRRecovery):
 
 
 def enter_by_time(s: Any, e: Any) -> Any:
-    """Return the sender at the start of recovery: lost packets have left the pipe, and one packet is sent at once."""
+    """Return the sender at the start of recovery: lost packets leave the pipe, and one packet is sent at once."""
     s = restart_timer(reduce_window(s))
     flight = s.snd_max - s.snd_una
     pipe = flight - s.sacked - maximum(1.0, e.newly_lost)
@@ -138,7 +138,7 @@ def enter_by_time(s: Any, e: Any) -> Any:
 
 
 def schedule(s: Any, e: Any) -> Any:
-    """Return the sender with an alarm at the next loss by time, or at the probe timeout (RFC 8985, 7.2)."""
+    """Return the sender with an alarm at the earlier of the next loss by time and the probe timeout (RFC 8985, 7.2)."""
     if e.next_loss < math.inf:
         return set_alarm(s, maximum(e.next_loss - e.time, MIN_ALARM))
     idle = s.snd_una == s.snd_max and s.snd_nxt >= s.size
@@ -154,7 +154,7 @@ def schedule(s: Any, e: Any) -> Any:
 
 
 def probe(s: Any, e: Any) -> Any:
-    """Return the sender with a probe: a new packet, or the last one again if there is none (RFC 8985, 7.3)."""
+    """Return the sender that sends a probe: a new packet, or the last one again if there is none (RFC 8985, 7.3)."""
     s = restart_timer(s)
     if s.snd_nxt < s.size:
         s = send_new(s)
@@ -164,7 +164,7 @@ def probe(s: Any, e: Any) -> Any:
 
 
 def end_probe(s: Any, e: Any) -> Any:
-    """Return the sender after an ACK; an ACK of a retransmitted probe shows a loss (RFC 8985, 7.4.2)."""
+    """Return the sender after an ACK; a retransmitted probe that was acknowledged shows a loss (RFC 8985, 7.4.2)."""
     if s.tlp_end < 0.0 or s.snd_una < s.tlp_end:
         return s
     if s.tlp_is_retrans == 1.0 and e.time - e.rtt >= s.tlp_time - MIN_ALARM:

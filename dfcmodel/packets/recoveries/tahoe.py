@@ -41,5 +41,5 @@ class TahoeRecovery(LossRecovery):
 
     @staticmethod
     def on_timeout(s: Any, e: Any) -> Any:
-        """Keep the count of duplicate ACKs, as ns-2's Agent/TCP does."""
+        """Return the sender after a timeout unchanged: it keeps its duplicate ACKs, as ns-2's Agent/TCP does."""
         return s

@@ -20,13 +20,13 @@ from ..tcp.timers import CHECK, END, NOW, wake_at
 from .repairs import expire_rated, has_next, take_next, watch_progress
 
 __all__ = [
-    "blind",
     "end_source",
     "feed_back",
     "move_clocks",
     "on_timer",
     "schedule_due_timers",
     "send_by_rate",
+    "send_without_control",
     "span",
     "start_idle_period",
 ]
@@ -38,15 +38,15 @@ ENDLESS = 2**31 - 2  # maximum number of packets of a flow
 
 @inlined
 def span(net: Any, senders: Any, f: int, mean: float) -> float:
-    """Return the duration of an on, off or idle period, s."""
+    """Return the length of an on, off or idle period of flow f, s: ``mean``, or exponential with this mean."""
     if senders.flow[f].onoff == REGULAR:
         return mean
     return -mean * math.log(1.0 - uniform(net.stream, len(net.port) - 1 + f))
 
 
 @inlined
-def blind(net: Any, senders: Any, f: int) -> None:
-    """Send a packet of a source without congestion control, and schedule the next one."""
+def send_without_control(net: Any, senders: Any, f: int) -> None:
+    """Send the due packet of flow f, a source without congestion control, and schedule the next one."""
     counters = net.counters
     s = senders.flow[f]
     now = senders.clock[NOW]
@@ -71,7 +71,7 @@ def blind(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def move_clocks(senders: Any, f: int, now: float) -> None:
-    """Call the clock event of a rate rule with the time since the last one, and the packets sent in it."""
+    """Call the time event of flow f's rate rule, with the time and packets sent since the last such event."""
     s = senders.flow[f]
     step = now - s.clocked
     call_rule(senders, f, ON_TIMEOUT, step, float(s.since), 0.0)
@@ -81,7 +81,7 @@ def move_clocks(senders: Any, f: int, now: float) -> None:
 
 @compiled
 def feed_back(senders: Any, f: int, now: float, sent: float, acks: float, marked: float) -> None:
-    """Call a rate rule for acknowledged packets, and its clock event."""
+    """Call flow f's rate rule for ``acks`` packets acknowledged, ``marked`` of them with a mark, sent at ``sent``."""
     s = senders.flow[f]
     s.rtt = now - sent
     call_rule(senders, f, ON_ACK, s.rtt, acks, marked)
@@ -90,7 +90,7 @@ def feed_back(senders: Any, f: int, now: float, sent: float, acks: float, marked
 
 @compiled
 def send_by_rate(net: Any, senders: Any, f: int) -> bool:
-    """Send a packet of a rate rule if it is due; return whether the flow has a next event, at ``due``.
+    """Send a packet of rate sender f if it is due; return whether to wake the flow again, at its ``due``.
 
     The clock event of the rule is called at each event of the flow, at least every `CLOCK_INTERVAL` packet times of its
     first link. The flow sends nothing while its last packet waits at the interface of its host.
@@ -127,7 +127,7 @@ def send_by_rate(net: Any, senders: Any, f: int) -> bool:
 
 @inlined
 def start_idle_period(net: Any, senders: Any, f: int) -> None:
-    """Schedule the next transfer of a window sender when the last one is acknowledged."""
+    """Schedule window sender f's next transfer after an idle period, if all data of the last one are acknowledged."""
     s = senders.flow[f]
     if s.snd_una == s.size and s.due < 0.0:
         s.due = senders.clock[NOW] + span(net, senders, f, s.off)
@@ -136,7 +136,7 @@ def start_idle_period(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def end_source(net: Any, senders: Any, f: int) -> None:
-    """End a flow with the packets that it has sent; with loss repair, lost packets are still retransmitted."""
+    """Stop flow f: it sends no new data, but with loss repair it still retransmits; it may be complete by that."""
     s = senders.flow[f]
     sent = s.sent
     if s.recovery >= 0:
@@ -157,13 +157,13 @@ def end_source(net: Any, senders: Any, f: int) -> None:
 
 @inlined
 def on_timer(net: Any, senders: Any, f: int) -> None:
-    """Process the events due at a sender: start, next transfer, delayed packet, timeout."""
+    """Process all events of sender f that are due now: start, next transfer, delayed packet, alarm, timeout."""
     s = senders.flow[f]
     if s.recovery == BLIND:
         if s.onoff >= CALLED:
             arrive(net, senders, f)
         else:
-            blind(net, senders, f)
+            send_without_control(net, senders, f)
         return
     if s.recovery == RATED:
         if s.deadline == senders.clock[NOW]:
@@ -201,7 +201,7 @@ def on_timer(net: Any, senders: Any, f: int) -> None:
 
 @inlined
 def schedule_due_timers(net: Any, senders: Any, now: float) -> None:
-    """Schedule the timers that expire in this window, and record the next one after it."""
+    """Schedule the timers that expire up to the end of this window; set CHECK to the earliest time after it."""
     flow = senders.flow
     end = senders.clock[END]
     next_deadline = math.inf

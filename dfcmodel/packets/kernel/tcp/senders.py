@@ -62,7 +62,7 @@ UNLIMITED = 1e9  # packets; a larger burst is unlimited
 
 @inlined
 def send_window(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send new packets up to the window, each after a random delay if there is jitter."""
+    """Send new packets of flow f up to its window, with jitter each after a random delay; ``burst`` 0: no limit."""
     clock = senders.clock
     s = senders.flow[f]
     window = min(int(min(s.cwnd, s.most)) + int(s.inflation), int(s.most))
@@ -81,14 +81,14 @@ def send_window(net: Any, senders: Any, f: int, burst: int, forced: bool) -> Non
 
 @inlined
 def is_by_pipe(senders: Any, f: int) -> bool:
-    """Return whether a sender with selective ACKs sends other packets than the next new ones, or paces them."""
+    """Return whether `send_by_pipe` sends for flow f: in recovery, with SACKed packets, paced, or without new data."""
     s = senders.flow[f]
     return bool(s.recovering + s.sacked + s.paced > 0 or s.snd_nxt >= s.size)
 
 
 @inlined
 def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send packets up to the window, or with selective ACKs up to the pipe limit; ``burst`` 0: no limit per event."""
+    """Send packets of flow f that window or pipe permit, at most ``burst`` (0: no limit); ``forced``: without delay."""
     s = senders.flow[f]
     if not forced and s.held_until < math.inf:
         return
@@ -108,7 +108,7 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
 
 @inlined
 def grow(senders: Any, f: int) -> None:
-    """Call the window rule for an ACK of new data."""
+    """Call flow f's window rule for one ACK of new data."""
     s = senders.flow[f]
     call_rule(senders, f, ON_ACK, s.rtt, 1.0, 0.0)
     open_window(senders, f)
@@ -116,7 +116,7 @@ def grow(senders: Any, f: int) -> None:
 
 @inlined
 def discard_acked(net: Any, senders: Any, f: int, number: int) -> None:
-    """Release data up to packet ``number`` outside recovery, and update the RTT estimate and the timer."""
+    """Release flow f's data up to packet ``number`` outside recovery; update RTT estimate, timer and scoreboard."""
     s = senders.flow[f]
     s.dupacks = 0
     s.snd_una = number + 1
@@ -136,7 +136,7 @@ def discard_acked(net: Any, senders: Any, f: int, number: int) -> None:
 
 @inlined
 def answer_mark(senders: Any, f: int) -> None:
-    """Call the rule for an ACK with a congestion mark, if it reacts to every mark (RFC 8257)."""
+    """Call flow f's rule for an ACK with a congestion mark; a smaller window counts as a loss event (RFC 8257)."""
     s = senders.flow[f]
     before = s.cwnd
     call_rule(senders, f, ON_MARK, s.rtt, 1.0, 1.0)
@@ -147,7 +147,7 @@ def answer_mark(senders: Any, f: int) -> None:
 
 @inlined
 def call_for_ack(net: Any, senders: Any, f: int, e: int, grows: bool, twice: bool, validated: bool) -> None:
-    """Call the window rule for the ACK in packet e, after the recovery.
+    """Call flow f's window rule for ACK e, after the recovery: it grows by one packet, or two if ``twice``.
 
     ``grows``: the recovery lets the window grow, ``twice`` by two packets; ``validated``: the window was fully used.
     """
@@ -169,7 +169,7 @@ def call_for_ack(net: Any, senders: Any, f: int, e: int, grows: bool, twice: boo
 
 @inlined
 def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, float]:
-    """Update ``snd_una``, the scoreboard and the duplicates by an ACK, in recovery or without new data.
+    """Update snd_una, scoreboard and duplicates by ACK e; return (recovery function or -1, delivered packets).
 
     Return the function of the recovery to call, -1: none, and how many packets the ACK reports as received.
     """
@@ -207,7 +207,7 @@ def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, fl
 
 @inlined
 def receive(net: Any, senders: Any, f: int, e: int) -> None:
-    """Process an ACK and send the packets that it permits."""
+    """Process ACK e at window sender f: recovery, window rule, then the packets that it permits."""
     packet = net.packet
     s = senders.flow[f]
     w = senders.exchange
@@ -259,7 +259,7 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
 
 @compiled
 def recover_at_timeout(net: Any, senders: Any, f: int) -> None:
-    """Call the recovery for a timeout."""
+    """Call the timeout function of flow f's loss recovery."""
     w = senders.exchange
     w[NEWLY_LOST] = 0.0
     w[UNREPAIRED] = 0.0
@@ -268,7 +268,7 @@ def recover_at_timeout(net: Any, senders: Any, f: int) -> None:
 
 @inlined
 def expire(net: Any, senders: Any, f: int) -> bool:
-    """Process a retransmission timeout (RFC 6298, 5.4 to 5.6): send again from the first unacknowledged packet on."""
+    """Process flow f's retransmission timeout (RFC 6298, 5.4 to 5.6): go back to snd_una; False: nothing in flight."""
     s = senders.flow[f]
     s.deadline = math.inf
     if s.connecting == 1:
