@@ -68,7 +68,7 @@ def _chain(level: Any) -> None:
 
 
 def _run_with_losses(tcp: str) -> None:
-    """Simulate TCP with the recovery of this name at packet level."""
+    """Simulate briefly at packet level with the loss recovery named ``tcp``, which compiles that recovery."""
     from dfcmodel import simulate, takano2006
 
     simulate(takano2006("1", dfc=True, tcp=tcp), level="packets", duration=0.02)

@@ -31,7 +31,7 @@ class Equation(Protocol):
 
     @property
     def length(self) -> float:
-        """Length of the bar, in the unit of x: 0 <= x <= length."""
+        """Length of the bar in the unit of x; x runs from 0 to it."""
 
     @property
     def periodic(self) -> bool:

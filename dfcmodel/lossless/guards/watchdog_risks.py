@@ -248,7 +248,7 @@ def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats 
 
 
 def _whole_intervals(Q: Floats, phases: NDArray[np.bool_], dog: Watchdog, every: Floats) -> Floats:
-    """Return the probabilities, by first and last phase, of an interval within ``phases`` alone."""
+    """Return the matrix of probabilities, [first phase, last phase], of a poll interval spent in ``phases`` alone."""
     from scipy.linalg import expm
 
     probabilities, block = np.zeros_like(Q), np.ix_(phases, phases)

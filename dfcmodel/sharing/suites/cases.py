@@ -1,4 +1,4 @@
-"""Suites as tables: what each case observes of a rule, what its source expects, and within which tolerance."""
+"""Suites as tables of cases: observed quantity, expected value of the source, and tolerance."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class SuiteCase:
     about_tolerance
         Origin of the tolerance.
     known
-        Why every rule fails, for what the simulation lacks; "": it does not.
+        Reason for which every rule fails, a lack of the simulation; "": none.
     """
 
     id: str

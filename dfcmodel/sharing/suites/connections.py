@@ -46,7 +46,7 @@ COMMON_PACKET = 1500
 def connect(rule: WindowRule, rtt: float = 0.1, packet_bytes: int = COMMON_PACKET, window: float = 0.0) -> Connection:
     """Return a connection without a network, to feed events to a rule; rules in Python count packets.
 
-    Connections of other kinds register the type of what they connect (`functools.singledispatch`).
+    Connections of other kinds register the type of their rules (`functools.singledispatch`).
 
     Parameters
     ----------

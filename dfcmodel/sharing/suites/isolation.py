@@ -39,7 +39,7 @@ START_LIMIT = 1800.0
 BEAT = 1.0
 """Interval at which the process reports that it runs Python code, so that no call has lasted longer, s."""
 MAX_PRINTED_LINES = 20
-"""Largest number of lines that are shown of what a library prints in a case."""
+"""Maximum number of lines that are shown of a library's output in a case."""
 PROGRAM = "from dfcmodel.sharing.suites.isolation import serve; serve()"
 READY, BEATING, PROGRESS, EVENT = "ready", "beating", "progress", "event"
 VERDICT, ERROR, ENDED = "verdict", "error", "ended"

@@ -1,4 +1,4 @@
-"""Run the cases of suites on a rule, and judge what they observe."""
+"""Run the cases of suites on a rule, and judge their observations."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SuiteVerdict(NamedTuple):
         ``"passed"``, ``"failed"``, ``"known deviation"``, ``"undecided"``, ``"not judged"`` or ``"error"``: the case
         could not be run, for a reason outside of the rule.
     event
-        First event at which the quantity leaves what is expected; of a passed case the event that is nearest to it.
+        First event at which the quantity is out of tolerance; for a passed case the event nearest to that.
     expected, found
         Expected and found value at that event, with unit.
     reason

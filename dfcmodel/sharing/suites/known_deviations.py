@@ -45,7 +45,7 @@ def known_of_own_rules(rule: WindowRule) -> dict[str, str]:
 
 
 def _reasons(path: object, table: Mapping[str, object]) -> dict[str, str]:
-    """Return a table unchanged but for its type; ValueError for entries that are not strings or names without "/"."""
+    """Return a copy of a table; ValueError for entries that are not strings, or names without "/"."""
     reasons = {}
     for name, reason in table.items():
         if not isinstance(reason, str) or "/" not in name:

@@ -82,8 +82,8 @@ def _sentence(verdict: SuiteVerdict) -> str:
 def write_page(result: SuiteConformance, path: Path) -> None:
     """Write the verdicts to a file as an HTML page.
 
-    A case that did not pass has the place in its source, what is required there, the first event outside, the expected
-    and the found value, and a figure of both at each event. Passed cases have a row of a table.
+    A case that did not pass has its source with section, the requirement, the first event out of tolerance, the
+    expected and the found value, and a figure of both at each event. Passed cases have a row of a table.
     """
     title = html.escape(f"Conformance of {full_name(result.rule)}")
     parts = [f"<h1>{title}</h1>", f"<p>It claims to be: {html.escape(result.rule.claims)}.</p>"]

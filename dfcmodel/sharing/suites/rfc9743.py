@@ -61,7 +61,7 @@ def suite_beside(against: WindowRule) -> Suite:
     Parameters
     ----------
     against
-        Rule whose contradicted sections are no failures: those that deployed congestion control contradicts as well.
+        Rule whose contradicted sections are no failures: deployed congestion control contradicts them as well.
     """
     cases = tuple(
         SuiteCase(

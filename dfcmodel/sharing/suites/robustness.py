@@ -24,9 +24,9 @@ EXACT = Tolerance(0.0)
 LARGEST_WINDOW = 1000.0
 """Windows up to which round trips are fed, packets: some rules double theirs again and again."""
 MIN_DECREASE = 0.2
-"""Smallest part of its window that a loss leaves a rule of another claim; own choice, far below those of all rules."""
+"""Smallest part of its window that a loss leaves a rule of another claim; own choice, far below all rules."""
 MAX_GROWTH = 2.0
-"""Largest window after a loss over that before, for rules of another claim: those that follow deliveries may go on with
+"""Largest window after a loss over that before, for rules of another claim: rules of deliveries may go on with
 slow start, and the end of the recovery acknowledges a window."""
 VALID = "finite numbers, not negative, and at least a packet without pacing"
 EXTREME_RTTS = (1e-6, 10.0)

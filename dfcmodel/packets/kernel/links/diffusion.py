@@ -136,8 +136,8 @@ def receive_feedback(net: Any, p: int, e: int) -> None:
 def exchange(net: Any, p: int, e: int) -> None:
     """Process event e, which sends or receives the DFC feedback of port p, and schedule it again a period later.
 
-    A report takes a period to arrive, which stands in ``sent_at``: of two places the one is written while the other is
-    read.
+    A report takes a period to arrive, which stands in ``sent_at``: there are two slots, one written
+    while the other is read.
     """
     if net.packet[e].number == SEND_FEEDBACK:
         send_feedback(net, p, e)

@@ -1,7 +1,7 @@
 """Network interfaces of hosts: a queue per flow, served in turn by weight, and the control class, which goes first.
 
 An interface shares its calendar queue with the senders of its host, so that a sender at the rate of a rule makes a
-packet when the one before has begun to leave. Its lanes are, in this order: the control class, which is ACKs; its
+packet when its previous packet has begun to leave. Its lanes are, in this order: the control class, which is ACKs; its
 classes of traffic, each a list of the flows that wait, counted together; its flows, and the ACKs of flows where these
 are of their class.
 """

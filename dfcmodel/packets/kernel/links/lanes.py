@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 AT_ONCE, WAITS, OVERFLOWS = 0, 1, 2
-"""What a packet that arrives at a port with lanes does."""
+"""Results of an arrival at a port with lanes: sent at once, queued, or without room."""
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""What stands in front of the queue of a port, element by element; and rates over time.
+"""Path elements in front of the queue of a port, and link rates that change over time.
 
 A packet passes the elements of its hop in their order, which stands in ``chain``. One that is held enters the calendar
 queue of the same port again, with a key that says where in its chain it goes on. The decision of an element is a

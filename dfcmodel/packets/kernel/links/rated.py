@@ -1,7 +1,7 @@
 """What passes a port under diffusion-type flow control on its way between two ports with calendar queues.
 
-These are nearly all events of such a port. Messages, packets that are dropped and those that go on to a port without a
-calendar queue, or to the end of their flow, are left to `process_port_window`. Without this loop "chain of 123 Gb/s
+These are nearly all events of such a port. Messages, dropped packets, and packets that continue to a port without a
+calendar queue or to the end of their flow, are left to `process_port_window`. Without this loop "chain of 123 Gb/s
 under DFC" of `benchmarks/whole_runs.toml` takes 1.6 times as long.
 """
 

@@ -1,6 +1,6 @@
-"""What a switch decides about an arriving packet before it is queued: its next hop, and the end of its time to live.
+"""Decisions of a switch on an arriving packet before it is queued: its next hop, and the end of its time to live.
 
-Ports at which this is decided have a watchdog in their chain, and those of a switch are processed event by event, since
+Ports at which this is decided have a watchdog in their chain. The ports of a switch are processed event by event, since
 a choice depends on all their queues.
 """
 

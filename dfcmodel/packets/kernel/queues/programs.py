@@ -179,8 +179,7 @@ def store_answer(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) 
 def is_idle(net: Any, w: Any, event: int) -> bool:
     """Return whether a program has nothing to do when a packet arrives, or leaves (``event``).
 
-    What comes needs a queue if there are several, and what leaves carries the time at which it does if it carries
-    anything.
+    An arriving packet needs a queue if there are several, and a departing packet with telemetry its departure time.
     """
     if net.programs[w.kind, event] != 0:
         return False
@@ -247,7 +246,7 @@ def call_program(net: Any, senders: Any, p: int, e: int, now: float, event: int)
 def draw_height(w: Any) -> int:
     """Return a random number of skip-list levels for a packet: k or more with probability 4^-k, at most all.
 
-    The bits are of the program's own xorshift: the random numbers of a run stay those that a sorted list would leave.
+    The bits are of the program's own xorshift: a run draws the same random numbers as with a sorted list.
     """
     x = w.height_bits
     x ^= x << 13
