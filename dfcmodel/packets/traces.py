@@ -95,7 +95,7 @@ class PacketTrace(Result):
         return table
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the same over ``event``, with units."""
+        """Return the events as an xarray Dataset over ``event``, with units."""
         data = self.to_pandas().rename_axis("event").to_xarray()
         for name, unit in UNITS.items():
             data[name].attrs["units"] = unit

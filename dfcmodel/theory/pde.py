@@ -108,7 +108,7 @@ class Density(Result):
 
     @property
     def status(self) -> Status:
-        """CONVERGED when every number is finite."""
+        """CONVERGED if every number of the density is finite."""
         return Status.CONVERGED if np.all(np.isfinite(self.density)) else Status.NOT_FINITE
 
     @property

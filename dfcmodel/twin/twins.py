@@ -174,7 +174,7 @@ class Twin:
 
     @cached_property
     def _plan(self) -> TwinPlan:
-        """The constants of the scenario for the step."""
+        """The `TwinPlan` of the scenario for the step: constants of its simulation."""
         return plan_of(self.scenario, self.step, self.seed, self.phases)
 
     @cached_property

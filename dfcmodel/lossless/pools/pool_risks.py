@@ -78,7 +78,7 @@ class PoolRisk(Result):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Lower and upper bound of the probability."""
+        """(lower, upper) proved bounds of the probability of overflow."""
         return self.lower, self.probability
 
     @property
@@ -125,7 +125,7 @@ class PoolRisk(Result):
         return axes
 
     def _survival(self, size: Floats, weights: Floats, side: float) -> Floats:
-        """Return a bound on P(more than ``size`` bytes), shape of ``size``; ``side`` 1: upper bound, -1: lower bound."""
+        """Return a bound on P(more than ``size`` bytes), shape of ``size``; ``side`` 1: upper one, -1: lower one."""
         tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
         first = np.floor(size / self.grain * (1.0 + 8 * EPS)).astype(np.int64) + 1
         slack = 1.0 + side * EPS * (len(weights) + 8 * self.pool.groups)

@@ -164,7 +164,7 @@ class CoDel(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Drop packets interval / sqrt(count) apart while the delay exceeds the target (RFC 8289, 5.4 and 5.5)."""
+        """Drop packets interval / sqrt(count) apart while delays are too long (RFC 8289, 5.4); return the new state."""
         long = e.delay >= q.target and e.backlog > 1.0
         deadline = 0.0
         if long:
@@ -237,7 +237,7 @@ class PIE(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Update the drop probability if due (RFC 8033, 4.2), and drop that fraction of the arrivals (4.1)."""
+        """Update the drop probability if due; drop that fraction of arrivals (RFC 8033, 4.1, 4.2); return the state."""
         delay = e.backlog / e.capacity if e.capacity > 0.0 else s.delay
         p, old, at, spent = s.p, s.delay, s.next, s.spent
         if e.time >= at:

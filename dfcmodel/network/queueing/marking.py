@@ -66,7 +66,7 @@ class StepMarking(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark all arrivals (or departures) of a step whose backlog exceeds the threshold; none otherwise."""
+        """Mark all arrivals (or departures) of a step whose backlog exceeds the threshold; return the new state."""
         return s._replace(mark=e.arrivals if e.backlog > q.threshold else 0.0)
 
 
@@ -122,7 +122,7 @@ class RampMarking(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark all of a step above ``high``, otherwise a random whole number of packets with the ramp's mean."""
+        """Mark all of a step above ``high``, else a random whole number with the ramp's mean; return the new state."""
         if e.backlog > q.high:
             return s._replace(mark=e.arrivals)
         p = q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low)
@@ -137,7 +137,7 @@ class MeanRamp(RampMarking):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark all of a step above ``high``, otherwise the mean of the ramp, a fraction of the departures."""
+        """Mark all of a step above ``high``, else the ramp's mean, a fraction of departures; return the new state."""
         if e.backlog > q.high:
             return s._replace(mark=e.arrivals)
         return s._replace(mark=q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low) * e.arrivals)

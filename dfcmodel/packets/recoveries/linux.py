@@ -41,7 +41,7 @@ class LinuxRecovery(RackRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """End recovery with the ACK that covers ``recover``; begin another if packets are lost; schedule a probe."""
+        """Return the sender: recovery ends at the ACK covering ``recover``, or begins after losses; sets the alarm."""
         if s.recovering == 1.0:
             pipe = s.pipe - (e.delivered + e.newly_lost)
             if s.snd_una - 1.0 < s.recover:
@@ -60,7 +60,7 @@ class LinuxRecovery(RackRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Enter recovery if packets are lost; otherwise send a new packet by limited transmit (RFC 3042)."""
+        """Return the sender: recovery begins if packets are lost; otherwise limited transmit sends (RFC 3042)."""
         if s.recovering == 1.0:
             s = s._replace(pipe=s.pipe - (e.delivered + e.newly_lost))
             s = reduce_as_linux(s, e.delivered, 0.0)
@@ -73,7 +73,7 @@ class LinuxRecovery(RackRecovery):
 
     @staticmethod
     def on_alarm(s: Any, e: Any) -> Any:
-        """Process newly lost packets as at an ACK of one packet (``tcp_rack_reo_timeout``), or send a probe."""
+        """Return the sender after new losses, as at an ACK of a packet (``tcp_rack_reo_timeout``), or with a probe."""
         if s.recovering == 1.0:
             if e.newly_lost > 0.0:
                 s = s._replace(pipe=s.pipe - e.newly_lost)

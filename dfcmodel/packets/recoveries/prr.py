@@ -38,7 +38,7 @@ class PRRRecovery(SackRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Enter recovery at the third duplicate ACK; in recovery send in proportion to the delivered packets."""
+        """Return the sender: recovery at the third duplicate; in recovery it sends in proportion to deliveries."""
         if s.recovering == 0.0:
             s = count_before_recovery(s, e)
             if s.recovering == 1.0:
@@ -50,7 +50,7 @@ class PRRRecovery(SackRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """Leave recovery with the ACK that covers ``recover``; otherwise send in proportion."""
+        """Return the sender: out of recovery at the ACK that covers ``recover``; otherwise it sends in proportion."""
         if is_repaired(s, e):
             return leave_recovery(s, e)
         s = restart_timer(reduce_on_ack(s, e))

@@ -76,7 +76,7 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_report(s: Any, e: Any) -> Any:
-        """Set the reordering window (RFC 8985, 6.2, steps 3 and 4)."""
+        """Return the sender with a new ``reorder_window``, s (RFC 8985, 6.2, steps 3 and 4)."""
         reordered = maximum(s.reordering_seen, e.reordered)
         window = minimum(s.reordering * e.min_rtt, maximum(s.reordering, 1.0) * e.srtt)
         if reordered == 0.0 and (s.recovering == 1.0 or s.sacked >= DUP_THRESH):
@@ -85,7 +85,7 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """End recovery at the ACK that covers ``recover``; enter it if packets are lost; schedule a probe."""
+        """Return the sender: recovery ends at the ACK covering ``recover``, or begins after losses; sets the alarm."""
         if s.recovering == 1.0:
             s = leave_recovery(s, e) if s.snd_una - 1.0 >= s.recover else reduce_on_ack(s, e)
         else:
@@ -96,7 +96,7 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Enter recovery if packets are lost; otherwise send a new packet by limited transmit (RFC 3042)."""
+        """Return the sender: recovery begins if packets are lost; otherwise limited transmit sends (RFC 3042)."""
         if s.recovering == 1.0:
             s = reduce_on_ack(s, e)
         elif e.unrepaired == 1.0:
@@ -108,7 +108,7 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_alarm(s: Any, e: Any) -> Any:
-        """Process newly lost packets (RFC 8985, 6.2, step 5), or send a probe (7.3)."""
+        """Return the sender after newly lost packets (RFC 8985, 6.2, step 5), or with a probe (7.3)."""
         if s.recovering == 1.0:
             if e.newly_lost > 0.0:
                 pipe = s.pipe - e.newly_lost
@@ -121,7 +121,7 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_timeout(s: Any, e: Any) -> Any:
-        """Leave recovery and end the probe (RFC 8985, 7.4.1)."""
+        """Return the sender out of recovery and without a probe (RFC 8985, 7.4.1)."""
         s = set_alarm(s, math.inf)
         return s._replace(recovering=0.0, inflation=0.0, dupacks=0.0, recover=s.snd_max - 1.0, tlp_end=-1.0)
 

@@ -29,7 +29,7 @@ def is_repaired(s: Any, e: Any) -> bool:
 
 
 def leave_recovery(s: Any, e: Any) -> Any:
-    """Return the sender outside recovery, without duplicate ACKs."""
+    """Return the sender at the end of recovery: ``recovering`` is 0, and ``recover`` is as before any loss."""
     return s._replace(recovering=0.0, recover=recover_without_loss(e))
 
 
@@ -61,7 +61,7 @@ class SackRecovery(LossRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Enter recovery at the third duplicate ACK; in recovery a packet has left the network."""
+        """Return the sender: recovery at the third duplicate ACK; in recovery one packet fewer in the pipe."""
         if s.recovering == 0.0:
             return count_before_recovery(s, e)
         if is_repaired(s, e):
@@ -70,7 +70,7 @@ class SackRecovery(LossRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """Leave recovery with the ACK that covers ``recover``; a partial ACK restarts the timer."""
+        """Return the sender: out of recovery at the ACK that covers ``recover``; a partial ACK restarts the timer."""
         if is_repaired(s, e):
             return leave_recovery(s, e)
         s = restart_timer(s)
@@ -78,5 +78,5 @@ class SackRecovery(LossRecovery):
 
     @staticmethod
     def on_timeout(s: Any, e: Any) -> Any:
-        """Leave recovery; losses of packets sent before the timeout are no new loss events (RFC 6675, 5.1)."""
+        """Return the sender out of recovery; losses of packets sent earlier are no new loss events (RFC 6675, 5.1)."""
         return s._replace(recovering=0.0, inflation=0.0, dupacks=0.0, recover=s.snd_max - 1.0)
