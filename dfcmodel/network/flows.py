@@ -957,7 +957,7 @@ class Flows(Sequence[Flow]):
 
 
 def choose_together(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
-    """Return flows of several tables with paths as in the sum of the tables, where all chose them alike."""
+    """Return flows of several tables with paths chosen again as in one table, if all tables chose by equal rules."""
     tables: dict[int, tuple[Choices, list[int]]] = {}
     for f, flow in enumerate(flows):
         if isinstance(flow.path, ChosenPath):

@@ -691,7 +691,7 @@ def _full_buffers(run: Any) -> tuple[str, ...]:
 
 
 def _as_tuple(limit: str) -> tuple[str]:
-    """Return a limit as a tuple."""
+    """Return a limit as a 1-tuple."""
     return (limit,)
 
 

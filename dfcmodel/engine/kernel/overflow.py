@@ -45,7 +45,7 @@ def set_backlog(link: Any, bands: Any) -> None:
 
 @inlined
 def part_before_full(excess: float, growth: float) -> float:
-    """Return the part of a step, 0 to 1, before a buffer is full: at its end ``excess`` is over, after ``growth``."""
+    """Return the part of a step, 0 to 1, before a buffer is full, from ``excess`` at its end and ``growth`` in it."""
     return max(0.0, 1.0 - excess / growth) if growth > 0.0 else 0.0
 
 

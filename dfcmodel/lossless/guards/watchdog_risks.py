@@ -214,7 +214,7 @@ def _alternating(pauses: PhaseType, gaps: PhaseType) -> tuple[Floats, NDArray[np
 
 
 def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats | None, Floats]:
-    """Return the probabilities by first and last phase of a bad interval, None: not computed, and of any interval."""
+    """Return P(bad interval), None if not computed, and P(any interval), matrices by [first phase, last phase]."""
     from scipy.linalg import expm
     from scipy.special import betaincc
     from scipy.stats import poisson

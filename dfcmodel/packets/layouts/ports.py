@@ -283,7 +283,7 @@ def _order_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
 
 
 def _horizons(plan: PacketPlan, parts: RouteParts, queueing: Floats) -> Floats:
-    """Return the longest time, s, before which a packet is pushed to each port, besides a window, (P + 1,).
+    """Return how long, s, (P + 1,), packets are scheduled at most before they reach each port, besides a window.
 
     ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed
     when they leave. Beyond it calendar queues work more slowly.

@@ -23,7 +23,7 @@ __all__ = ["enlist_flow", "enqueue_flow", "leave_flow", "stop_flow"]
 
 @compiled
 def enlist_flow(net: Any, k: int, c: int) -> None:
-    """Append lane c, a flow's, to the turns of its class k at an interface; put it first if its turn has not ended."""
+    """Add a flow's lane c to the turns of class k at an interface: at the end, or first if its turn has not ended."""
     lane = net.lane
     if lane[k].flow == c:
         lane[c].next = lane[k].first
@@ -41,7 +41,7 @@ def enlist_flow(net: Any, k: int, c: int) -> None:
 
 @compiled
 def strike_flow(net: Any, k: int, c: int) -> None:
-    """Remove lane c, a flow's, from the list of turns of its class k at an interface."""
+    """Remove a flow's lane c from the turns of class k at an interface."""
     lane = net.lane
     before = int64(-1)
     j = int64(lane[k].first)

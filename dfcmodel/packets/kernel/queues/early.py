@@ -13,7 +13,7 @@ __all__ = ["admit_early", "chance_of"]
 
 @inlined
 def chance_of(early: Any, p: int, size: float) -> float:
-    """Return RED's probability of dropping or marking a packet of ``size`` bytes at port p, spaced since the last."""
+    """Return RED's probability of dropping or marking a packet of ``size`` bytes, which rises since the last one."""
     rule = early[p]
     if rule.average >= rule.high:
         chance = (1.0 - rule.max_p) / rule.high * rule.average + 2.0 * rule.max_p - 1.0

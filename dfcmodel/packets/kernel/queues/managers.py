@@ -181,7 +181,7 @@ def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, siz
 
 @inlined
 def is_managed(net: Any, port: Any, e: int) -> bool:
-    """Return whether the manager of a port decides on packet e: never on the control class; one class or all others."""
+    """Return whether a port's manager decides on packet e: never in the control class, or it manages one class only."""
     h = int64(net.packet[e].hop)
     managed = port.managed == ALL_LANES or port.managed == net.hop[h].lane
     return net.hop[h].ingress >= 0 and managed

@@ -136,7 +136,7 @@ def start_idle_period(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def end_source(net: Any, senders: Any, f: int) -> None:
-    """Stop flow f: it sends no new data, but with loss repair it still retransmits; it may be complete by that."""
+    """Stop flow f: it sends no new data; with loss repair it still retransmits; complete it if all has arrived."""
     s = senders.flow[f]
     sent = s.sent
     if s.recovery >= 0:

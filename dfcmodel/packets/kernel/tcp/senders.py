@@ -116,7 +116,7 @@ def grow(senders: Any, f: int) -> None:
 
 @inlined
 def discard_acked(net: Any, senders: Any, f: int, number: int) -> None:
-    """Release flow f's data up to packet ``number`` outside recovery; update RTT estimate, timer and scoreboard."""
+    """Release flow f's data up to packet ``number`` outside recovery; update RTT and timer; clear the scoreboard."""
     s = senders.flow[f]
     s.dupacks = 0
     s.snd_una = number + 1
