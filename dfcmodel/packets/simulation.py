@@ -167,7 +167,7 @@ def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
 
 @functools.lru_cache(maxsize=128)
 def _division(end: float, sample: float) -> tuple[float, int, int]:
-    """Return the engine's sampling interval, s, its number in a run, and its number per ``sample``.
+    """Return (the engine's sampling interval, s; number of these intervals in a run; number of them per ``sample``).
 
     They are the 1st to `MAX_PARTS`-th part of a sample; where none divides the run samples are shorter, so that
     they do.

@@ -95,7 +95,7 @@ class PoolRisk(Result):
 
     @quantities(probability="share")
     def oversubscription(self, probability: WithUnit) -> float:
-        """Return the sum of all headrooms over `least_size`; inf if no headroom is needed."""
+        """Return the sum of all headrooms over `least_size` for an overflow probability; inf if none is needed."""
         size = self.least_size(probability)
         return self.pool.demand / size if size else np.inf
 

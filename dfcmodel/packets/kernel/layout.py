@@ -515,7 +515,7 @@ SACK, NACK, CREDITS, ACKS = 0, 1, 2, 3
 OF_RATE = 5
 """Size class of answers to rate rules."""
 ARRIVED, DUE = -1, -2
-"""Where `ports.travel` begins, besides at ports and senders."""
+"""Where `ports.advance_packet` begins, besides at ports and senders."""
 
 OWN = np.dtype(
     [

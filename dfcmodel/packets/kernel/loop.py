@@ -51,7 +51,7 @@ from .layout import (
     int64,
 )
 from .links.backpressure import enqueue_flow, leave_flow, stop_flow
-from .links.diffusion import begin_of, enter_rated, exchange
+from .links.diffusion import begin_of, enter_rated, process_feedback
 from .links.failures import lose_on_link
 from .links.interfaces import (
     enter_interface,
@@ -79,18 +79,18 @@ from .links.laws import (
     count_refused,
     end_sending,
     receive_report,
-    review,
+    update_blocked,
     waits_by_law,
 )
 from .links.link_retry import retry_time
 from .links.path_elements import HELD, PASSED, flush, pass_elements
 from .links.pauses import ENDS, check_thresholds, count_class, count_excess, process_pause, renew
-from .links.ports import INTERFACE, LANES, drop, keep_packet, travel
+from .links.ports import INTERFACE, LANES, advance_packet, drop, keep_packet
 from .links.random_loss import is_lost_at_random
 from .links.rated import has_plain_rates, pass_rated
 from .links.routing import MOVED, PASSES, route_packet
 from .links.spraying import way_of_next
-from .links.watchdogs import observe_all, poll
+from .links.watchdogs import poll, update_paused_times
 from .queues.buffers import is_full, is_over, queue_bytes, queue_length, record_peak
 from .queues.coupled import DROP, MARK, dualpi2_verdict, update_coupled
 from .queues.managers import (
@@ -224,7 +224,7 @@ def process_plain_window(world: Any, u: int, now: float, end: float) -> None:
         while e >= 0 and packet[e].time < end:
             bucket[place].head = packet[e].next
             net.port[u].count -= 1
-            travel(world, e, packet[e].time, int64(packet[e].key), u)
+            advance_packet(world, e, packet[e].time, int64(packet[e].key), u)
             e = int64(bucket[place].head)
 
 
@@ -293,7 +293,7 @@ def process_host_window(world: Any, u: int, now: float, end: float, interfaces: 
                     wake_interface(net, p)
                     spent = net.times[p * CLASSES + packet[e].size]
                     arrives, rank = time + again + spent.passage, int64(spent.rank)
-                travel(world, e, arrives, rank, begin)
+                advance_packet(world, e, arrives, rank, begin)
             e = int64(bucket[place].head)
 
 
@@ -371,7 +371,7 @@ def enqueue_by_law(world: Any, u: int, e: int, cause: int) -> bool:
         return True
     c = int64(net.hop[int64(net.packet[e].hop)].lane)
     enter_lane(net, u, c, e)
-    review(net, records, u, c, time)
+    update_blocked(net, records, u, c, time)
     if int(time * records.scale) < len(records.lost) - 1:
         record_peak(net, records, u, port.waiting + port.held)
     return False
@@ -449,7 +449,7 @@ def process_message(world: Any, u: int, e: int, time: float) -> bool:
     if number >= RESUME:  # or PAUSE
         process_pause(net, u, e)
         if port.plain < 0:
-            observe_all(net, u, time)
+            update_paused_times(net, u, time)
     elif number == BACKPRESSURE:
         stop_flow(net, u, e)
     elif number == REPORT:
@@ -464,7 +464,7 @@ def process_message(world: Any, u: int, e: int, time: float) -> bool:
         elif number == FLUSH:
             flush(net, u, e)
         else:
-            exchange(net, u, e)
+            process_feedback(net, u, e)
         return False
     return port.waiting > 0 and port.paused == 0 and port.free < time
 
@@ -611,7 +611,7 @@ def pass_on(world: Any, u: int, e: int, time: float) -> None:
     if to.port >= 0 and to.queue >= 0:
         push(net, e, int64(to.queue), time + spent.passage, int64(spent.rank))
     else:
-        travel(world, e, time + spent.passage, int64(spent.rank), len(net.port) - 1)
+        advance_packet(world, e, time + spent.passage, int64(spent.rank), len(net.port) - 1)
 
 
 @compiled

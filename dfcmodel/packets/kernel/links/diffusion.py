@@ -19,16 +19,16 @@ from .law import diffusive_rate, proportional_share
 
 __all__ = [
     "REPORTS",
-    "adjust",
     "begin_of",
     "enter_rated",
-    "exchange",
     "largest_credit",
     "leave_rated",
+    "process_feedback",
     "read_count",
     "ready_at",
     "receive_feedback",
     "send_feedback",
+    "set_lane_rates",
     "set_unconstrained_rates",
     "take_rated",
     "update_credit",
@@ -92,7 +92,7 @@ def set_unconstrained_rates(net: Any, p: int, nominal: bool, time: float) -> flo
 
 
 @compiled
-def adjust(net: Any, p: int, time: float) -> None:
+def set_lane_rates(net: Any, p: int, time: float) -> None:
     """Update the credits of all lanes of port p, and set their rates, packets/s, by the DFC law."""
     port = net.port[p]
     part = set_unconstrained_rates(net, p, False, time)
@@ -129,11 +129,11 @@ def receive_feedback(net: Any, p: int, e: int) -> None:
         if rate >= 0.0:  # of an inactive flow nothing is reported
             d.told_rate = rate
             d.told_backlog = d.backlog_0 if packet[e].marked == 0 else d.backlog_1
-    adjust(net, p, packet[e].time)
+    set_lane_rates(net, p, packet[e].time)
 
 
 @compiled
-def exchange(net: Any, p: int, e: int) -> None:
+def process_feedback(net: Any, p: int, e: int) -> None:
     """Process event e, which sends or receives the DFC feedback of port p, and schedule it again a period later.
 
     A report takes a period to arrive, which stands in ``sent_at``: there are two slots, one written
@@ -177,7 +177,7 @@ def enter_rated(net: Any, p: int, c: int, e: int) -> None:
     net.port[p].bytes += queue_bytes(net, p, e)
     if net.diffusive[c].active == 0:
         net.diffusive[c].active = 1
-        adjust(net, p, time)
+        set_lane_rates(net, p, time)
 
 
 @inlined

@@ -18,7 +18,7 @@ from ..codes import BACKPRESSURE, READY, REPORT, STOP, WAKE
 from ..layout import BY_LAW, CLASSES, LOSES, int64
 from ..tcp.timers import wake_at
 from .backpressure import enlist_flow, stop_flow
-from .laws import may_be_sent, receive_report, review
+from .laws import may_be_sent, receive_report, update_blocked
 from .pauses import process_pause
 from .ports import INTERFACE, drop
 from .random_loss import is_lost_at_random
@@ -142,7 +142,7 @@ def enter_interface(world: Any, p: int, e: int) -> bool:
     if int(it.time * records.scale) < len(records.lost) - 1:
         port.peak = max(port.peak, port.waiting + port.held)
     if by_law:
-        review(net, records, p, k, it.time)
+        update_blocked(net, records, p, k, it.time)
     wake_interface(net, p)
     return False
 

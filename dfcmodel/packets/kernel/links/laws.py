@@ -26,7 +26,7 @@ __all__ = [
     "end_sending",
     "may_be_sent",
     "receive_report",
-    "review",
+    "update_blocked",
     "waits_by_law",
 ]
 
@@ -61,7 +61,7 @@ def apply_law(net: Any, k: int, event: int, now: float, size: float, held: float
 
 @compiled
 def size_at(net: Any, p: int, e: int) -> float:
-    """Return the size of packet e in units of port p's largest packet, as the port counts buffer space."""
+    """Return the buffer space of packet e at port p, in data packets of full size."""
     return queue_bytes(net, p, e) / net.times[p * CLASSES].taken
 
 
@@ -87,7 +87,7 @@ def may_be_sent(net: Any, e: int, now: float) -> bool:
 
 
 @compiled
-def review(net: Any, records: Any, u: int, c: int, now: float) -> None:
+def update_blocked(net: Any, records: Any, u: int, c: int, now: float) -> None:
     """Block or unblock lane c of port u, as the link's law decides on its first packet, and record each change."""
     k = int64(net.lawful[c])
     if k < 0:
@@ -191,7 +191,7 @@ def begin_sending(net: Any, records: Any, u: int, e: int, now: float) -> None:
     at_host = net.port[u].kind == INTERFACE
     if at_host and net.lane[c].level > 0:
         c = int64(net.lane[c].level)
-    review(net, records, u, c, now)
+    update_blocked(net, records, u, c, now)
     k = int64(net.hop[h].ingress)
     if at_host or k < 0:
         return
@@ -220,4 +220,4 @@ def receive_report(net: Any, records: Any, u: int, e: int) -> None:
     net.law[k].seen[3] = net.sent_at[e]
     release(net, e)
     apply_law(net, k, RECEIVES, now, 0.0, 0.0)
-    review(net, records, u, int64(net.feeder[k].lane), now)
+    update_blocked(net, records, u, int64(net.feeder[k].lane), now)

@@ -18,6 +18,7 @@ from ..tcp.receivers import receive_data
 
 __all__ = [
     "admit",
+    "advance_packet",
     "count_starts",
     "count_waiting",
     "departs_first",
@@ -25,7 +26,6 @@ __all__ = [
     "drop",
     "enter_ring",
     "keep_packet",
-    "travel",
 ]
 
 FIFO, EARLY, LANES, INTERFACE = 0, 1, 2, 3  # kinds of ports
@@ -222,7 +222,7 @@ def count_starts(started: Any, row: int, first: int, past: int) -> None:
 # In one piece of 73 lines: with what enters a queue and what ends a route in functions of their own (58 lines),
 # also inlined, the loop takes 1.02 times as long (takano2006/4, dumbbell), with NewReno's permutation 1.04 to 1.1.
 @inlined
-def travel(world: Any, e: int, time: float, key: int, at: int) -> None:
+def advance_packet(world: Any, e: int, time: float, key: int, at: int) -> None:
     """Advance a packet hop by hop, through ports without lanes, until it enters a calendar queue, is dropped or ends.
 
     ``at`` is the port whose calendar queue it has left, or the number of the senders; ARRIVED at a

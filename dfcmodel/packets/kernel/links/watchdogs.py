@@ -14,13 +14,13 @@ from ..queues.buffers import queue_bytes
 from .lanes import discard, unlink_lane
 from .pauses import check_thresholds, count_class
 
-__all__ = ["POLLS", "is_discarded", "observe_all", "poll"]
+__all__ = ["POLLS", "is_discarded", "poll", "update_paused_times"]
 
 POLLS = 1 << 22  # and its key: after messages and arrivals
 
 
 @inlined
-def observe(net: Any, g: int, time: float) -> None:
+def update_paused_time(net: Any, g: int, time: float) -> None:
     """Add the paused time since the last call to the interval of watchdog g, and update whether its lane is paused."""
     it = net.watchdog[g]
     if it.paused == 1:
@@ -33,11 +33,11 @@ def observe(net: Any, g: int, time: float) -> None:
 
 
 @compiled
-def observe_all(net: Any, p: int, time: float) -> None:
-    """Call `observe` for each PFC watchdog of port p, after a pause or resume message."""
+def update_paused_times(net: Any, p: int, time: float) -> None:
+    """Call `update_paused_time` for each PFC watchdog of port p, after a pause or resume message."""
     g = int64(-1 - net.port[p].plain)
     while g >= 0:
-        observe(net, g, time)
+        update_paused_time(net, g, time)
         g = int64(net.watchdog[g].next)
 
 
@@ -118,7 +118,7 @@ def poll(world: Any, e: int) -> None:
     time = net.packet[e].time
     g = int64(net.packet[e].hop)
     it = net.watchdog[g]
-    observe(net, g, time)
+    update_paused_time(net, g, time)
     whole = it.polls > 0  # the first interval begins with the first poll
     counted = it.spent == 0.0 if it.dropping == 1 else it.spent >= it.least
     it.spent = 0.0

@@ -20,6 +20,7 @@ from ..tcp.timers import CHECK, END, NOW, wake_at
 from .repairs import expire_rated, has_next, take_next, watch_progress
 
 __all__ = [
+    "draw_period",
     "end_source",
     "feed_back",
     "move_clocks",
@@ -27,7 +28,6 @@ __all__ = [
     "schedule_due_timers",
     "send_by_rate",
     "send_without_control",
-    "span",
     "start_idle_period",
 ]
 
@@ -37,7 +37,7 @@ ENDLESS = 2**31 - 2  # maximum number of packets of a flow
 
 
 @inlined
-def span(net: Any, senders: Any, f: int, mean: float) -> float:
+def draw_period(net: Any, senders: Any, f: int, mean: float) -> float:
     """Return the length of an on, off or idle period of flow f, s: ``mean``, or exponential with this mean."""
     if senders.flow[f].onoff == REGULAR:
         return mean
@@ -53,7 +53,7 @@ def send_without_control(net: Any, senders: Any, f: int) -> None:
     if s.due < 0.0:
         s.due = now
         if s.onoff != CONSTANT:
-            s.off_at = now + span(net, senders, f, s.on)
+            s.off_at = now + draw_period(net, senders, f, s.on)
     if now != s.due or s.sent >= s.size:
         return
     senders.out[counters[OUT], 0] = s.sent
@@ -64,8 +64,8 @@ def send_without_control(net: Any, senders: Any, f: int) -> None:
         return
     s.due += s.gap
     while s.due >= s.off_at:
-        s.due = max(s.due, s.off_at + span(net, senders, f, s.off))
-        s.off_at = s.due + span(net, senders, f, s.on)
+        s.due = max(s.due, s.off_at + draw_period(net, senders, f, s.off))
+        s.off_at = s.due + draw_period(net, senders, f, s.on)
     wake_at(net, f, s.due, f)
 
 
@@ -130,7 +130,7 @@ def start_idle_period(net: Any, senders: Any, f: int) -> None:
     """Schedule window sender f's next transfer after an idle period, if all data of the last one are acknowledged."""
     s = senders.flow[f]
     if s.snd_una == s.size and s.due < 0.0:
-        s.due = senders.clock[NOW] + span(net, senders, f, s.off)
+        s.due = senders.clock[NOW] + draw_period(net, senders, f, s.off)
         wake_at(net, f, s.due, f)
 
 

@@ -39,7 +39,7 @@ from .recovery import (
 )
 from .segments import update_smooth_rtt
 from .selective import update_scoreboard
-from .timers import NOW, measure, set_timer
+from .timers import NOW, set_timer, update_rtt_estimate
 
 __all__ = ["find_lost", "process_alarm", "process_report"]
 
@@ -104,7 +104,7 @@ def acknowledge_data(net: Any, senders: Any, f: int, number: int) -> None:
     if s.timing == 1 and number >= s.timed:
         s.backoff = 1.0
         s.timing = 0
-        measure(senders, f)
+        update_rtt_estimate(senders, f)
     if s.snd_una < s.snd_max or s.snd_nxt < s.size:
         set_timer(net, senders, f)  # RFC 6298, 5.3
     else:

@@ -18,7 +18,7 @@ from .ns2 import is_ns2
 from .tcp_constants import MAX_SACK_BLOCKS
 from .timers import ACK_DELAY, NOW, schedule, wake_at
 
-__all__ = ["answer_late", "deliver", "receive_data", "report", "start_followers"]
+__all__ = ["answer_late", "deliver", "receive_data", "start_followers", "write_sack_blocks"]
 
 
 @inlined
@@ -44,7 +44,7 @@ def deliver(senders: Any, f: int, number: int) -> int:
 
 
 @inlined
-def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
+def write_sack_blocks(net: Any, senders: Any, e: int, f: int, number: int) -> int:
     """Write up to three SACK blocks of flow f into ACK e, the newest first; return how many (RFC 2018, 4)."""
     block = net.block
     received = senders.received
@@ -254,7 +254,7 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
     if s.recovery >= 0:
         it.size = 1
         if s.selective == 1:
-            it.size = 1 + report(net, senders, e, f, it.number)
+            it.size = 1 + write_sack_blocks(net, senders, e, f, it.number)
         it.number = s.came - 1
         return True
     it.size = OF_RATE

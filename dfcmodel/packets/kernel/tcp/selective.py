@@ -10,7 +10,7 @@ from ..layout import int64
 from .bit_maps import SACKED, clear_bit, has_bit, set_bit
 
 __all__ = [
-    "clear",
+    "clear_scoreboard",
     "count_holes",
     "is_sacked",
     "mark_received",
@@ -47,7 +47,7 @@ def mark_received(senders: Any, f: int, first: int, past: int) -> None:
 
 
 @inlined
-def clear(senders: Any, f: int) -> None:
+def clear_scoreboard(senders: Any, f: int) -> None:
     """Clear the scoreboard of flow f: its map of acknowledged packets and its last SACK blocks."""
     s = senders.flow[f]
     if s.top < 0 and s.hole < 0:

@@ -35,13 +35,13 @@ from .recovery import (
 )
 from .rules import call_rule
 from .segments import send_segments
-from .selective import clear, count_holes, update_scoreboard
+from .selective import clear_scoreboard, count_holes, update_scoreboard
 from .timers import (
     JITTER,
     NOW,
     back_off,
-    measure,
     set_timer,
+    update_rtt_estimate,
     wake_at,
 )
 
@@ -49,12 +49,12 @@ __all__ = [
     "answer_mark",
     "discard_acked",
     "expire",
-    "grow",
-    "observe",
+    "grow_window",
     "receive",
     "recover_at_timeout",
     "send",
     "send_window",
+    "update_by_ack",
 ]
 
 UNLIMITED = 1e9  # packets; a larger burst is unlimited
@@ -107,7 +107,7 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
 
 
 @inlined
-def grow(senders: Any, f: int) -> None:
+def grow_window(senders: Any, f: int) -> None:
     """Call flow f's window rule for one ACK of new data."""
     s = senders.flow[f]
     call_rule(senders, f, ON_ACK, s.rtt, 1.0, 0.0)
@@ -124,14 +124,14 @@ def discard_acked(net: Any, senders: Any, f: int, number: int) -> None:
     if s.timing == 1 and number >= s.timed:
         s.backoff = 1.0  # RFC 6298, 5: the next timeout is of a new estimate
         s.timing = 0
-        measure(senders, f)
+        update_rtt_estimate(senders, f)
     if s.snd_una < s.snd_max or s.snd_nxt < s.size:
         set_timer(net, senders, f)  # RFC 6298, 5.3
     else:
         s.deadline = math.inf  # 5.2
     if s.selective == 1:
         s.lost_all = 0
-        clear(senders, f)
+        clear_scoreboard(senders, f)
 
 
 @inlined
@@ -160,15 +160,15 @@ def call_for_ack(net: Any, senders: Any, f: int, e: int, grows: bool, twice: boo
         report_ack(net, senders, f, e, validated, growth)
         return
     if grows and validated and (s.accurate == 1 or not marked):  # RFC 3168, 6.1.2
-        grow(senders, f)
+        grow_window(senders, f)
         if twice and s.recovering == 0:
-            grow(senders, f)
+            grow_window(senders, f)
     if marked and s.accurate == 1:
         answer_mark(senders, f)
 
 
 @inlined
-def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, float]:
+def update_by_ack(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, float]:
     """Update snd_una, scoreboard and duplicates by ACK e; return (recovery function or -1, delivered packets).
 
     Return the function of the recovery to call, -1: none, and how many packets the ACK reports as received.
@@ -239,7 +239,7 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         discard_acked(net, senders, f, number)
     else:
         in_recovery = s.recovering == 1
-        event, delivered = observe(net, senders, f, e, acked)
+        event, delivered = update_by_ack(net, senders, f, e, acked)
         if event >= 0:
             recover(net, senders, f, event, float(max(acked, int64(0))), delivered)
             grows = w[GROW] != 0.0
@@ -277,7 +277,7 @@ def expire(net: Any, senders: Any, f: int) -> bool:
     recover_at_timeout(net, senders, f)
     if s.selective == 1:  # the receiver may have discarded reported packets (RFC 2018, 8)
         s.lost_all = 1
-        clear(senders, f)
+        clear_scoreboard(senders, f)
     if s.listed == NATIVE:
         lose_all(senders, f)
     if s.listed > 0:

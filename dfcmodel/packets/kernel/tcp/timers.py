@@ -12,7 +12,7 @@ from ..layout import CLASSES, CLOCK
 from .ns2 import MIN_TICK_TIMEOUT, is_ns2, measure_ticks, restart_estimate
 from .tcp_constants import MAX_BACKOFF, MAX_RTO, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN
 
-__all__ = ["back_off", "measure", "rto_with_backoff", "schedule", "set_timer", "wake_at"]
+__all__ = ["back_off", "rto_with_backoff", "schedule", "set_timer", "update_rtt_estimate", "wake_at"]
 
 NOW, END, CHECK, MIN_RTO, JITTER, ACK_DELAY, WINDOW = (
     CLOCK.index(name) for name in ("now", "end", "check", "min_rto", "jitter", "ack_delay", "window")
@@ -28,7 +28,7 @@ def rto_with_backoff(senders: Any, f: int) -> float:
 
 
 @inlined
-def measure(senders: Any, f: int) -> None:
+def update_rtt_estimate(senders: Any, f: int) -> None:
     """Update flow f's RTT estimate with the time since its timed packet was sent (RFC 6298, 2 and 4)."""
     s = senders.flow[f]
     now = senders.clock[NOW]
