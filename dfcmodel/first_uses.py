@@ -61,14 +61,14 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
 
 
 def _chain(level: Any) -> None:
-    """Simulate briefly DFC on a chain at a level, which compiles the kernels that it needs."""
+    """Simulate DFC on a chain for a short time at a level, which compiles the kernels that it needs."""
     from dfcmodel import simulate, takano2006
 
     simulate(takano2006("1", dfc=True), level=level, duration=0.02)
 
 
 def _run_with_losses(tcp: str) -> None:
-    """Simulate briefly at packet level with the loss recovery named ``tcp``, which compiles that recovery."""
+    """Simulate TCP with the recovery of this name at packet level."""
     from dfcmodel import simulate, takano2006
 
     simulate(takano2006("1", dfc=True, tcp=tcp), level="packets", duration=0.02)
@@ -83,7 +83,7 @@ def _native() -> None:
 
 
 def _linux() -> None:
-    """Simulate briefly CUBIC with Linux's stack at packet level, which compiles the kernels that it needs."""
+    """Simulate CUBIC with Linux's stack at packet level for a short time, which compiles the kernels that it needs."""
     from dfcmodel import Flow, Link, Scenario, simulate
     from responsefn import CUBIC
 
@@ -93,7 +93,7 @@ def _linux() -> None:
 
 
 def _elements() -> None:
-    """Simulate briefly a path with each kind of element, which compiles their functions."""
+    """Simulate a path with each kind of element for a short time, which compiles their functions."""
     from dfcmodel import (
         Aggregation,
         BurstLoss,
