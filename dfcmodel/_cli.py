@@ -170,7 +170,7 @@ class _Network:
 
 @dataclass(frozen=True)
 class _Run:
-    """Duration, level, seeds and number of runs."""
+    """Command-line options on duration, level, seeds and number of runs."""
 
     duration: Duration = None
     level: Annotated[
@@ -217,7 +217,7 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Files:
-    """Output files."""
+    """Command-line options on output files."""
 
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None
     animation: Annotated[Path | None, typer.Option(help="Write an animation of the queues: .gif, .mp4 or .html.")] = (
@@ -342,7 +342,7 @@ def _ensemble_data(runs: Ensemble) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class _Times:
-    """Duration and number of simulations."""
+    """Command-line options on duration and number of simulations."""
 
     duration: Annotated[
         str | None,
@@ -384,7 +384,7 @@ class _Senders:
 
 @dataclass(frozen=True)
 class _Path:
-    """The bottleneck."""
+    """Command-line options on the bottleneck: rates, delays, buffer."""
 
     bandwidth: Annotated[str, typer.Option(help="24Mbps, or a number of packets/s.")]
     rtt: Annotated[str, typer.Option(help="Propagation there and back: 40ms, or a number of s.")]
@@ -512,7 +512,7 @@ def _suites(incomplete: str) -> list[str]:
 
 @dataclass(frozen=True)
 class _Reports:
-    """Files with the verdicts."""
+    """Command-line options on files with the verdicts."""
 
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, which CI systems read, here.")] = None
     report: Annotated[
@@ -591,7 +591,7 @@ def conform(
 
 @dataclass(frozen=True)
 class _Explained:
-    """Measures and settings of the runs."""
+    """Command-line options on measures and settings of the runs."""
 
     measures: Annotated[
         str | None,

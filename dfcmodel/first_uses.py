@@ -62,7 +62,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
 
 
 def _chain(level: Any) -> None:
-    """Simulate DFC on a chain at a level."""
+    """Simulate DFC on a chain for a short time at a level, which compiles the kernels that it needs."""
     from dfcmodel import simulate, takano2006
 
     simulate(takano2006("1", dfc=True), level=level, duration=0.02)
@@ -84,7 +84,7 @@ def _native() -> None:
 
 
 def _linux() -> None:
-    """Simulate CUBIC with Linux's stack at packet level."""
+    """Simulate CUBIC with Linux's stack at packet level for a short time, which compiles the kernels that it needs."""
     from dfcmodel import Flow, Link, Scenario, simulate
     from responsefn import CUBIC
 
@@ -94,7 +94,7 @@ def _linux() -> None:
 
 
 def _elements() -> None:
-    """Simulate a path with each kind of element."""
+    """Simulate a path with each kind of element for a short time, which compiles their functions."""
     from dfcmodel import (
         Aggregation,
         BurstLoss,
@@ -127,7 +127,7 @@ def _headroom() -> None:
 
 
 def _deadlock() -> None:
-    """Search a dragonfly for cycles of buffers."""
+    """Search a dragonfly for cycles of buffers, which compiles the kernel of the search."""
     from dfcmodel.lossless import buffer_cycles, dragonfly
 
     buffer_cycles(dragonfly(8, 2))

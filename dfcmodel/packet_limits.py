@@ -192,7 +192,7 @@ def packet_limit(
     packets: Packets | None = None,
     options: RandomRuns | None = None,
 ) -> PacketLimit:
-    """Return the rate at which packets approach the fluid as they shrink (`shrink_packets`).
+    """Return a `PacketLimit`: how fast packet results approach the fluid's as packets shrink (`shrink_packets`).
 
     In each run and at each size both levels have the same starts; before each packet of a window a random
     time of up to one packet time breaks phase locks at both. The fluid's step shrinks with the packets.

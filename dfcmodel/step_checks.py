@@ -85,7 +85,7 @@ class StepCheck(Result):
 
     @property
     def status(self) -> Status:
-        """Status of the finer run."""
+        """Status of the run with the finer step."""
         return self.fine.status
 
     def summary(self) -> dict[str, object]:

@@ -443,7 +443,7 @@ class _Samples:
 
     @property
     def _queues(self) -> NDArray[np.int64]:
-        """The queues of the hops that have one, in the order of the hops."""
+        """Indices of the per-flow queues at the flows' hops, in the order of the hops, without hops that have none."""
         return self.hop_queues[self.hop_queues >= 0]
 
     @property

@@ -246,7 +246,7 @@ def _amounts(switches: Floats, pace: float, quantum: float) -> list[tuple[float,
 
 
 def source_events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = True) -> Any:
-    """Return the events of window and rate rules as a table of addresses, or of Python functions; 0: none.
+    """Return the table of events of window and rate rules, (rules, 6): addresses, or Python functions; 0: none.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ UNMEASURED_PART = 0.25
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The measured accuracy of goodput shares at one level.
+    """Measured errors of goodput shares at one level against ns-2, over networks.
 
     Attributes
     ----------

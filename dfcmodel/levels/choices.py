@@ -406,13 +406,13 @@ def _flows_under_way(scenario: Scenario, packets: Floats) -> float:
 
 
 def length_factor(links: Integers) -> Floats:
-    """Return the cost of a packet on paths of ``links`` links over that on the measured paths."""
+    """Return relative costs of a packet on paths of ``links`` links, shape of ``links``; 1 at the measured length."""
     factors: Floats = 1.0 + LENGTH_SLOPE * np.log(links / MEASURED_LENGTH)
     return factors
 
 
 def fluid_work(scenario: Scenario, duration: float, fluid: Fluid) -> float:
-    """Return the steps of a run times its flows, to which the fluid's cost is about proportional."""
+    """Return the number of steps of a fluid run times its flows: its cost is about proportional to that."""
     return duration / fluid.step_of(scenario) * len(scenario.table)
 
 

@@ -83,7 +83,7 @@ def _discipline(rule: Discipline, k: float, name: str) -> Discipline:
 
 
 def _flow(flow: Flow, k: float) -> Flow:
-    """Return a flow in packets of 1/k of the size, with the same bytes."""
+    """Return a flow with k packets per packet and the same bytes; ValueError for rules whose growth is unknown."""
     source = flow.source
     if isinstance(source, (CBR, OnOff)):
         source = replace(source, rate=float(source.rate) * k)

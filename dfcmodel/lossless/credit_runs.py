@@ -112,7 +112,7 @@ class CreditWitness:
 
     @property
     def holds(self) -> bool:
-        """Whether no frame waits in ``fills``, and a frame waits in ``waits``."""
+        """Whether the two runs prove the credits minimal: no frame waits in ``fills``, a frame waits in ``waits``."""
         return self.fills.run() == 0 and self.waits.run() > 0
 
     @classmethod

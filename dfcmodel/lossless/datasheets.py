@@ -46,7 +46,7 @@ class Datasheet(Options):
 
     @property
     def delays(self) -> dict[str, Any]:
-        """Delays by name, 0 where none is given."""
+        """Delays by name, as written: s, strings with units, or pairs of these; 0 where the sheet states none."""
         return {name: 0.0 if getattr(self, name) is None else getattr(self, name) for name in DELAYS}
 
 

@@ -872,7 +872,7 @@ class Flows(Sequence[Flow]):
         return len(present(keys, span * span)) == len(keys)
 
     def _derive(self, key: Hashable, column: Callable[[], Column]) -> NDArray[Any]:
-        """Return the array of a derived column, read-only and cached by ``key``."""
+        """Return a derived column as an array, (F,), read-only; ``column()`` is called once per ``key``."""
         array = self._derived.get(key)
         if array is None:
             array = self._derived[key] = column().array()
@@ -957,7 +957,7 @@ class Flows(Sequence[Flow]):
 
 
 def choose_together(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
-    """Return flows of several tables with paths as in the sum of the tables, where all chose them alike."""
+    """Return flows of several tables with paths chosen again as in one table, if all tables chose by equal rules."""
     tables: dict[int, tuple[Choices, list[int]]] = {}
     for f, flow in enumerate(flows):
         if isinstance(flow.path, ChosenPath):

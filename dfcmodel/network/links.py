@@ -718,7 +718,7 @@ def distinct(keys: NDArray[Any], span: int) -> tuple[Integers, Integers]:
 
 
 def present(keys: NDArray[Any], span: int) -> Integers:
-    """Return the distinct keys in ascending order; keys are whole numbers from 0 to ``span`` - 1.
+    """Return the distinct values of ``keys``, ascending, shape (distinct,); keys are whole numbers below ``span``.
 
     >>> present(np.array([5, 2, 5, 2, 9]), 10).tolist()
     [2, 5, 9]
@@ -734,7 +734,7 @@ def present(keys: NDArray[Any], span: int) -> Integers:
 
 
 def places_of(keys: NDArray[Any], queries: NDArray[Any]) -> Integers:
-    """Return the index in ``keys`` of each query; -1 where it is absent.
+    """Return the index in ``keys`` of each query, shape of ``queries``; -1 where it is absent.
 
     Keys are distinct whole numbers from 0.
 

@@ -346,7 +346,7 @@ class RoutedFlows(Described):
         return host == "direct" or (host == "nic" and self.path_index(flow)[0] in self.interfaces)
 
     def access_of(self, feeders: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return feeders, links or -1 - flow, in which flows with a common access link have one number.
+        """Return a copy of ``feeders`` (links, or -1 - flow) in which flows of one access link have one number.
 
         Flows with ``host="nic"`` whose first link is no interface share an access link, numbered by their first flow.
         """

@@ -168,4 +168,5 @@ def check_packet_jitter(jitter: float | str | None) -> None:
 
 
 def _in_packets(jitter: float | str | None) -> TypeGuard[str]:
+    """Return whether a jitter is a string in packets, such as "1pkt", not a time."""
     return isinstance(jitter, str) and jitter.strip().endswith(PACKETS)

@@ -733,7 +733,7 @@ class Records:
 
 
 def _full(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return a writable array of one value."""
+    """Return a new, writable array of a shape, filled with one value."""
     return np.full(shape, value) if value else np.zeros(shape, type(value))
 
 

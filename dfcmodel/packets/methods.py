@@ -310,7 +310,7 @@ Times = tuple[tuple[float, float], ...]
 
 
 def failures_of(failures: Any) -> dict[str, Times] | None:
-    """Return the times, s, at which each link is down, by its name; ValueError for invalid or overlapping pairs."""
+    """Return the down times of each link, {name: ((begin, end), ...)}, s; None for None; ValueError if invalid."""
     if failures is None:
         return None
     by_link = {}

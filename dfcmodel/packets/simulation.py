@@ -167,7 +167,7 @@ def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
 
 @functools.lru_cache(maxsize=128)
 def _division(end: float, sample: float) -> tuple[float, int, int]:
-    """Return the engine's sampling interval, s, its number in a run, and its number per ``sample``.
+    """Return (the engine's sampling interval, s; number of these intervals in a run; number of them per ``sample``).
 
     They are the 1st to `MAX_PARTS`-th part of a sample; where none divides the run samples are shorter, so that
     they do.
@@ -374,16 +374,16 @@ class _Sampled:
 
     @property
     def _in_bytes(self) -> NDArray[np.int64]:
-        """Indices of the ports that are links with buffers in bytes."""
+        """Port indices, ascending, of links whose buffers count bytes."""
         return np.flatnonzero(self.records.counts_bytes & (self._node_of >= 0))
 
     def observed(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return the variables that native rules report, at each sample's end, by flow and name."""
+        """Return variables that native rules report, {flow: {name: values at each sample's end}}."""
         tables = self.records.observed.items()
         return {flow: {name: values[self.last] for name, values in table.items()} for flow, table in tables}
 
     def queued_bytes(self) -> NDArray[np.float64] | None:
-        """Return `queued` in bytes, nan at nodes without buffers in bytes; None if no buffer is in bytes."""
+        """Return `queued` in bytes, (nodes, S), nan at nodes that count packets; None if no buffer counts bytes."""
         ports = self._in_bytes
         if not ports.size:
             return None
@@ -393,7 +393,7 @@ class _Sampled:
         return queued
 
     def peak_bytes(self) -> NDArray[np.float64] | None:
-        """Return `peak_queue` in bytes, nan at nodes without buffers in bytes; None if no buffer is in bytes."""
+        """Return `peak_queue` in bytes, (nodes,), nan at nodes that count packets; None if no buffer counts bytes."""
         ports = self._in_bytes
         if not ports.size:
             return None

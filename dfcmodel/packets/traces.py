@@ -84,7 +84,7 @@ class PacketTrace(Result):
         return len(self.events)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the events with the names of links and flows; ``dropped`` is a column of its own."""
+        """Return the events as a DataFrame, names for links and flows; ``dropped`` is a column of flags."""
         import pandas as pd
 
         flows = [flow.name for flow in self.run.scenario.flows]
@@ -95,7 +95,7 @@ class PacketTrace(Result):
         return table
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the same over ``event``, with units."""
+        """Return the events as an xarray Dataset over ``event``, with units."""
         data = self.to_pandas().rename_axis("event").to_xarray()
         for name, unit in UNITS.items():
             data[name].attrs["units"] = unit
@@ -240,7 +240,7 @@ def trace_packets(
 
 
 def _events(plan: PacketPlan, rows: NDArray[Any], ports: Sequence[int]) -> NDArray[Any]:
-    """Return the events of a trace, sorted, from rows of packets that left the queues of these ports."""
+    """Return events of a trace, one per packet that left a queue of ``ports`` before the end, sorted by arrival."""
     left = np.fmin(rows["sent"], rows["dropped"])  # one of them is nan
     rows = _in_order(rows[left < plan.samples * plan.sample])  # the compiled engine looks ahead
     link = np.zeros(len(plan.ports), dtype=np.int32)
@@ -258,7 +258,7 @@ def _events(plan: PacketPlan, rows: NDArray[Any], ports: Sequence[int]) -> NDArr
 
 
 def _in_order(rows: NDArray[Any]) -> NDArray[Any]:
-    """Return rows of a trace sorted by arrival, then departure, port, flow, kind and number."""
+    """Return rows of a trace, (rows,), sorted by arrival, then departure, port, flow, kind and number."""
     rows = rows[np.argsort(rows["arrived"], kind="stable")]
     same = rows["arrived"][1:] == rows["arrived"][:-1]
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))

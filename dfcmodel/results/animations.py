@@ -80,7 +80,7 @@ class Animation:
 
     @property
     def time(self) -> NDArray[np.float64]:
-        """Times of all samples of the first run in s."""
+        """Sample times, s, of the first run, (T,), which all runs share."""
         return next(iter(self.runs.values())).time
 
     @property

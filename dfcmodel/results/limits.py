@@ -529,7 +529,7 @@ def _policer_mismatches(scenario: Scenario) -> Iterator[str]:
 
 
 def _data_hops_of_element(scenario: Scenario, element: PathElement) -> NDArray[np.int64]:
-    """Return the indices in ``routes.places`` of the hops at which an element acts on packets of data."""
+    """Return the indices in ``routes.places`` of hops over the element's link, if its flows include the hop's flow."""
     routes = scenario.routes
     hops = np.flatnonzero(routes.places == scenario.link_table.names.index(element.link))
     if element.flows is None:
@@ -782,7 +782,7 @@ def _full_buffers(run: Any) -> tuple[str, ...]:
 
 
 def _as_tuple(limit: str) -> tuple[str]:
-    """Return a limit as a tuple."""
+    """Return a limit as a 1-tuple."""
     return (limit,)
 
 

@@ -144,7 +144,7 @@ class AtNodes(NamedTuple):
         return AtNodes(flow, node, values, self.shape)
 
     def array(self) -> NDArray[np.float64]:
-        """Return the dense array over flows and nodes, and samples if it has them."""
+        """Return the values as a dense array, (F, nodes) or (F, nodes, T); 0 where a flow has no value."""
         dense = np.zeros(self.shape)
         dense[self.flow, self.node] = self.values
         return dense
@@ -229,7 +229,7 @@ class PerFlowAndNode:
 
 
 def on_first_read(*names: str) -> Callable[[type[T]], type[T]]:
-    """Return a class decorator that allows the named attributes to be set to `Deferred`."""
+    """Return a class decorator: its instances accept `Deferred` for the named attributes, computed at first read."""
 
     def decorate(kind: type[T]) -> type[T]:
         for name in names:
@@ -240,7 +240,7 @@ def on_first_read(*names: str) -> Callable[[type[T]], type[T]]:
 
 
 def in_columns(*names: str) -> Callable[[type[T]], type[T]]:
-    """Return a class decorator that stores the named attributes as `AtNodes` or `Deferred` and reads them as arrays."""
+    """Return a class decorator: its instances store the named attributes as `AtNodes` or `Deferred`, read as arrays."""
 
     def decorate(kind: type[T]) -> type[T]:
         for name in names:

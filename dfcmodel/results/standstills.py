@@ -189,7 +189,7 @@ def _standstill(run: Records, pausers: dict[Lane, list[Any]]) -> PauseDeadlock |
 
 
 def _can_end(rule: Any, end: float) -> bool:
-    """Return whether a link's pauses let packets pass, or began by a fault before ``end``, s."""
+    """Return whether a standstill may be no deadlock: pauses let packets pass, or a storm began before ``end``, s."""
     storm = getattr(rule, "storm", None)
     return getattr(rule, "paused_rate", 0.0) > 0.0 or (storm is not None and storm < end)
 

@@ -35,7 +35,7 @@ SHARED_RUNS = 16
 
 @dataclass(frozen=True)
 class Case:
-    """A test case of the appendix of the BBR draft.
+    """A test case: a path, a function that runs a rule on it, and its checks (appendix of the BBR draft).
 
     Attributes
     ----------

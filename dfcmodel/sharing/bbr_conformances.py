@@ -118,7 +118,7 @@ class Conformance(Result):
         return pd.DataFrame(rows, columns=columns)
 
     def to_xarray(self) -> Any:
-        """Return the table over ``row`` as a Dataset."""
+        """Return the table of checks as an xarray Dataset over ``row``."""
         return self.table.rename_axis("row").to_xarray()
 
     def summary(self) -> dict[str, object]:

@@ -47,13 +47,13 @@ PROBE_WAIT = 3.0
 
 
 def startup_pacing(run: Observation) -> list[Check]:
-    """Check: when STARTUP ends the pacing rate, which never fell, is its gain times the bandwidth, less 1 %."""
+    """Return the checks that at STARTUP's end the pacing rate, which never fell, is gain times bandwidth, less 1 %."""
     last = run.spell("STARTUP")[1] - 1
     return [about("pacing over bandwidth in STARTUP", _pacing_over_bandwidth(run, last), STARTUP_GAIN, GAIN_TOLERANCE)]
 
 
 def pacing_gains(run: Observation) -> list[Check]:
-    """Check: in each other state the pacing rate is its gain times the bandwidth, less 1 %."""
+    """Return the checks that in each other state the pacing rate is its gain times the bandwidth, less 1 %."""
     checks = []
     for mode, gain in PACING_GAINS.items():
         ratios = [_pacing_over_bandwidth(run, n) for n in np.flatnonzero(_in(run, mode)).tolist()]
@@ -69,7 +69,7 @@ def _pacing_over_bandwidth(run: Observation, n: int) -> float:
 
 
 def volume_caps(run: Observation) -> list[Check]:
-    """Check: the window is at most the bounds of its state, which hold the path, and at least four packets."""
+    """Return the checks that the window is at most the bounds of its state and at least four packets."""
     bound = run.inflight_longterm
     less = np.where(np.isfinite(bound), np.maximum(np.minimum(bound - 1.0, (1.0 - HEADROOM) * bound), 4.0), np.inf)
     lowest = float(bound.min())  # losses come with the product, and a full buffer, in flight
@@ -90,7 +90,7 @@ def volume_caps(run: Observation) -> list[Check]:
 
 
 def short_term_bounds(run: Observation) -> list[Check]:
-    """Check: losses lower short-term bounds, but not while BBR probes for bandwidth."""
+    """Return the checks that losses lower short-term bounds, but not while BBR probes for bandwidth."""
     finite = np.isfinite(run.bw_shortterm) | np.isfinite(run.inflight_shortterm)
     checks = [
         holds("losses in STARTUP", run.lost[run.spell("STARTUP")[1] - 1] > 0.0),
@@ -103,7 +103,7 @@ def short_term_bounds(run: Observation) -> list[Check]:
 
 
 def short_term_decreases(run: Observation) -> list[Check]:
-    """Check: a round trip with losses leaves at least Beta of each short-term bound."""
+    """Return the checks that a round trip with losses leaves at least Beta of each short-term bound."""
     checks = []
     for name in ("bw_shortterm", "inflight_shortterm"):
         bound = getattr(run, name)
@@ -117,7 +117,7 @@ def short_term_decreases(run: Observation) -> list[Check]:
 
 
 def probe_interval(run: Observation) -> list[Check]:
-    """Check: a probe for bandwidth begins two to three seconds after the last one, or after PROBE_RTT."""
+    """Return the checks that a bandwidth probe begins 2 to 3 s after the last one, or after PROBE_RTT."""
     starts = [begin for begin, _ in run.spells("DOWN")] + [end for _, end in run.spells("PROBE_RTT")]
     waits = []
     for begin, _ in run.spells("REFILL"):
@@ -131,7 +131,7 @@ def probe_interval(run: Observation) -> list[Check]:
 
 
 def rounds(run: Observation) -> list[Check]:
-    """Check: packet-timed round trips go on, and each takes at least a round trip of the path."""
+    """Return the checks that packet-timed round trips go on, each at least as long as the path's RTT."""
     span = ROUND_TRIPS * SAMPLES_PER_ROUND_TRIP
     counts = run.round_count[span:] - run.round_count[:-span]
     least, largest = int(np.argmin(counts)), int(np.argmax(counts))
@@ -147,7 +147,7 @@ def _counted(run: Observation, counts: NDArray[np.float64], n: int) -> str:
 
 
 def window_after_probe_rtt(run: Observation) -> list[Check]:
-    """Check: the end of PROBE_RTT restores the window from before it, up to two products."""
+    """Return the checks that the end of PROBE_RTT restores the window from before it, up to two products."""
     begin, end = run.spell("PROBE_RTT")
     before = min(float(run.cwnd[begin - 1]), 2.0 * run.max_bw[begin] * run.min_rtt[begin])
     text = f"{run.cwnd[end]:.0f} of {before:.0f} packets"
@@ -155,7 +155,7 @@ def window_after_probe_rtt(run: Observation) -> list[Check]:
 
 
 def window_after_timeout(run: Observation) -> list[Check]:
-    """Check: the end of the recovery after a timeout restores the window from before it."""
+    """Return the checks that the end of a timeout's recovery restores the window from before it."""
     lowest = int(np.argmin(np.where(run.time > 0.5 * run.path.duration, run.cwnd, np.inf)))
     before = float(run.cwnd[np.flatnonzero(run.time <= 0.5 * run.path.duration)[-1]])
     delivered = np.flatnonzero((run.delivered > run.delivered[lowest]) & (run.time > run.time[lowest]))

@@ -143,7 +143,7 @@ class Evaluation(Result):
         return rows
 
     def to_xarray(self) -> Any:
-        """Return the table over ``row`` as a Dataset."""
+        """Return the table of measures as an xarray Dataset over ``row``."""
         return self.table.rename_axis("row").to_xarray()
 
     def summary(self) -> dict[str, object]:

@@ -108,7 +108,7 @@ class TraceConformance(Result):
         return pd.DataFrame(list(self.checks), columns=list(TraceCheck._fields))
 
     def to_xarray(self) -> Any:
-        """Return the table over ``row`` as a Dataset."""
+        """Return the table of checks as an xarray Dataset over ``row``."""
         return self.table.rename_axis("row").to_xarray()
 
     def summary(self) -> dict[str, object]:

@@ -146,7 +146,7 @@ class WorstCase(Result):
 
     @property
     def value(self) -> float:
-        """Mean of the measure over the fresh seeds with the delay."""
+        """Mean of the measure over the fresh seeds with the worst delay."""
         return float(self.fresh.mean())
 
     @property

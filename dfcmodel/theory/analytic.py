@@ -25,7 +25,7 @@ def gaussian(
     width: float = 0.0,
     speed: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Return the density of packets at ``x`` on an infinite line, from an initial normal distribution.
+    """Return packet densities at ``x``, shape of ``x``, on an infinite line, from an initial normal distribution.
 
     Solution of n_t = -speed n_x + coefficient n_xx: the mean moves at ``speed``, the variance grows
     by 2 ``coefficient`` per second.
@@ -159,7 +159,7 @@ def steady_state(
 
 
 def packet_spread(diffusion: float, periods: int) -> NDArray[np.float64]:
-    """Return the packets' distribution over nodes after some periods, from one loaded node, in the closed loop.
+    """Return packet fractions, (periods + 1,), in nodes 0, 1, ... after a start in node 0; the rest is in transit.
 
     The packets appear at time 0 in an empty, idle chain (alpha = 1, hence w = 0 at all times). In
     every period a node sends the fraction D of its packets, and a packet needs one period per link.

@@ -58,7 +58,7 @@ class Clocks:
         return self.steps * self.step
 
     def monodromy(self, diffusion: complex, intensity: complex = 1.0) -> NDArray[Any]:
-        """Return the matrix that advances the chain's state by one common period of all clocks.
+        """Return the matrix, (M, M), that advances a chain's deviation by one common period of all clocks.
 
         It acts on deviations from a state with packets queued in every node. The last node is
         saturated: it sends and reports a constant rate. The state vector holds the packets in the b

@@ -242,7 +242,7 @@ def bare_law(
     intensity: float = 1.0,
     ends: str = "ring",
 ) -> NDArray[np.float64]:
-    """Return the packets in every node after each period, by the law without clipping and sharing.
+    """Return packets in every node after each period, (periods + 1, N), by the law without clipping and sharing.
 
     Parameters
     ----------

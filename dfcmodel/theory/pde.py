@@ -31,7 +31,7 @@ class Equation(Protocol):
 
     @property
     def length(self) -> float:
-        """Length of the bar, in the unit of x: 0 <= x <= length."""
+        """Length of the bar in the unit of x; x runs from 0 to it."""
 
     @property
     def periodic(self) -> bool:
@@ -108,7 +108,7 @@ class Density(Result):
 
     @property
     def status(self) -> Status:
-        """CONVERGED when every number is finite."""
+        """CONVERGED if every number of the density is finite."""
         return Status.CONVERGED if np.all(np.isfinite(self.density)) else Status.NOT_FINITE
 
     @property

@@ -48,7 +48,7 @@ def advance_node(i: int, message: float, D: float, left: float, n: Floats, J: Fl
 
 
 def advance_nodes(D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
-    """Advance all nodes of the arrays by a period; ``w`` has one more entry, the feedback of the next node."""
+    """Advance all nodes in place by a period; return the packets that leave the last one; ``left`` enter the first."""
     for i in range(n.shape[0]):
         left = advance_node(i, w[i + 1], D, left, n, J, w)
     return left

@@ -91,7 +91,7 @@ class Spectrum(Result):
 
     @property
     def _even(self) -> bool:
-        """Whether the delays of all links, in steps, are equal."""
+        """Whether all links have the same delay in steps; True without clocks."""
         return self.clocks is None or len(set(self.clocks.delays)) == 1
 
     @cached_property

@@ -121,7 +121,7 @@ def chain_matrix(hops: int, diffusion: float, intensity: float = 1.0) -> NDArray
 
 
 def _chain(b: int, diffusion: complex, intensity: complex) -> NDArray[Any]:
-    """Return `chain_matrix` of ``b`` hops without checks; complex parameters are allowed, for derivatives."""
+    """Return `chain_matrix` of ``b`` hops, (4 b - 1, 4 b - 1), unchecked; complex parameters allow derivatives."""
     unit, none = np.eye(4 * b - 1), np.zeros((1, 4 * b - 1))
     now, before, sent, nominal = np.split(unit, [b, 2 * b, 3 * b])
     start = Loop(
@@ -151,7 +151,7 @@ def scenario_clocks(scenario: Scenario, law: Law, flow: int, seed: int | None, s
 
 
 def period_matrix(law: Law, clocks: Clocks | None, diffusion: complex, intensity: complex) -> NDArray[Any]:
-    """Return the matrix that advances a chain by a period, or with clocks by their common period.
+    """Return the square matrix that advances a chain by a period, or with clocks by their common period.
 
     Parameters
     ----------

@@ -174,12 +174,12 @@ class Twin:
 
     @cached_property
     def _plan(self) -> TwinPlan:
-        """The constants of the scenario for the step."""
+        """The `TwinPlan` of the scenario for the step: constants of its simulation."""
         return plan_of(self.scenario, self.step, self.seed, self.phases)
 
     @cached_property
     def parameters(self) -> Parameters:
-        """Parameters with the values of the scenario."""
+        """The scenario's values of all parameters by which a run can be differentiated, as `Parameters`."""
         flows, size = self.scenario.flows, self.scenario.packet_size
         links = [replace(link, buffer=buffer_in_packets(link, size)) for link in self.scenario.links]
         thresholds = [

@@ -14,28 +14,28 @@ __all__ = ["receive_feedback", "send_feedback"]
 
 @inlined
 def unconstrained_rate(queue: Any, intensity: float) -> float:
-    """Return the rate of a queue that has its link to itself, J-tilde of eq. (13), >= 0."""
+    """Return J-tilde of eq. (13): a queue's DFC rate with its link to itself, packets per step, at least 0."""
     rate = diffusive_rate(intensity, queue.reported_rate, queue.gain, queue.reported_backlog, queue.backlog)
     return max(0.0, rate)
 
 
 @inlined
 def store_message(queue: Any) -> None:
-    """Deliver the message in flight to a queue."""
+    """Copy the feedback message in flight to a queue into its report, as the message arrives."""
     queue.reported_rate = queue.message_rate
     queue.reported_backlog = queue.message_backlog
 
 
 @inlined
 def send_message(to: Any, rate: float, queue: Any) -> None:
-    """Send the nominal rate and the backlog of ``queue`` to the upstream queue ``to``."""
+    """Put the nominal rate and the backlog of ``queue`` in flight to the upstream queue ``to``."""
     to.message_rate = rate
     to.message_backlog = queue.backlog
 
 
 @inlined
 def receive_feedback(slot: Any, receiving: Any, queues: Any, quantum: float) -> None:
-    """Deliver the messages that are due in a slot, and set the service rates of their receivers.
+    """Deliver the DFC messages due in a slot, and set their receivers' service rates, packets per step (eq. 13).
 
     If the unconstrained rates of a link's flows exceed its rate, they share it in proportion (eq. 13).
     """
@@ -68,7 +68,7 @@ def receive_feedback(slot: Any, receiving: Any, queues: Any, quantum: float) -> 
 
 @inlined
 def send_feedback(slot: Any, sending: Any, queues: Any) -> None:
-    """Send the nominal rates (eq. 5) and the backlogs of the queues of a slot to the upstream queues."""
+    """Send nominal rates (eq. 5) and backlogs of the queues of a slot to their upstream queues."""
     for n in range(slot.send_one, slot.send_two):
         entry = sending[n]
         queue = queues[entry.first]

@@ -20,7 +20,7 @@ __all__ = ["receive_input_feedback", "send_input_feedback"]
 
 @compiled
 def input_share(link: Any, report: Any, intensity: float, queues: Any, bands: Any) -> float:
-    """Set the unconstrained rates of the inputs of a link; return the fraction of them that it may send.
+    """Set the unconstrained rates of a link's inputs; return the fraction of these that each input may send.
 
     An input without a sending flow has rate 0.
     """
@@ -45,7 +45,7 @@ def input_share(link: Any, report: Any, intensity: float, queues: Any, bands: An
 
 @compiled
 def receive_input_feedback(slot: Any, net: Any, bands: Any, feedback: Any, quantum: float) -> None:
-    """Deliver the messages to links that are due in a slot, and set the service rates of their inputs."""
+    """Deliver the messages due in a slot to links with a queue per input, and set their inputs' service rates."""
     for n in range(slot.receive_input, slot.receive_input_end):
         i = feedback.input_receiving[n]
         link, report = net.links[i], feedback.input_links[i]
@@ -59,7 +59,7 @@ def receive_input_feedback(slot: Any, net: Any, bands: Any, feedback: Any, quant
 
 @compiled
 def input_message(entry: Any, net: Any, bands: Any, input_links: Any) -> Any:
-    """Return nominal rate, backlog and whether a flow sends, for an entry of `Feedback.input_sending`."""
+    """Return (nominal rate, backlog, whether a flow sends) for an entry of `Feedback.input_sending`."""
     queues = net.queues
     if entry.band < 0:  # packets that leave the network, or go to a link that sends no feedback
         queue = queues[entry.queue]
@@ -75,7 +75,7 @@ def input_message(entry: Any, net: Any, bands: Any, input_links: Any) -> Any:
 
 @compiled
 def send_input_feedback(slot: Any, net: Any, bands: Any, feedback: Any) -> None:
-    """Send the sums of nominal rates and backlogs to the upstream links and hosts."""
+    """Send the sums of nominal rates and of backlogs of a slot's entries to their upstream links and hosts."""
     entries = feedback.input_sending
     n = slot.send_input
     while n < slot.send_input_end:

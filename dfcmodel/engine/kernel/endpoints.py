@@ -17,7 +17,7 @@ __all__ = ["advance_endpoints"]
 
 @compiled
 def reset_feedback(flow: Any, f: int, part: float, net: Any) -> None:
-    """Set the reports at the nodes of a flow to ``part`` of their link's rate and an empty queue."""
+    """Set the DFC reports at flow f's host and nodes to ``part`` of their link's rate and an empty queue."""
     for n in range(flow.path_first - 1, flow.path_end):
         queue = net.queues[net.path[n] if n >= flow.path_first else f]
         queue.reported_rate = part * queue.link_rate
@@ -28,7 +28,7 @@ def reset_feedback(flow: Any, f: int, part: float, net: Any) -> None:
 
 @compiled
 def finish(flow: Any, f: int, now: float, net: Any) -> None:
-    """Set the completion time of a transfer once; from then on its queues have no share of the links."""
+    """Set flow f's completion time, s, unless it is set; report rate 0, so that its queues get no share of links."""
     if flow.finished != flow.finished:
         flow.finished = now
         reset_feedback(flow, f, 0.0, net)
@@ -36,7 +36,7 @@ def finish(flow: Any, f: int, now: float, net: Any) -> None:
 
 @compiled
 def receive_stretches(flow: Any, new: float, answer: Any, net: Any, transport: Any, quantum: float) -> None:
-    """Receive ``new`` packets in pieces of constant loss density, and add up their ACKs in ``answer``."""
+    """Receive ``new`` packets in pieces of constant loss density; set the ACKs, and add the marks, in ``answer``."""
     answer.acks = 0.0
     answer.advancing = 0.0
     left = new
@@ -53,7 +53,7 @@ def receive_stretches(flow: Any, new: float, answer: Any, net: Any, transport: A
 
 @inlined
 def receive_packets(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
-    """Receive the ``new`` packets of a window-controlled flow in a step, and send the ACKs."""
+    """Receive flow f's ``new`` packets of a step at a window flow's receiver, and put the ACKs in flight."""
     acks, k = transport.acks, step.k
     answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
     answer.marked = 0.0
@@ -69,7 +69,7 @@ def receive_packets(flow: Any, f: int, new: float, step: Any, net: Any, transpor
 
 @inlined
 def advance_tcp(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> bool:
-    """Advance receiver and sender of a window-controlled flow by a step; False: its emission log is full."""
+    """Advance receiver and sender of window flow f by a step; return False if its emission log is full."""
     k, now = step.k, step.now
     acks, events = transport.acks, transport.events
     ack = acks[k & (acks.shape[0] - 1), f]
@@ -95,7 +95,7 @@ def advance_tcp(flow: Any, f: int, new: float, step: Any, net: Any, transport: A
 
 @compiled
 def receive_at_rate(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
-    """Receive the ``new`` packets of a rate-controlled flow in a step, and report their amount and the marked part."""
+    """Receive flow f's ``new`` packets of a step at a rate flow's receiver, and put its report in flight."""
     acks, k = transport.acks, step.k
     answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
     answer.acks = new
@@ -113,7 +113,7 @@ def receive_at_rate(flow: Any, f: int, new: float, step: Any, net: Any, transpor
 
 @compiled
 def advance_rate(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
-    """Advance receiver and sender of a rate-controlled flow by a step; lost packets are not retransmitted."""
+    """Advance receiver and sender of rate flow f by a step; lost packets are not retransmitted."""
     k, h = step.k, step.h
     acks, events = transport.acks, transport.events
     ack = acks[k & (acks.shape[0] - 1), f]
@@ -135,7 +135,7 @@ def advance_rate(flow: Any, f: int, new: float, step: Any, net: Any, transport: 
 
 @inlined
 def advance_schedule(flow: Any, k: int, schedule: Any) -> None:
-    """Emit the packets of a schedule of rates in step k."""
+    """Emit a flow's packets of step k by its schedule of rates, at most up to its size."""
     n = flow.schedule_now
     while k >= schedule[n + 1].step:
         n += 1
@@ -145,7 +145,7 @@ def advance_schedule(flow: Any, k: int, schedule: Any) -> None:
 
 @compiled
 def begin_next_wait(flow: Any, rate: float) -> None:
-    """End a random wait of the sender and begin the next one, at ``rate`` packets per step.
+    """End a sender's random wait and begin the next one, at ``rate`` packets per step; changes the flow's ``seed``.
 
     Before it sends, a sender waits for a random time below ``jitter`` and then sends all packets that are ready
     (``overhead_`` of ns-2). Packets that become ready during the wait leave with the packet that began it, so that
@@ -161,7 +161,7 @@ def begin_next_wait(flow: Any, rate: float) -> None:
 
 @inlined
 def packets_after_wait(flow: Any, f: int, k: int, emitted: Any) -> float:
-    """Return how many packets have passed the random waits by step k: all that were emitted before the present wait."""
+    """Return how many of flow f's packets, cumulative, may leave its host by step k, after random waits."""
     mask = emitted.shape[0] - 1
     if flow.wait_end == 0.0:
         flow.wait_begin = flow.wait_end = float(flow.start)
@@ -175,7 +175,7 @@ def packets_after_wait(flow: Any, f: int, k: int, emitted: Any) -> float:
 
 @inlined
 def leave_host(flow: Any, f: int, step: Any, net: Any, emitted: Any) -> None:
-    """Send the emitted packets from the host, at most at its rate."""
+    """Send the emitted packets of flow f from its host to the first link, at most at the host's rate."""
     host, wire, k, quantum = net.queues[f], net.wire, step.k, step.quantum
     before = host.sent
     ready = flow.emitted
@@ -191,7 +191,7 @@ def leave_host(flow: Any, f: int, step: Any, net: Any, emitted: Any) -> None:
 
 @inlined
 def advance_endpoints(f: int, step: Any, net: Any, transport: Any) -> bool:
-    """Advance receiver, sender and host of flow f by a step; False: its emission log is full."""
+    """Advance receiver, sender and host of flow f by a step; return False if its emission log is full."""
     flow, k = net.flows[f], step.k
     age = k - flow.start
     if age < 0:

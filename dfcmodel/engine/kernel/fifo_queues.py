@@ -35,7 +35,7 @@ def gather_arrivals(first: int, end: int, from_wire: Any, origin: Any, shared: A
 
 @summing
 def sum_of(first: int, end: int, amounts: Any) -> float:
-    """Return the sum of the amounts of some queues, exact in any order."""
+    """Return the sum of ``amounts`` over queues ``first`` .. ``end`` - 1; exact, in any order."""
     total = 0.0
     for c in range(first, end):
         total += amounts[c]
@@ -44,7 +44,7 @@ def sum_of(first: int, end: int, amounts: Any) -> float:
 
 @inlined
 def append_arrivals(b: int, first: int, end: int, sharing: Any) -> None:
-    """Append this step's arrivals to the rows of a band; if the ring is full, the last row is replaced."""
+    """Append this step's arrivals at band b to its rows; if the ring is full, the last row is replaced."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     mask = order.rows.shape[0] - 1
     if band.tail == band.head:  # the queue was empty: the first row holds the departures
@@ -61,14 +61,14 @@ def append_arrivals(b: int, first: int, end: int, sharing: Any) -> None:
 
 @inlined
 def copy(first: int, end: int, values: Any, row: Any) -> None:
-    """Copy the values of some queues."""
+    """Copy ``values`` of queues ``first`` .. ``end`` - 1 into ``row``."""
     for c in range(first, end):
         row[c] = values[c]
 
 
 @inlined
 def find_head(band: Any, b: int, order: Any) -> float:
-    """Move the head to the last row that is completely served; return the part of the next one that is."""
+    """Move band b's head to its last row that is completely served; return the served part of the next row."""
     mask = order.rows.shape[0] - 1
     head = band.head
     while head < band.tail - 1 and order.total[(head + 1) & mask, b] <= band.served:
@@ -82,7 +82,7 @@ def find_head(band: Any, b: int, order: Any) -> float:
 
 @inlined
 def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
-    """Make the departures of two flows add up to ``served``: the second flow gets the rounding remainder."""
+    """Correct the departures of two flows so that they add up to ``served``: rounding goes to the second flow."""
     second = first + ONE
     now[second] = min(served - now[first], high[second])
     now[first] = served - now[second]
@@ -90,7 +90,7 @@ def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
 
 @inlined
 def curve_at_head(band: Any, first: int, end: int, part: float, quantum: float, sharing: Any) -> None:
-    """Set ``now`` to the departures of the flows: a part of the way between the rows at the head of a band."""
+    """Set ``now`` to the cumulative departures of a band's flows: ``part`` of the way between its head rows."""
     rows, now = sharing.order.rows, sharing.shared[NOW]
     mask = rows.shape[0] - 1
     low = rows[band.head & mask]
@@ -119,14 +119,14 @@ def put_on_wire(link: Any, first: int, end: int, now: Any, step: Any, sharing: A
 
 @inlined
 def add_backlog(first: int, end: int, arrived: Any, sent: Any, area: Any) -> None:
-    """Add the backlogs of queues to their sums over the steps."""
+    """Add the backlogs of queues ``first`` .. ``end`` - 1 to ``area``, their sums over the steps."""
     for c in range(first, end):
         area[c] += arrived[c] - sent[c]
 
 
 @inlined
 def put_on_wire_by_flow(first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
-    """Put departures on the wire as `put_on_wire` does, for flows of different lags."""
+    """Send departures up to ``now`` as `put_on_wire` does, with the lag and weight of each flow."""
     before, queues, wire = sharing.shared[SENT], sharing.net.queues, sharing.net.wire
     k, quantum = step.k, step.quantum
     for c in range(first, end):
@@ -138,7 +138,7 @@ def put_on_wire_by_flow(first: int, end: int, now: Any, step: Any, sharing: Any)
 
 @inlined
 def send_departures(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
-    """Put the departures of a band up to ``now`` on the wire."""
+    """Send a band's departures up to ``now``, with common or different lags of its flows."""
     if link.lag < 0:
         put_on_wire_by_flow(first, end, now, step, sharing)
     else:
@@ -147,7 +147,7 @@ def send_departures(link: Any, first: int, end: int, now: Any, step: Any, sharin
 
 @inlined
 def set_departures(link: Any, b: int, first: int, end: int, quantum: float, sharing: Any) -> None:
-    """Set ``now`` to the departures of the flows of a band, served at its pace in the order of arrival."""
+    """Serve band b at its pace in the order of arrival: set ``now`` to its flows' cumulative departures."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     band.served = min(band.served + band.pace, band.arrivals)
     if end - first == ONE:
@@ -160,7 +160,7 @@ def set_departures(link: Any, b: int, first: int, end: int, quantum: float, shar
 
 @inlined
 def serve_band(link: Any, b: int, first: int, end: int, step: Any, sharing: Any) -> None:
-    """Serve a band in a step: add its arrivals, and send its departures."""
+    """Serve band b for a step: add its arrivals, send its departures, and add up its backlogs."""
     band, shared = sharing.bands[b], sharing.shared
     column = NOW
     if band.tail == band.head and band.arrivals <= band.served + band.pace:  # all may pass

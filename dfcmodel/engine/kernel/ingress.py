@@ -19,7 +19,7 @@ __all__ = ["limit_ingress"]
 
 @compiled
 def count_excess(n: int, amount: float, pauses: Any) -> None:
-    """Add packets that row n had no room for to the row that requests its pause.
+    """Add ``amount`` packets, dropped for lack of room in row n, to the excess of the row that requests its pause.
 
     A larger room would also lengthen the pause. The largest sum of a pause is therefore a sufficient increase of the
     room for all arrivals.
@@ -34,7 +34,7 @@ def count_excess(n: int, amount: float, pauses: Any) -> None:
 
 @compiled
 def limit_ingress(link: Any, step: Any, sharing: Any) -> None:
-    """Count the backlogs of a link by ingress, and drop arrivals of the step that exceed their rooms."""
+    """Update a link's backlogs by class and ingress (PFC), and drop arrivals of the step beyond their headroom."""
     pauses, shared = sharing.pauses, sharing.shared
     for n in range(link.first_ingress, link.end_ingress):
         row = pauses[n]

@@ -42,7 +42,7 @@ __all__ = ["run"]
 
 @unaliased_entry
 def run(span: Any, net: Any, transport: Any, service: Any, feedback: Any, output: Any) -> int:
-    """Advance the state by the steps of ``span``; record every ``span.every`` of them.
+    """Kernel: run the steps of ``span``, a record every ``span.every``; return -1, or the step at which it stopped.
 
     Records, one row per interval: ``output.flows[n, f]`` = (mean packets in transit, rcv_nxt, cwnd, host's
     backlog, round-trip time, loss events so far), ``queued[n, c]`` packets queued at its end, ``lost[n, c]`` packets
@@ -95,7 +95,7 @@ def run(span: Any, net: Any, transport: Any, service: Any, feedback: Any, output
 
 @inlined
 def exchange_feedback(net: Any, bands: Any, feedback: Any, quantum: float) -> None:
-    """Deliver due feedback at all links, then send new feedback, and advance the feedback clocks."""
+    """Deliver the due DFC feedback at all links, then send new feedback, and advance the feedback clocks."""
     clocks, slots = feedback.clocks, feedback.slots
     by_input = feedback.input_receiving.shape[0] > 0
     for j in range(clocks.shape[0]):
@@ -115,7 +115,7 @@ def exchange_feedback(net: Any, bands: Any, feedback: Any, quantum: float) -> No
 
 @compiled
 def update_queue_records(first_shared: int, end_shared: int, net: Any, shared: Any) -> None:
-    """Copy the columns of queues of shared links into their records."""
+    """Copy sent, lost, area and backlog of the queues of shared links from ``shared`` to their `QUEUE` records."""
     for i in range(first_shared, end_shared):
         for c in range(net.links[i].first, net.links[i].end):
             queue = net.queues[c]
@@ -127,7 +127,7 @@ def update_queue_records(first_shared: int, end_shared: int, net: Any, shared: A
 
 @compiled
 def write_flows(size: int, following: int, net: Any, record: Any, fault: Any) -> None:
-    """Write a record of the flows over the last ``size`` steps; the next record is in ``following`` steps."""
+    """Write a record of flows, means over the last ``size`` steps; the next record comes after ``following`` steps."""
     for f in range(net.flows.shape[0]):
         flow = net.flows[f]
         inside = flow.entered - flow.lost_area
@@ -148,7 +148,7 @@ def write_flows(size: int, following: int, net: Any, record: Any, fault: Any) ->
 
 @compiled
 def write_queues(net: Any, queued: Any, lost_at: Any, fault: Any) -> None:
-    """Write backlogs and losses of the queues since the last record."""
+    """Write the backlogs of all queues and their losses since the last record; a NaN sets ``fault``."""
     for c in range(net.flows.shape[0], net.queues.shape[0] - 1):
         queue = net.queues[c]
         queued[c] = queue.backlog
@@ -161,6 +161,6 @@ def write_queues(net: Any, queued: Any, lost_at: Any, fault: Any) -> None:
 
 @compiled
 def reset_areas(net: Any, shared: Any) -> None:
-    """Reset the sums of backlogs over the steps."""
+    """Set the sums of backlogs over the steps to 0, after a record."""
     for c in range(net.queues.shape[0] - 1):
         net.queues[c].area = shared[AREA, c] = 0.0

@@ -20,7 +20,7 @@ __all__ = ["find_losses", "record_first_drop", "record_loss", "record_pushed_out
 
 @compiled
 def lost_at(c: int, net: Any, shared: Any) -> float:
-    """Return the number of packets lost at a queue."""
+    """Return the packets lost at queue c since the start."""
     queue = net.queues[c]
     alone = net.links[queue.link].kind == PER_FLOW_RATE
     return float(queue.lost if alone else shared[LOST_HERE, c])
@@ -28,7 +28,7 @@ def lost_at(c: int, net: Any, shared: Any) -> float:
 
 @compiled
 def begin_records(flow: Any, net: Any, shared: Any) -> None:
-    """Set the receiver's position among the arrivals at each queue of the path; all losses so far are before it."""
+    """Set the receiver's position (``cursor``) at each queue of a flow; all losses so far are before it."""
     at = flow.delivered
     for n in range(flow.path_end - 1, flow.path_first - 1, -1):
         at += lost_at(net.path[n], net, shared)
@@ -37,7 +37,7 @@ def begin_records(flow: Any, net: Any, shared: Any) -> None:
 
 @inlined
 def count_loss(flow: Any, amount: float, when: float, left: int) -> None:
-    """Add a loss to the totals of a flow; it counts in the ``left`` steps up to the next record."""
+    """Add ``amount`` packets to a flow's losses at ``when``, s; they count in ``left`` steps up to the next record."""
     if amount > 0.0 and flow.all_lost == 0.0:
         flow.first_loss = when
     flow.all_lost += amount
@@ -46,7 +46,7 @@ def count_loss(flow: Any, amount: float, when: float, left: int) -> None:
 
 @inlined
 def record_first_drop(drops: Any, cause: int, c: int, when: float) -> None:
-    """Set the time of the first drop at queue c by a cause, unless an earlier one is set."""
+    """Set the time, s, of queue c's first drop by a cause, unless an earlier one is set."""
     if not drops[cause, c] <= when:
         drops[cause, c] = when
 
@@ -125,7 +125,7 @@ def record_pushed_out(c: int, waits: float, amount: float, when: float, step: An
 
 @inlined
 def next_density_change(queue: Any, losses: Any) -> Any:
-    """Return the departures up to the next change of a queue's loss density, and the arrivals per departure."""
+    """Return (departures up to the next change of a queue's loss density or inf, arrivals per departure until then)."""
     if queue.losses_first == queue.losses_end:
         return math.inf, 1.0
     stretch = losses[queue.losses_first & (losses.shape[0] - 1)]
@@ -141,7 +141,7 @@ def next_density_change(queue: Any, losses: Any) -> Any:
 
 @inlined
 def count_back(queue: Any, losses: Any, flow: Any, amount: float, quantum: float) -> Any:
-    """Return how many arrivals at a queue account for ``amount`` departures, and how many of these are marked."""
+    """Return (arrivals at a queue, marked ones among them) that account for ``amount`` departures; consumes records."""
     arrivals = amount
     marked = 0.0
     while queue.losses_first < queue.losses_end:
@@ -183,7 +183,7 @@ def count_marks(marked: float, marks: float, piece: float, left: float) -> float
 
 @compiled
 def skip_lost_stretch(flow: Any, n: int, quantum: float, net: Any) -> Any:
-    """Return the result of `find_losses` for a stretch that was lost completely at the n-th queue of the paths."""
+    """Return `find_losses`'s tuple, (0, sent, 0), for a stretch lost completely at queue n of the paths."""
     queue, losses = net.queues[net.path[n]], net.losses[net.path[n]]
     sent = losses[queue.losses_first & (losses.shape[0] - 1)].end - queue.cursor
     queue.cursor += sent
@@ -197,7 +197,7 @@ def skip_lost_stretch(flow: Any, n: int, quantum: float, net: Any) -> Any:
 
 @inlined
 def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
-    """Return the next of ``arrived`` packets up to a change of the loss density.
+    """Return (packets, packets sent for them, marked ones) of the next arrivals with one loss density.
 
     Returns
     -------

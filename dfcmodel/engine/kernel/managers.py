@@ -38,14 +38,14 @@ __all__ = ["manage", "mark_leaving"]
 
 @compiled
 def next_random(seed: Any) -> float:
-    """Return a number between 0 and 1 by the generator of Park and Miller (1988)."""
+    """Return a random number in (0, 1) by the generator of Park and Miller (1988); changes ``seed``."""
     seed[0] = 48271 * seed[0] % 2147483647
     return float(seed[0] / 2147483647.0)
 
 
 @compiled
 def head_delay(link: Any, h: float, bands: Any, order: Any) -> float:
-    """Return the waiting time of the packet at the head of a link's queue, s; the minimum over several queues."""
+    """Return the waiting time of the packet at the head of a link's managed queues, s, their minimum; 0 if empty."""
     delay = math.inf
     mask = order.rows.shape[0] - 1
     for b in range(link.first_managed, link.end_managed):
@@ -60,7 +60,7 @@ def head_delay(link: Any, h: float, bands: Any, order: Any) -> float:
 
 @compiled
 def sum_managed_backlogs(link: Any, bands: Any) -> float:
-    """Return the backlog, before the step, of the FIFO queues of a link's manager."""
+    """Return the backlog, packets before the step, of the FIFO queues under a link's manager."""
     waits = 0.0
     for b in range(link.first_managed, link.end_managed):
         waits += bands[b].arrivals - bands[b].served
@@ -69,7 +69,7 @@ def sum_managed_backlogs(link: Any, bands: Any) -> float:
 
 @compiled
 def draw_victim(amount: float, first: int, end: int, now: Any, before: Any, seed: Any) -> int:
-    """Return a queue drawn in proportion to its arrivals of this step, or its departures: ``amount`` in all."""
+    """Return a queue drawn in proportion to ``now`` - ``before``, its arrivals or departures; ``amount``: their sum."""
     at = amount * next_random(seed)
     victim = first
     for c in range(first, end):
@@ -81,7 +81,7 @@ def draw_victim(amount: float, first: int, end: int, now: Any, before: Any, seed
 
 @compiled
 def draw_victims(link: Any, first: int, end: int, shared: Any, seed: Any) -> None:
-    """Assign due drops and marks, in whole packets, to flows; a flow without ECN gets a drop instead of a mark."""
+    """Assign a link's due drops and marks, whole packets, to random flows; flows without ECN get drops for marks."""
     arrived, previous = shared[ARRIVED], shared[PREVIOUS]
     while link.due >= 1.0:
         shared[OWED, draw_victim(link.arrivals, first, end, arrived, previous, seed)] += 1.0
@@ -99,7 +99,7 @@ def draw_victims(link: Any, first: int, end: int, shared: Any, seed: Any) -> Non
 
 @compiled
 def assign_all(link: Any, first: int, end: int, shared: Any) -> None:
-    """Assign all arrivals of this step for drops, or for marks if flows have ECN and not all drops are requested."""
+    """Assign all arrivals of the step to drops; to marks if fewer drops are due and the flow has ECN."""
     for c in range(first, end):
         arrivals = shared[ARRIVED, c] - shared[PREVIOUS, c]
         if link.drop < link.arrivals and shared[MARKABLE, c] == 1.0:
@@ -113,7 +113,7 @@ def assign_all(link: Any, first: int, end: int, shared: Any) -> None:
 
 @compiled
 def update_manager(link: Any, first: int, end: int, step: Any, sharing: Any) -> float:
-    """Drop and mark the owed packets of flows among the arrivals of this step; return the number dropped."""
+    """Drop and mark packets that flows owe, among the arrivals of this step; return the number dropped."""
     net, shared = sharing.net, sharing.shared
     dropped = 0.0
     owed = 0.0
@@ -143,7 +143,7 @@ def update_manager(link: Any, first: int, end: int, step: Any, sharing: Any) -> 
 
 @compiled
 def query_manager(link: Any, manager: Any, amount: float, step: Any, sharing: Any) -> None:
-    """Call a manager for a step with ``amount`` arrivals, or departures."""
+    """Call a link's compiled manager with ``amount`` arrivals or departures; its answer is in ``link``."""
     link.seen[0] = step.now
     link.seen[1] = step.h
     link.seen[2] = sum_managed_backlogs(link, sharing.bands)
@@ -156,7 +156,7 @@ def query_manager(link: Any, manager: Any, amount: float, step: Any, sharing: An
 
 @compiled
 def record_mark(c: int, left: float, mark: float, step: Any, sharing: Any) -> None:
-    """Record marks of the ``left`` departures of queue c; join them to a stretch that reaches beyond their first."""
+    """Record ``mark`` marks among the ``left`` departures of queue c; join them to an overlapping stretch."""
     net, shared = sharing.net, sharing.shared
     queue = net.queues[c]
     end = shared[SENT, c] + shared[LOST_HERE, c]
@@ -171,7 +171,7 @@ def record_mark(c: int, left: float, mark: float, step: Any, sharing: Any) -> No
 
 @compiled
 def mark_leaving(link: Any, manager: Any, step: Any, sharing: Any) -> None:
-    """Call a link's manager at departure, and mark departures of the step that can be marked."""
+    """Call a link's manager for the departures of a step, and record the marks; it drops nothing."""
     bands, shared, seed = sharing.bands, sharing.shared, sharing.seed
     first, end = bands[link.first_managed].first, bands[link.end_managed - 1].end
     sent, before = shared[SENT], shared[BEFORE]
@@ -199,7 +199,7 @@ def mark_leaving(link: Any, manager: Any, step: Any, sharing: Any) -> None:
 
 @compiled
 def manage(link: Any, manager: Any, step: Any, sharing: Any) -> float:
-    """Call a link's manager on arrival, drop and mark; return the number of packets dropped.
+    """Call a link's manager for the arrivals of a step, drop and mark; return the number of packets dropped.
 
     A manager serves all queues of the link, or the queues of one class.
     """

@@ -33,7 +33,7 @@ __all__ = ["drop_from_range", "drop_tail", "part_before_full", "remove_arrivals"
 
 @inlined
 def set_backlog(link: Any, bands: Any) -> None:
-    """Set the backlog of a link, and the part of it in the shared buffer."""
+    """Set the backlog of a link, packets, and the part of it in the shared buffer (``pooled``)."""
     link.backlog = 0.0
     link.pooled = 0.0
     for b in range(link.first_band, link.end_band):
@@ -45,13 +45,13 @@ def set_backlog(link: Any, bands: Any) -> None:
 
 @inlined
 def part_before_full(excess: float, growth: float) -> float:
-    """Return the part of a step before the buffer is full; the backlog grows linearly by ``growth``."""
+    """Return the part of a step, 0 to 1, before a buffer is full, from ``excess`` at its end and ``growth`` in it."""
     return max(0.0, 1.0 - excess / growth) if growth > 0.0 else 0.0
 
 
 @inlined
 def record_drop(c: int, amount: float, fits: float, step: Any, sharing: Any) -> None:
-    """Record that ``amount`` of the arrivals at queue c in a step was dropped, after the part ``fits`` of the step."""
+    """Record ``amount`` of queue c's arrivals as dropped by a full buffer, after the part ``fits`` of the step."""
     net = sharing.net
     origin, mask = net.queues[c].origin, net.wire.shape[0] - 1
     begin, end = net.wire[(step.k - 1) & mask, origin], net.wire[step.k & mask, origin]
@@ -75,7 +75,7 @@ def fresh_arrivals(first: int, end: int, shared: Any) -> float:
 
 @summing
 def reduce_to(first: int, end: int, part: float, quantum: float, now: Any) -> float:
-    """Multiply ``now`` by a part, rounded up to the quantum; return the sum."""
+    """Multiply ``now`` by ``part``, rounded up to the quantum, never above ``now``; return the sum."""
     total = 0.0
     for c in range(first, end):
         amount = min(now[c], quantize(part * now[c], quantum) + quantum)
@@ -86,7 +86,7 @@ def reduce_to(first: int, end: int, part: float, quantum: float, now: Any) -> fl
 
 @compiled
 def remove_arrivals(first: int, end: int, shared: Any) -> None:
-    """Move ``now`` from the accepted arrivals of queues to their losses."""
+    """Move ``now``, packets of each queue, from the accepted arrivals to the losses."""
     lost, arrived, area, now = shared[LOST_HERE], shared[ARRIVED], shared[AREA], shared[NOW]
     for c in range(first, end):
         arrived[c] -= now[c]
@@ -96,7 +96,7 @@ def remove_arrivals(first: int, end: int, shared: Any) -> None:
 
 @inlined
 def remove_from_order(b: int, first: int, end: int, amount: float, sharing: Any) -> None:
-    """Remove ``now``, with the sum ``amount``, from the last arrivals at some queues of a band."""
+    """Remove ``now``, with the sum ``amount``, from the last arrivals at queues ``first`` .. ``end`` - 1 of band b."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     remove_arrivals(first, end, shared)
     band.arrivals -= amount
@@ -110,7 +110,7 @@ def remove_from_order(b: int, first: int, end: int, amount: float, sharing: Any)
 
 @compiled
 def drop_from_bands(link: Any, excess: float, fits: float, step: Any, sharing: Any) -> None:
-    """Drop ``excess`` from the arrivals at the bands in this step, beginning with the highest rank."""
+    """Drop ``excess`` packets from a link's arrivals of this step, from the bands of the highest rank first."""
     bands, shared = sharing.bands, sharing.shared
     b = link.end_band - 1
     while b >= link.first_pooled and excess > 0.0:
@@ -130,7 +130,7 @@ def drop_from_bands(link: Any, excess: float, fits: float, step: Any, sharing: A
 
 @inlined
 def subtract_surplus(first: int, end: int, surplus: float, now: Any) -> float:
-    """Subtract a ``surplus`` of rounding up from ``now``; return the amount subtracted."""
+    """Subtract ``surplus`` in place from ``now``, queue by queue, not below 0; return the amount subtracted."""
     left = max(0.0, surplus)
     for c in range(first, end):
         amount = min(now[c], left)
@@ -143,7 +143,7 @@ def subtract_surplus(first: int, end: int, surplus: float, now: Any) -> float:
 
 @compiled
 def drop_from_range(b: int, first: int, end: int, over: Any, step: Any, sharing: Any) -> float:
-    """Drop a part of the arrivals at queues of band b in this step; return the amount, at most the excess."""
+    """Drop up to ``over.amount`` packets from band b's arrivals of the step; return the amount dropped."""
     shared = sharing.shared
     arrivals = fresh_arrivals(first, end, shared)
     part = over.part if over.part >= 0.0 else min(1.0, over.amount / arrivals)
@@ -162,7 +162,7 @@ def drop_from_range(b: int, first: int, end: int, over: Any, step: Any, sharing:
 
 @inlined
 def departures(queue: Any, c: int, k: int, wire: Any) -> float:
-    """Return the departures in step k of a queue that overflows and has a service rate of its own."""
+    """Return the packets that queue c, which overflows at a rate of its own, sent in step k."""
     if queue.weight < 1.0:
         return queue.service
     return min(queue.service, queue.sent - wire[(k - 1 + queue.lag) & (wire.shape[0] - 1), c])
@@ -170,7 +170,7 @@ def departures(queue: Any, c: int, k: int, wire: Any) -> float:
 
 @inlined
 def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -> None:
-    """Drop arrivals that exceed the buffer of queues with service rates of their own."""
+    """Drop arrivals beyond the buffer of queues ``first`` .. ``end`` - 1, which have service rates of their own."""
     net, k, quantum = sharing.net, step.k, step.quantum
     mask = net.wire.shape[0] - 1
     arrived, previous = net.wire[k & mask], net.wire[(k - 1) & mask]
@@ -199,7 +199,7 @@ def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -
 
 @inlined
 def drop_tail(i: int, step: Any, sharing: Any) -> None:
-    """Drop arrivals at link i in a step that exceed its buffer, or the buffers of its flows."""
+    """Drop arrivals of the step at link i beyond its buffer, or beyond the buffers of its flows."""
     link, bands = sharing.net.links[i], sharing.bands
     if link.kind != PER_FLOW_RATE:
         if link.shared == 1:
@@ -218,7 +218,7 @@ def drop_tail(i: int, step: Any, sharing: Any) -> None:
 
 @compiled
 def drop_from_link(link: Any, step: Any, sharing: Any) -> None:
-    """Drop packets that exceed the shared buffer of a link, or the shared part of its buffer."""
+    """Drop packets beyond a link's shared buffer (or beyond its part without headroom)."""
     excess = link.pooled - (link.limit - link.reserved)
     fits = part_before_full(excess, link.growth)
     if link.kind == FAIR_SHARES:
@@ -229,7 +229,7 @@ def drop_from_link(link: Any, step: Any, sharing: Any) -> None:
 
 @compiled
 def drop_from_flow_buffers(link: Any, b: int, step: Any, sharing: Any) -> None:
-    """Drop arrivals that exceed the per-flow buffers of a band."""
+    """Drop arrivals of the step at band b beyond the buffer, ``link.limit``, of each flow."""
     band, shared = sharing.bands[b], sharing.shared
     fresh_arrivals(band.first, band.end, shared)
     total = 0.0

@@ -20,7 +20,7 @@ __all__ = ["backlog_of_other_outputs", "exchange_pauses"]
 
 @compiled
 def expires(pause: Any, now: float, k: int) -> bool:
-    """Renew a pause with quanta as long as its queue is above ``low``; return whether it ends before step k."""
+    """Renew a timed pause while its queue is above ``low``; return whether it ends before step k."""
     while pause.until <= k:
         waits = pause.backlog + (pause.until - (k - 1)) * (now - pause.backlog)
         if waits <= pause.low:
@@ -31,7 +31,7 @@ def expires(pause: Any, now: float, k: int) -> bool:
 
 @compiled
 def update_pause(pause: Any, now: float, k: int) -> float:
-    """Return the request of a queue of length ``now`` in step k - 1: pause above ``high``, resume at ``low``."""
+    """Return the request x of step k - 1 (module docstring) for a queue of length ``now``; updates the pause."""
     request = float(pause.on)
     if pause.on == 0 and now > pause.high:
         pause.on = 1
@@ -51,7 +51,7 @@ def update_pause(pause: Any, now: float, k: int) -> float:
 
 @compiled
 def record_switch(k: int, n: int, on: int, request: float, feedback: Any) -> None:
-    """Record the time in step k - 1 at which pause n was turned on or off."""
+    """Record the instant, in steps, in step k - 1 at which pause n began (``on`` 1) or ended (0)."""
     switch = feedback.switches[feedback.switched[0]]
     switch.time = k - request if on == 1 else k - 1 - request
     switch.pause = n
@@ -61,7 +61,7 @@ def record_switch(k: int, n: int, on: int, request: float, feedback: Any) -> Non
 
 @compiled
 def part_paused(k: int, n: int, pause: Any, pausing: Any) -> float:
-    """Return the part of step k for which a link is paused by the requests of one delay ago.
+    """Return the part, in [0, 1], of step k for which a link is paused by pause n's requests of one delay ago.
 
     A delay of ``wait`` + ``part`` steps maps the step to the last ``part`` of one earlier step and the first
     1 - ``part`` of the next.
@@ -76,7 +76,7 @@ def part_paused(k: int, n: int, pause: Any, pausing: Any) -> float:
 
 @compiled
 def backlog_of_other_outputs(n: int, pauses: Any) -> float:
-    """Return the packets at other links that count with row n, the other outputs of a switch."""
+    """Return the packets at other output links of a switch that count together with row n."""
     waits = 0.0
     m = pauses[n].also
     while m != n:
@@ -87,7 +87,7 @@ def backlog_of_other_outputs(n: int, pauses: Any) -> float:
 
 @compiled
 def exchange_pauses(k: int, net: Any, bands: Any, feedback: Any, quantum: float) -> None:
-    """Send the pause requests of step k - 1, and apply the requests that were sent one delay ago."""
+    """Record the pause requests of step k - 1, and set the rates of step k by the requests of one delay ago."""
     pauses, pausing, host_pace = feedback.pauses, feedback.pausing, feedback.host_pace
     mask = pausing.shape[0] - 1
     for i in range(net.links.shape[0]):

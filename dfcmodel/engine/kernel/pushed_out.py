@@ -19,7 +19,7 @@ __all__ = ["push_out"]
 
 @compiled
 def common_length(first: int, end: int, room: float, bands: Any) -> float:
-    """Return the length to which the longest of the bands are cut so that all fit into ``room``."""
+    """Return the length, packets, to which bands ``first`` .. ``end`` - 1 are cut so that all fit into ``room``."""
     length = -1.0
     longer = 0.0
     while longer > length:
@@ -38,7 +38,7 @@ def common_length(first: int, end: int, room: float, bands: Any) -> float:
 
 @inlined
 def drop_end(b: int, amount: float, fits: float, step: Any, sharing: Any) -> None:
-    """Drop ``amount`` from the end of the queue of a flow: band b."""
+    """Drop ``amount`` packets from the end of band b, the queue of one flow."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     c = band.first
     when = step.now + fits * step.h
@@ -57,7 +57,7 @@ def drop_end(b: int, amount: float, fits: float, step: Any, sharing: Any) -> Non
 
 @compiled
 def push_out(link: Any, excess: float, fits: float, step: Any, sharing: Any) -> None:
-    """Drop ``excess`` from the backlog of a link, beginning with the bands of the highest rank."""
+    """Drop ``excess`` packets from a link's backlog, arrivals or not: highest rank first, there the longest queues."""
     bands = sharing.bands
     first = link.end_band
     while excess > 0.0 and first > link.first_pooled:

@@ -13,7 +13,7 @@ __all__ = ["serve", "serve_blocks"]
 
 @inlined
 def serve(queue: Any, c: int, from_wire: Any, to_wire: Any, weight: float, quantum: float) -> float:
-    """Serve queue c for a step at its rate; return its backlog.
+    """Serve queue c for a step at its own rate; return its backlog, packets.
 
     ``from_wire`` holds the arrivals. The part ``weight`` of the departures arrives after the lag (``to_wire``), the
     rest a step later.
@@ -34,7 +34,7 @@ def serve(queue: Any, c: int, from_wire: Any, to_wire: Any, weight: float, quant
 
 @inlined
 def serve_alone(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: float) -> bool:
-    """Serve links of one flow each, with equal lags; return whether one has a new peak."""
+    """Serve a block of one-flow links with equal lags; return whether any buffer has a new peak."""
     weight = queues[block.first].weight
     exceeded = False
     for c in range(block.first, block.end):
@@ -44,7 +44,7 @@ def serve_alone(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: 
 
 @inlined
 def serve_pairs(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: float) -> bool:
-    """Serve links of two flows each, with equal lags; return whether one has a new peak."""
+    """Serve a block of two-flow links with equal lags; return whether any buffer has a new peak."""
     weight, stride = queues[block.first].weight, block.next
     exceeded = False
     for c in range(block.first, block.end, block.flows):
@@ -57,7 +57,7 @@ def serve_pairs(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: 
 
 @inlined
 def serve_buffer(block: Any, k: int, queues: Any, from_wire: Any, wire: Any, quantum: float) -> bool:
-    """Serve the queues of one buffer, with any lags; return whether it has a new peak."""
+    """Serve the queues of one buffer, with any lags; return whether the buffer has a new peak."""
     total = 0.0
     for c in range(block.first, block.end):
         to_wire = wire[(k + queues[c].lag) & (wire.shape[0] - 1)]
@@ -67,7 +67,7 @@ def serve_buffer(block: Any, k: int, queues: Any, from_wire: Any, wire: Any, qua
 
 @inlined
 def record_peaks(block: Any, queues: Any, links: Any, overflowing: Any, n_overflowing: int) -> int:
-    """Record new peaks of the buffers of a block, and the links that overflow; return their number so far."""
+    """Record new peaks in a block's buffers; append overflowing links; return the new length of that list."""
     for first in range(block.first, block.end, block.flows):
         total = 0.0
         for c in range(first, first + block.flows):

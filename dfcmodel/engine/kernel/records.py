@@ -38,7 +38,7 @@ MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
 
 
 def _record(**fields: str) -> np.dtype[Any]:
-    """Return the dtype of a record whose fields are listed by kind, fields of every step first."""
+    """Return a NumPy dtype: each keyword is a kind of field, its value the names of such fields, in this order."""
     names = [(name, kind) for kind, text in fields.items() for name in text.split()]
     kinds = {"wholes": np.int64, "places": np.uint64, "more_wholes": np.int64}
     return np.dtype([(name, kinds.get(kind, np.float64)) for name, kind in names], align=True)
@@ -221,7 +221,7 @@ LOSS = np.dtype([(name, np.float64) for name in ("first", "end", "lost", "marked
 
 
 class Network(NamedTuple):
-    """Flows, queues and links, and the packets between them."""
+    """Flows, queues and links, and the packets on the wire between them."""
 
     flows: Any  # FLOW (F,)
     queues: Any  # QUEUE (C + 1,) the last for messages without a receiver
@@ -234,7 +234,7 @@ class Network(NamedTuple):
 
 
 class Transport(NamedTuple):
-    """State of senders and receivers: ACKs in flight, emissions, holes, schedules."""
+    """State of senders and receivers: ACKs in flight, emission logs, holes, schedules."""
 
     acks: Any  # ACK (A, F) in flight to the senders, by step
     emitted: Any  # (E, F) packets emitted, by step
@@ -252,7 +252,7 @@ class Order(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The steps of a call of the loop, and constants of a run."""
+    """The steps of one call of `loop.run`, and the constants of the run."""
 
     first: Any  # step
     steps: Any  # number of steps
@@ -266,7 +266,7 @@ class Span(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of a run."""
+    """A step of a run: its number, time in s, and constants."""
 
     k: Any  # its number
     now: Any  # its time, s
@@ -277,7 +277,7 @@ class Step(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """Arguments of the functions of links with several queues or flows, which divide one rate among them."""
+    """Arguments of the functions for links whose flows share the rate: FIFO, RED, fair shares, priorities, PFC."""
 
     net: Any  # Network
     order: Any  # Order
@@ -288,7 +288,7 @@ class Sharing(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """Packets beyond the size of a buffer in a step."""
+    """Packets beyond the size of a buffer at the end of a step, to be dropped."""
 
     amount: Any  # packets
     part: Any  # of the arrivals; < 0: computed from the amount
@@ -296,7 +296,7 @@ class Excess(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Losses and marks among arrivals at a queue."""
+    """Losses and marks among arrivals ``first`` .. ``end`` (cumulative packets) at a queue."""
 
     first: Any  # of the arrivals
     end: Any
@@ -306,7 +306,7 @@ class Lost(NamedTuple):
 
 
 class Output(NamedTuple):
-    """Records of a run, a row per interval, and the reason why it stopped."""
+    """Records of a run, a row per interval, and the reason for a stop."""
 
     flows: Any  # (T, F, 6)
     queued: Any  # (T, C)
@@ -327,7 +327,7 @@ FIRST_FULL, FIRST_MANAGED, MANAGED = 0, 1, 2
 
 
 class Service(NamedTuple):
-    """The order in which queues are served, and the packets queued at shared links."""
+    """Queues in the order in which they are served, and the packets queued at shared links."""
 
     blocks: Any  # BLOCK
     bands: Any  # BAND
@@ -340,7 +340,7 @@ class Service(NamedTuple):
 
 
 class Feedback(NamedTuple):
-    """Senders and receivers of feedback and pauses, and their times."""
+    """Senders, receivers and times of DFC feedback and of pauses."""
 
     clocks: Any  # CLOCK
     slots: Any  # SLOT

@@ -22,7 +22,7 @@ __all__ = ["serve_shared"]
 
 @compiled
 def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands: Any) -> float:
-    """Divide ``amount`` among bands by max-min fairness; return the remainder.
+    """Divide ``amount`` packets among bands ``first`` .. ``end`` - 1 by max-min fairness; return the remainder.
 
     Bands get equal parts, limited by their ``demand``; ``pace`` is set to the part of a band.
     """
@@ -49,7 +49,7 @@ def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands
 
 @compiled
 def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
-    """Set the packets that each band of a link may send in this step, its ``pace``.
+    """Set ``pace``, the packets that each band of a link may send in this step.
 
     If classes are paused for a part of the step, the link is divided twice. The first division gives the rate
     of a paused class without its pause, which it sends at in the rest of the step. The second division distributes the
@@ -82,7 +82,7 @@ def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
 
 @inlined
 def sum_bands(link: Any, bands: Any, shared: Any) -> None:
-    """Set the arrivals at the bands of a link to the sums over their queues."""
+    """Set the arrivals at each band of a link to the sum over its queues."""
     for b in range(link.first_band, link.end_band):
         band = bands[b]
         band.arrivals = sum_of(band.first, band.end, shared[ARRIVED])
@@ -90,7 +90,7 @@ def sum_bands(link: Any, bands: Any, shared: Any) -> None:
 
 @inlined
 def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
-    """Set the backlog of a link; return that of its shared buffer, or the longest of its per-flow buffers."""
+    """Set a link's backlog; return the packets in its shared buffer, or in the fullest of its per-flow buffers."""
     set_backlog(link, bands)
     if link.shared == 1 or link.backlog == 0.0:
         return link.pooled
@@ -102,7 +102,7 @@ def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
 
 @inlined
 def update_arrivals(link: Any, first: int, end: int, from_wire: Any, net: Any, shared: Any) -> float:
-    """Update the arrivals at the queues of a link, from its first to ``end`` - 1; return the sum."""
+    """Update the cumulative arrivals at queues ``first`` .. ``end`` - 1 of a link; return the sum."""
     if link.shared == 0 or link.late == 1:
         copy(first, end, shared[SENT], shared[BEFORE])
     return gather_arrivals(first, end, from_wire, net.origin, shared)
@@ -110,7 +110,7 @@ def update_arrivals(link: Any, first: int, end: int, from_wire: Any, net: Any, s
 
 @inlined
 def serve_shared(i: int, n_overflowing: int, service: Any, step: Any, sharing: Any) -> int:
-    """Serve the queues of link i in a step; return how many links overflow."""
+    """Serve the queues of link i for a step; return the number of overflowing links, this one included."""
     net, shared, bands = sharing.net, sharing.shared, sharing.bands
     link = net.links[i]
     from_wire = net.wire[step.k & (net.wire.shape[0] - 1)]

@@ -18,7 +18,7 @@ __all__ = ["draw_losses"]
 
 @inlined
 def draw_flow(link: Any, first: int, end: int, total: float, arrivals: Any) -> int:
-    """Return a queue drawn in proportion to the arrivals, whose sum is ``total`` > 0."""
+    """Return a queue drawn in proportion to ``arrivals``, whose sum is ``total`` > 0."""
     link.loss_seed = 48271 * link.loss_seed % 2147483647  # Park and Miller's generator
     at = total * (link.loss_seed / 2147483647.0)
     drawn = first
@@ -33,7 +33,7 @@ def draw_flow(link: Any, first: int, end: int, total: float, arrivals: Any) -> i
 
 @compiled
 def draw_losses(link: Any, first: int, end: int, amount: float, shared: Any) -> float:
-    """Reduce ``now`` from the arrivals of this step to the losses, ``amount`` in all; return the amount lost.
+    """Reduce ``now``, the arrivals of the step, to losses of whole packets of drawn flows; return the amount lost.
 
     ``owed`` holds the remaining losses of packets that were drawn earlier, by queue; they come first.
     """

@@ -44,7 +44,7 @@ Key = tuple[float, float, int]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableAudit(Result):
-    """The audit of a table, as `audit_headroom` returns it.
+    """The audit of a table of headroom settings (xoff), row by row, as `audit_headroom` returns it.
 
     Attributes
     ----------

@@ -80,7 +80,7 @@ TableContent = tuple[list[DraftRow], list[tuple[str, str]]]
 
 
 def bare_name(reference: str) -> str:
-    """Return the name of a profile from a reference to it.
+    """Return the name of a profile from a reference such as "[BUFFER_PROFILE|used]" or "BUFFER_PROFILE_TABLE:used".
 
     >>> bare_name("[BUFFER_PROFILE|used]"), bare_name("BUFFER_PROFILE_TABLE:used"), bare_name("used")
     ('used', 'used', 'used')

@@ -214,7 +214,7 @@ def _alternating(pauses: PhaseType, gaps: PhaseType) -> tuple[Floats, NDArray[np
 
 
 def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats | None, Floats]:
-    """Return the probabilities by first and last phase of a bad interval, None: not computed, and of any interval."""
+    """Return P(bad interval), None if not computed, and P(any interval), matrices by [first phase, last phase]."""
     from scipy.linalg import expm
     from scipy.special import betaincc
     from scipy.stats import poisson
@@ -248,7 +248,7 @@ def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats 
 
 
 def _whole_intervals(Q: Floats, phases: NDArray[np.bool_], dog: Watchdog, every: Floats) -> Floats:
-    """Return the probabilities, by first and last phase, of an interval within ``phases`` alone."""
+    """Return the matrix of probabilities, [first phase, last phase], of a poll interval spent in ``phases`` alone."""
     from scipy.linalg import expm
 
     probabilities, block = np.zeros_like(Q), np.ix_(phases, phases)

@@ -68,7 +68,7 @@ class WatchdogRun(Result):
     run: Trajectory
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a row for each alarm."""
+        """Return the alarms as a DataFrame, a row for each: link, times in s, and whether it is false."""
         import pandas as pd
 
         names = ("link", "priority", "declared", "restored", "dropped", "false")

@@ -109,6 +109,7 @@ class PausedLink:
             self._store_integer(name, 0, 10**13, "bit times")
 
     def _store_integer(self, name: str, low: int, high: int, why: str = "") -> None:
+        """Replace field ``name`` by its value as an int; ValueError outside of ``low`` to ``high``."""
         object.__setattr__(self, name, integer(name, getattr(self, name), low, high, why=why))
 
     @property

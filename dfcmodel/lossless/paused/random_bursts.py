@@ -95,7 +95,7 @@ def frame_counts(link: PausedLink, small: int, budget: int) -> FrameCounts:
 
 
 def _binomial(small: NDArray[np.int64], large: NDArray[np.int64], share: float) -> NDArray[np.float64]:
-    """Return the probability of these numbers of small and large frames if a frame is small with ``share``."""
+    """Return binomial probabilities, elementwise, of ``small`` and ``large`` frame counts; small with ``share``."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     log_ways = gammaln(small + large + 1.0) - gammaln(small + 1.0) - gammaln(large + 1.0)

@@ -136,7 +136,7 @@ def overflow(
 ) -> RecombinedEstimate: ...
 @accept_old_names(rng="seed")
 def overflow(pool: Any, traffic: Any, method: Any = None, *, seed: Any = None) -> Any:
-    """Return the probability that a pool overflows.
+    """Return the probability that a headroom pool overflows, as a result by method: `PoolRisk`, `OverflowTime`, ....
 
     Every result has ``probability`` and ``interval``; proved bounds for the exact methods, 95 % confidence otherwise.
 

@@ -159,7 +159,7 @@ class OverflowEstimate(Result):
 
     @property
     def probability(self) -> float:
-        """The mean of the replications: unbiased."""
+        """Mean of the replications' estimates of the probability; unbiased."""
         return float(self.replications.mean())
 
     @property
@@ -269,7 +269,7 @@ class _Episodes:
     def run(
         self, state: Floats, clock: Floats, level: float, within: float, draw: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Advance paths in place until their demand exceeds ``level``; return flags of those within the time."""
+        """Advance paths in place until demand > ``level`` or clock > ``within``; return flags of overflow, (paths,)."""
         moving = np.flatnonzero(state @ self.demand <= level)
         while len(moving):
             rates = np.cumsum(np.maximum(state[moving] @ self.slopes + self.constants, 0.0), axis=1)

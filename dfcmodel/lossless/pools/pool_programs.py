@@ -184,7 +184,7 @@ class PoolProgram:
         return cost, sp.bmat(rows, format="csr"), right, bounds
 
     def _cuts(self, thresholds: Floats, high: float) -> tuple[Floats, float, Floats, Floats]:
-        """Return cutting planes from integer numbers of groups, which the relaxation lacks.
+        """Return (maximum groups per port (P,), of all ports, cut lines' values at 0 and slopes, (P,) each).
 
         On a port that brings A bytes, k groups above their thresholds use at most f(k) = min(k h, A - k T),
         with the port's maximum h and minimum T, and k <= A / T. f is concave, so that the line through

@@ -78,7 +78,7 @@ class PoolRisk(Result):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Lower and upper bound of the probability."""
+        """(lower, upper) proved bounds of the probability of overflow."""
         return self.lower, self.probability
 
     @property
@@ -95,7 +95,7 @@ class PoolRisk(Result):
 
     @quantities(probability="share")
     def oversubscription(self, probability: WithUnit) -> float:
-        """Return the sum of all headrooms over `least_size`; inf if no headroom is needed."""
+        """Return the sum of all headrooms over `least_size` for an overflow probability; inf if none is needed."""
         size = self.least_size(probability)
         return self.pool.demand / size if size else np.inf
 
@@ -125,7 +125,7 @@ class PoolRisk(Result):
         return axes
 
     def _survival(self, size: Floats, weights: Floats, side: float) -> Floats:
-        """Return the probabilities of more than ``size`` bytes by weights of grains; ``side`` 1 rounds up, -1 down."""
+        """Return a bound on P(more than ``size`` bytes), shape of ``size``; ``side`` 1: upper one, -1: lower one."""
         tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
         first = np.floor(size / self.grain * (1.0 + 8 * EPS)).astype(np.int64) + 1
         slack = 1.0 + side * EPS * (len(weights) + 8 * self.pool.groups)
@@ -196,7 +196,7 @@ def _distribution(grains: NDArray[np.int64], paused: Floats, *, together: bool) 
 
 
 def _chernoff(pool: HeadroomPool, paused: Floats, *, together: bool) -> float:
-    """Return Chernoff's bound, the minimum over t of E exp(t (D - size)); every t >= 0 gives a bound."""
+    """Return Chernoff's bound on the overflow probability: the minimum over t >= 0 of E exp(t (D - size))."""
     from scipy.optimize import minimize_scalar
 
     amounts = pool.headroom.sum(axis=1) if together else pool.headroom.ravel()

@@ -126,7 +126,7 @@ class PoolWorstCase(Result):
 
     @property
     def lower(self) -> float:
-        """Bytes in the pool by the witness, a lower bound."""
+        """Bytes in the pool that the witness reaches: a lower bound on the worst case."""
         return self.witness.demand
 
     @property

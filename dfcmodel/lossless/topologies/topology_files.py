@@ -47,7 +47,7 @@ MAX_BYTES = 4 * 2**20
 
 
 def load_topology(path: str | Path) -> tuple[nx.DiGraph[Any], list[Route] | None]:
-    """Read a topology from a file of at most 4 MiB, in UTF-8; see `read_topology`.
+    """Return (graph, routes or None) from a topology file of at most 4 MiB, in UTF-8; see `read_topology`.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def _add_link(graph: nx.DiGraph[Any], name: str, source: Any, target: Any) -> No
 
 
 def _table(name: str, value: Any, keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return a table of a file; ValueError for another value, and for a key that is not in ``keys``."""
+    """Return ``value`` if it is a dict with no keys but ``keys``; otherwise raise ValueError naming ``name``."""
     if not isinstance(value, dict):
         raise ValueError(f"{name} = {format_value(value)}: must be a table of keys and values")  # noqa: TRY004
     for key in value:

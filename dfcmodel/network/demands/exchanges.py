@@ -69,7 +69,7 @@ def chunk_sizes(packets: int, chunks: int, owner: str = "the chunk of each host"
 
 
 def refuse_bytes(packets: object, packet_size: float | None) -> None:
-    """Raise ValueError for a string with a size in bytes; the message has the expression of its packets."""
+    """Raise ValueError for a size in bytes, such as "1 MB", in place of a number of packets; says how to convert it."""
     if not isinstance(packets, str):
         return
     try:

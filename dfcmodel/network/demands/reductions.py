@@ -242,7 +242,7 @@ def all_to_all_rounds(
 
 
 def _without_pieces(options: FlowOptions | None) -> dict[str, Any]:
-    """Return the fields that options state; TypeError if they state ``pieces``, which only trees have."""
+    """Return the stated options as a dict; TypeError if ``pieces`` is stated, which only trees have."""
     stated = options_of(options, CollectiveOptions)
     if options is not None:
         refuse_unused(options, pieces="only in all_reduce(algorithm='tree')")

@@ -66,7 +66,7 @@ class Policer(PathElement):
         one_number("burst", self.burst, at_least=1.0, at_most=1e9, hint="in packets")
 
     def start(self) -> State:
-        """Return the state of a full bucket.
+        """Return the state at the start of a run: a full bucket.
 
         >>> Policer("1->2", 10.0, 5.0).start().tokens
         5.0
@@ -75,7 +75,7 @@ class Policer(PathElement):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Take the size of the packet from the bucket, or drop the packet."""
+        """Take the packet's size from the bucket, or drop the packet if it lacks bytes; return the new state."""
         tokens = min(q.burst, s.tokens + (e.time - s.counted) * q.rate)
         if tokens + ROUNDING < e.packets:
             return s._replace(drop=1.0, tokens=tokens, counted=e.time)
@@ -132,7 +132,7 @@ class BurstLoss(PathElement):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Change the state, then drop the packet with the probability of the state."""
+        """Draw the next good or bad state, then drop the packet with its probability; return the new state."""
         leaves = q.to_good if s.bad > 0.0 else q.to_bad
         bad = 1.0 - s.bad if e.random < leaves else s.bad
         lost = q.loss_bad if bad > 0.0 else q.loss_good
@@ -174,7 +174,7 @@ class PeriodicLoss(PathElement):
 
     @extends(PathElement.State)
     class State(NamedTuple):
-        """Packets of the present period so far."""
+        """Number of packets of the present period so far."""
 
         passed: float = 0.0
 
@@ -186,7 +186,7 @@ class PeriodicLoss(PathElement):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Drop the last packet of a period."""
+        """Drop the last packet of each period; return the new state."""
         if s.passed + 1.0 < q.every:
             return s._replace(passed=s.passed + 1.0)
         return s._replace(drop=1.0, passed=0.0)

@@ -84,7 +84,7 @@ class RCCC(ReceiverAgent):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Acknowledge the packet, or request it again; plan a pull."""
+        """Acknowledge the packet, or request it again if it was cut; plan a pull; return the new state."""
         s = s._replace(granted=max(s.granted, q.unsolicited), arrived=s.arrived + 1.0)
         if e.trimmed > 0.0:
             return plan_pull(s._replace(nack=e.number, cut=s.cut + 1.0), q, e)
@@ -92,7 +92,7 @@ class RCCC(ReceiverAgent):
 
     @staticmethod
     def on_timer(s: Any, q: Any, e: Any) -> Any:
-        """Grant the planned credits; plan the next pull."""
+        """Grant the planned credits to the sender, and plan the next pull; return the new state."""
         s = s._replace(credits=s.pull, granted=s.granted + s.pull, timer=math.inf)
         return plan_pull(s, q, e)
 

@@ -77,7 +77,7 @@ class AFD(SwitchProgram):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Count the packet, move the fair number, drop at random."""
+        """Count the packet, move the fair number, and drop at random above it; return the new state."""
         arrivals = s.arrivals + 1.0
         recent = s.recent * (1.0 - 1.0 / q.memory) ** (arrivals - s.at) + 1.0
         fair = s.fair
@@ -143,13 +143,13 @@ class CAKE(HashedQueues):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Assign a quantum and the turn of a sparse flow, rank 0, to a queue that was empty."""
+        """Give a queue that was empty a quantum and the turn of a sparse flow, rank 0; return the new state."""
         deficit = q.quantum if e.queue_backlog == 0.0 else s.deficit
         return s._replace(mtu=max(s.mtu, e.size), deficit=deficit)
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """End a turn if the deficit is used up; otherwise drop or mark by the packet's waiting time."""
+        """End the turn if the deficit is used up, else drop or mark by waiting time; return the new state."""
         if s.deficit <= 0.0:
             return s._replace(skip=1.0, rank=1.0, deficit=s.deficit + q.quantum)
         mtu_time = s.mtu / e.capacity

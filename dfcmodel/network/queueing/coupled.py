@@ -65,7 +65,7 @@ class PI2(QueueManager):
     ecn: bool = False
 
     class State(NamedTuple):
-        """Dropped, marked; p'; time of its next update, s; delay at the last one, s."""
+        """Packets to drop, to mark; p' of the controller; time of its next update, s; delay at the last one, s."""
 
         drop: float = 0.0
         mark: float = 0.0
@@ -80,7 +80,7 @@ class PI2(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Update p', and drop or mark the fraction p'^2 of the arrivals."""
+        """Update p' if due; drop, or with ``ecn`` mark, the fraction p'^2 of the arrivals; return the new state."""
         delay = e.backlog / e.capacity if e.capacity > 0.0 else s.delay
         p, old, at = s.p, s.delay, s.next
         if e.time >= at:
@@ -155,7 +155,7 @@ class DualPI2(Discipline):
 
 
 def _check_controller(rule: PI2 | DualPI2) -> None:
-    """Validate the parameters that both disciplines have."""
+    """Raise ValueError for invalid times, gains, ``coupling`` or ``ecn`` of PI2 or DualPI2."""
     check_times(rule, "target", "update")
     for name in ("alpha", "beta"):
         one_number(name, getattr(rule, name), above=0.0, hint="in 1/s")

@@ -44,7 +44,7 @@ class INT(SwitchProgram):
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """Count the bytes, and write the record."""
+        """Count the packet's bytes, and write the record of telemetry; return the new state."""
         return s._replace(total=s.total + e.size, sent=s.total, queue=e.bytes, capacity=e.capacity)
 
 
@@ -103,7 +103,7 @@ class Trimming(SwitchProgram):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Cut data without room, or count a cut for later."""
+        """Cut a data packet to its header if there is no room, or later as it leaves; return the new state."""
         if e.queue == 1.0:
             owed = s.owed + 1.0 if e.queue_backlog >= q.limit else s.owed
             return s._replace(data=e.queue_backlog + 1.0, owed=owed)
@@ -111,7 +111,7 @@ class Trimming(SwitchProgram):
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """Alternate between the queues; count the waiting packets."""
+        """Alternate between the queues, and count the waiting packets; return the new state."""
         if s.sent >= (1.0 if e.queue == 1.0 else q.headers):
             return s._replace(skip=1.0, sent=0.0)
         if e.queue == 0.0:

@@ -319,17 +319,17 @@ class Credits(LinkLaw):
 
     @staticmethod
     def on_send(s: Any, q: Any, e: Any) -> Any:
-        """Use a credit for the packet."""
+        """Use one credit for the packet; return the sender's new state."""
         return s._replace(used=s.used + e.size)
 
     @staticmethod
     def on_message(s: Any, q: Any, e: Any) -> Any:
-        """Add the credits of packets that have left."""
+        """Add the credits that the message returns; return the sender's new state."""
         return s._replace(used=s.used - e.message)
 
     @staticmethod
     def on_departure(s: Any, q: Any, e: Any) -> Any:
-        """Send a message when ``update`` packets have left."""
+        """Send a message when ``update`` packets have left; return the receiver's new state."""
         freed = s.freed + e.size
         if freed >= q.update:
             return s._replace(send=1.0, message=freed, freed=0.0)

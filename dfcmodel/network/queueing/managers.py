@@ -61,7 +61,7 @@ class RED(QueueManager):
     ecn: bool = False
 
     class State(NamedTuple):
-        """Dropped, marked; the average queue; packets times p up to the next drop, 0 before a draw."""
+        """Packets to drop and to mark; average queue, packets; packets times p up to the next drop (0: not drawn)."""
 
         drop: float = 0.0
         mark: float = 0.0
@@ -83,14 +83,14 @@ class RED(QueueManager):
         flag("ecn", self.ecn)
 
     def numbers(self, packet_size: float) -> dict[str, float]:
-        """Return the parameters; ``unit`` is the size of a packet in the unit of the thresholds."""
+        """Return the parameters of `on_step`; ``unit`` is the size of a packet in the unit of the thresholds."""
         unit = 1.0 if self.mean_packet is None else packet_size / self.mean_packet
         numbers = {k: v for k, v in super().numbers(packet_size).items() if k != "mean_packet"}
         return {**numbers, "unit": unit}
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Average the queue, and drop packets 1/p to 2/p arrivals apart.
+        """Average the queue, and drop or mark packets 1/p to 2/p arrivals apart; return the new state.
 
         An empty queue counts as a step's service of arrivals of none, as ns-2 has it.
         """
@@ -145,7 +145,7 @@ class CoDel(QueueManager):
     interval: WithUnit = 0.1
 
     class State(NamedTuple):
-        """Packets to drop and mark, and the variables of RFC 8289, 5.3.
+        """Packets to drop, to mark (none), and the variables of RFC 8289, 5.3.
 
         deadline: first_above_time, s; dropping: whether it drops; next: drop_next, s; drop_count,
         last_drop_count: count, lastcount.
@@ -164,7 +164,7 @@ class CoDel(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Drop a packet interval / sqrt(count) after the last drop (RFC 8289, 5.4 and 5.5)."""
+        """Drop packets interval / sqrt(count) apart while delays are too long (RFC 8289, 5.4); return the new state."""
         long = e.delay >= q.target and e.backlog > 1.0
         deadline = 0.0
         if long:
@@ -222,7 +222,7 @@ class PIE(QueueManager):
 
     @extends(PI2.State)
     class State(NamedTuple):
-        """Dropped, marked; probability; time of its next update, s; delay at the last one, s.
+        """Packets to drop, to mark (none); drop probability; time of its next update, s; delay at the last one, s.
 
         spent: used part of the burst allowance, s.
         """
@@ -237,7 +237,7 @@ class PIE(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Update the probability (RFC 8033, 4.2), and drop that fraction of the arrivals (4.1)."""
+        """Update the drop probability if due; drop that fraction of arrivals (RFC 8033, 4.1, 4.2); return the state."""
         delay = e.backlog / e.capacity if e.capacity > 0.0 else s.delay
         p, old, at, spent = s.p, s.delay, s.next, s.spent
         if e.time >= at:

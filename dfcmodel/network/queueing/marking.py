@@ -53,11 +53,11 @@ class StepMarking(QueueManager):
         choice("at", self.at, SAMPLING_POINTS)
 
     def expected(self) -> QueueManager | None:
-        """Return this manager, which draws no random numbers; None for marks at arrival."""
+        """Return this manager if it marks at departure, since it draws no random numbers; None for marks at arrival."""
         return self if self.at == "departure" else None
 
     def numbers(self, packet_size: float) -> dict[str, float]:
-        """Return the threshold in packets of ``packet_size`` bytes.
+        """Return the parameter of `on_step`, ``threshold`` in packets of ``packet_size`` bytes.
 
         >>> StepMarking("97.5 kB").numbers(1500.0)
         {'threshold': 65.0}
@@ -66,7 +66,7 @@ class StepMarking(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark all arrivals above the threshold."""
+        """Mark all arrivals (or departures) of a step whose backlog exceeds the threshold; return the new state."""
         return s._replace(mark=e.arrivals if e.backlog > q.threshold else 0.0)
 
 
@@ -110,19 +110,19 @@ class RampMarking(QueueManager):
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)
 
     def expected(self) -> QueueManager | None:
-        """Return the manager that marks the mean; None for marks at arrival."""
+        """Return a `MeanRamp`, which marks the mean number of packets without chance; None for marks at arrival."""
         if self.at == "arrival":
             return None
         return MeanRamp(self.low, self.high, self.max_p)
 
     def numbers(self, packet_size: float) -> dict[str, float]:
-        """Return the parameters, thresholds in packets of ``packet_size`` bytes."""
+        """Return the parameters of `on_step`, with thresholds in packets of ``packet_size`` bytes."""
         low, high = (float(in_packets_of(n, packet_size)) for n in (self.low, self.high))
         return {"low": low, "high": high, "max_p": float(self.max_p)}
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark all above ``high``, otherwise a random whole number with the mean of the ramp."""
+        """Mark all of a step above ``high``, else a random whole number with the ramp's mean; return the new state."""
         if e.backlog > q.high:
             return s._replace(mark=e.arrivals)
         p = q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low)
@@ -137,7 +137,7 @@ class MeanRamp(RampMarking):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark all above ``high``, otherwise the mean of the ramp, a fraction of the departures."""
+        """Mark all of a step above ``high``, else the ramp's mean, a fraction of departures; return the new state."""
         if e.backlog > q.high:
             return s._replace(mark=e.arrivals)
         return s._replace(mark=q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low) * e.arrivals)

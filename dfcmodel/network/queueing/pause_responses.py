@@ -41,7 +41,7 @@ ROUNDING = 1e-9
 
 
 def rate_in_table(bits: Any) -> NDArray[np.float64]:
-    """Return the rate of `RESPONSE_QUANTA` whose response time applies to a rate in b/s.
+    """Return the listed rate, b/s, whose response time applies to each of ``bits``, rates in b/s; shape of ``bits``.
 
     It is the rate itself if listed, otherwise the next faster rate, or the fastest listed rate.
 
@@ -54,7 +54,7 @@ def rate_in_table(bits: Any) -> NDArray[np.float64]:
 
 
 def _rate_row(bits: Any) -> NDArray[np.int64]:
-    """Return the index in `RESPONSE_QUANTA` of the rate that `rate_in_table` returns."""
+    """Return the index in `RESPONSE_QUANTA` of each rate that `rate_in_table` returns, shape of ``bits``."""
     at = (LISTED * (1.0 + ROUNDING)).searchsorted(bits)
     return np.asarray(np.minimum(at, len(LISTED) - 1))
 

@@ -55,7 +55,7 @@ class HashedQueues(SwitchProgram):
 
     @staticmethod
     def queue_of(s: Any, q: Any, e: Any) -> Any:
-        """Return the queue of the flow's hash."""
+        """Return the flow's hash times ``queues``, rounded down later: the index of its queue; flows may share it."""
         return e.hash * q.queues
 
 
@@ -91,13 +91,13 @@ class WeightedFair(Weighted):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Tag the packet with its virtual start, max(v, finish tag of the previous packet)."""
+        """Tag the packet with its virtual start, max(v, finish tag of the previous one); return the new state."""
         start = max(s.virtual, s.finish)
         return s._replace(rank=start, finish=start + e.size / weight_of(q, e))
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """Set v to the start tag of the packet in service."""
+        """Set the virtual time v to the start tag of the packet in service; return the new state."""
         return s._replace(virtual=e.rank)
 
 
@@ -146,12 +146,12 @@ class DeficitRoundRobin(HashedQueues, Weighted):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Assign its quantum to a queue that was empty."""
+        """Give a queue that was empty its quantum; return the new state."""
         return s._replace(deficit=q.quantum * weight_of(q, e)) if e.queue_backlog == 0.0 else s
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """End the turn if the packet exceeds the remaining deficit."""
+        """End the turn if the packet exceeds the remaining deficit; return the new state."""
         if e.size > s.deficit:
             return s._replace(skip=1.0, deficit=s.deficit + q.quantum * weight_of(q, e))
         return s._replace(deficit=s.deficit - e.size)
@@ -175,7 +175,7 @@ class ShortestRemaining(SwitchProgram):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Rank by the remaining packets of the transfer."""
+        """Rank the packet by the remaining packets of its transfer; return the new state."""
         return s._replace(rank=e.left)
 
 
@@ -240,7 +240,7 @@ class FlowQueueCoDel(HashedQueues):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Classify a queue that was empty as new with rank 0, or as old with rank 1 while it still counts as old."""
+        """Make a queue that was empty new, rank 0, or old, rank 1, if it counts as old; return the new state."""
         if e.queue_backlog > 0.0:
             return s
         others = s.old_queues - s.old  # old: an overflow has emptied it
@@ -250,7 +250,7 @@ class FlowQueueCoDel(HashedQueues):
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """End a turn if the deficit is used up; otherwise drop or mark by the packet's waiting time (RFC 8289, 5.6)."""
+        """End the turn if the deficit is used up, else drop or mark (RFC 8289, 5.6); return the new state."""
         if s.deficit <= 0.0:
             s = s._replace(turns=s.turns + s.old, old_queues=s.old_queues + 1.0 - s.old, old=1.0)
             return s._replace(skip=1.0, rank=1.0, deficit=s.deficit + q.quantum)

@@ -198,7 +198,7 @@ class _Reader:
         return {name: _Inherited(value, (key, name)) for name, value in table.items()}
 
     def table(self, value: Any, key: Key) -> dict[str, Any]:
-        """Return a table; `_BadKey` for another value."""
+        """Return ``value`` if it is a dict; otherwise raise `_BadKey` for ``key``."""
         if not isinstance(value, dict):
             raise _BadKey(key, f"{format_value(value)}: must be a table of keys and values")
         return value
@@ -271,7 +271,7 @@ class _Reader:
 
 @dataclasses.dataclass(frozen=True)
 class _Inherited:
-    """A value from a table of defaults, and its key in the document."""
+    """A value that a flow or link takes from a table of defaults, with its key in the document for messages."""
 
     value: Any
     key: Key

@@ -81,17 +81,17 @@ def scenario_schema(rules: Iterable[type[WindowRule]] = ()) -> dict[str, Any]:
 
 
 def _names(kind: type[Any]) -> list[str]:
-    """Return the names of the parameters of a class that files may have."""
+    """Return the names of the constructor parameters of a class that scenario files may set."""
     return [name for name in parameter_names(kind) if name not in OF_PYTHON]
 
 
 def _one_of(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
-    """Return the schema of an object of one of ``kinds``: its class name, or a table with ``kind`` and parameters."""
+    """Return the JSON Schema of an object of one of ``kinds``: its class name, or a table with ``kind``."""
     return {"anyOf": [{"enum": sorted(kinds)}, *(_table(kinds[name]) for name in sorted(kinds))]}
 
 
 def _table(kind: type[Any]) -> dict[str, Any]:
-    """Return the schema of a table with ``kind`` and the parameters of a class."""
+    """Return the JSON Schema of a TOML table with ``kind``, the name of the class, and its parameters."""
     rule = issubclass(kind, RULES)
     return {
         "type": "object",
@@ -105,12 +105,12 @@ def _table(kind: type[Any]) -> dict[str, Any]:
 
 
 def _of_rule(kind: type[Any], name: str) -> dict[str, Any]:
-    """Return the schema of a parameter of a rule: a number, or a string with a unit."""
+    """Return the JSON Schema of a parameter of a rule: a number, or a string with a unit."""
     return _field(kind, name) if name in quantities_of(kind) else NUMBER
 
 
 def _field(kind: type[Any], name: str) -> dict[str, Any]:
-    """Return the schema of a field, by its class, its unit or its type."""
+    """Return the JSON Schema of a field of a class, by its class, its unit or its type."""
     if kind is Flow and name == "source":
         return {"$ref": "#/$defs/source"}
     if kind is Scenario and name == "elements":
@@ -141,7 +141,7 @@ def _field(kind: type[Any], name: str) -> dict[str, Any]:
 
 
 def _type_schema(hint: Any) -> dict[str, Any]:
-    """Return the schema of a Python type; {}, which allows anything, for types without a form in TOML."""
+    """Return the JSON Schema of a Python type; {}, which allows anything, for types without a form in TOML."""
     options = [option for option in typing.get_args(hint) if option is not type(None)]
     origin = typing.get_origin(hint) or hint
     simple = {bool: {"type": "boolean"}, int: NUMBER, float: NUMBER, str: TEXT}

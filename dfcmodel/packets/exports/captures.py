@@ -111,7 +111,7 @@ def write_capture(
 
 
 def _identifications(events: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the IP identification of each event's packet: its index in its flow and direction, from 1."""
+    """Return each event's IP identification, (events,): its packet's index in its flow and direction, from 1."""
     streams = 2 * events["flow"].astype(np.int64) + events["ack"]
     counts = np.zeros(len(events), np.int64)
     for stream in np.unique(streams):

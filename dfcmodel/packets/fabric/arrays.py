@@ -104,7 +104,7 @@ def lay_out_fabric(
 
 
 def _ports(plan: PacketPlan) -> NDArray[Any]:
-    """Return the rows of the ports, of the fabric kernel."""
+    """Return the rows of the ports, `PORT` of the fabric kernel, (P,), before the run."""
     rows = aligned(len(plan.ports), layout.PORT)
     rows.view(np.uint8)[:] = 0
     kinds = [0, OF_RATE]
@@ -122,7 +122,7 @@ def _ports(plan: PacketPlan) -> NDArray[Any]:
 
 
 def _flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return rows of the flows, and of the kinds of senders: rates and rules."""
+    """Return (rows of the flows (F,), rows of rates, rows of rules): one rate and one rule per kind of sender."""
     table = plan.scenario.table
     line_rates = plan.scenario.by_link(lambda link: link.rate)[plan.scenario.routes.first]
     first, group = table.alike("source", line_rates)
@@ -221,12 +221,12 @@ def _start(plan: PacketPlan, arrays: dict[str, Any]) -> None:
 
 
 def _changes(plan: PacketPlan, rows: int) -> NDArray[Any]:
-    """Return memory for the changes of counters in a window; one row if no ports count together."""
+    """Return uninitialized memory for ``rows`` changes of counts in a window; 1 row if no ports count together."""
     return np.empty(rows if plan.counts_together.any() else 1, layout.CHANGE)
 
 
 def _slots(count: int) -> NDArray[Any]:
-    """Return slots without packets."""
+    """Return ``count`` slots, `SLOT` of the fabric kernel, without packets."""
     slots = np.empty(count, layout.SLOT)
     slots["last"], slots["next"] = -1, layout.NOBODY
     return slots

@@ -1,4 +1,4 @@
-"""What is compiled of the packet level: senders, ports and receivers, in functions of one idea each.
+"""The compiled part of the packet level: senders, ports and receivers, in functions of one idea each.
 
 Start with `loop.run`, the loop over windows of time. Modules import nothing but each other: the whole
 package is copied and compiled (`jit`). All functions are inlined: as calls, a run of takano2006's

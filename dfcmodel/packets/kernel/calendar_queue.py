@@ -22,7 +22,7 @@ PLACE = 31  # and of the place: which bit it is
 
 @inlined
 def take(net: Any) -> int:
-    """Return the index of a free packet; if there is none, set the fault flag and return the last row."""
+    """Take a free row of ``packet`` and return its index; if there is none, set FAULT and return the last row."""
     counters = net.counters
     e = counters[FREE]
     if e >= 0:
@@ -40,7 +40,7 @@ def take(net: Any) -> int:
 
 @inlined
 def release(net: Any, e: int) -> None:
-    """Return a packet to the free list."""
+    """Return row ``e`` of ``packet`` to the free list; its other fields stay as they are."""
     net.packet[e].number = GONE
     net.packet[e].next = net.counters[FREE]
     net.counters[FREE] = e
@@ -48,7 +48,7 @@ def release(net: Any, e: int) -> None:
 
 @inlined
 def push(net: Any, e: int, u: int, time: float, key: int) -> None:
-    """Insert a packet into the calendar queue of a port; the last row of ``packet`` is not inserted.
+    """Insert row ``e`` of ``packet`` into port u's calendar queue by (time, key); the last row is never inserted.
 
     When no row is free, that row stands for several packets and the run ends with the window. A list that
     holds it twice would lead out of the array.
@@ -89,7 +89,7 @@ def push(net: Any, e: int, u: int, time: float, key: int) -> None:
 
 @inlined
 def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[int, int, float]:
-    """Return the bucket from ``b`` on with the next arrival of a window, the packet and the time; -1, ``end``: none."""
+    """Return (bucket, row, time) of port's earliest event before ``end`` in buckets b to ``past``; row -1: none."""
     while port.count > 0 and b <= past:
         e = int64(net.bucket[port.at + (b & port.mask)].head)
         if e >= 0:
@@ -102,7 +102,7 @@ def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[in
 
 @inlined
 def next_place(port: Any, k: int, past: int) -> int:
-    """Return the first place from ``k`` on of a port that has work; ``past``: none."""
+    """Return the first place >= k in the processing order whose port has work; ``past`` if none is before it."""
     while k < past:
         rest = port[k >> PLACES].active >> (k & PLACE)
         if rest == 0:
@@ -120,7 +120,7 @@ def next_place(port: Any, k: int, past: int) -> int:
 
 @inlined
 def retire(port: Any, u: int, k: int) -> None:
-    """Clear the bit of a port that has no work until something is pushed to it."""
+    """Clear the work bit of port u, at place k of the order, if it has no event and no packet that may leave."""
     queue = port[u]
     if queue.count == 0 and (queue.waiting == 0 or queue.paused > 0):
         port[k >> PLACES].active &= ~(1 << (k & PLACE))
@@ -128,7 +128,7 @@ def retire(port: Any, u: int, k: int) -> None:
 
 @inlined
 def least_time(net: Any, now: float, end: float) -> float:
-    """Return the time of the next arrival or departure at any port, at most ``end``."""
+    """Return the earliest time, s, of an event or a possible departure at any port; ``end`` if none is earlier."""
     least = end
     for u in range(len(net.port)):
         queue = net.port[u]

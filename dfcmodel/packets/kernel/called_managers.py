@@ -14,7 +14,7 @@ DROP, ACCEPT, MARK = 0, 1, 2
 
 
 class Backlog(NamedTuple):
-    """What a manager sees of its queue as a packet arrives."""
+    """State of a queue that its manager reads when a packet arrives: packets, packets/s, s."""
 
     waiting: float  # packets
     most: float  # for which there is room, and one more
@@ -24,7 +24,7 @@ class Backlog(NamedTuple):
 
 @compiled
 def ask(net: Any, p: int, now: float, backlog: Any) -> int:
-    """Return the decision of a manager called by address: its step is one arriving packet."""
+    """Return ACCEPT, MARK or DROP: the decision of port p's compiled queue manager on one arriving packet."""
     m = net.called[p]
     m.seen[0] = now
     m.seen[1] = now - m.last

@@ -101,7 +101,7 @@ MAX_OWN = 8
 """Numbers that a loss recovery may keep (`dfcmodel.packets.recoveries.base`)."""
 
 MORE, SAMPLE = 32, 14
-"""Further numbers that a rule of deliveries may have, and those of a sample beside the four of each event."""
+"""Maximum number of further numbers of a rule of deliveries; numbers of a sample besides an event's four."""
 
 PACKET = np.dtype(
     [
@@ -195,8 +195,8 @@ PORT = np.dtype(
 )
 """A port with its calendar queue; the last row is that of senders without an interface.
 
-A packet that passes a port where nothing else waits reads the first two cache lines alone. Those that wait in a ring
-read the third one, too.
+A packet that passes a port where nothing else waits reads the first two cache lines alone. A packet
+that waits in a ring reads the third one, too.
 """
 
 LANE = np.dtype(
@@ -236,7 +236,7 @@ FEEDER = np.dtype(
     ],
     align=True,
 )
-"""What a port pauses: a port that feeds it, or a class of traffic over one (PFC counts the packets of each)."""
+"""A target of a port's pauses: a port that feeds it, or a class over one (PFC counts the packets of each)."""
 
 ELEMENT = np.dtype(
     [
@@ -515,7 +515,7 @@ SACK, NACK, CREDITS, ACKS = 0, 1, 2, 3
 OF_RATE = 5
 """Size class of answers to rate rules."""
 ARRIVED, DUE = -1, -2
-"""Where `ports.travel` begins, besides at ports and senders."""
+"""Where `ports.advance_packet` begins, besides at ports and senders."""
 
 OWN = np.dtype(
     [
@@ -528,10 +528,10 @@ OWN = np.dtype(
     ],
     align=True,
 )
-"""What a switch program has of a flow, in the row of the flow's hop."""
+"""A flow's data for a switch program, in the row of the flow's hop."""
 
 QUEUE = np.dtype([("state", "f8", (8,)), ("rank", "f8"), ("bytes", "f8")], align=True)
-"""What a switch program has of one of its queues, in the order of their lanes."""
+"""The state of one queue of a switch program, in the order of the lanes."""
 
 RANKED = np.dtype([("rank", "f8"), ("after", "i4", (SKIP_LEVELS,))], align=True)
 """A packet in a ranked queue: its rank, and the next packet on each level of the skip list that it is in; -1: none."""
@@ -579,7 +579,7 @@ HOP = np.dtype(
     ],
     align=True,
 )
-"""A hop of a flow's route: those of its packets, its receiver, those of its ACKs, its sender."""
+"""A hop of a flow's route: hops of its packets, its receiver, hops of its ACKs, its sender, in this order."""
 
 COUNTED, IN_SLOW_START = 1, 2
 """When a sender counts the packets of an ACK: for the rule of its window, or in slow start alone."""
@@ -756,7 +756,7 @@ RULE = np.dtype(
 )
 """The rule of a flow that has one, for its window or rate or as its source.
 
-``cwnd``, ``ssthresh`` and ``rule_state`` are the state of the rule, ``parameters`` those of the rule. They stand one
+``cwnd``, ``ssthresh`` and ``rule_state`` are the state of the rule, ``parameters`` its parameters. They stand one
 after the other: the rule's events get the place of ``cwnd``.
 """
 
@@ -889,7 +889,7 @@ BACKFLOW = np.dtype(
 
 
 class Network(NamedTuple):
-    """Ports, their queues, and packets in flight between them; P ports, N packets."""
+    """Arrays of the ports, their queues and the packets in them or on links: P ports, N rows of packets, H hops."""
 
     packet: Any  # ELEMENT (N,)
     sent_at: Any  # (N,) when each left its sender, of an ACK its data, of a rate sender its interface, s
@@ -940,7 +940,7 @@ class Network(NamedTuple):
 
 
 class Senders(NamedTuple):
-    """Both ends of F flows."""
+    """Arrays of the senders and receivers of F flows, with their rules and recoveries."""
 
     flow: Any  # FLOW (F,); zeros of flows that start after the end
     begun: Any  # the others, ascending
@@ -996,7 +996,7 @@ class Records(NamedTuple):
 
 
 class World(NamedTuple):
-    """What a run reads and writes, for functions that need all three groups."""
+    """The arrays of a run: network, senders and records, for functions that use all three."""
 
     net: Any  # Network
     senders: Any  # Senders

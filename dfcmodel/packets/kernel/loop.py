@@ -51,7 +51,7 @@ from .layout import (
     int64,
 )
 from .links.backpressure import enqueue_flow, leave_flow, stop_flow
-from .links.diffusion import begin_of, enter_rated, exchange
+from .links.diffusion import begin_of, enter_rated, process_feedback
 from .links.failures import lose_on_link
 from .links.interfaces import (
     enter_interface,
@@ -70,8 +70,8 @@ from .links.lanes import (
     enter_lane,
     overflow,
     place_of_arrival,
+    record_left,
     start_transmission,
-    wait_on,
 )
 from .links.laws import (
     begin_sending,
@@ -79,18 +79,18 @@ from .links.laws import (
     count_refused,
     end_sending,
     receive_report,
-    review,
+    update_blocked,
     waits_by_law,
 )
 from .links.link_retry import retry_time
 from .links.path_elements import HELD, PASSED, flush, pass_elements
-from .links.pauses import ENDS, count_class, count_excess, obey, renew, watch
-from .links.ports import INTERFACE, LANES, drop, keep_packet, travel
+from .links.pauses import ENDS, check_thresholds, count_class, count_excess, process_pause, renew
+from .links.ports import INTERFACE, LANES, advance_packet, drop, keep_packet
 from .links.random_loss import is_lost_at_random
 from .links.rated import has_plain_rates, pass_rated
 from .links.routing import MOVED, PASSES, route_packet
 from .links.spraying import way_of_next
-from .links.watchdogs import observe_all, poll
+from .links.watchdogs import poll, update_paused_times
 from .queues.buffers import is_full, is_over, queue_bytes, queue_length, record_peak
 from .queues.coupled import DROP, MARK, dualpi2_verdict, update_coupled
 from .queues.managers import (
@@ -105,7 +105,7 @@ from .queues.managers import (
     update_probability,
 )
 from .queues.program_queues import join_queue, leave_queue, longest_queue
-from .queues.programs import ARRIVES, DROPPED, LEAVES, LONGEST, cut_packet, judge, put_in_order, take_last
+from .queues.programs import ARRIVES, DROPPED, LEAVES, LONGEST, call_program, cut_packet, put_in_order, take_last
 from .rates.answers import receive_rated
 from .rates.sources import (
     CONSTANT,
@@ -125,11 +125,11 @@ __all__ = [
     "enqueue",
     "enqueue_by_queue",
     "enqueue_ranked",
-    "handle",
-    "handle_hosts",
     "new_packet",
     "next_of_switch",
     "process_endpoint_event",
+    "process_host_window",
+    "process_plain_window",
     "process_port_window",
     "process_switch_window",
     "process_timer",
@@ -145,7 +145,7 @@ EMPTY_WINDOWS = 8
 
 @inlined
 def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> None:
-    """Process an event at the sender or receiver of flow f; list the packets that they send in ``out``.
+    """Process event e (its key ``key``) at the sender or receiver of flow f; write the packets to send to ``out``.
 
     Rows are numbers and flags of new packets, or -1 less a packet and where it goes on from.
     """
@@ -168,7 +168,7 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
 
 @inlined
 def process_timer(net: Any, senders: Any, f: int, e: int, key: int) -> None:
-    """Process an event of flow f that is no packet: its stop, or a timer of its sender or, from F on, its receiver."""
+    """Process a STOP or timer event of flow f: the sender's, or with a key from F on the receiver's delayed ACK."""
     s = senders.flow[f]
     if net.packet[e].number == STOP:
         end_source(net, senders, f)
@@ -184,7 +184,7 @@ def process_timer(net: Any, senders: Any, f: int, e: int, key: int) -> None:
 
 @inlined
 def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
-    """Return the packet of a packet that enters the network."""
+    """Take a row for a packet that flow f sends now, fill it in, and return its index."""
     s = senders.flow[f]
     e = take(net)
     it = net.packet[e]
@@ -203,7 +203,7 @@ def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
 
 @inlined
 def depart(world: Any, u: int, e: int, came: float, time: float) -> None:
-    """Start the transmission of a packet that came to a port with lanes at time ``came``."""
+    """Start the transmission of packet e, which arrived at port u (with lanes) at ``came``; trace it if required."""
     net, records = world.net, world.records
     if net.port[u].traced == 1:
         keep_packet(world, u, e, came, time, math.nan)
@@ -211,8 +211,8 @@ def depart(world: Any, u: int, e: int, came: float, time: float) -> None:
 
 
 @inlined
-def handle(world: Any, u: int, now: float, end: float) -> None:
-    """Process the arrivals of a window at a port without lanes."""
+def process_plain_window(world: Any, u: int, now: float, end: float) -> None:
+    """Process the arrivals from ``now`` to ``end`` at port u, which has no lanes."""
     net = world.net
     bucket, packet = net.bucket, net.packet
     inverse = net.port[u].inverse
@@ -224,13 +224,13 @@ def handle(world: Any, u: int, now: float, end: float) -> None:
         while e >= 0 and packet[e].time < end:
             bucket[place].head = packet[e].next
             net.port[u].count -= 1
-            travel(world, e, packet[e].time, int64(packet[e].key), u)
+            advance_packet(world, e, packet[e].time, int64(packet[e].key), u)
             e = int64(bucket[place].head)
 
 
 @inlined
-def handle_hosts(world: Any, u: int, now: float, end: float, interfaces: bool) -> None:
-    """Process the events of a window at hosts. ``interfaces``: whether any host has one."""
+def process_host_window(world: Any, u: int, now: float, end: float, interfaces: bool) -> None:
+    """Process events of hosts in calendar queue u, ``now`` to ``end``; ``interfaces``: any host has an interface."""
     net, senders, records = world
     port, bucket, packet = net.port, net.bucket, net.packet
     ends = len(port) - 1
@@ -293,13 +293,13 @@ def handle_hosts(world: Any, u: int, now: float, end: float, interfaces: bool) -
                     wake_interface(net, p)
                     spent = net.times[p * CLASSES + packet[e].size]
                     arrives, rank = time + again + spent.passage, int64(spent.rank)
-                travel(world, e, arrives, rank, begin)
+                advance_packet(world, e, arrives, rank, begin)
             e = int64(bucket[place].head)
 
 
 @compiled
 def enqueue_by_queue(world: Any, u: int, e: int, waits: bool) -> bool:
-    """Queue an arriving packet where a switch program has chosen a queue; return whether it is sent at once."""
+    """Drop packet e or queue it in the queue that a switch program chose; return True if it must be sent at once."""
     net, records = world.net, world.records
     port = net.port[u]
     time = net.packet[e].time
@@ -320,12 +320,12 @@ def enqueue_by_queue(world: Any, u: int, e: int, waits: bool) -> bool:
 
 @compiled
 def enqueue_ranked(world: Any, u: int, e: int, busy: bool) -> bool:
-    """Let a switch program drop or queue an arriving packet; return whether it is sent at once."""
+    """Drop or queue packet e by the switch program of port u; return True if it must be sent at once instead."""
     net, senders, records = world
     port = net.port[u]
     time = net.packet[e].time
     w = net.program[u]
-    if judge(net, senders, u, e, time, ARRIVES) == DROPPED:
+    if call_program(net, senders, u, e, time, ARRIVES) == DROPPED:
         drop(world, u, e, time, time, BY_MANAGER)
         return False
     if w.cut == 1:
@@ -333,7 +333,7 @@ def enqueue_ranked(world: Any, u: int, e: int, busy: bool) -> bool:
     if w.queues > 0:
         return enqueue_by_queue(world, u, e, busy or port.waiting > 0)
     if not busy and port.waiting == 0:
-        verdict = judge(net, senders, u, e, time, LEAVES)
+        verdict = call_program(net, senders, u, e, time, LEAVES)
         if w.cut == 1:
             cut_packet(net, e)
         if verdict != DROPPED:
@@ -354,7 +354,7 @@ def enqueue_ranked(world: Any, u: int, e: int, busy: bool) -> bool:
 
 @compiled
 def enqueue_by_law(world: Any, u: int, e: int, cause: int) -> bool:
-    """Drop or queue an arriving packet at a port with laws; return whether it is sent at once.
+    """Drop or queue packet e at a port under link laws; return True if it must be sent at once instead.
 
     ``cause``: why it is dropped; -1: it is not, if there is room.
     """
@@ -371,7 +371,7 @@ def enqueue_by_law(world: Any, u: int, e: int, cause: int) -> bool:
         return True
     c = int64(net.hop[int64(net.packet[e].hop)].lane)
     enter_lane(net, u, c, e)
-    review(net, records, u, c, time)
+    update_blocked(net, records, u, c, time)
     if int(time * records.scale) < len(records.lost) - 1:
         record_peak(net, records, u, port.waiting + port.held)
     return False
@@ -379,7 +379,7 @@ def enqueue_by_law(world: Any, u: int, e: int, cause: int) -> bool:
 
 @compiled
 def apply_on_arrival(world: Any, u: int, e: int, time: float) -> int:
-    """Apply routing, elements, random losses and the manager of a port to an arriving packet, in this order.
+    """Apply routing, elements, random loss and manager to packet e: PASSED, HELD (left the port) or a cause of drop.
 
     Return PASSED, the cause for which it is dropped, or HELD where it is no longer at the port.
     """
@@ -405,7 +405,7 @@ def apply_on_arrival(world: Any, u: int, e: int, time: float) -> int:
 
 @compiled
 def passes_at_once(world: Any, u: int, e: int, time: float) -> bool:
-    """Return whether the manager of a port passes a packet that need not wait; CoDel and DualPI2 count it."""
+    """Return whether the manager passes packet e, which finds port u idle; if DualPI2 drops it, it is dropped here."""
     net, senders = world.net, world.senders
     port = net.port[u]
     if port.manager == CODEL:  # a packet that does not wait is below the target
@@ -424,7 +424,7 @@ def passes_at_once(world: Any, u: int, e: int, time: float) -> bool:
 
 @compiled
 def apply_on_leaving(world: Any, u: int, e: int, time: float) -> bool:
-    """Apply effects of the link and the manager to a packet whose transmission begins; return whether it is dropped.
+    """Apply link failures, marks and retries to packet e as its transmission begins; return whether it was dropped.
 
     It comes before disciplines and schedulers count the packet as gone. The time for which the link sends it again, or
     more slowly, is written to the port.
@@ -442,14 +442,14 @@ def apply_on_leaving(world: Any, u: int, e: int, time: float) -> bool:
 
 @compiled
 def process_message(world: Any, u: int, e: int, time: float) -> bool:
-    """Process an event at a port with lanes that is no packet; return whether a packet may leave because of it."""
+    """Process event e, not a packet, at a port with lanes; return whether a packet may leave because of it."""
     net, records = world.net, world.records
     port = net.port[u]
     number = net.packet[e].number
     if number >= RESUME:  # or PAUSE
-        obey(net, u, e)
+        process_pause(net, u, e)
         if port.plain < 0:
-            observe_all(net, u, time)
+            update_paused_times(net, u, time)
     elif number == BACKPRESSURE:
         stop_flow(net, u, e)
     elif number == REPORT:
@@ -464,14 +464,14 @@ def process_message(world: Any, u: int, e: int, time: float) -> bool:
         elif number == FLUSH:
             flush(net, u, e)
         else:
-            exchange(net, u, e)
+            process_feedback(net, u, e)
         return False
     return port.waiting > 0 and port.paused == 0 and port.free < time
 
 
 @inlined
 def enqueue(world: Any, u: int, e: int) -> bool:
-    """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
+    """Drop or queue arriving packet e at a port with lanes; return True if it must be sent at once instead."""
     net, records = world.net, world.records
     port = net.port[u]
     it = net.packet[e]
@@ -513,13 +513,13 @@ def enqueue(world: Any, u: int, e: int) -> bool:
             overflow(world, u, time)
     if int(time * records.scale) < len(records.lost) - 1:
         record_peak(net, records, u, port.waiting + port.held)
-    watch(net, records, u, time)
+    check_thresholds(net, records, u, time)
     return False
 
 
 @inlined
 def process_next(world: Any, u: int, b: int, e: int, arrives: float) -> tuple[int, int, int, float, bool]:
-    """Process the next event of a window at a port with lanes: a departure before ``arrives``, or arrival ``e``.
+    """Process port u's next departure before ``arrives``, or arrival e (bucket b); return (b, e, sent, time, any).
 
     The arrival, a packet or a message, is in bucket ``b``; -1: there is none up to the end of the window. Return the
     bucket of the next arrival; ``e``, or `UNKNOWN` if it was processed or another arrival may precede it; a packet
@@ -559,7 +559,7 @@ def process_next(world: Any, u: int, b: int, e: int, arrives: float) -> tuple[in
         if sent >= 0:
             came = packet[sent].time
         if port.feeders > 0:
-            watch(net, records, u, time)
+            check_thresholds(net, records, u, time)
             e = UNKNOWN  # the port schedules the end of the quanta of a pause for itself
     if sent >= 0:
         if port.effects & ON_LEAVING != 0 and apply_on_leaving(world, u, sent, time):
@@ -580,7 +580,7 @@ def process_next(world: Any, u: int, b: int, e: int, arrives: float) -> tuple[in
 
 @inlined
 def process_port_window(world: Any, u: int, now: float, end: float) -> bool:
-    """Process a window at a port with lanes: departures, arrivals and messages; return whether there were any."""
+    """Process all events from ``now`` to ``end`` at port u, which has lanes; return whether there were any."""
     net, records = world.net, world.records
     port = net.port[u]
     b = int(now * port.inverse)
@@ -604,19 +604,19 @@ def process_port_window(world: Any, u: int, now: float, end: float) -> bool:
 
 @inlined
 def pass_on(world: Any, u: int, e: int, time: float) -> None:
-    """Schedule the arrival of a packet that port u sends from a time on, or advance it to the next calendar queue."""
+    """Schedule the arrival of packet e, which port u sends from ``time`` on, at its next hop with a calendar queue."""
     net = world.net
     spent = net.times[u * CLASSES + net.packet[e].size]
     to = net.hop[int64(net.packet[e].hop)]
     if to.port >= 0 and to.queue >= 0:
         push(net, e, int64(to.queue), time + spent.passage, int64(spent.rank))
     else:
-        travel(world, e, time + spent.passage, int64(spent.rank), len(net.port) - 1)
+        advance_packet(world, e, time + spent.passage, int64(spent.rank), len(net.port) - 1)
 
 
 @compiled
 def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float]:
-    """Return which port has the next event of a window among those that count packets together, and when; -1: none.
+    """Return (port, time) of the next event before ``end`` at the ports that count packets with u; (-1, end) if none.
 
     Events at equal times come in the order of their keys, departures last, as in the oracle.
     """
@@ -642,7 +642,7 @@ def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float
 
 @compiled
 def process_switch_window(world: Any, u: int, now: float, end: float) -> bool:
-    """Process a window at the ports that count packets together with port u, event by event; return whether any."""
+    """Process all events up to ``end`` at the ports that count packets with u, in order of time; return whether any."""
     net = world.net
     had_events = False
     begin = now
@@ -660,7 +660,7 @@ def process_switch_window(world: Any, u: int, now: float, end: float) -> bool:
 
 @inlined
 def sample_senders(world: Any, n: int) -> None:
-    """Record the state of the senders, and their queues at access links that they share, at the end of sample n."""
+    """Record windows, ACKs, RTTs, losses and access queues of started flows in row n, at the end of that sample."""
     net, senders, records = world
     flow = senders.flow
     for k in range(len(senders.begun)):
@@ -677,7 +677,7 @@ def sample_senders(world: Any, n: int) -> None:
 
 @calling_entry
 def run(network: Any, ends: Any, recorded: Any, ahead: float, first: int, samples: int) -> int:
-    """Run from sample ``first``; return the number of completed samples, smaller after a fault.
+    """Kernel: run from sample ``first`` on; return the completed samples; fewer than ``samples``: fault, or call again.
 
     It also returns, to be called again, at the end of a window after which half of ``switches`` or ``trace`` is full
     or other arrays are crowded. The first three are the fields of `Network`, `Senders` and `Records`. They are plain
@@ -712,9 +712,9 @@ def run(network: Any, ends: Any, recorded: Any, ahead: float, first: int, sample
             elif port[u].count > 0:
                 before = port[u].count
                 if u == len(port) - 1 or port[u].kind == INTERFACE:
-                    handle_hosts(world, u, now, end, interfaces)
+                    process_host_window(world, u, now, end, interfaces)
                 else:
-                    handle(world, u, now, end)
+                    process_plain_window(world, u, now, end)
                 if port[u].count != before:
                     idle = 0
             retire(port, u, k)
@@ -728,7 +728,7 @@ def run(network: Any, ends: Any, recorded: Any, ahead: float, first: int, sample
             if n == samples:
                 clock[WINDOW] = now
                 if n == len(records.waiting) - 1:  # the end of the run, not of a part
-                    wait_on(net, records)
+                    record_left(net, records)
                 return n
         elif idle > EMPTY_WINDOWS:
             now = least_time(net, now, min(sample_end, max(end, clock[CHECK])))

@@ -11,7 +11,7 @@ __all__ = ["uniform"]
 
 @inlined
 def uniform(stream: Any, n: int) -> float:
-    """Return the next number in [0, 1) of a port's or flow's stream (Marsaglia's xorshift, 64 bits)."""
+    """Return the next random number in [0, 1) of stream n, a port's or a flow's (Marsaglia's 64-bit xorshift)."""
     x = stream[n]
     x ^= x << 13
     x ^= (x >> 7) & 0x1FFFFFFFFFFFFFF

@@ -218,7 +218,7 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
 
 
 def _clock(plan: PacketPlan) -> NDArray[np.float64]:
-    """Return the numbers that `CLOCK` names, of the plan or, with that name, of the method."""
+    """Return the initial ``clock`` of a run, one number per name in `CLOCK`: times in s, and options."""
     numbers = {"check": math.inf, "min_rto": plan.scenario.min_rto, "jitter": plan.jitter}
     numbers |= dict.fromkeys(("now", "end", "window"), 0.0)
     return np.array([float(numbers[name] if name in numbers else getattr(plan.method, name)) for name in CLOCK])
@@ -240,7 +240,7 @@ def _telemetry_records(flow: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _times(plan: PacketPlan) -> NDArray[Any]:
-    """Return transmission and passage times, s, rows of `TIMES` by port, then size class."""
+    """Return transmission and passage times, s, as rows of `TIMES`, (P CLASSES,): by port, then size class."""
     times = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (
         ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.arrival_ranks),

@@ -17,7 +17,7 @@ __all__ = ["lay_out_backpressure"]
 
 
 def lay_out_backpressure(plan: PacketPlan, hop: NDArray[Any], lanes: int) -> NDArray[Any]:
-    """Return, for each of ``lanes`` lanes, the upstream lane that it pauses (-1: none) and the limit for it."""
+    """Return rows of `BACKFLOW`, (lanes,): the upstream lane that each lane pauses (-1: none), limit and delay."""
     rows = np.zeros(lanes, BACKFLOW)
     rows["upstream"] = -1
     hops = plan.hops

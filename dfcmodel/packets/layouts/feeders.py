@@ -22,7 +22,7 @@ __all__ = ["lay_out_feeders", "storms_of"]
 
 
 def _feeders(count: int, **columns: Any) -> NDArray[Any]:
-    """Return ``count`` rows of feeders, without port, lane and class unless ``columns`` set them."""
+    """Return ``count`` rows of `FEEDER` that refer to no port, lane or class unless ``columns`` set these."""
     rows = np.zeros(count, FEEDER)
     for name, values in {"port": -1, "lane": -1, "priority": ALL, **columns}.items():
         rows[name] = values
@@ -30,7 +30,7 @@ def _feeders(count: int, **columns: Any) -> NDArray[Any]:
 
 
 def lay_out_feeders(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows of feeders; set in ``port_rows`` each port's thresholds and first feeder, in place."""
+    """Return the rows of feeders, `FEEDER`; set each port's thresholds and first feeder in ``port_rows``, in place."""
     for n, name in enumerate(("high", "low")):
         port_rows[name][: len(plan.ports)] = plan.thresholds[:, n]
     port_rows["signalling"][: len(plan.ports)] = plan.signalling
@@ -42,7 +42,7 @@ def lay_out_feeders(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]
 
 
 def _lay_out_pauses(plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[Any]:
-    """Return rows of the feeders that `Pause` stops as a whole; row 0 belongs to no port."""
+    """Return rows of `FEEDER` for the ports that `Pause` stops as a whole; row 0 belongs to no port."""
     rows = [(-1, 0.0)]
     for p in plan.ports_under(Pause):
         feeders = plan.pausable(p)

@@ -22,7 +22,7 @@ __all__ = ["lay_out_interfaces"]
 def lay_out_interfaces(
     plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], flow: NDArray[Any], first: int
 ) -> NDArray[Any]:
-    """Return the lanes of interfaces, from row ``first`` on: by interface, control class, classes and flows.
+    """Return rows of `LANE` for interfaces, numbered from ``first``: each has control class, classes, then flows.
 
     Where ACKs are in the class of their flow they are flows of it.
     """

@@ -256,7 +256,7 @@ def _starts_after(plan: PacketPlan, inline: Integers) -> tuple[Integers, Integer
 
 
 def _order_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
-    """Return ports in an order in which few of the edges a[k] -> b[k] lead backwards."""
+    """Return the ports ``boxed`` in an order, (ports,), in which few edges a[k] -> b[k] lead backwards."""
     into: dict[int, set[int]] = {u: set() for u in boxed.tolist()}
     for source, target in zip(a.tolist(), b.tolist(), strict=True):
         if source in into and target in into and source != target:
@@ -283,7 +283,7 @@ def _order_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
 
 
 def _horizons(plan: PacketPlan, parts: RouteParts, queueing: Floats) -> Floats:
-    """Return the longest time, s, before which a packet is pushed to each port, besides a window, (P + 1,).
+    """Return how long, s, (P + 1,), packets are scheduled at most before they reach each port, besides a window.
 
     ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed
     when they leave. Beyond it calendar queues work more slowly.
@@ -469,7 +469,7 @@ LANE_TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, BY_RANK, BY_LAW, BY_BACKPR
 
 
 def empty_lanes(count: int) -> NDArray[Any]:
-    """Return ``count`` rows of lanes without packets."""
+    """Return ``count`` rows of `LANE` without packets."""
     lane = np.zeros(count, LANE)
     for name in ("head", "tail", "next", "first", "last"):
         lane[name] = -1
@@ -477,7 +477,7 @@ def empty_lanes(count: int) -> NDArray[Any]:
 
 
 def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows of lanes, queues within ports; set each port's and each hop's lanes, in place.
+    """Return the rows of lanes, `LANE`; set the lanes of each port and hop in ``port_rows`` and ``hop``, in place.
 
     Lanes of a port stand one after the other: of classes in their order with the control class first, of flows in
     their order, of DualPI2 the Scalable lane first. A port without flows has one lane.
@@ -578,7 +578,7 @@ def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict
 
 
 def lay_out_rates(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
-    """Return rows of lanes with diffusion-type flow control; one row without any."""
+    """Return rows of `DIFFUSIVE`, one per lane, set at ports with DFC; one row without any such port."""
     ports = plan.ports_under(DFC)
     lanes = np.zeros(len(lane) if ports else 1, DIFFUSIVE)
     for p in ports:

@@ -30,7 +30,7 @@ def program_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
 
 
 def lay_out_queues(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], first: int) -> NDArray[Any]:
-    """Return the lanes of switch programs with queues, from row ``first`` on, and number them in ports and hops."""
+    """Return rows of `LANE` for programs with queues, numbered from ``first``; set them in ports and hops, in place."""
     lanes, hops = [empty_lanes(0)], plan.hops
     rows = hops.row
     for p in plan.ports_under(SwitchProgram):

@@ -165,7 +165,7 @@ def _rows_of_flows(
 
 
 def _copies(rows: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
-    """Return copies of rows by their indices; fast, because fields are not copied one by one."""
+    """Return copies of the rows ``which``, shape (len(which),); fast, because fields are not copied one by one."""
     return rows.view(_bytes_of(rows.dtype))[which].view(rows.dtype)
 
 
@@ -281,7 +281,7 @@ def _set_arrivals(plan: PacketPlan, f: int, signatures: tuple[RuleSignature, ...
 
 
 def _set_handshake(row: Any, spec: Flow) -> None:
-    """Make a flow begin with a SYN, ECN-capable only with DCTCP (RFC 3168, 6.1.1; RFC 8257, 3.5)."""
+    """Set in ``row`` that a flow begins with a SYN, ECN-capable only with DCTCP (RFC 3168, 6.1.1; RFC 8257, 3.5)."""
     row["syn"] = row["connecting"] = 1
     row["announced"], row["most"] = spec.max_window, 1.0
     row["not_ect"] = not row["accurate"]

@@ -54,7 +54,7 @@ ACTIONS = {
 
 
 class RecoveryEvent(NamedTuple):
-    """Data of an ACK or a timeout, the argument ``e`` of the functions of a `LossRecovery`."""
+    """An ACK, a timeout or an alarm, as a recovery's functions get it (``e``): packets, times in s, flags 0 or 1."""
 
     time: float
     rtt: float
@@ -76,12 +76,12 @@ MAX_OWN_FIELDS = 8
 
 
 def _sender_type(state_fields: tuple[str, ...]) -> Any:
-    """Return the NamedTuple type of the sender for a recovery with these ``State`` fields."""
+    """Return the NamedTuple type of a recovery's senders: common fields, actions, then ``state_fields``."""
     return namedtuple("Sender", (*SENDER_FIELDS, *ACTIONS, *state_fields))  # noqa: PYI024
 
 
 def _signature_of(state: Any) -> Signature:
-    """Return the signature of a recovery's constructor: the first values of the fields of its ``State``."""
+    """Return the constructor's signature for a recovery: a keyword with default per field of its ``State``."""
     return Signature(
         [
             Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=float)
@@ -252,7 +252,7 @@ class LossRecovery:
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Return the sender after a duplicate ACK, which is counted in ``dupacks`` already.
+        """Return the sender after a duplicate ACK, which ``dupacks`` includes already.
 
         With ``selective`` an ACK is a duplicate if its blocks change the scoreboard. In recovery the function is
         called for every ACK that does not acknowledge new data.
@@ -266,12 +266,12 @@ class LossRecovery:
 
     @staticmethod
     def on_timeout(s: Any, e: Any) -> Any:
-        """Return the sender when its retransmission timer has expired, before the engine restarts it."""
+        """Return the sender as its retransmission timer expires, before the engine backs off and sets the window."""
         return s._replace(recovering=0.0, inflation=0.0, dupacks=0.0)
 
     @staticmethod
     def on_report(s: Any, e: Any) -> Any:
-        """Return the sender at an ACK that reports a packet, before losses are detected; with ``by_time``.
+        """Return the sender at an ACK that reports packets, before losses are detected; only with ``by_time``.
 
         Set ``reorder_window`` here; `on_ack` or `on_duplicate_ack` follows, with the losses.
         """
@@ -279,7 +279,7 @@ class LossRecovery:
 
     @staticmethod
     def on_alarm(s: Any, e: Any) -> Any:
-        """Return the sender at the time set by `set_alarm`; with ``by_time`` losses are detected before."""
+        """Return the sender when the alarm of `set_alarm` is due; with ``by_time`` losses are detected before."""
         return s
 
 
@@ -427,7 +427,7 @@ _checked: set[type[LossRecovery]] = set()
 
 
 def sample_states(kind: type[LossRecovery]) -> Iterator[tuple[Any, RecoveryEvent]]:
-    """Yield senders and events in and outside of recovery, with the default ``State`` and with another one."""
+    """Yield (sender, event) pairs for tests, in and out of recovery; ``State`` has its defaults, or 2 in all fields."""
     state_defaults = kind.State._field_defaults
     for first in (state_defaults, dict.fromkeys(state_defaults, 2.0)):
         for values in itertools.product(*VARIED.values()):
@@ -437,7 +437,7 @@ def sample_states(kind: type[LossRecovery]) -> Iterator[tuple[Any, RecoveryEvent
 
 
 def check_recovery(kind: type[LossRecovery]) -> None:
-    """Run the functions of a recovery on sample states in plain Python, once per class.
+    """Run a recovery's functions on sample states in plain Python; RuleError if one is invalid; once per class.
 
     Raises
     ------
@@ -453,7 +453,7 @@ def check_recovery(kind: type[LossRecovery]) -> None:
 
 
 def result_in_python(kind: type[LossRecovery], event: str, before: Any, e: RecoveryEvent) -> Any:
-    """Return the sender after a function of a recovery; None if its arithmetic fails in this state.
+    """Return the sender that function ``event`` of a recovery returns; None if its arithmetic fails in this state.
 
     Raises
     ------
@@ -518,11 +518,11 @@ def check_sender(recovery: LossRecovery | str, s: Any, location: str) -> None:
 
 
 def ranges_of(fields: tuple[str, ...]) -> dict[str, tuple[Bound, Bound]]:
-    """Return the ranges of the fields that a recovery may set; fields of its ``State`` may be any number."""
+    """Return (minimum, maximum) of each field that a recovery may set; any number for fields of its ``State``."""
     state_ranges = dict.fromkeys(fields[len(SENDER_FIELDS) + len(ACTIONS) :], (-math.inf, math.inf))
     return {**RANGES, **state_ranges}
 
 
 def _bound_value(bound: Bound, s: Any) -> float:
-    """Return the value of a bound for a sender."""
+    """Return the value of a bound, a number or (field, offset), for a sender."""
     return float(getattr(s, bound[0])) + bound[1] if isinstance(bound, tuple) else bound

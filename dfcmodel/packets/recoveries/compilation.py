@@ -47,7 +47,7 @@ _compiled: dict[type[Any], tuple[list[Module], dict[str, Any]]] = {}
 
 
 def recovery_events(kinds: Iterable[type[LossRecovery]], *, compiled: bool = True) -> Any:
-    """Return the events of loss recoveries, shape (recoveries, 5), in the order of `EVENTS`: addresses, or functions.
+    """Return addresses (or functions) of recoveries' events, shape (recoveries, 5), as `EVENTS`; 0: without effect.
 
     0: a function without effect, which is not called.
 
@@ -70,19 +70,19 @@ def recovery_events(kinds: Iterable[type[LossRecovery]], *, compiled: bool = Tru
 
 
 def _events_of(kind: type[LossRecovery]) -> tuple[str, ...]:
-    """Return the functions of a recovery that the engine calls, the first ones of `EVENTS`; others have no effect."""
+    """Return the names of a recovery's functions that the engine calls: the first three or all of `EVENTS`."""
     return EVENTS if kind.by_time or kind.on_alarm is not LossRecovery.on_alarm else EVENTS[:3]
 
 
 def sender_of(recovery: LossRecovery, exchanged: Any) -> Any:
-    """Return the sender with a field out of range, from the exchanged array."""
+    """Return the invalid sender that a recovery's function left in the exchanged array."""
     make = type(recovery).Sender
     return make(*exchanged[FIELDS : FIELDS + len(make._fields)].tolist())
 
 
 @functools.cache
 def _record_expressions(fields: tuple[str, ...]) -> dict[str, str]:
-    """Return expressions for the fields of a sender and of its ``State`` in the record of a flow."""
+    """Return, by sender field, the source expression of that field in a flow's record, such as "p[3]"."""
     state_fields = fields[len(SENDER_FIELDS) + len(ACTIONS) :]
     expressions = {}
     for name in (*SENDER_FIELDS, "rtt", "timed", *MEASURED):
@@ -93,7 +93,7 @@ def _record_expressions(fields: tuple[str, ...]) -> dict[str, str]:
 
 
 def _callbacks(kind: type[LossRecovery]) -> dict[str, Any]:
-    """Return the compiled events of a recovery by name, after a comparison with plain Python."""
+    """Return the compiled functions of a recovery by event name; KernelError if they differ from plain Python."""
     cached = _compiled.get(kind)
     if cached is not None and all(module.is_current() for module in cached[0]):
         return cached[1]
@@ -115,7 +115,7 @@ def _callbacks(kind: type[LossRecovery]) -> dict[str, Any]:
 
 
 def _adapter(event: str, fields: tuple[str, ...], replaced: set[str]) -> str:
-    """Return the source text of an event whose function sets the fields ``replaced``."""
+    """Return Python source that calls a recovery's function on a flow's record; it writes back fields ``replaced``."""
     expressions = _record_expressions(fields)
     actions = [_text(value) for value in ACTIONS.values()]
     values = [f"float({expressions[name]})" if name in expressions else "" for name in fields]
@@ -142,12 +142,12 @@ def _adapter(event: str, fields: tuple[str, ...], replaced: set[str]) -> str:
 
 
 def _record_value(name: str, expression: str) -> str:
-    """Return the expression for a field's value with the type in the record."""
+    """Return the source of a field's new value in the type of its record: ``int(...)`` for integers."""
     return f"int(new.{name})" if expression.startswith("i") else f"new.{name}"
 
 
 def _condition(fields: tuple[str, ...], replaced: set[str]) -> str:
-    """Return the expression that tests the ranges of the fields that a function sets."""
+    """Return the source of a test: the fields ``replaced`` that a recovery's function sets are in their ranges."""
     tests = ["True"]
     for name, bounds in ranges_of(fields).items():
         low, high = (_text(bound) for bound in bounds)
@@ -162,14 +162,14 @@ def _condition(fields: tuple[str, ...], replaced: set[str]) -> str:
 
 
 def _text(bound: float | tuple[str, float]) -> str:
-    """Return a number or a bound of a range as an expression that `hopflow.kernels` compiles."""
+    """Return the source of a bound: a number, or (field, offset) as a sum of the new sender's field."""
     if isinstance(bound, tuple):
         return f"(new.{bound[0]} + {bound[1]})"
     return repr(bound).replace("inf", "math.inf")
 
 
 def _on_record(kind: type[LossRecovery], event: str) -> Callable[..., None]:
-    """Return an event in plain Python that takes a flow's record instead of its address."""
+    """Return a function that runs a recovery's event on a flow's record in plain Python, as the compiled one does."""
     state_fields = kind.State._fields
 
     def value(flow: Any, name: str) -> float:
@@ -204,7 +204,7 @@ def _on_record(kind: type[LossRecovery], event: str) -> Callable[..., None]:
 
 
 def _check(kind: type[LossRecovery], event: str, callback: Any) -> None:
-    """Compare a compiled function with plain Python on the sample states."""
+    """Raise KernelError if a compiled function returns other numbers than plain Python on the sample states."""
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_double] * 4)(callback.address)
     for before, e in sample_states(kind):
         expected = result_in_python(kind, event, before, e)
@@ -221,7 +221,7 @@ def _check(kind: type[LossRecovery], event: str, callback: Any) -> None:
 
 
 def _record(s: Any, e: RecoveryEvent) -> Any:
-    """Return the record of a flow with the fields of a sender and an event."""
+    """Return a record of a flow, shape (1,), with the fields of a sender and an event."""
     flow = np.zeros(1, FLOW)
     for name in SENDER_FIELDS:
         flow["top" if name == "highest_sacked" else name] = getattr(s, name)
@@ -235,7 +235,7 @@ def _record(s: Any, e: RecoveryEvent) -> Any:
 
 
 def _sender_in(kind: type[LossRecovery], flow: Any, w: Any) -> Any:
-    """Return the sender of a flow's record, with the actions."""
+    """Return the sender that a flow's record ``flow`` and the exchanged array ``w`` (its actions) describe."""
     fields = [float(flow["top" if name == "highest_sacked" else name][0]) for name in SENDER_FIELDS]
     state = flow["own"][0, : len(kind.State._fields)].tolist()
     return kind.Sender(*fields, *w[RESEND : RESEND + len(ACTIONS)].tolist(), *state)

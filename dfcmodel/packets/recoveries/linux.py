@@ -41,7 +41,7 @@ class LinuxRecovery(RackRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """End recovery with the ACK that covers ``recover``; begin another if packets are lost; schedule a probe."""
+        """Return the sender: recovery ends at the ACK covering ``recover``, or begins after losses; sets the alarm."""
         if s.recovering == 1.0:
             pipe = s.pipe - (e.delivered + e.newly_lost)
             if s.snd_una - 1.0 < s.recover:
@@ -60,7 +60,7 @@ class LinuxRecovery(RackRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Enter recovery if packets are lost; otherwise send a new packet by limited transmit (RFC 3042)."""
+        """Return the sender: recovery begins if packets are lost; otherwise limited transmit sends (RFC 3042)."""
         if s.recovering == 1.0:
             s = s._replace(pipe=s.pipe - (e.delivered + e.newly_lost))
             s = reduce_as_linux(s, e.delivered, 0.0)
@@ -73,7 +73,7 @@ class LinuxRecovery(RackRecovery):
 
     @staticmethod
     def on_alarm(s: Any, e: Any) -> Any:
-        """Process newly lost packets as at an ACK of one packet (``tcp_rack_reo_timeout``), or send a probe."""
+        """Return the sender after new losses, as at an ACK of a packet (``tcp_rack_reo_timeout``), or with a probe."""
         if s.recovering == 1.0:
             if e.newly_lost > 0.0:
                 s = s._replace(pipe=s.pipe - e.newly_lost)
@@ -86,7 +86,7 @@ class LinuxRecovery(RackRecovery):
 
 
 def has_lost(s: Any, e: Any) -> bool:
-    """Return whether a lost packet has not arrived, retransmitted or not (``lost_out``).
+    """Return whether a lost packet has not arrived yet, retransmitted or not (``lost_out`` above 0).
 
     Below a selectively acknowledged packet there are holes; they are lost unless one is not late yet.
     """
@@ -94,14 +94,14 @@ def has_lost(s: Any, e: Any) -> bool:
 
 
 def enter_as_linux(s: Any, e: Any) -> Any:
-    """Return the sender at the start of recovery, with the window before it (``prior_cwnd``)."""
+    """Return the sender at the start of recovery; its fields keep the window before it (``prior_cwnd``)."""
     prior_cwnd = float(int(s.cwnd))
     s = enter_by_time(s, e)
     return s._replace(recover_fs=prior_cwnd)
 
 
 def reduce_as_linux(s: Any, delivered: float, safe: float) -> Any:
-    """Return the sender with the limit on packets in flight after an ACK (``tcp_cwnd_reduction``).
+    """Return the sender with ``pipe_limit`` set after an ACK that reports ``delivered`` (``tcp_cwnd_reduction``).
 
     ``safe``: 1 for an ACK that advances ``snd_una`` and shows no new loss.
     """

@@ -20,7 +20,7 @@ __all__ = ["NewRenoRecovery"]
 
 
 class NewRenoRecovery(LossRecovery):
-    """Fast recovery that repairs one packet per round trip (RFC 6582, 3.2, in its Impatient variant).
+    """Fast recovery that repairs one packet per RTT (RFC 6582, 3.2, Impatient: one timer restart per recovery).
 
     Examples
     --------
@@ -37,7 +37,7 @@ class NewRenoRecovery(LossRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Inflate the window in recovery; otherwise enter recovery at the third duplicate ACK."""
+        """Return the sender: in recovery an inflated window; otherwise recovery at the third duplicate."""
         if s.dupacks < DUP_THRESH:  # RFC 5681, 3.2, step 1, and RFC 3042
             s = limited_transmit(s)
             return s._replace(burst=0.0)
@@ -51,7 +51,7 @@ class NewRenoRecovery(LossRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """Leave recovery with a full ACK; at a partial one resend the next hole (RFC 6582, 3.2, step 3)."""
+        """Return the sender: out of recovery at a full ACK, else with the next hole to resend (RFC 6582, 3.2, 3)."""
         if s.snd_una - 1.0 >= s.recover:  # full acknowledgment
             s = grow_window(s)
             return s._replace(recovering=0.0, inflation=0.0)

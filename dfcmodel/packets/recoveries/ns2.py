@@ -14,7 +14,7 @@ NEWRENO_BURST = 2.0
 
 
 def is_new_loss(s: Any, e: Any) -> bool:
-    """Return whether three duplicate ACKs are a new loss event (RFC 6582, 3.2, step 2).
+    """Return whether three duplicate ACKs mean a new loss, not one reacted to already (RFC 6582, 3.2, step 2).
 
     They are not if the ACK does not cover more than ``recover``. ns-2 makes an exception of the first packet of a
     connection, which carries no data. Without outstanding data no ACK is a duplicate (RFC 5681, 2): it acknowledges a
@@ -25,7 +25,7 @@ def is_new_loss(s: Any, e: Any) -> bool:
 
 
 def recover_without_loss(e: Any) -> float:
-    """Return ``recover`` after a recovery and before the first loss: packet 0 in Agent/TCP/Sack1.
+    """Return the value of ``recover`` outside recovery before any loss: -2, or packet 0 in the ns-2 convention.
 
     In the standard convention it is below every packet.
     """

@@ -31,14 +31,14 @@ class PRRRecovery(SackRecovery):
     """
 
     class State(NamedTuple):
-        """``prr_delivered`` and ``recover_fs`` of RFC 6937, Sect. 3, packets."""
+        """Packets delivered in recovery, and in flight at its start: ``prr_delivered``, ``recover_fs`` of RFC 6937."""
 
         prr_delivered: float = 0.0
         recover_fs: float = 0.0
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Enter recovery at the third duplicate ACK; in recovery send in proportion to the delivered packets."""
+        """Return the sender: recovery at the third duplicate; in recovery it sends in proportion to deliveries."""
         if s.recovering == 0.0:
             s = count_before_recovery(s, e)
             if s.recovering == 1.0:
@@ -50,7 +50,7 @@ class PRRRecovery(SackRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """Leave recovery with the ACK that covers ``recover``; otherwise send in proportion."""
+        """Return the sender: out of recovery at the ACK that covers ``recover``; otherwise it sends in proportion."""
         if is_repaired(s, e):
             return leave_recovery(s, e)
         s = restart_timer(reduce_on_ack(s, e))
@@ -58,7 +58,7 @@ class PRRRecovery(SackRecovery):
 
 
 def begin_reduction(s: Any) -> Any:
-    """Return the sender at the start of recovery; the first lost packet is retransmitted at once (RFC 6937, 3)."""
+    """Return the sender at the start of recovery; it sends the first lost packet again at once (RFC 6937, 3)."""
     flight = s.snd_max - s.highest_sacked
     return s._replace(
         pipe=flight, pipe_limit=flight, prr_delivered=1.0, prr_out=1.0,
@@ -67,7 +67,7 @@ def begin_reduction(s: Any) -> Any:
 
 
 def reduce_on_ack(s: Any, e: Any) -> Any:
-    """Return the sender with the limit on packets in flight after an ACK (RFC 6937, 3, with PRR-SSRB)."""
+    """Return the sender with ``pipe_limit`` set after an ACK (RFC 6937, 3, with the bound PRR-SSRB)."""
     pipe = s.pipe - (e.delivered + e.newly_lost)
     delivered = s.prr_delivered + e.delivered
     if pipe > s.cwnd:

@@ -76,7 +76,7 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_report(s: Any, e: Any) -> Any:
-        """Set the reordering window (RFC 8985, 6.2, steps 3 and 4)."""
+        """Return the sender with a new ``reorder_window``, s (RFC 8985, 6.2, steps 3 and 4)."""
         reordered = maximum(s.reordering_seen, e.reordered)
         window = minimum(s.reordering * e.min_rtt, maximum(s.reordering, 1.0) * e.srtt)
         if reordered == 0.0 and (s.recovering == 1.0 or s.sacked >= DUP_THRESH):
@@ -85,7 +85,7 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """End recovery at the ACK that covers ``recover``; enter it if packets are lost; schedule a probe."""
+        """Return the sender: recovery ends at the ACK covering ``recover``, or begins after losses; sets the alarm."""
         if s.recovering == 1.0:
             s = leave_recovery(s, e) if s.snd_una - 1.0 >= s.recover else reduce_on_ack(s, e)
         else:
@@ -96,7 +96,7 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Enter recovery if packets are lost; otherwise send a new packet by limited transmit (RFC 3042)."""
+        """Return the sender: recovery begins if packets are lost; otherwise limited transmit sends (RFC 3042)."""
         if s.recovering == 1.0:
             s = reduce_on_ack(s, e)
         elif e.unrepaired == 1.0:
@@ -108,7 +108,7 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_alarm(s: Any, e: Any) -> Any:
-        """Process newly lost packets (RFC 8985, 6.2, step 5), or send a probe (7.3)."""
+        """Return the sender after newly lost packets (RFC 8985, 6.2, step 5), or with a probe (7.3)."""
         if s.recovering == 1.0:
             if e.newly_lost > 0.0:
                 pipe = s.pipe - e.newly_lost
@@ -121,13 +121,13 @@ class RackRecovery(PRRRecovery):
 
     @staticmethod
     def on_timeout(s: Any, e: Any) -> Any:
-        """Leave recovery and end the probe (RFC 8985, 7.4.1)."""
+        """Return the sender out of recovery and without a probe (RFC 8985, 7.4.1)."""
         s = set_alarm(s, math.inf)
         return s._replace(recovering=0.0, inflation=0.0, dupacks=0.0, recover=s.snd_max - 1.0, tlp_end=-1.0)
 
 
 def enter_by_time(s: Any, e: Any) -> Any:
-    """Return the sender at the start of recovery: lost packets have left the pipe, and one packet is sent at once."""
+    """Return the sender at the start of recovery: lost packets leave the pipe, and one packet is sent at once."""
     s = restart_timer(reduce_window(s))
     flight = s.snd_max - s.snd_una
     pipe = flight - s.sacked - maximum(1.0, e.newly_lost)
@@ -138,7 +138,7 @@ def enter_by_time(s: Any, e: Any) -> Any:
 
 
 def schedule(s: Any, e: Any) -> Any:
-    """Return the sender with an alarm at the next loss by time, or at the probe timeout (RFC 8985, 7.2)."""
+    """Return the sender with an alarm at the earlier of the next loss by time and the probe timeout (RFC 8985, 7.2)."""
     if e.next_loss < math.inf:
         return set_alarm(s, maximum(e.next_loss - e.time, MIN_ALARM))
     idle = s.snd_una == s.snd_max and s.snd_nxt >= s.size
@@ -154,7 +154,7 @@ def schedule(s: Any, e: Any) -> Any:
 
 
 def probe(s: Any, e: Any) -> Any:
-    """Return the sender with a probe: a new packet, or the last one again if there is none (RFC 8985, 7.3)."""
+    """Return the sender that sends a probe: a new packet, or the last one again if there is none (RFC 8985, 7.3)."""
     s = restart_timer(s)
     if s.snd_nxt < s.size:
         s = send_new(s)
@@ -164,7 +164,7 @@ def probe(s: Any, e: Any) -> Any:
 
 
 def end_probe(s: Any, e: Any) -> Any:
-    """Return the sender after an ACK; an ACK of a retransmitted probe shows a loss (RFC 8985, 7.4.2)."""
+    """Return the sender after an ACK; a retransmitted probe that was acknowledged shows a loss (RFC 8985, 7.4.2)."""
     if s.tlp_end < 0.0 or s.snd_una < s.tlp_end:
         return s
     if s.tlp_is_retrans == 1.0 and e.time - e.rtt >= s.tlp_time - MIN_ALARM:

@@ -37,7 +37,7 @@ class RenoRecovery(LossRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Inflate the window in recovery; otherwise enter recovery at the third duplicate ACK."""
+        """Return the sender: in recovery an inflated window; otherwise recovery at the third duplicate ACK."""
         if s.recovering == 1.0:
             return s._replace(inflation=s.inflation + 1.0)  # RFC 5681, 3.2, step 4
         if s.dupacks < DUP_THRESH:  # step 1 and RFC 3042
@@ -49,6 +49,6 @@ class RenoRecovery(LossRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """Deflate the window and leave recovery (RFC 5681, 3.2, step 6)."""
+        """Return the sender out of recovery, with a deflated window (RFC 5681, 3.2, step 6)."""
         s = grow_window(s)
         return s._replace(recovering=0.0, inflation=0.0)

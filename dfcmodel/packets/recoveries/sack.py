@@ -18,23 +18,23 @@ __all__ = ["SackRecovery", "enter_recovery", "is_repaired", "leave_recovery"]
 
 
 def enter_recovery(s: Any) -> Any:
-    """Return the sender after the third duplicate ACK (RFC 6675, 5, steps 4.1 to 4.3); no further packet is sent."""
+    """Return the sender at the start of recovery, with the lost packet to retransmit (RFC 6675, 5, 4.1 to 4.3)."""
     s = retransmit(restart_timer(reduce_window(s)), s.snd_una)
     return s._replace(recovering=1.0, timing=0.0, pipe=s.snd_max - s.snd_una - DUP_THRESH)
 
 
 def is_repaired(s: Any, e: Any) -> bool:
-    """Return whether an ACK ends recovery: it covers ``recover`` (RFC 6675, 5, A), and all losses are retransmitted."""
+    """Return whether an ACK ends recovery: it covers ``recover``, no loss waits to be sent again (RFC 6675, 5, A)."""
     return bool(s.snd_una - 1.0 >= s.recover and e.unrepaired == 0.0)
 
 
 def leave_recovery(s: Any, e: Any) -> Any:
-    """Return the sender at the end of recovery."""
+    """Return the sender at the end of recovery: ``recovering`` is 0, and ``recover`` is as before any loss."""
     return s._replace(recovering=0.0, recover=recover_without_loss(e))
 
 
 def count_before_recovery(s: Any, e: Any) -> Any:
-    """Return the sender after a duplicate ACK outside recovery (RFC 6675, 5, steps 1 to 4)."""
+    """Return the sender after a duplicate ACK outside recovery, which begins one if it is due (RFC 6675, 5, 1 to 4)."""
     s = s._replace(burst=0.0)
     if s.dupacks < DUP_THRESH:  # step 3
         return limited_transmit(s)
@@ -61,7 +61,7 @@ class SackRecovery(LossRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Enter recovery at the third duplicate ACK; in recovery a packet has left the network."""
+        """Return the sender: recovery at the third duplicate ACK; in recovery one packet fewer in the pipe."""
         if s.recovering == 0.0:
             return count_before_recovery(s, e)
         if is_repaired(s, e):
@@ -70,7 +70,7 @@ class SackRecovery(LossRecovery):
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """Leave recovery with the ACK that covers ``recover``; a partial ACK restarts the timer."""
+        """Return the sender: out of recovery at the ACK that covers ``recover``; a partial ACK restarts the timer."""
         if is_repaired(s, e):
             return leave_recovery(s, e)
         s = restart_timer(s)
@@ -78,5 +78,5 @@ class SackRecovery(LossRecovery):
 
     @staticmethod
     def on_timeout(s: Any, e: Any) -> Any:
-        """Leave recovery; losses of packets sent before the timeout are no new loss events (RFC 6675, 5.1)."""
+        """Return the sender out of recovery; losses of packets sent earlier are no new loss events (RFC 6675, 5.1)."""
         return s._replace(recovering=0.0, inflation=0.0, dupacks=0.0, recover=s.snd_max - 1.0)

@@ -31,7 +31,7 @@ class TahoeRecovery(LossRecovery):
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Send a new packet for each of the first two duplicates (RFC 3042); the third shows a loss (RFC 5681, 3.2)."""
+        """Return the sender: two duplicates each send a new packet (RFC 3042); the third shows a loss: go back."""
         if s.dupacks < DUP_THRESH:
             return limited_transmit(s)
         if s.dupacks == DUP_THRESH and is_new_loss(s, e):
@@ -41,5 +41,5 @@ class TahoeRecovery(LossRecovery):
 
     @staticmethod
     def on_timeout(s: Any, e: Any) -> Any:
-        """Keep the count of duplicate ACKs, as ns-2's Agent/TCP does."""
+        """Return the sender after a timeout unchanged: it keeps its duplicate ACKs, as ns-2's Agent/TCP does."""
         return s

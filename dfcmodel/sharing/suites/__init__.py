@@ -1,1 +1,1 @@
-"""Conformance suites: tables of cases with what a source expects of a congestion control."""
+"""Conformance suites: tables of cases with a source's requirements on a congestion control."""

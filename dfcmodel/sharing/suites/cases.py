@@ -1,4 +1,4 @@
-"""Suites as tables: what each case observes of a rule, what its source expects, and within which tolerance."""
+"""Suites as tables of cases: observed quantity, expected value of the source, and tolerance."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ ANY: tuple[str, ...] = ()
 
 
 class NotJudged(Exception):
-    """Raised by a case that does not apply to a rule, or that needs what the rule does not report; has the reason."""
+    """Raised by a case that does not apply to a rule, or that lacks data of the rule; its message is the reason."""
 
     verdict = "not judged"
 
 
 class Undecided(NotJudged):
-    """Raised by a case whose runs do not suffice for a verdict; has the reason."""
+    """Raised by a case whose runs do not suffice for a verdict; its message is the reason."""
 
     verdict = "undecided"
 
 
 class Tolerance(NamedTuple):
-    """Accepted difference: an absolute part in the unit of the quantity, and a part relative to what is expected."""
+    """Accepted difference: an absolute part in the quantity's unit, and a part relative to the expected value."""
 
     absolute: float = 0.0
     relative: float = 0.0
 
     def width(self, expected: float) -> float:
-        """Return the accepted difference from an expected value."""
+        """Return the accepted difference from an expected value, in the quantity's unit."""
         return self.absolute + self.relative * abs(expected)
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class Tolerance(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """A value of the observed quantity after an event, and the value that the source expects there.
+    """An observed value after an event, and the value that the source expects there; both may have a text.
 
     Values without a unit of their own, such as a state, have texts.
     """
@@ -57,7 +57,7 @@ class Observation(NamedTuple):
 
 
 def truth(event: str, holds: object, expected: str, found: str) -> Observation:
-    """Return an observation of whether something holds, with what is expected and what happened."""
+    """Return an observation with 1 as the expected value, and 1 as the found one if ``holds``, otherwise 0."""
     return Observation(event, 1.0, 1.0 if holds else 0.0, expected, found)
 
 
@@ -84,7 +84,7 @@ class SuiteCase:
     about_tolerance
         Origin of the tolerance.
     known
-        Why every rule fails, for what the simulation lacks; "": it does not.
+        Reason for which every rule fails, a lack of the simulation; "": none.
     """
 
     id: str
@@ -99,16 +99,16 @@ class SuiteCase:
     known: str = ""
 
     def holds(self, observation: Observation) -> bool:
-        """Return whether an observation is as expected; NaN never is."""
+        """Return whether an observation is within the case's tolerance; False for NaN."""
         return self.excess(observation) <= 0.0
 
     def excess(self, observation: Observation) -> float:
-        """Return by how much an observation exceeds its bound, in units of the quantity; negative within it."""
+        """Return by how much an observation exceeds its bound, in the quantity's unit; negative inside the bound."""
         difference, width = observation.found - observation.expected, self.tolerance.width(observation.expected)
         return {"=": abs(difference), ">=": -difference, "<=": difference}[self.relation] - width
 
     def describe(self, observation: Observation) -> tuple[str, str]:
-        """Return the expected value with relation and tolerance, and the found one, as strings."""
+        """Return (expected value with relation and tolerance, found value) as strings with units."""
         if observation.expected_text:
             return observation.expected_text, observation.found_text
         expected = observation.expected
@@ -149,5 +149,5 @@ class Suite:
         return f"{self.name}@{self.version}"
 
     def applies_to(self, rule: WindowRule) -> bool:
-        """Return whether the suite is about what the rule claims to be."""
+        """Return whether the rule's claim is one of the suite's; True for a suite of any rule."""
         return not self.claims or rule.claims in self.claims

@@ -44,9 +44,9 @@ COMMON_PACKET = 1500
 
 @singledispatch
 def connect(rule: WindowRule, rtt: float = 0.1, packet_bytes: int = COMMON_PACKET, window: float = 0.0) -> Connection:
-    """Return a connection of a rule; rules in Python count packets, whatever their size in bytes.
+    """Return a connection without a network, to feed events to a rule; rules in Python count packets.
 
-    Connections of other kinds register the type of what they connect (`functools.singledispatch`).
+    Connections of other kinds register the type of their rules (`functools.singledispatch`).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ connect.register(NativeRule, NativeConnection)
 
 
 def slow_start_to(connection: Connection, window: float) -> None:
-    """Acknowledge packets until the window has a size in packets; refuse one that does not reach it."""
+    """Acknowledge packets until the window has ``window`` packets; ArithmeticError if that takes too long."""
     limit = connection.now + 100.0 * connection.rtt + 60.0
     while not connection.window >= window:
         if connection.now > limit or math.isnan(connection.window):
@@ -74,7 +74,7 @@ def slow_start_to(connection: Connection, window: float) -> None:
 
 
 def lose_at(connection: Connection, window: float) -> tuple[float, float]:
-    """Let a connection grow to a window in packets and lose a packet; return its windows before and after."""
+    """Let the window grow to ``window`` packets, then lose a packet; return (window before, after), packets."""
     slow_start_to(connection, window)
     before = connection.window
     connection.report_loss()
@@ -82,7 +82,7 @@ def lose_at(connection: Connection, window: float) -> tuple[float, float]:
 
 
 def observe_consecutive_losses(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the factors of two more decreases after a first one, with windows below the last peak."""
+    """Yield the ratio of the window after a loss to that before, for the two losses after a first one."""
     if rule.claims not in DECREASES:
         raise NotJudged(f"no source says what a loss leaves of the window of a rule that claims {rule.claims}")
     connection = connect(rule)
@@ -95,9 +95,8 @@ def observe_consecutive_losses(rule: WindowRule) -> Iterator[Observation]:
 
 
 def lose_a_large_window(rule: WindowRule, share: float) -> tuple[Connection, float, str]:
-    """Let a connection lose a packet at a window beyond 2^32 bytes.
+    """Lose a packet at a window beyond 2^32 bytes; return (connection, window before in packets, its label).
 
-    Returns the connection, the window before in packets, and a label of that window.
     Libraries that count packets have packets of 1500 bytes: a constant size of their own is tested as well.
 
     Parameters
@@ -119,7 +118,7 @@ def lose_a_large_window(rule: WindowRule, share: float) -> tuple[Connection, flo
 
 
 def observe_minimum_threshold(rule: WindowRule) -> Iterator[Observation]:
-    """Observe ssthresh after losses, and after timeouts, in a row."""
+    """Yield ssthresh, packets, after each of 20 losses in a row, then after each of 20 timeouts."""
     for name in ("loss", "timeout"):
         connection = connect(rule)
         slow_start_to(connection, 40.0)
@@ -129,7 +128,7 @@ def observe_minimum_threshold(rule: WindowRule) -> Iterator[Observation]:
 
 
 def observe_pacing(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the pacing rate over a window per round-trip time: in slow start, and after a loss."""
+    """Yield the pacing rate times RTT over the window, in slow start and in ten round trips after a loss."""
     connection = connect(rule)
     slow_start_to(connection, 100.0)
     yield Observation("slow start at 100 packets", 1.0, connection.pacing_rate * connection.rtt / connection.window)

@@ -13,12 +13,12 @@ MAX_GROWTH = 1.5  # RFC 9438, Sect. 4.2
 
 
 def K_of(w_max: float, epoch: float) -> float:
-    """Return the time from the beginning of a stage to W_max, s, with windows in packets (eq. 2)."""
+    """Return K, s, the time from the start of a stage at window ``epoch`` until ``w_max``, both in packets (eq. 2)."""
     return float((max(0.0, w_max - epoch) / C) ** (1.0 / 3.0))
 
 
 class Reference:
-    """A congestion avoidance stage.
+    """A congestion avoidance stage of CUBIC, fed ACK by ACK; ``window`` is the present window, packets.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ class Reference:
         self.K = K_of(w_max, window)
 
     def cubic(self, t: float) -> float:
-        """Return W_cubic(t), packets (eq. 1)."""
+        """Return W_cubic(t), packets, t seconds after the start of the stage (eq. 1)."""
         return C * (t - self.K) ** 3 + self.w_max
 
     def ack(self, now: float) -> None:
-        """Process an ACK of one packet at a time, s."""
+        """Update ``window`` by an ACK of one packet at time ``now``, s."""
         t = now - self.start
         alpha = ALPHA if self.estimate < self.prior else 1.0
         self.estimate += alpha / self.window

@@ -21,7 +21,7 @@ MAX_EVENTS = 200_000
 
 
 class Connection(ABC):
-    """A connection that is fed events; windows are packets.
+    """A sender's connection that is fed events, without a network; windows are in packets.
 
     A round trip has as many ACKs, evenly spaced, as packets were in flight when it began; a loss or a timeout begins
     another one. Each ACK acknowledges one packet. The window is full unless the application limits the packets in
@@ -52,7 +52,7 @@ class Connection(ABC):
     @property
     @abstractmethod
     def pacing_rate(self) -> float:
-        """Packets/s; infinity for a rule that does not pace."""
+        """Pacing rate, packets/s; inf for a rule that does not pace."""
 
     @property
     @abstractmethod
@@ -61,15 +61,15 @@ class Connection(ABC):
 
     @property
     def is_limited(self) -> bool:
-        """Whether the application has less data than the window allows in flight."""
+        """Whether the application has data for fewer packets in flight than the window allows."""
         return self._available < self.window
 
     def limit_application(self, packets: float) -> None:
-        """Let the application have data for a number of packets in flight; infinity: it limits nothing."""
+        """Set the packets in flight for which the application has data; inf: no limit. A new round trip begins."""
         self._acks, self._available = 0, packets
 
     def ack(self, packets: int = 1) -> None:
-        """Acknowledge packets of a round trip with one call, the time advancing by their part of it."""
+        """Acknowledge ``packets`` packets with one call, at most to the end of the round trip; time advances."""
         self._check_window()
         self._events += 1
         if self._events > MAX_EVENTS:
@@ -83,7 +83,7 @@ class Connection(ABC):
         self._on_ack(packets)
 
     def ack_round_trip(self, limit: float = math.inf, packets: int = 1) -> None:
-        """Acknowledge packets to the end of the round trip, or until the window has ``limit`` packets.
+        """Acknowledge the rest of the round trip, or until the window has ``limit`` packets.
 
         Parameters
         ----------
@@ -98,30 +98,30 @@ class Connection(ABC):
                 break
 
     def report_loss(self) -> None:
-        """Report a loss that starts a recovery, and end the recovery at once."""
+        """Report a loss to the rule, which starts a recovery, and end that recovery at once."""
         self._check_window()
         self._acks = 0
         self._on_loss()
 
     def time_out(self) -> None:
-        """Let the retransmission timer expire."""
+        """Report an expired retransmission timer to the rule; time does not advance."""
         self._check_window()
         self._acks = 0
         self._on_timeout()
 
     def _check_window(self) -> None:
-        """Raise RuleError for a window with which no event can be fed, as the packet engine does."""
+        """Raise RuleError for a window that is not a finite number above 0, as the packet engine does."""
         if not 0.0 < self.window < math.inf:
             text = f"window = {self.window:g} packets at {self.now:g} s"
             raise RuleError(f"{self.rule!r}: {text}: must be a finite number above 0")
 
     def _packets_in_flight(self) -> int:
-        """Return the packets in flight."""
+        """Return the packets in flight: the window in whole packets, or the application's limit if smaller."""
         return int(min(self.window, self._available))
 
     @abstractmethod
     def _on_ack(self, packets: int) -> None:
-        """Report ACKs to the rule."""
+        """Report an ACK of ``packets`` packets to the rule."""
 
     @abstractmethod
     def _on_loss(self) -> None:
@@ -133,7 +133,7 @@ class Connection(ABC):
 
 
 class PythonConnection(Connection):
-    """A connection of a rule in Python. Such rules count packets, whatever their size in bytes.
+    """A connection of a rule in Python, which counts packets whatever their size in bytes.
 
     Their windows do not grow at ACKs while the application limits them, as in the packet engine.
     """
@@ -153,7 +153,7 @@ class PythonConnection(Connection):
 
     @property
     def pacing_rate(self) -> float:
-        """Packets/s; infinity for a rule that does not pace."""
+        """Pacing rate, packets/s; inf for a rule that does not pace."""
         return float(getattr(self.state, "pacing_rate", math.inf))
 
     @property
@@ -162,7 +162,7 @@ class PythonConnection(Connection):
         return float(self.state.ssthresh)
 
     def _on_ack(self, packets: int) -> None:
-        """Report ACKs to the rule."""
+        """Report ``packets`` ACKs of one packet to the rule; while the application limits it, only deliveries."""
         for _ in range(packets):
             if not self.is_limited:
                 self.state = self.rule.on_ack(self.state, self.rule.params, Event(self.now, self.rtt))
@@ -181,7 +181,7 @@ class PythonConnection(Connection):
         self.state = self.rule.on_timeout(self.state, self.rule.params, Event(self.now, self.rtt))
 
     def _deliver(self, acked: float, lost: float) -> None:
-        """Report a sample of the delivery rate: the newest packet was sent a round trip ago."""
+        """Report a sample of the delivery rate whose newest packet was sent one RTT ago, to a rule of deliveries."""
         self._delivered += acked
         self._sent.append((self.now, self._delivered))
         while len(self._sent) > 1 and self._sent[1][0] <= self.now - self.rtt:

@@ -45,7 +45,7 @@ SEEDS = (1, 2, 3, 4, 5)
 
 @dataclass(frozen=True)
 class BottleneckPath:
-    """One flow over one bottleneck: packets/s, s, packets, s; data become available by ``arrivals``."""
+    """A path with one bottleneck and one flow: rate, packets/s; RTT and duration, s; buffer and size, packets."""
 
     rate: float = 2000.0
     rtt: float = 0.04
@@ -56,11 +56,11 @@ class BottleneckPath:
     elements: tuple[PathElement, ...] = ()
 
     def run(self, rule: WindowRule, times: Floats, seed: int = 0) -> PathSamples:
-        """Run a flow of a rule, and sample it at times, s, whole tenths of a round trip."""
+        """Run a flow of a rule over the path; return its state at ``times``, s, whole tenths of an RTT."""
         return sample_path(rule, self, times, seed)
 
     def simulate(self, rule: WindowRule, times: Floats, seed: int = 0) -> PathSamples:
-        """Simulate a flow of a rule, and sample it at times, s, whole tenths of a round trip."""
+        """Simulate a flow of a rule over the path; return its state at ``times``, s, whole tenths of an RTT."""
         access = 1e-4 * self.rtt
         links = [
             Link("sender", "left", 20.0 * self.rate, access, 10_000),
@@ -73,7 +73,7 @@ class BottleneckPath:
         return with_room(plan, lambda run, _: self._record(run, times))
 
     def _record(self, run: Any, times: Floats) -> PathSamples | None:
-        """Return the samples of a run; None if its arrays were too small."""
+        """Return the samples of a run at ``times``; None if its arrays were too small."""
         rows = []
         for time in times:
             if not run.advance(round(time / run.plan.sample)):
@@ -86,7 +86,7 @@ class BottleneckPath:
 
 @dataclass(frozen=True)
 class PathSamples:
-    """Window, packets sent and packets acknowledged in order at the samples; end of the flow, s; whether paced."""
+    """State of a flow at sample times: window, packets sent and acknowledged so far; its end, s (NaN: none)."""
 
     window: Floats
     sent: Floats
@@ -102,7 +102,7 @@ def sample_path(rule: WindowRule, path: BottleneckPath, times: Floats, seed: int
 
 
 def _empty_path(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the share of an empty path of 24 Mb/s and 40 ms over a minute, from the first packet on."""
+    """Yield the share of a minute's capacity of an empty path, 24 Mb/s and 40 ms, that a flow uses."""
     path = BottleneckPath()
     run = path.run(rule, np.array([path.duration]))
     yield Observation(
@@ -111,7 +111,7 @@ def _empty_path(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _loss_phase(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the duration of 10 MB over 10 ms of which 30 % of the packets are lost in the first 2 s."""
+    """Yield, per seed, the time, s, of 10 MB over 10 ms with 30 % random loss in the first 2 s; inf: not completed."""
     loss = TimedLoss(BOTTLENECK, probability=0.3, begin=0.0, end=2.0)
     path = BottleneckPath(rate=8000.0, rtt=0.01, buffer=80, duration=30.0, size=6667.0, elements=(loss,))
     for seed in SEEDS:
@@ -120,7 +120,7 @@ def _loss_phase(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _restart(rule: WindowRule, idle: float, round_trips: int) -> tuple[BottleneckPath, PathSamples]:
-    """Return a run with an application that is idle from about 10 s on: before, and in tenths of round trips after."""
+    """Return (path, samples) of a flow idle from 10 s on for ``idle`` s: one sample before, then one per tenth RTT."""
     start, path = 10.0, BottleneckPath()
     first = replace(path, duration=start).run(rule, np.array([start]))
     arrivals = Replay((0.0, start + idle), (int(first.sent[-1]), 100_000))
@@ -130,7 +130,7 @@ def _restart(rule: WindowRule, idle: float, round_trips: int) -> tuple[Bottlenec
 
 
 def _idle(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the window in the round trips after 30 s without data over the window before."""
+    """Yield the ratio of the window 1, 2 and 3 RTTs after 30 s without data to that before."""
     path, run = _restart(rule, 30.0, 3)
     for trip in (1, 2, 3):
         ratio = float(run.window[1 + trip * SAMPLES_PER_ROUND_TRIP] / run.window[0])
@@ -138,7 +138,7 @@ def _idle(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _pacing(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the packets sent in a tenth of a round trip after a second without data."""
+    """Yield the packets sent in each tenth of the first RTT after a second without data."""
     if "pacing_rate" not in rule.State._fields:
         raise NotJudged("it does not pace: its state has no pacing_rate")
     path, run = _restart(rule, 1.0, 1)

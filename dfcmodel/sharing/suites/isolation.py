@@ -39,7 +39,7 @@ START_LIMIT = 1800.0
 BEAT = 1.0
 """Interval at which the process reports that it runs Python code, so that no call has lasted longer, s."""
 MAX_PRINTED_LINES = 20
-"""Largest number of lines that are shown of what a library prints in a case."""
+"""Maximum number of lines that are shown of a library's output in a case."""
 PROGRAM = "from dfcmodel.sharing.suites.isolation import serve; serve()"
 READY, BEATING, PROGRESS, EVENT = "ready", "beating", "progress", "event"
 VERDICT, ERROR, ENDED = "verdict", "error", "ended"
@@ -52,7 +52,7 @@ MARK = b"\0case "
 
 
 def judge_isolated(name: str, against: WindowRule, rule: NativeRule, known: Mapping[str, str]) -> JudgedSuite:
-    """Run all cases of a suite on a native rule in another process, which is started again after a crash.
+    """Return the verdicts of a suite on a native rule, run in another process; a crash restarts it at the next case.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class _Process:
             raise
 
     def _start(self) -> None:
-        """Wait until the cases begin."""
+        """Wait until the process is ready to run cases; raise the exception that kept it from that."""
         kind, content = self._next(START_LIMIT)
         if kind == ERROR:
             raise content
@@ -120,7 +120,7 @@ class _Process:
             raise RuntimeError(f"a process for a suite {content}, before its first case")
 
     def _read(self) -> None:
-        """Queue the messages of the process."""
+        """Thread: put the messages of the process into a queue, and at last how it ended."""
         stream: Any = self._process.stdout
         with stream:
             try:
@@ -130,7 +130,7 @@ class _Process:
                 self._messages.put((ENDED, _describe_end(self._process.wait())))
 
     def _next(self, limit: float) -> tuple[str, Any]:
-        """Return the next message, which is that the process has ended if there is none for a time, s."""
+        """Return the next message (kind, content); after ``limit`` s without one kill the process, and say so."""
         try:
             return self._messages.get(timeout=limit)
         except queue.Empty:
@@ -138,7 +138,7 @@ class _Process:
             return ENDED, f"did not return within {limit:g} s"
 
     def next_verdict(self) -> tuple[tuple[Any, ...], str, str]:
-        """Return a verdict after suite and case; otherwise the call that did not return, and what happened."""
+        """Return (verdict, last event, ""); if the library crashed, ((), interrupted call, what happened)."""
         event = ""
         while True:
             kind, content = self._next(CALL_LIMIT)
@@ -154,7 +154,7 @@ class _Process:
                 return (), after, f"the library {content}"
 
     def _end(self) -> None:
-        """End the process."""
+        """Kill the process, and remove its files."""
         self._process.kill()
         self._process.wait()
         for reader in self._readers:
@@ -169,7 +169,7 @@ class _Process:
 
 
 def _show_output(stream: Any, printed: set[bytes]) -> None:
-    """Write what a library prints to the standard error under the name of the case, without what was printed before.
+    """Thread: print a library's output on standard error under its case's name, without lines that were shown before.
 
     Parameters
     ----------
@@ -206,14 +206,14 @@ def _show_output(stream: Any, printed: set[bytes]) -> None:
 
 
 def _describe_end(status: int) -> str:
-    """Return how a process has ended, by its status."""
+    """Return a sentence fragment about how a process ended: its exit status, or the signal if negative."""
     if status >= 0:
         return f"ended its process with status {status}"
     return f"ended its process: {signal.strsignal(-status) or 'signal'} ({signal.Signals(-status).name})"
 
 
 class _Channel:
-    """Messages to the process that waits for verdicts. What the library prints goes to the standard error."""
+    """Messages from the isolated process to the process that waits for verdicts; output goes to standard error."""
 
     def __init__(self) -> None:
         self._file = os.fdopen(os.dup(1), "wb")
@@ -221,20 +221,20 @@ class _Channel:
         os.dup2(2, 1)
 
     def send(self, kind: str, content: Any = None) -> None:
-        """Send a message."""
+        """Send a message of a kind, such as VERDICT, with its content."""
         self._sends = True
         pickle.dump((kind, content), self._file)
         self._file.flush()
         self._sends = False
 
     def beat(self, *_: object) -> None:
-        """Report that Python code runs; between two messages only."""
+        """Report that Python code runs; nothing while another message is being sent."""
         if not self._sends:
             self.send(BEATING)
 
 
 def serve() -> None:
-    """Run the cases of a suite from one on, and send their verdicts; the task is read from the standard input."""
+    """Run a suite's cases and send verdicts, as the main function of a process; its task comes over standard input."""
     channel = _Channel()
     try:
         name, against, rule, known, first, call = pickle.load(sys.stdin.buffer)

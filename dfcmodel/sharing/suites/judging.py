@@ -1,4 +1,4 @@
-"""Run the cases of suites on a rule, and judge what they observe."""
+"""Run the cases of suites on a rule, and judge their observations."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SuiteVerdict(NamedTuple):
         ``"passed"``, ``"failed"``, ``"known deviation"``, ``"undecided"``, ``"not judged"`` or ``"error"``: the case
         could not be run, for a reason outside of the rule.
     event
-        First event at which the quantity leaves what is expected; of a passed case the event that is nearest to it.
+        First event at which the quantity is out of tolerance; for a passed case the event nearest to that.
     expected, found
         Expected and found value at that event, with unit.
     reason
@@ -84,12 +84,12 @@ class SuiteVerdict(NamedTuple):
 
     @property
     def is_judged(self) -> bool:
-        """Whether the case was judged: it passed, failed, or deviates as known."""
+        """Whether the case passed, failed or is a known deviation (not undecided, unjudged or an error)."""
         return self.verdict in (PASSED, FAILED, KNOWN)
 
 
 class JudgedSuite(NamedTuple):
-    """A suite and the verdicts on its cases; none where it does not apply."""
+    """A suite and the verdicts on its cases; no verdicts if the suite does not apply to the rule."""
 
     suite: Suite
     verdicts: tuple[SuiteVerdict, ...]
@@ -97,16 +97,16 @@ class JudgedSuite(NamedTuple):
 
     @property
     def judged(self) -> int:
-        """Number of judged cases."""
+        """Number of cases that passed, failed or are known deviations."""
         return sum(verdict.is_judged for verdict in self.verdicts)
 
     def count(self, verdict: str) -> int:
-        """Return the number of cases with a verdict."""
+        """Return the number of cases with a verdict, such as "failed"."""
         return sum(each.verdict == verdict for each in self.verdicts)
 
     @property
     def headline(self) -> str:
-        """Counts of verdicts, with the numbers of judged and of all cases."""
+        """Sentence with the number of cases per verdict, or with the reason why the suite does not apply."""
         if not self.applies:
             return f"does not apply: it is for rules that claim {' or '.join(self.suite.claims)}"
         others = (FAILED, ERROR, KNOWN, UNDECIDED, NOT_JUDGED)
@@ -116,7 +116,7 @@ class JudgedSuite(NamedTuple):
 
 
 def judge_suite(suite: Suite, rule: WindowRule, known: Mapping[str, str]) -> JudgedSuite:
-    """Run all cases of a suite on a rule.
+    """Return the verdicts of all cases of a suite on a rule; none if the suite does not apply to it.
 
     Parameters
     ----------
@@ -179,12 +179,12 @@ def judge_case(
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Return whether an exception was raised for what a rule decides; no operation raises ArithmeticError itself."""
+    """Return whether an exception is a deliberate refusal of a rule's decision: RuleError or ArithmeticError itself."""
     return type(error) in (RuleError, ArithmeticError)
 
 
 def _runs_rule(error: Exception, rule: WindowRule) -> bool:
-    """Return whether an exception is of a rule: a RuleError, or raised while code of its classes was running."""
+    """Return whether an exception is a RuleError, or was raised while code of the rule's classes was running."""
     if isinstance(error, RuleError):
         return True
     modules = {cls.__module__ for cls in type(rule).__mro__ if not cls.__module__.startswith("dfcmodel.")}
@@ -193,14 +193,14 @@ def _runs_rule(error: Exception, rule: WindowRule) -> bool:
 
 
 def _answers_bytes(rule: WindowRule, case: SuiteCase, observation: Observation) -> bool:
-    """Return whether a library that counts packets seems to answer bytes."""
+    """Return whether a library that counts packets seems to have returned bytes: over 1000 packets too many."""
     if not isinstance(rule, NativeRule) or rule.loaded.counts_bytes or case.unit != "packets":
         return False
     return observation.found - observation.expected > BYTES_FOR_PACKETS
 
 
 def after_event(event: str) -> str:
-    """Return what a case had come to when it was interrupted; ``event``: of the last observation, "" before the first.
+    """Return "a call after ``event``", the point of an interruption; "" stands for no event yet.
 
     >>> after_event("a loss"), after_event("")
     ('a call after a loss', 'a call before the first observation')
@@ -209,7 +209,7 @@ def after_event(event: str) -> str:
 
 
 def interrupted(suite: str, case: SuiteCase, known: Mapping[str, str], event: str, failure: str) -> SuiteVerdict:
-    """Return the verdict on a case that the rule did not complete.
+    """Return the verdict on a case that the rule did not complete: failed, or a known deviation.
 
     Parameters
     ----------
@@ -223,6 +223,6 @@ def interrupted(suite: str, case: SuiteCase, known: Mapping[str, str], event: st
 
 
 def _deviation(suite: str, case: SuiteCase, known: Mapping[str, str]) -> tuple[str, str]:
-    """Return the verdict on a case that deviates, with the reason if that is known."""
+    """Return (verdict, reason) for a case that deviates: known with its reason, or failed with ""."""
     reason = known.get(f"{suite}/{case.id}", case.known)
     return (KNOWN if reason else FAILED), reason

@@ -21,7 +21,7 @@ FORM = 'lines such as "rfc9438/fast-convergence" = "why it deviates"'
 
 
 def read_known(path: Path) -> dict[str, str]:
-    """Return reasons by suite and case from a TOML file.
+    """Return reasons of known deviations from a TOML file, by "suite/case".
 
     Raises
     ------
@@ -36,7 +36,7 @@ def read_known(path: Path) -> dict[str, str]:
 
 
 def known_of_own_rules(rule: WindowRule) -> dict[str, str]:
-    """Return reasons by suite and case of hopflow's own rules; empty for other rules, subclasses of them included."""
+    """Return reasons by "suite/case" for hopflow's own rules; empty for others, subclasses of its rules included."""
     kind = type(rule)
     if kind.__module__.partition(".")[0] != "responsefn":
         return {}
@@ -45,7 +45,7 @@ def known_of_own_rules(rule: WindowRule) -> dict[str, str]:
 
 
 def _reasons(path: object, table: Mapping[str, object]) -> dict[str, str]:
-    """Return a table of strings, checked."""
+    """Return a copy of a table; ValueError for entries that are not strings, or names without "/"."""
     reasons = {}
     for name, reason in table.items():
         if not isinstance(reason, str) or "/" not in name:

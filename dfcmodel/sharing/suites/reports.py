@@ -48,7 +48,7 @@ ORDER = (FAILED, ERROR, KNOWN, UNDECIDED, NOT_JUDGED)
 
 
 def write_junit(result: SuiteConformance, path: Path) -> None:
-    """Write the verdicts as JUnit XML.
+    """Write the verdicts to a file as JUnit XML.
 
     Failed cases are failures, and cases that could not be run errors. Undecided and unjudged cases and known deviations
     are skipped, with the reason.
@@ -74,16 +74,16 @@ def write_junit(result: SuiteConformance, path: Path) -> None:
 
 
 def _sentence(verdict: SuiteVerdict) -> str:
-    """Return the event with the expected and the found value, and the reason."""
+    """Return "event: expected, found; reason" for a verdict, without parts that it lacks."""
     parts = [f"{verdict.event}: expected {verdict.expected}, found {verdict.found}"] if verdict.event else []
     return "; ".join([*parts, *([verdict.reason] if verdict.reason else [])])
 
 
 def write_page(result: SuiteConformance, path: Path) -> None:
-    """Write an HTML page on the verdicts.
+    """Write the verdicts to a file as an HTML page.
 
-    A case that did not pass has the place in its source, what is required there, the first event outside, the expected
-    and the found value, and a figure of both at each event. Passed cases have a row of a table.
+    A case that did not pass has its source with section, the requirement, the first event out of tolerance, the
+    expected and the found value, and a figure of both at each event. Passed cases have a row of a table.
     """
     title = html.escape(f"Conformance of {full_name(result.rule)}")
     parts = [f"<h1>{title}</h1>", f"<p>It claims to be: {html.escape(result.rule.claims)}.</p>"]
@@ -108,13 +108,13 @@ def write_page(result: SuiteConformance, path: Path) -> None:
 
 
 def _link(verdict: SuiteVerdict) -> str:
-    """Return a link to the article of a case."""
+    """Return an HTML link to the article of a case, with the case's name."""
     name = html.escape(verdict.name)
     return f'<a href="#{name}">{name}</a>'
 
 
 def _article(verdict: SuiteVerdict) -> str:
-    """Return the article of a case that did not pass."""
+    """Return the HTML article on a case that did not pass, with a figure if it failed."""
     case, name = verdict.case, html.escape(verdict.name)
     facts = {
         "requirement": case.expectation,
@@ -137,7 +137,7 @@ def _article(verdict: SuiteVerdict) -> str:
 
 
 def _table(verdicts: list[SuiteVerdict]) -> str:
-    """Return the table of passed cases."""
+    """Return the HTML table of passed cases, a row per case."""
     names = ("passed case", "requirement", "source", "nearest event", "expected", "found")
     head = "<thead><tr>" + "".join(f'<th scope="col">{name}</th>' for name in names) + "</tr></thead>"
     rows = []
@@ -150,7 +150,7 @@ def _table(verdicts: list[SuiteVerdict]) -> str:
 
 
 def _figure(verdict: SuiteVerdict) -> str:
-    """Return a figure of the expected and found values of a case by event; "" without values."""
+    """Return an HTML image of a case's expected and found values by event; "" if no values are finite."""
     case = verdict.case
     rows = [row for row in verdict.observations if math.isfinite(row.expected) and math.isfinite(row.found)]
     if not rows:
@@ -185,7 +185,7 @@ def _figure(verdict: SuiteVerdict) -> str:
 
 
 def _limits(values: list[float]) -> tuple[float, float]:
-    """Return the limits of an axis: those of the values, and a tenth beyond."""
+    """Return (low, high) limits of an axis: the range of the values, and a tenth of it on either side."""
     low, high = min(values), max(values)
     margin = 0.1 * (high - low) or 0.1 * abs(high) or 1.0
     return low - margin, high + margin

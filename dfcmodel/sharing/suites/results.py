@@ -69,7 +69,7 @@ class SuiteConformance(Result):
 
     @property
     def unused_known(self) -> dict[str, str]:
-        """Entries of ``known`` that do not deviate: the case passes or is not judged, or there is no such case.
+        """Entries of ``known`` that are not deviations, with the verdict of their case or "no such case".
 
         Entries of suites that were not run are not among them.
         """
@@ -82,7 +82,7 @@ class SuiteConformance(Result):
         return problems
 
     def exit_status(self, *, strict: bool = False) -> int:
-        """Return 0: no case failed; 1: some failed; 2: none failed, but some could not be run, or none was judged.
+        """Return 0: no case failed; 1: a case failed; 2: none failed, but one could not be run, or none was judged.
 
         Parameters
         ----------
@@ -98,13 +98,13 @@ class SuiteConformance(Result):
         return int(bool(self.failures) or (strict and (not passed or bool(self.unused_known))))
 
     def verdict_on(self, name: str) -> SuiteVerdict:
-        """Return the verdict on a case by suite and case, such as ``"rfc9438/decrease"``."""
+        """Return the verdict on a case, given as "suite/case"; ValueError for an unknown one."""
         by_name = {verdict.name: verdict for verdict in self.verdicts}
         return by_name[choice("name", name, tuple(by_name))]
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row per case: suite, case, verdict, quantity, event, expected, found, source, reason."""
+        """DataFrame of a row per case: suite, case, verdict, quantity, event, expected, found, source, reason."""
         import pandas as pd
 
         rows = [
@@ -114,11 +114,11 @@ class SuiteConformance(Result):
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     def to_xarray(self) -> Any:
-        """Return the table over ``row`` as a Dataset."""
+        """Return the table of verdicts as an xarray Dataset over ``row``."""
         return self.table.rename_axis("row").to_xarray()
 
     def to_dict(self) -> dict[str, object]:
-        """Return rule, suites with their headlines, cases, and entries of ``known`` that do not deviate."""
+        """Return a dict of rule, headlines of suites, cases, unused entries of ``known`` and exit status."""
         return {
             "rule": repr(self.rule),
             "claims": self.rule.claims,
@@ -129,7 +129,7 @@ class SuiteConformance(Result):
         }
 
     def summary(self) -> dict[str, object]:
-        """Return the headline of each suite, and the event, expected and found value of each case that did not pass."""
+        """Return a dict: the headline of each suite, and a description of each case that did not pass."""
         rows: dict[str, object] = {"rule": f"{full_name(self.rule)}, claims {self.rule.claims}"}
         for judged in self.suites:
             rows[judged.suite.label] = judged.headline

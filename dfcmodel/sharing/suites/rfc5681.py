@@ -39,7 +39,7 @@ ABOUT_RATIO = "own choice: one packet of a window of at least 100"
 
 
 def _slow_start(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the growth per ACK up to a window of 100 packets."""
+    """Yield the growth per ACK, packets, in slow start up to a window of 100 packets."""
     connection = connect(rule)
     limit = connection.now + 10.0
     while connection.window < 100.0 and connection.now < limit:
@@ -49,7 +49,7 @@ def _slow_start(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _congestion_avoidance(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the growth since a loss after each of several round trips, at two round-trip times.
+    """Yield the growth since a loss, packets, after each of ten round trips, at RTTs of 10 and 200 ms.
 
     A rule that counts acknowledged bytes grows by a whole packet when the count reaches its window (RFC 5681, Sect.
     3.1, which recommends it; RFC 3465). A round trip has as many ACKs as the window has whole packets, so that the
@@ -65,7 +65,7 @@ def _congestion_avoidance(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _large_windows(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the growth per round trip after a loss where it is about a byte per ACK, and beyond 2^31 bytes."""
+    """Yield the growth per round trip, packets, after losses at 3300 packets and beyond 2^31 bytes."""
     connection = connect(rule)
     _, window = lose_at(connection, 2.0 * WINDOW_OF_BYTES)
     for _ in range(ROUND_TRIPS):
@@ -83,13 +83,13 @@ def _large_windows(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _decrease(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the factor of the first decrease."""
+    """Yield the ratio of the window after a first loss to that before."""
     before, after = lose_at(connect(rule), WINDOW)
     yield Observation(f"loss at a window of {before:.0f} packets", DECREASE, after / before)
 
 
 def _timeout_window(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the window after a timeout."""
+    """Yield the window after a timeout, packets."""
     connection = connect(rule)
     slow_start_to(connection, WINDOW)
     connection.time_out()
@@ -97,7 +97,7 @@ def _timeout_window(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _timeout_threshold(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the window at which slow start ends after a timeout."""
+    """Yield the ratio of the window at which slow start ends after a timeout to that before the timeout."""
     connection = connect(rule)
     slow_start_to(connection, WINDOW)
     before = connection.window

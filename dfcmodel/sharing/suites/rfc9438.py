@@ -58,7 +58,7 @@ TABLES = {
 
 
 def _rounds(connection: Connection, reference: Reference, until: float, label: str) -> Iterator[Observation]:
-    """Feed ACKs to a rule and to the reference until a time, s, and yield both windows once per round trip."""
+    """Feed ACKs to a connection and to the reference until time ``until``, s; yield both windows once per RTT."""
     start, due = connection.now, connection.now + connection.rtt
     while connection.now < until:
         connection.ack()
@@ -71,7 +71,7 @@ def _rounds(connection: Connection, reference: Reference, until: float, label: s
 def _after_loss(
     window: float, rtts: tuple[float, ...], spans: tuple[float, float], rule: WindowRule
 ) -> Iterator[Observation]:
-    """Observe the curve between two multiples of K after the first loss, at several round-trip times, s."""
+    """Yield windows, at each RTT, s, once per round trip from ``spans[0]`` K to ``spans[1]`` K after a first loss."""
     for rtt in rtts:
         connection = connect(rule, rtt)
         before, after = lose_at(connection, window)
@@ -84,7 +84,7 @@ def _after_loss(
 
 
 def _large_windows(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the growth after a loss at a window beyond 2^32 bytes."""
+    """Yield the growth, packets, in 10,000 ACKs after a loss at a window beyond 2^32 bytes."""
     connection, before, label = lose_a_large_window(rule, LARGE_WINDOW_SHARE)
     window = connection.window
     reference = Reference(connection.now, window, before, before, connection.rtt)
@@ -96,7 +96,7 @@ def _large_windows(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _after_limited_application(rule: WindowRule) -> Iterator[Observation]:
-    """Follow the curve after a loss that comes after a time in which the application limited the window."""
+    """Yield windows until K after a loss, before which the application limited the packets in flight."""
     connection = connect(rule, 0.05)
     lose_at(connection, MEDIUM_WINDOW)
     for available, duration in LIMITS:
@@ -111,7 +111,7 @@ def _after_limited_application(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _at_plateau(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the window K after the first loss."""
+    """Yield the window, packets, at time K after a first loss."""
     connection = connect(rule, 0.05)
     before, after = lose_at(connection, LARGE_WINDOW)
     reference = Reference(connection.now, after, before, before, connection.rtt)
@@ -120,7 +120,7 @@ def _at_plateau(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _growth_per_ack(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the growth per ACK long after a loss, where the curve is far above the window."""
+    """Yield the growth per ACK, packets, for 30 s after a loss, in which the curve is far above the window."""
     for rtt in LONG_RTTS:
         connection = connect(rule, rtt)
         lose_at(connection, LARGE_WINDOW)
@@ -133,7 +133,7 @@ def _growth_per_ack(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _never_below(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the change of the window per ACK between two losses, the second below the last peak."""
+    """Yield the change of the window per ACK, packets, for 5 s after two losses, the second below the peak."""
     connection = connect(rule, 0.1)
     lose_at(connection, 200.0)
     connection.report_loss()
@@ -145,7 +145,7 @@ def _never_below(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _one_per_round(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the growth per round trip where W_est has reached the window before the loss."""
+    """Yield the growth per round trip, packets, after W_est has reached the window before the loss."""
     connection = connect(rule, 0.01)
     before, _ = lose_at(connection, SMALL_WINDOW)
     reference = Reference(connection.now, connection.window, before, before, connection.rtt)
@@ -160,13 +160,13 @@ def _one_per_round(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _decrease(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the factor of the first decrease."""
+    """Yield the ratio of the window after a first loss to that before."""
     before, after = lose_at(connect(rule), LARGE_WINDOW)
     yield Observation(f"loss 1 at a window of {before:.0f} packets", BETA, after / before)
 
 
 def _minimum(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the window after many losses in a row."""
+    """Yield the window, packets, after each of 20 losses in a row."""
     connection = connect(rule)
     slow_start_to(connection, SMALL_WINDOW)
     for number in range(1, EVENTS_TO_MINIMUM + 1):
@@ -175,7 +175,7 @@ def _minimum(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _fast_convergence(rule: WindowRule) -> Iterator[Observation]:
-    """Follow the curve after a second loss below the last peak, whose W_max is (1 + beta) / 2 of the window."""
+    """Yield windows until K after a second loss below the last peak: W_max is (1 + beta) / 2 of the window."""
     connection = connect(rule, 0.1)
     _, before = lose_at(connection, LARGE_WINDOW)
     connection.report_loss()
@@ -185,7 +185,7 @@ def _fast_convergence(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _timeout_window(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the window after a timeout."""
+    """Yield the window after a timeout, packets."""
     connection = connect(rule)
     slow_start_to(connection, 100.0)
     connection.time_out()
@@ -193,7 +193,7 @@ def _timeout_window(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _slow_start_again(rule: WindowRule) -> tuple[Connection, float]:
-    """Return a connection at the end of the slow start after a timeout, and the window at the timeout."""
+    """Return a connection at the end of slow start after a timeout, and the window at the timeout, packets."""
     connection = connect(rule)
     slow_start_to(connection, LARGE_WINDOW)
     before = connection.window
@@ -210,7 +210,7 @@ def _slow_start_again(rule: WindowRule) -> tuple[Connection, float]:
 
 
 def _timeout_threshold(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the window at which slow start ends after a timeout."""
+    """Yield the ratio of the window at which slow start ends after a timeout to that before; NaN if it has no end."""
     try:
         connection, before = _slow_start_again(rule)
     except NotJudged as reason:
@@ -221,19 +221,19 @@ def _timeout_threshold(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _after_timeout(rule: WindowRule) -> Iterator[Observation]:
-    """Follow the first stage of congestion avoidance after a timeout: K = 0, W_max the window at its beginning."""
+    """Yield windows for 6 s of the first congestion avoidance after a timeout: K = 0, W_max its first window."""
     connection, before = _slow_start_again(rule)
     reference = Reference(connection.now, connection.window, connection.window, before, connection.rtt)
     yield from _rounds(connection, reference, connection.now + 6.0, "the end of slow start")
 
 
 def _spurious(rule: WindowRule) -> Iterator[Observation]:
-    """Refuse: rules are not told of spurious losses."""
+    """Raise NotJudged: rules are not told of spurious losses."""
     raise NotJudged("rules are not told that a loss was spurious (DSACK, F-RTO or Eifel)")
 
 
 def _slow_start(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the growth per ACK in slow start, at a constant round-trip time."""
+    """Yield the growth per ACK, packets, in slow start up to a window of 100 packets, at a constant RTT."""
     connection = connect(rule)
     first = connection.window
     while connection.window < 100.0:
@@ -245,7 +245,7 @@ def _slow_start(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _average(rtt: float, rule: WindowRule) -> Iterator[Observation]:
-    """Observe the average windows of a table, over the 1/p packets from one loss to the next.
+    """Yield the average window, packets, from one loss to the next at each loss rate of a table for RTT ``rtt``, s.
 
     The formula of the tables has cycles that repeat. So the first loss comes at the peak to which a cycle returns; over
     several cycles fast convergence would lower the average, since a peak a little below the last one counts as lower.
@@ -263,7 +263,7 @@ def _average(rtt: float, rule: WindowRule) -> Iterator[Observation]:
 
 
 def _window_case(id: str, where: str, expectation: str, observe: Callable[..., Iterator[Observation]]) -> SuiteCase:
-    """Return a case on windows beside those of the reference."""
+    """Return a case that compares windows with the reference's, within one packet and 2 %."""
     return SuiteCase(id, "window", "packets", expectation, "=", PACKET, where, observe, ABOUT_PACKET)
 
 

@@ -26,23 +26,23 @@ BUNDLED = "rfc9743_cubic.json"
 
 @lru_cache(maxsize=8)
 def _verdicts(rule: WindowRule) -> dict[str, SectionVerdict]:
-    """Return the verdict of each section, by section."""
+    """Return the verdict on a rule by section of RFC 9743; simulates, and keeps the last eight rules."""
     return {verdict.section: verdict for verdict in evaluate_rfc9743(rule, runs=RUNS, seed=0).verdicts}
 
 
 def answers_of(rule: WindowRule) -> dict[str, str]:
-    """Return the answer of each section for a rule, by section."""
+    """Return the answer on a rule by section of RFC 9743, such as "holds" or "contradicted"; simulates."""
     return {section: verdict.answer for section, verdict in _verdicts(rule).items()}
 
 
 def _bundled() -> dict[str, str]:
-    """Return CUBIC's answers, by section."""
+    """Return CUBIC's answers by section of RFC 9743, from a file."""
     answers: dict[str, str] = json.loads(resources.files(__package__ or "").joinpath(BUNDLED).read_text("utf-8"))
     return answers
 
 
 def _observe(section: str, against: WindowRule, rule: WindowRule) -> Iterator[Observation]:
-    """Observe whether a section is contradicted for a rule and not for another one."""
+    """Yield one observation: a section holds for ``rule``, or is contradicted for ``against`` as well."""
     verdict = _verdicts(rule)[section]
     if verdict.answer == "not judged":
         raise NotJudged(verdict.why)
@@ -56,12 +56,12 @@ def _observe(section: str, against: WindowRule, rule: WindowRule) -> Iterator[Ob
 
 
 def suite_beside(against: WindowRule) -> Suite:
-    """Return the suite beside a rule in use.
+    """Return the suite of RFC 9743, in which sections that ``against`` contradicts are no failures.
 
     Parameters
     ----------
     against
-        Rule whose contradicted sections are no failures: those that deployed congestion control contradicts as well.
+        Rule whose contradicted sections are no failures: deployed congestion control contradicts them as well.
     """
     cases = tuple(
         SuiteCase(

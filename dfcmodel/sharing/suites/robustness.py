@@ -24,9 +24,9 @@ EXACT = Tolerance(0.0)
 LARGEST_WINDOW = 1000.0
 """Windows up to which round trips are fed, packets: some rules double theirs again and again."""
 MIN_DECREASE = 0.2
-"""Smallest part of its window that a loss leaves a rule of another claim; own choice, far below those of all rules."""
+"""Smallest part of its window that a loss leaves a rule of another claim; own choice, far below all rules."""
 MAX_GROWTH = 2.0
-"""Largest window after a loss over that before, for rules of another claim: those that follow deliveries may go on with
+"""Largest window after a loss over that before, for rules of another claim: rules of deliveries may go on with
 slow start, and the end of the recovery acknowledges a window."""
 VALID = "finite numbers, not negative, and at least a packet without pacing"
 EXTREME_RTTS = (1e-6, 10.0)
@@ -34,20 +34,20 @@ EXTREME_RTTS = (1e-6, 10.0)
 
 
 def _initial_window(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the window before the first event."""
+    """Yield the window, packets, before the first event, with packets of 1500 and of 9000 bytes."""
     for size in (1500, 9000):
         yield Observation(f"start with packets of {size} bytes", INITIAL_WINDOW, connect(rule, 0.1, size).window)
 
 
 def _packet_sizes(rule: WindowRule) -> Iterator[Observation]:
-    """Observe windows with large packets beside those with small ones."""
+    """Yield windows, packets, of a trace with 9000-byte packets, beside the same trace with 1500-byte packets."""
     small, large = (_window_trace(connect(rule, 0.1, size)) for size in (1500, 9000))
     for (event, expected), (_, found) in zip(small, large, strict=True):
         yield Observation(event, expected, found)
 
 
 def _window_trace(connection: Connection) -> Iterator[tuple[str, float]]:
-    """Yield events and windows, packets: slow start, a loss, 20 round trips, a timeout, 10 round trips."""
+    """Yield (event, window in packets): slow start, a loss, 20 round trips, a timeout, 10 round trips."""
     lose_at(connection, 60.0)
     yield "loss", connection.window
     for part, trips in (("the loss", 20), ("the timeout", 10)):
@@ -59,7 +59,7 @@ def _window_trace(connection: Connection) -> Iterator[tuple[str, float]]:
 
 
 def _growth(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the window a second after a loss over the window before, at several round-trip times."""
+    """Yield the ratio of the window 1 s after a loss to that before, at RTTs of 20, 100 and 500 ms."""
     if isinstance(rule, DeliveryRule) and rule.claims not in DECREASES:
         raise NotJudged(
             f"a rule that claims {rule.claims} may follow the rate of deliveries, which fed events do not limit"
@@ -74,7 +74,7 @@ def _growth(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _timeout(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the window after a timeout."""
+    """Yield the window, packets, after each of three timeouts in a row."""
     connection = connect(rule)
     slow_start_to(connection, 100.0)
     for number in (1, 2, 3):
@@ -83,7 +83,7 @@ def _timeout(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _after_timeouts(rule: WindowRule) -> Iterator[Observation]:
-    """Observe the window 30 round trips after three timeouts in a row."""
+    """Yield the window, packets, up to 30 round trips after three timeouts in a row; stops at 4 packets."""
     connection = connect(rule)
     slow_start_to(connection, 100.0)
     for _ in range(3):
@@ -95,7 +95,7 @@ def _after_timeouts(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _beyond(bits: int, rule: WindowRule) -> Iterator[Observation]:
-    """Observe windows at which the number of bytes exceeds 2 to a power."""
+    """Yield window ratios over single events at a window above 2^bits bytes: the lowest over ACKs, and over a loss."""
     packets = 2.0**bits / LARGE_PACKET
     connection = connect(rule, 0.1, LARGE_PACKET)
     slow_start_to(connection, 0.9 * packets)
@@ -113,7 +113,7 @@ def _beyond(bits: int, rule: WindowRule) -> Iterator[Observation]:
 
 
 def _finite(rule: WindowRule) -> Iterator[Observation]:
-    """Observe whether windows and rates are numbers after events in unusual orders."""
+    """Yield whether windows and pacing rates stay valid after events in unusual orders, once per order and RTT."""
     orders: tuple[tuple[str, str], ...] = (
         ("a loss before any ACK", "L" + 20 * "A"), ("a timeout before any ACK", "T" + 20 * "A"),
         ("losses at the smallest window", 30 * "L" + 40 * "A"), ("a loss right after a timeout", "AATL" + 40 * "A"),
@@ -136,7 +136,7 @@ def _finite(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _two_at_once(rule: WindowRule) -> Iterator[Observation]:
-    """Observe two connections whose events alternate beside each of them alone."""
+    """Yield windows, packets, of two connections with alternate events, beside each of them alone."""
     alone = [list(_window_trace(connect(rule, rtt))) for rtt in (0.05, 0.1)]
     both = [_window_trace(connect(rule, rtt)) for rtt in (0.05, 0.1)]
     for rows in zip(*alone, strict=True):
@@ -145,7 +145,7 @@ def _two_at_once(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _monotone(rule: WindowRule) -> Iterator[Observation]:
-    """Observe that slow start grows with ACKs: the window after 10 round trips over the first one."""
+    """Yield the ratio of the window after a round trip of slow start to that before, up to seven round trips."""
     connection = connect(rule)
     windows = [connection.window]
     while len(windows) < 8 and connection.window < LARGEST_WINDOW / 2.0:

@@ -18,7 +18,7 @@ __all__ = ["expire_timer", "restart_timer", "sample_rtt", "sample_timed_packet"]
 
 @compiled
 def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
-    """Update SRTT, RTTVAR and RTO by a round-trip time in s: RFC 6298, 2.2 and 2.3, without clock granularity."""
+    """Update SRTT, RTTVAR and RTO by a round-trip time in s (RFC 6298, 2.2 and 2.3), without clock granularity."""
     if flow.srtt == 0.0:  # 2.2: the first sample
         flow.srtt = sample
         flow.rttvar = 0.5 * sample
@@ -32,7 +32,7 @@ def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
 
 @inlined
 def sample_timed_packet(flow: Any, acked: float, step: Any) -> None:
-    """Sample the round-trip time if the timed packet is acknowledged (Karn's algorithm: never a retransmission).
+    """Update the RTT estimate if ``acked``, the new snd_una, covers the flow's timed packet (Karn's algorithm).
 
     The ACKs of a step are spread evenly over it.
     """
@@ -43,13 +43,13 @@ def sample_timed_packet(flow: Any, acked: float, step: Any) -> None:
 
 @inlined
 def restart_timer(flow: Any, now: float) -> None:
-    """Restart the retransmission timer with the current timeout (RFC 6298, 5.1 and 5.3)."""
+    """Restart the retransmission timer at ``now``, s, with RTO and backoff (RFC 6298, 5.1 and 5.3)."""
     flow.deadline = now + flow.backoff * flow.rto
 
 
 @compiled
 def expire_timer(flow: Any, rule_events: Any, now: float) -> None:
-    """Go back to snd_una after a timeout: RFC 6298, 5.4 to 5.6; RFC 5681, 3.1; RFC 6582, 3.2, step 4.
+    """Process a flow's retransmission timeout: set its window by the rule, and go back to snd_una (RFC 6298, 5.4-5.6).
 
     ``rule_events``: addresses of the functions of the rules, of which `on_timeout` sets the window.
     """

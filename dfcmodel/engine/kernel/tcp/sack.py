@@ -18,7 +18,7 @@ __all__ = ["advance_sack", "first_is_lost", "start_sack"]
 
 @compiled
 def missing_below(flow: Any, holes: Any, end: float) -> float:
-    """Return how many packets from snd_una to ``end`` have not arrived."""
+    """Return how many packets from snd_una to before sequence number ``end`` have not arrived."""
     missing = 0.0
     c = int(flow.snd_una)
     while c < end - TINY:
@@ -29,7 +29,7 @@ def missing_below(flow: Any, holes: Any, end: float) -> float:
 
 @compiled
 def first_is_lost(flow: Any, holes: Any, ack: Any) -> bool:
-    """Return whether the packet at snd_una is lost by the SACK information (RFC 6675, 5, step 2).
+    """Return whether SACK information shows the packet at snd_una to be lost (RFC 6675, 5, step 2).
 
     This may be so without three duplicate ACKs for it: the ACKs that reported the packets beyond it may have been
     duplicates for an earlier packet, in the recovery that has just ended.
@@ -42,7 +42,7 @@ def first_is_lost(flow: Any, holes: Any, ack: Any) -> bool:
 
 @compiled
 def start_sack(flow: Any, holes: Any, ack: Any) -> None:
-    """Begin a recovery with the packets sent and not reported as the pipe (RFC 6675, 4, SetPipe).
+    """Set a flow's pipe at the start of a SACK recovery: packets sent and not reported (RFC 6675, 4, SetPipe).
 
     `advance_sack` then subtracts the lost packets and the ACKs of the step.
     """
@@ -58,7 +58,7 @@ def start_sack(flow: Any, holes: Any, ack: Any) -> None:
 
 @compiled
 def advance_sack(flow: Any, holes: Any, ack: Any) -> None:
-    """Subtract ACKs and newly detected losses from the pipe (RFC 6675, 4, SetPipe)."""
+    """Subtract an ACK's packets and newly detected losses from a flow's pipe (RFC 6675, 4, SetPipe)."""
     if ack.acks <= 0.0:
         return
     flow.pipe -= ack.acks

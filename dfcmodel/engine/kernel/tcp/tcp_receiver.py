@@ -19,7 +19,7 @@ __all__ = ["receive", "receive_fast_path", "time_of_emission"]
 
 @inlined
 def time_of_emission(flow: Any, f: int, k: int, emitted: Any) -> Any:
-    """Return the time at which the last received packet was sent, in steps, before step k.
+    """Return the step, with a fraction, in which a flow's last received packet was sent, at most ``k``.
 
     ``emitted[:, f]``, a ring, holds the packets emitted by flow f up to a step. A packet older than the ring gets the
     age of the ring. Positions of successive calls do not decrease.
@@ -75,7 +75,7 @@ def advance_rcv_nxt(flow: Any, holes: Any, quantum: float) -> None:
 
 
 class Resent(NamedTuple):
-    """Retransmitted packets that arrive."""
+    """Retransmitted packets that arrive together."""
 
     end: Any  # sequence number after the last packet
     packets: Any
@@ -85,7 +85,7 @@ class Resent(NamedTuple):
 
 @inlined
 def receive_resent(flow: Any, holes: Any, resent: Any, quantum: float) -> Any:
-    """Receive retransmitted packets; return their ACKs, and how many of these advance rcv_nxt.
+    """Receive retransmitted packets; return (their ACKs, ACKs among these that advance rcv_nxt).
 
     A packet is processed when it is complete; a part of a packet is held until the rest arrives.
     """
@@ -118,7 +118,7 @@ def receive_resent(flow: Any, holes: Any, resent: Any, quantum: float) -> Any:
 
 @inlined
 def start_packet(flow: Any, holes: Any, c: int, start: float, missing: float) -> None:
-    """Decide whether packet c is lost: it is if the fractional losses add up to a packet."""
+    """Begin new packet c at the receiver: it is lost if the fractional losses add up to a whole packet."""
     lost = missing > 0.0 and flow.fractional_loss + missing >= 1.0 and start < c + 1e-6
     if lost:
         flow.fractional_loss -= 1.0
@@ -130,7 +130,7 @@ def start_packet(flow: Any, holes: Any, c: int, start: float, missing: float) ->
 
 @inlined
 def receive_new(flow: Any, holes: Any, fresh: float, missing: float) -> Any:
-    """Receive ``fresh`` packets of new data; return their ACKs, and how many of these advance rcv_nxt."""
+    """Receive ``fresh`` packets of new data; return (their ACKs, ACKs among these that advance rcv_nxt)."""
     start = flow.rcv_max
     in_order = flow.rcv_nxt >= start - 1e-6
     flow.rcv_max = start + fresh
@@ -157,7 +157,7 @@ def receive_new(flow: Any, holes: Any, fresh: float, missing: float) -> Any:
 
 @inlined
 def receive(flow: Any, log: Any, holes: Any, arrived: float, lost: float, quantum: float) -> Any:
-    """Receive ``arrived`` packets, with ``lost`` further ones that were lost among them; advance rcv_nxt.
+    """Receive ``arrived`` packets, and ``lost`` lost among them; return (ACKs, those ACKs that advance rcv_nxt).
 
     Parameters
     ----------

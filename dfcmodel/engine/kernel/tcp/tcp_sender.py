@@ -33,7 +33,7 @@ LARGEST_GROWTH = 0.125
 
 @compiled
 def emit(flow: Any, log: Any, sequence: float, amount: float) -> bool:
-    """Send ``amount`` packets from ``sequence`` on: extend the emission log; False: it is full."""
+    """Send ``amount`` packets from ``sequence`` on: extend the emission log; return False if it is full."""
     position = flow.emitted
     if not abs(position + flow.offset - sequence) <= 1e-6:
         if flow.log_end - flow.log_first > flow.log_mask:
@@ -49,7 +49,7 @@ def emit(flow: Any, log: Any, sequence: float, amount: float) -> bool:
 
 @inlined
 def grow_window(flow: Any, events: Any, acks: float, step: Any) -> None:
-    """Call the window rule for ``acks`` ACKs of new data, one at a time if it requires that (`event_checks`).
+    """Call the window rule for ``acks`` ACKs of new data, all at once or one by one if the rule requires that.
 
     Single ACKs are spread evenly over the step. Round-trip times change linearly from ``rtt_before`` to ``rtt`` in it.
     """
@@ -71,7 +71,7 @@ def grow_window(flow: Any, events: Any, acks: float, step: Any) -> None:
 
 @inlined
 def sendable(flow: Any, window: float, quantum: float) -> float:
-    """Return how many packets a window permits to send from snd_nxt on."""
+    """Return how many packets from snd_nxt on a window, in packets, permits to send."""
     return quantize(min(flow.snd_una + window, flow.flow_size) - flow.snd_nxt, quantum)
 
 
@@ -131,7 +131,7 @@ def acknowledge(flow: Any, events: Any, acked: float, new_acks: float, step: Any
 
 @compiled
 def reduce_window(flow: Any, event: Any, now: float, acks: float, marks: float) -> None:
-    """Call the window rule for a loss or a mark, and set recover: at most once per window of data (RFC 6582)."""
+    """Call the window rule's ``event`` for a loss or mark; set recover, and count a loss event (RFC 6582)."""
     flow.cwnd = min(flow.cwnd, flow.max_window)
     call_event(event, flow, now, flow.rtt, acks, marks)
     flow.loss_events += 1
@@ -176,7 +176,7 @@ def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> 
 
 @compiled
 def transmit(flow: Any, log: Any, limited: float, step: Any) -> bool:
-    """Send up to the window from snd_nxt on, and ``limited`` packets beyond it; False: the log is full."""
+    """Send up to the window from snd_nxt on, and ``limited`` packets beyond it; return False if the log is full."""
     now, quantum = step.now, step.quantum
     window = min(flow.cwnd + flow.inflation, flow.max_window) + limited
     room = sendable(flow, window, quantum)
@@ -198,7 +198,7 @@ def transmit(flow: Any, log: Any, limited: float, step: Any) -> bool:
 
 @compiled
 def send(flow: Any, log: Any, holes: Any, events: Any, ack: Any, step: Any) -> bool:
-    """Process the ACKs of a step at the sender of a flow, and send; False: the emission log is full.
+    """Process a step's ACKs at the sender of a flow, and send; return False if the emission log is full.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def send(flow: Any, log: Any, holes: Any, events: Any, ack: Any, step: Any) -> b
 
 @compiled
 def resend_lost(flow: Any, log: Any, holes: Any, ack: Any, quantum: float) -> bool:
-    """Retransmit packets lost by SACK, then send new data, while the pipe is below cwnd; False: the log is full.
+    """Retransmit packets lost by SACK, then send new data, while the pipe is below cwnd; return False: log full.
 
     RFC 6675, 5, step C: rules 1 (lost packets) and 2 (new data) of NextSeg.
     """

@@ -23,7 +23,7 @@ __all__ = ["process_host"]
 
 @inlined
 def append(net: Any, p: int, f: int, time: float) -> None:
-    """Append a packet that flow f creates now to the queue of an interface."""
+    """Append a packet that flow f creates now to the queue of interface p; a flow has at most one packet there."""
     port, s = net.port[p], net.flow[f]
     s.waits = 1
     s.created = time
@@ -37,7 +37,7 @@ def append(net: Any, p: int, f: int, time: float) -> None:
 
 @inlined
 def create_next(net: Any, p: int, f: int, time: float) -> None:
-    """Create the next packet of a constant-rate flow if it is due and precedes all timers; otherwise set a timer."""
+    """Create constant-rate flow f's next packet if it is due before all timers of interface p; else set a timer."""
     s = net.flow[f]
     if s.due > time or (has_timer(net, p) and first_timer(net, p) <= time):
         s.due = max(s.due, time)
@@ -49,7 +49,7 @@ def create_next(net: Any, p: int, f: int, time: float) -> None:
 
 @inlined
 def send_packet(net: Any, records: Any, p: int, f: int, time: float) -> None:
-    """Send a packet of flow f from its interface; from now on it has a row of `PACKET`."""
+    """Start to send flow f's packet from interface p; from now on it has a row of `PACKET`."""
     e = take(net)
     it, s = net.packet[e], net.flow[f]
     it.kind = DATA
@@ -63,7 +63,7 @@ def send_packet(net: Any, records: Any, p: int, f: int, time: float) -> None:
 
 @inlined
 def send_queued(net: Any, records: Any, p: int, time: float) -> None:
-    """Send the first packet in the queue of an interface; its flow may create another one."""
+    """Send the first packet in the queue of interface p; its flow may create the next one."""
     port = net.port[p]
     f = int64(port.data_head)
     s = net.flow[f]
@@ -88,7 +88,7 @@ def can_send(port: Any) -> bool:
 
 @inlined
 def send_next(net: Any, records: Any, p: int, time: float) -> None:
-    """Send the next packet of an interface, and schedule a further one at the end of its transmission."""
+    """Send interface p's next packet; if it can send another one, check again at the end of the transmission."""
     send_queued(net, records, p, time)
     if can_send(net.port[p]):
         net.port[p].woken = 1
@@ -102,7 +102,7 @@ def is_idle(port: Any, time: float) -> bool:
 
 @inlined
 def enter_packet(net: Any, records: Any, p: int, f: int, time: float) -> None:
-    """Send or queue the packet that a flow creates now."""
+    """Send the packet that flow f creates now at interface p, or queue it if the interface is busy or paused."""
     port = net.port[p]
     if port.paused == 0 and is_idle(port, time):
         send_packet(net, records, p, f, time)
@@ -115,7 +115,7 @@ def enter_packet(net: Any, records: Any, p: int, f: int, time: float) -> None:
 
 @inlined
 def process_timer(net: Any, records: Any, p: int, time: float) -> None:
-    """Create a packet of the flow of the next timer, if its rate permits one now."""
+    """Process interface p's next timer: create a packet of its flow, if the flow's rate permits one."""
     f = take_timer(net, p)
     if not create(net, p, f, time):
         return
@@ -127,7 +127,7 @@ def process_timer(net: Any, records: Any, p: int, time: float) -> None:
 
 @inlined
 def process_arrival(net: Any, records: Any, p: int, e: int, time: float) -> None:
-    """Process an ACK for a sender of the host, an ACK from a receiver of the host, or a pause message."""
+    """Process arrival e at interface p: an ACK for a sender, an ACK to forward, or a pause message."""
     port = net.port[p]
     if net.packet[e].kind < PAUSE:
         if net.hop[net.packet[e].hop].port >= 0:
@@ -148,7 +148,7 @@ def process_arrival(net: Any, records: Any, p: int, e: int, time: float) -> None
 
 @inlined
 def process_until(net: Any, records: Any, p: int, time: float) -> None:
-    """Process the ends of transmissions up to a time and the timers before it, in order of time.
+    """Process ends of transmissions at interface p up to a time, s, and timers before it, in order of time.
 
     At equal times the end of a transmission comes first; timers follow in the order of flows.
     """
@@ -170,7 +170,7 @@ def process_until(net: Any, records: Any, p: int, time: float) -> None:
 
 @inlined
 def process_host(net: Any, records: Any, p: int, slot: int) -> None:
-    """Process a window at the interface of a host, in order of time.
+    """Process a window at host interface p, in order of time; ``slot``: the row of its arrivals.
 
     At equal times the end of a transmission comes first, then arrivals, then timers in the order of flows.
     """

@@ -184,7 +184,7 @@ RATE = np.dtype(
 
 
 class Fabric(NamedTuple):
-    """Ports and flows; P ports, F flows, N packets, and W slots of each port, one per future window."""
+    """Arrays of a lossless fabric; P ports, F flows, N packets, and W slots of each port, one per future window."""
 
     packet: Any  # PACKET (N,)
     sent_at: Any  # (N,) time at which it left its sender, s
@@ -213,7 +213,7 @@ class Fabric(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """Records of a run, in S samples."""
+    """Arrays of a fabric run's records, in S samples."""
 
     delivered: Any  # (S + 1, F)
     carried: Any  # (S, H) transmissions begun up to the end of each sample; initially zeros

@@ -32,13 +32,13 @@ __all__ = ["run"]
 
 @inlined
 def is_inside(it: Any, end: float) -> bool:
-    """Return whether a row is a packet in the network at the end of a window, or an ACK that arrives later."""
+    """Return whether a row is a packet in the network at time ``end``, s, or an ACK that arrives later."""
     return bool(it.kind == DATA or (it.kind == ACK and it.time >= end))
 
 
 @inlined
 def hop_at_end(net: Any, e: int) -> int:
-    """Return the hop of a packet or ACK at the end of a window: the previous hop if its transmission has not begun."""
+    """Return the hop of packet or ACK e at the end of a window; the previous hop if that still has to send it."""
     it = net.packet[e]
     h = int64(it.hop)
     p = int64(net.hop[h - 1].port)
@@ -50,7 +50,7 @@ def hop_at_end(net: Any, e: int) -> int:
 
 @compiled
 def count_carried(net: Any, records: Any, n: int, end: float) -> None:
-    """Count the transmissions begun at each hop: packets created less packets that have not reached the hop.
+    """Write, for sample n, the transmissions begun at each hop so far: packets created less those still before it.
 
     Delivered packets are counted at the hops of ACKs in the same way.
     """
@@ -77,7 +77,7 @@ def count_carried(net: Any, records: Any, n: int, end: float) -> None:
 
 @compiled
 def sample(net: Any, records: Any, n: int, end: float) -> None:
-    """Record transmissions and queue lengths at the end of sample n; an expired retransmission timer is a fault."""
+    """Write row n of the records at its end, s: transmissions, queues, deliveries; an expired timer is a fault."""
     for p in range(len(net.port)):
         begin_acks(net.port[p], end, False)
         records.waiting[n, p] = net.port[p].queued + net.port[p].acks
@@ -97,7 +97,7 @@ def sample(net: Any, records: Any, n: int, end: float) -> None:
 
 @calling_entry
 def run(network: Any, recorded: Any, width: float, windows: int, first: int, samples: int) -> int:
-    """Run from sample ``first`` on, with ``windows`` windows of ``width`` s per sample; return the completed samples.
+    """Kernel: run from sample ``first`` on; return the completed samples; fewer than ``samples``: fault, or call again.
 
     It returns earlier after a fault, and if arrays should grow before the next call. ``network`` and ``recorded`` are
     the fields of `Fabric` and `Recorded`.

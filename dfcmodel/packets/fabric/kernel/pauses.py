@@ -22,7 +22,7 @@ LEAVES = 1 << 24
 
 @compiled
 def send_message(net: Any, records: Any, k: int, time: float) -> None:
-    """Send a pause or resume message for ingress k, and record it; if the record is full, only count it."""
+    """Send ingress k's upstream port a pause, or a resume if it is paused, and record it."""
     row = net.ingress[k]
     p = int64(row.pausing)
     row.is_paused = 1 - row.is_paused
@@ -46,8 +46,8 @@ def send_message(net: Any, records: Any, k: int, time: float) -> None:
 
 
 @inlined
-def change(net: Any, records: Any, k: int, more: float, time: float) -> None:
-    """Add bytes that enter or leave to the count of ingress k, and pause or resume its link."""
+def change_count(net: Any, records: Any, k: int, more: float, time: float) -> None:
+    """Add ``more`` bytes (negative: subtract) to the count of ingress k, and pause or resume its link at thresholds."""
     row = net.ingress[k]
     row.count += more
     if row.is_paused == 1:
@@ -59,7 +59,7 @@ def change(net: Any, records: Any, k: int, more: float, time: float) -> None:
 
 @compiled
 def pass_bound(net: Any, records: Any, k: int, count: float, time: float) -> bool:
-    """Set the count of ingress k above its bound, and pause its link; return whether there is room."""
+    """Set ingress k's count, bytes, and pause its link above ``high``; return False, unchanged, beyond the headroom."""
     row = net.ingress[k]
     if not count <= net.room[k]:
         return False
@@ -71,7 +71,7 @@ def pass_bound(net: Any, records: Any, k: int, count: float, time: float) -> boo
 
 @inlined
 def count_arrival(net: Any, records: Any, k: int, n_bytes: float, time: float, key: int) -> bool:
-    """Count bytes that enter the queue of a port over ingress k; return whether there is room for them.
+    """Count bytes that enter a port's queue over ingress k, and pause its link; return whether there is room.
 
     Bytes of a shared ingress are counted at the end of the window.
     """
@@ -88,7 +88,7 @@ def count_arrival(net: Any, records: Any, k: int, n_bytes: float, time: float, k
 
 @inlined
 def count_departure(net: Any, records: Any, k: int, n_bytes: float, time: float, key: int) -> None:
-    """Subtract bytes that leave the queue of a port from the count of their ingress k."""
+    """Subtract bytes that leave a port's queue from the count of ingress k, and resume its link."""
     row = net.ingress[k]
     count = row.count - n_bytes
     if count > row.resume:
@@ -102,7 +102,7 @@ def count_departure(net: Any, records: Any, k: int, n_bytes: float, time: float,
 
 @inlined
 def add_change(net: Any, k: int, more: float, time: float, key: int) -> None:
-    """Record a change of a shared ingress, which is counted at the end of the window."""
+    """Record a change of a shared ingress in bytes, to be counted at the end of the window."""
     row = net.ingress[k]
     counters = net.counters
     n = counters[CHANGES]
@@ -123,7 +123,7 @@ def add_change(net: Any, k: int, more: float, time: float, key: int) -> None:
 
 @compiled
 def replay(net: Any, records: Any) -> None:
-    """Count the changes at shared ingresses in a window, in order of time."""
+    """Count the window's changes at shared ingresses in order of time, with the pauses that they cause."""
     counters, changes, order = net.counters, net.change, net.arriving
     k = int64(counters[CHANGED])
     while k >= 0:
@@ -145,7 +145,7 @@ def replay(net: Any, records: Any) -> None:
         while n > 0:
             n -= 1
             it = changes[order[n]]
-            change(net, records, k, it.more, it.time)
+            change_count(net, records, k, it.more, it.time)
             if it.more > 0.0 and row.count > net.room[k]:
                 counters[FAULT] = LOST
         row.change = -1
@@ -156,5 +156,5 @@ def replay(net: Any, records: Any) -> None:
 
 @inlined
 def receive_message(net: Any, p: int, e: int) -> None:
-    """Add a pause message to the number of ports that pause a port, or subtract a resume message."""
+    """Process pause or resume message e at port p: add 1 to, or subtract 1 from, its number of pausing ports."""
     net.port[p].paused += 1 if net.packet[e].kind == PAUSE else -1

@@ -21,7 +21,7 @@ __all__ = ["begin_acks", "bytes_at", "pass_ack", "start", "update_peak"]
 
 @inlined
 def start(net: Any, records: Any, p: int, e: int, kind: int, time: float) -> None:
-    """Start the transmission of a packet or an ACK at a port, and schedule its arrival at the next port."""
+    """Start to send packet or ACK e (``kind``) at port p, and schedule its arrival, or deliver it at the last hop."""
     port, it = net.port[p], net.packet[e]
     port.free = time + port.spent[kind]
     arrives = time + port.passage[kind]
@@ -44,7 +44,7 @@ def start(net: Any, records: Any, p: int, e: int, kind: int, time: float) -> Non
 
 @inlined
 def pass_ack(net: Any, records: Any, p: int, e: int, waits: bool) -> None:
-    """Forward an ACK at a port, now or, if it ``waits``, after the transmission in progress and the ACKs before it."""
+    """Forward ACK e at port p, at once or, if it ``waits``, after the transmission in progress and earlier ACKs."""
     port, it = net.port[p], net.packet[e]
     time, begin = it.time, it.time
     if waits:
@@ -64,7 +64,7 @@ def pass_ack(net: Any, records: Any, p: int, e: int, waits: bool) -> None:
 
 @inlined
 def begin_acks(port: Any, time: float, include_now: bool) -> None:
-    """Remove ACKs begun before a time from the count of a port, with ``include_now`` ACKs that begin at it as well."""
+    """Remove from a port's count the ACKs whose transmission begins before a time, or also at it (``include_now``)."""
     while port.acks > 0 and (port.ack_due < time or (include_now and port.ack_due == time)):
         port.acks -= 1
         port.ack_due += port.spent[ACK]
@@ -72,13 +72,13 @@ def begin_acks(port: Any, time: float, include_now: bool) -> None:
 
 @inlined
 def bytes_at(port: Any) -> float:
-    """Return the bytes queued at a port."""
+    """Return the bytes queued at a port, data and ACKs."""
     return float(port.queued * port.packet_bytes + port.acks * port.ack_bytes)
 
 
 @inlined
 def update_peak(port: Any, time: float) -> None:
-    """Update the peaks of a port after an arrival: packets, and bytes if its buffer counts them."""
+    """Raise a port's peak after an arrival: in packets, or in bytes if its buffer counts them."""
     if port.queued + port.acks <= port.peak_limit:
         return  # even with the ACKs that have begun since the last count
     begin_acks(port, time, port.is_host == 1)  # at a host the end of a transmission comes first

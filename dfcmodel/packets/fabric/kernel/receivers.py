@@ -15,7 +15,7 @@ __all__ = ["deliver"]
 
 @compiled
 def start_followers(net: Any, f: int, time: float) -> None:
-    """Start the flows for which f is the last flow to wait for; it will be complete at a future time."""
+    """Start each flow that waits for flow f alone, f being complete at a future ``time``, after its delay."""
     if len(net.follow) == 0:
         return
     for row in range(net.follow[f].begin, net.follow[f].end):
@@ -33,7 +33,7 @@ def start_followers(net: Any, f: int, time: float) -> None:
 
 @compiled
 def count_later(net: Any, records: Any, f: int, time: float) -> None:
-    """Record a packet that is delivered in a later sample; all others are recorded at the end of their sample."""
+    """Record a packet of flow f that is delivered at ``time``, after the present sample."""
     net.counted[f] += 1
     row = int(time * records.scale)
     if row < len(records.delivered) - 1:
@@ -42,7 +42,7 @@ def count_later(net: Any, records: Any, f: int, time: float) -> None:
 
 @compiled
 def complete(net: Any, records: Any, f: int, time: float) -> None:
-    """Set the completion time of flow f, a future time, if it is not after the end of the run."""
+    """Set flow f's completion time, a future one, and start its followers, unless that is after the end of the run."""
     if int(time * records.scale) < len(records.delivered) - 1:
         net.finished[f] = time
         start_followers(net, f, time)
@@ -50,7 +50,7 @@ def complete(net: Any, records: Any, f: int, time: float) -> None:
 
 @inlined
 def deliver(net: Any, records: Any, e: int, time: float, rank: int) -> None:
-    """Deliver a packet to its receiver at a future time, and schedule its ACK at the interface of the host.
+    """Deliver packet e to its receiver at a future time, s, and schedule its ACK at the host's interface.
 
     There are no losses, so that packets arrive in order.
     """

@@ -20,7 +20,7 @@ CLOCK_INTERVAL = 16.0
 
 @inlined
 def gap_of(net: Any, f: int) -> float:
-    """Return the time between two packets of a flow with a rule, s."""
+    """Return the time between two packets of flow f, at the present rate of its rule or its line rate, s."""
     return float(max(net.flow[f].gap, 1.0 / max(net.rate[net.flow[f].rule].rate, 1e-9)))
 
 
@@ -35,7 +35,7 @@ def call_rule(net: Any, k: int, event: int, *numbers: float) -> None:
 
 @inlined
 def call_clock_event(net: Any, k: int, now: float) -> None:
-    """Call the clock event of rule k with the time since the last one, and the packets created in it."""
+    """Call the time event of rule k with the time, and the packets created, since the last such event."""
     s = net.rate[k]
     call_rule(net, k, ON_TIME, now, now - s.clocked, float(s.since), 0.0)
     s.clocked = now
@@ -44,7 +44,7 @@ def call_clock_event(net: Any, k: int, now: float) -> None:
 
 @inlined
 def is_due(net: Any, f: int, now: float) -> bool:
-    """Return whether a flow with a rule creates a packet now; if not, set ``due`` to the time of the next check."""
+    """Return whether flow f, under a rule, creates a packet now; if not, set ``due`` to the time of the next check."""
     flow = net.flow[f]
     k = int64(flow.rule)
     s = net.rate[k]
@@ -60,7 +60,7 @@ def is_due(net: Any, f: int, now: float) -> bool:
 
 @compiled
 def catch_up(net: Any, f: int, until: float) -> None:
-    """Call the clock events of a flow with a packet in the interface, at their due times before ``until``.
+    """Call the time events of flow f that were due before ``until``, while its packet is in the interface.
 
     Such a flow creates no packet, so that it needs no timers: it catches up when its packet leaves, an ACK arrives or a
     sample ends. With N flows at an interface a packet waits for N packet times, which would be
@@ -76,7 +76,7 @@ def catch_up(net: Any, f: int, until: float) -> None:
 
 @compiled
 def leave(net: Any, p: int, f: int, now: float) -> None:
-    """Process the departure of the packet of a flow with a rule from the interface: the next packet may be due."""
+    """Process the departure of flow f's packet, under a rule, from interface p; set the timer of the next one."""
     flow = net.flow[f]
     s = net.rate[flow.rule]
     catch_up(net, f, now)
@@ -91,7 +91,7 @@ def leave(net: Any, p: int, f: int, now: float) -> None:
 
 @compiled
 def create_by_rule(net: Any, p: int, f: int, now: float) -> bool:
-    """Return whether a flow with a rule creates a packet now; if not, set its timer."""
+    """Return whether flow f, under a rule, creates a packet now; if not, set its timer at interface p."""
     flow = net.flow[f]
     s = net.rate[flow.rule]
     if s.clocked < 0.0:
@@ -107,7 +107,7 @@ def create_by_rule(net: Any, p: int, f: int, now: float) -> bool:
 
 @inlined
 def create(net: Any, p: int, f: int, now: float) -> bool:
-    """Return whether a flow creates a packet now, and count it; it gets a row when it leaves the interface."""
+    """Return whether flow f creates a packet now, and count it; it gets a row when it leaves the interface."""
     s = net.flow[f]
     if s.rule < 0:
         s.due = now + s.gap
@@ -121,7 +121,7 @@ def create(net: Any, p: int, f: int, now: float) -> bool:
 
 @inlined
 def receive_ack(net: Any, e: int, now: float) -> None:
-    """Process an ACK: restart the timer of the flow, and call its rule with the round-trip time and the mark."""
+    """Process ACK e at its sender: restart the retransmission timer, and call the rule with RTT and mark."""
     it = net.packet[e]
     s = net.flow[it.flow]
     k = int64(s.rule)

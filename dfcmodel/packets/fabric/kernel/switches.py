@@ -17,7 +17,7 @@ __all__ = ["process_switch"]
 
 @inlined
 def append_data(net: Any, p: int, e: int) -> None:
-    """Append a packet to the queue of data."""
+    """Append packet e to the data queue of switch port p."""
     port = net.port[p]
     net.packet[e].next = -1
     if port.queued == 0:
@@ -30,7 +30,7 @@ def append_data(net: Any, p: int, e: int) -> None:
 
 @compiled
 def mark(net: Any, p: int, e: int, time: float) -> None:
-    """Mark a departing packet if the manager of its port decides so, by the backlog behind it."""
+    """Mark departing packet e if the queue manager of port p decides so, by the backlog behind it."""
     port = net.port[p]
     waiting = float(port.queued)
     delay = 0.0
@@ -45,7 +45,7 @@ def mark(net: Any, p: int, e: int, time: float) -> None:
 
 @inlined
 def send_data(net: Any, records: Any, p: int, e: int, time: float) -> None:
-    """Start the transmission of a packet at a port, and mark it if the manager decides so."""
+    """Start to send data packet e at switch port p, and mark it if the manager decides so."""
     if net.port[p].marks == 1:
         mark(net, p, e, time)
     start(net, records, p, e, DATA, time)
@@ -53,7 +53,7 @@ def send_data(net: Any, records: Any, p: int, e: int, time: float) -> None:
 
 @inlined
 def send_first(net: Any, records: Any, p: int, time: float, key: int) -> None:
-    """Send the first packet of the queue of data of a port; ``key`` is the order of the event."""
+    """Send the first packet of switch port p's data queue; ``key`` orders events at equal times."""
     port = net.port[p]
     e = int64(port.data_head)
     it = net.packet[e]
@@ -67,7 +67,7 @@ def send_first(net: Any, records: Any, p: int, time: float, key: int) -> None:
 
 @inlined
 def send_waiting(net: Any, records: Any, p: int, until: float) -> None:
-    """Send queued packets of a port whose transmissions begin before a time."""
+    """Send the queued packets of switch port p whose transmissions begin before ``until``, s."""
     port = net.port[p]
     while port.free < until and port.queued > 0 and port.paused == 0:
         send_first(net, records, p, port.free, LEAVES + p)
@@ -75,7 +75,7 @@ def send_waiting(net: Any, records: Any, p: int, until: float) -> None:
 
 @inlined
 def process_switch(net: Any, records: Any, p: int, slot: int) -> None:
-    """Process a window at the port of a switch: arrivals and departures, in order of time.
+    """Process a window at switch port p, in order of time; ``slot``: the row of its arrivals.
 
     At equal times arrivals come first.
     """

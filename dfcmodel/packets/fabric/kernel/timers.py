@@ -13,40 +13,40 @@ __all__ = ["first_timer", "has_timer", "set_timer", "take_timer"]
 
 @inlined
 def has_timer(net: Any, p: int) -> bool:
-    """Return whether a flow of an interface has a timer."""
+    """Return whether any flow at interface p has a timer."""
     return bool(net.port[p].pending > 0)
 
 
 @inlined
 def first_timer(net: Any, p: int) -> float:
-    """Return the time of the next timer, s."""
+    """Return the time, s, of interface p's next timer; there must be one."""
     return float(net.timer[net.port[p].timers].time)
 
 
 @inlined
 def is_before(net: Any, at: int, time: float, f: int) -> bool:
-    """Return whether the timer in a row precedes a timer of flow f at a time."""
+    """Return whether the timer in row ``at`` precedes a timer of flow f at ``time``."""
     it = net.timer[at]
     return bool(it.time < time or (it.time == time and it.flow < f))
 
 
 @inlined
-def put(net: Any, at: int, time: float, f: int) -> None:
-    """Write a timer of flow f into a row."""
+def write_timer(net: Any, at: int, time: float, f: int) -> None:
+    """Write a timer of flow f at ``time``, s, into row ``at``."""
     net.timer[at].time = time
     net.timer[at].flow = f
 
 
 @inlined
-def move(net: Any, to: int, at: int) -> None:
-    """Copy a timer from one row to another."""
+def copy_timer(net: Any, to: int, at: int) -> None:
+    """Copy the timer in row ``at`` to row ``to``."""
     net.timer[to].time = net.timer[at].time
     net.timer[to].flow = net.timer[at].flow
 
 
 @inlined
 def set_timer(net: Any, p: int, f: int, time: float) -> None:
-    """Add a timer of flow f."""
+    """Add a timer of flow f at ``time``, s, to interface p's heap."""
     port = net.port[p]
     at = int64(port.timers)
     k = int64(port.pending)
@@ -55,14 +55,14 @@ def set_timer(net: Any, p: int, f: int, time: float) -> None:
         above = (k - 1) >> 1
         if is_before(net, at + above, time, f):
             break
-        move(net, at + k, at + above)
+        copy_timer(net, at + k, at + above)
         k = above
-    put(net, at + k, time, f)
+    write_timer(net, at + k, time, f)
 
 
 @inlined
 def take_timer(net: Any, p: int) -> int:
-    """Remove the next timer and return its flow."""
+    """Remove interface p's next timer and return its flow."""
     port = net.port[p]
     at = int64(port.timers)
     flow = int64(net.timer[at].flow)
@@ -79,7 +79,7 @@ def take_timer(net: Any, p: int) -> int:
             below += 1
         if not is_before(net, at + below, time, f):
             break
-        move(net, at + k, at + below)
+        copy_timer(net, at + k, at + below)
         k = below
-    put(net, at + k, time, f)
+    write_timer(net, at + k, time, f)
     return flow

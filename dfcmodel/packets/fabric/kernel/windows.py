@@ -31,7 +31,7 @@ its packet arrives in a window that has a slot."""
 
 @inlined
 def end_of(w: int, width: float, inverse: float) -> float:
-    """Return the end of a window or a sample: the first time of the next one, s."""
+    """Return the end of window or sample w, s: the first time that belongs to the next one; ``inverse`` = 1 / width."""
     end = float(w + 1) * width
     while int(end * inverse) <= w:
         end += end * 2.0**-52
@@ -42,7 +42,7 @@ def end_of(w: int, width: float, inverse: float) -> float:
 
 @inlined
 def take(net: Any) -> int:
-    """Return the index of a free packet; if there is none, set a fault and return the last row."""
+    """Take a free row of ``packet`` and return its index; if there is none, set FAULT and return the last row."""
     counters = net.counters
     e = counters[FREE]
     if e >= 0:
@@ -58,7 +58,7 @@ def take(net: Any) -> int:
 
 @inlined
 def release(net: Any, e: int) -> None:
-    """Return a row to the list of free packets."""
+    """Return row e of ``packet`` to the free list."""
     net.packet[e].kind = GONE
     net.packet[e].next = net.counters[FREE]
     net.counters[FREE] = e
@@ -66,7 +66,7 @@ def release(net: Any, e: int) -> None:
 
 @inlined
 def retire(net: Any, e: int, time: float) -> None:
-    """Schedule the release of an ACK in the window of its arrival at the sender; until then it is in the network."""
+    """Schedule the release of ACK e for the window of its arrival at the sender; until then it is in the network."""
     net.packet[e].time = time
     at = net.coming[int(time * net.clock[INVERSE]) & (len(net.coming) - 1)]
     if at.retired < 0:
@@ -77,7 +77,7 @@ def retire(net: Any, e: int, time: float) -> None:
 
 @inlined
 def free_retired(net: Any, index: int) -> None:
-    """Return the rows retired in a window to the list of free packets."""
+    """Return the rows that `retire` scheduled for a window (its ``index``) to the free list."""
     at = net.coming[index]
     if at.retired >= 0:
         net.packet[at.oldest].next = net.counters[FREE]
@@ -87,7 +87,7 @@ def free_retired(net: Any, index: int) -> None:
 
 @inlined
 def enlist(net: Any, p: int, time: float) -> None:
-    """Schedule a port in the window of a time, or in the last window that has a slot if that is earlier."""
+    """Schedule port p to be processed in the window of a time, s, at most in the last window with a slot."""
     W = len(net.coming)
     w = min(int(time * net.clock[INVERSE]), net.counters[WINDOW] + W - 1) & (W - 1)
     slot = net.slot[p * W + w]
@@ -98,7 +98,7 @@ def enlist(net: Any, p: int, time: float) -> None:
 
 @inlined
 def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
-    """Schedule the arrival of a packet at a port in a later window."""
+    """Schedule the arrival of packet e at port p in a later window; ``rank`` orders arrivals at equal times."""
     W = len(net.coming)
     w = int(time * net.clock[INVERSE]) & (W - 1)
     slot = net.slot[p * W + w]
@@ -114,7 +114,7 @@ def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
 
 @inlined
 def shift(packet: Any, arriving: Any, n: int, it: Any) -> int:
-    """Shift the last of n sorted arrivals that precede ``it`` by one index; return the index for it."""
+    """Make room for ``it`` among n sorted arrivals, the last first; return its index."""
     k = n
     while k > 0:
         other = packet[arriving[k - 1]]
@@ -127,7 +127,7 @@ def shift(packet: Any, arriving: Any, n: int, it: Any) -> int:
 
 @inlined
 def collect(net: Any, row: int) -> int:
-    """Sort the arrivals of a slot into ``arriving``, the last one first; return their number."""
+    """Sort the arrivals of slot ``row`` into ``arriving``, the last one first; empty the slot; return their number."""
     packet, arriving = net.packet, net.arriving
     e = int64(net.slot[row].last)
     net.slot[row].last = -1

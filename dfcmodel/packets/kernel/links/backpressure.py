@@ -23,7 +23,7 @@ __all__ = ["enlist_flow", "enqueue_flow", "leave_flow", "stop_flow"]
 
 @compiled
 def enlist_flow(net: Any, k: int, c: int) -> None:
-    """Let a flow of an interface wait for its turn, behind the others of its class, or first while its turn lasts."""
+    """Add a flow's lane c to the turns of class k at an interface: at the end, or first if its turn has not ended."""
     lane = net.lane
     if lane[k].flow == c:
         lane[c].next = lane[k].first
@@ -41,7 +41,7 @@ def enlist_flow(net: Any, k: int, c: int) -> None:
 
 @compiled
 def strike_flow(net: Any, k: int, c: int) -> None:
-    """Remove a flow of an interface from those that wait for their turn."""
+    """Remove a flow's lane c from the turns of class k at an interface."""
     lane = net.lane
     before = int64(-1)
     j = int64(lane[k].first)
@@ -58,7 +58,7 @@ def strike_flow(net: Any, k: int, c: int) -> None:
 
 @compiled
 def count_active(net: Any, u: int, c: int) -> None:
-    """Count whether a lane of a port is active: packets wait in it, and it is not paused."""
+    """Update whether lane c of port u is active (not empty, not paused), and the port's number of active lanes."""
     lane = net.lane[c]
     active = 1 if lane.count > 0 and lane.paused == 0 else 0
     if active != net.backflow[c].active:
@@ -68,7 +68,7 @@ def count_active(net: Any, u: int, c: int) -> None:
 
 @compiled
 def review_flow(net: Any, records: Any, u: int, c: int, now: float) -> None:
-    """Ask for a pause of the flow of a lane, or for its end, where the lane has crossed its threshold."""
+    """Send a pause or resume message upstream if the bytes of lane c crossed its threshold; update its activity."""
     count_active(net, u, c)
     row = net.backflow[c]
     if row.upstream < 0:
@@ -92,7 +92,7 @@ def review_flow(net: Any, records: Any, u: int, c: int, now: float) -> None:
 
 @compiled
 def enqueue_flow(world: Any, u: int, e: int, cause: int) -> bool:
-    """Drop or queue an arriving packet at a port whose lanes pause their flows; return whether it is sent at once.
+    """Drop or queue packet e at a port with backpressure flow control; return True if it must be sent at once instead.
 
     ``cause``: why it is dropped; -1: it is not, if there is room.
     """
@@ -118,13 +118,13 @@ def enqueue_flow(world: Any, u: int, e: int, cause: int) -> bool:
 
 @compiled
 def leave_flow(net: Any, records: Any, u: int, e: int, now: float) -> None:
-    """Review the lane of a packet whose transmission begins."""
+    """Compare the lane that packet e has just left with its threshold; send a message upstream if it was crossed."""
     review_flow(net, records, u, int64(net.hop[int64(net.packet[e].hop)].lane), now)
 
 
 @compiled
 def stop_flow(net: Any, u: int, e: int) -> None:
-    """Process a message at the port that it is for: pause or resume a lane, or the port."""
+    """Process a backpressure message e that arrived at port u: pause or resume the lane it names, or the whole port."""
     c = int64(net.packet[e].hop)
     more = 1 if net.sent_at[e] == 1.0 else -1
     release(net, e)

@@ -19,16 +19,16 @@ from .law import diffusive_rate, proportional_share
 
 __all__ = [
     "REPORTS",
-    "adjust",
     "begin_of",
     "enter_rated",
-    "exchange",
     "largest_credit",
     "leave_rated",
+    "process_feedback",
     "read_count",
     "ready_at",
     "receive_feedback",
     "send_feedback",
+    "set_lane_rates",
     "set_unconstrained_rates",
     "take_rated",
     "update_credit",
@@ -40,7 +40,7 @@ REPORTS = 1 << 22  # smallest key of reports after `pauses.RENEWALS`: at equal t
 
 @inlined
 def ready_at(credit: float, rate: float, time: float) -> float:
-    """Return when a packet may leave for a credit of some time."""
+    """Return the time, s, at which a credit in packets, as of ``time``, reaches 1; inf if ``rate``, packets/s, is 0."""
     if credit >= 1.0:
         return time
     return time + (1.0 - credit) / rate if rate > 0.0 else math.inf
@@ -48,7 +48,7 @@ def ready_at(credit: float, rate: float, time: float) -> float:
 
 @inlined
 def update_credit(net: Any, c: int, time: float) -> None:
-    """Add the growth since the last update to the credit of a lane; set when its next packet may leave."""
+    """Add the growth since the last update to the credit of lane c; set the time at which its next packet may leave."""
     d = net.diffusive[c]
     credit = d.credit + (time - d.settled) * d.rate
     if net.lane[c].count == 0:
@@ -60,7 +60,7 @@ def update_credit(net: Any, c: int, time: float) -> None:
 
 @inlined
 def read_count(net: Any, c: int, time: float) -> None:
-    """Update the number of packets that the law reads: as they are, or their average since it was last read."""
+    """Update the backlog of lane c that the DFC law reads: its packets, or their exponential average."""
     d = net.diffusive[c]
     n = float(net.lane[c].count)
     if d.smoothing > 0.0:
@@ -72,7 +72,7 @@ def read_count(net: Any, c: int, time: float) -> None:
 
 @inlined
 def set_unconstrained_rates(net: Any, p: int, nominal: bool, time: float) -> float:
-    """Set the unconstrained rates of the active lanes of a port; return the fraction that each lane gets.
+    """Set ``wanted``, packets/s, of the active lanes of port p; return the fraction of it that each lane gets.
 
     The nominal rates, which nodes report, are those with alpha = 1 (eq. 5).
     """
@@ -92,8 +92,8 @@ def set_unconstrained_rates(net: Any, p: int, nominal: bool, time: float) -> flo
 
 
 @compiled
-def adjust(net: Any, p: int, time: float) -> None:
-    """Set the rates of the lanes of a port."""
+def set_lane_rates(net: Any, p: int, time: float) -> None:
+    """Update the credits of all lanes of port p, and set their rates, packets/s, by the DFC law."""
     port = net.port[p]
     part = set_unconstrained_rates(net, p, False, time)
     for c in range(port.lane, port.lane + port.lanes):
@@ -104,7 +104,7 @@ def adjust(net: Any, p: int, time: float) -> None:
 
 @inlined
 def send_feedback(net: Any, p: int, e: int) -> None:
-    """Report the nominal rates and the packets of the lanes of a port to those lanes that feed them."""
+    """Write the nominal rates and backlogs of lanes of port p into the lanes that feed them, as reports under way."""
     packet = net.packet
     part = set_unconstrained_rates(net, p, True, packet[e].time)
     for k in range(packet[e].hop, packet[e].flow):
@@ -121,7 +121,7 @@ def send_feedback(net: Any, p: int, e: int) -> None:
 
 @inlined
 def receive_feedback(net: Any, p: int, e: int) -> None:
-    """Receive the reports to the lanes of a port, and set their rates."""
+    """Read the reports that have arrived for lanes of port p, and set the rates of all its lanes."""
     packet = net.packet
     for k in range(packet[e].hop, packet[e].flow):
         d = net.diffusive[net.feedback[k, 1]]
@@ -129,15 +129,15 @@ def receive_feedback(net: Any, p: int, e: int) -> None:
         if rate >= 0.0:  # of an inactive flow nothing is reported
             d.told_rate = rate
             d.told_backlog = d.backlog_0 if packet[e].marked == 0 else d.backlog_1
-    adjust(net, p, packet[e].time)
+    set_lane_rates(net, p, packet[e].time)
 
 
 @compiled
-def exchange(net: Any, p: int, e: int) -> None:
-    """Process feedback that port p reports or receives; the next follows after a period.
+def process_feedback(net: Any, p: int, e: int) -> None:
+    """Process event e, which sends or receives the DFC feedback of port p, and schedule it again a period later.
 
-    A report takes a period to arrive, which stands in ``sent_at``: of two places the one is written while the other is
-    read.
+    A report takes a period to arrive, which stands in ``sent_at``: there are two slots, one written
+    while the other is read.
     """
     if net.packet[e].number == SEND_FEEDBACK:
         send_feedback(net, p, e)
@@ -150,7 +150,7 @@ def exchange(net: Any, p: int, e: int) -> None:
 
 @inlined
 def begin_of(net: Any, p: int) -> float:
-    """Return when the next packet of a port leaves unless something happens before."""
+    """Return the earliest time, s, at which a DFC port can send its next packet; inf if its lanes are empty."""
     port = net.port[p]
     least = math.inf
     for c in range(port.lane, port.lane + port.lanes):
@@ -161,7 +161,7 @@ def begin_of(net: Any, p: int) -> float:
 
 @inlined
 def enter_rated(net: Any, p: int, c: int, e: int) -> None:
-    """Append a packet to a lane that has a rate; the first one of a flow makes it active."""
+    """Append packet e to lane c of a DFC port; if the lane was not active, activate it and set the port's rates."""
     packet = net.packet
     time = packet[e].time
     it = net.lane[c]
@@ -177,12 +177,12 @@ def enter_rated(net: Any, p: int, c: int, e: int) -> None:
     net.port[p].bytes += queue_bytes(net, p, e)
     if net.diffusive[c].active == 0:
         net.diffusive[c].active = 1
-        adjust(net, p, time)
+        set_lane_rates(net, p, time)
 
 
 @inlined
 def largest_credit(net: Any, p: int, time: float) -> int:
-    """Return the lane with the largest credit of those from which a packet may leave, at ties the first."""
+    """Return the lane of port p with the largest credit among lanes with a packet due; the first of equals, or -1."""
     port = net.port[p]
     found = -1
     most = 0.0
@@ -198,7 +198,7 @@ def largest_credit(net: Any, p: int, time: float) -> int:
 
 @inlined
 def take_rated(net: Any, p: int, c: int, time: float) -> int:
-    """Remove the first packet from a lane of a port and return it.
+    """Remove the first packet from lane c of a DFC port, take 1 from the credit, and return the packet's row.
 
     When the next one may leave is not said where there is none: that is known when it comes.
     """
@@ -221,6 +221,6 @@ def take_rated(net: Any, p: int, c: int, time: float) -> int:
 
 @inlined
 def leave_rated(net: Any, p: int, time: float) -> int:
-    """Remove the next packet from the lanes of a port and return it."""
+    """Remove the first packet from the lane of port p with the largest credit, and return its row."""
     c = largest_credit(net, p, time)
     return take_rated(net, p, c, time)

@@ -15,7 +15,7 @@ __all__ = ["lose_on_link"]
 
 @compiled
 def lose_on_link(world: Any, u: int, e: int, time: float) -> bool:
-    """Drop a packet whose transmission begins now if its link is down before it arrives; return whether it was dropped.
+    """Drop packet e, sent from ``time`` on, if port u's link fails before it arrives; return whether it was dropped.
 
     The transmission takes its time nevertheless.
     """

@@ -1,7 +1,7 @@
 """Network interfaces of hosts: a queue per flow, served in turn by weight, and the control class, which goes first.
 
 An interface shares its calendar queue with the senders of its host, so that a sender at the rate of a rule makes a
-packet when the one before has begun to leave. Its lanes are, in this order: the control class, which is ACKs; its
+packet when its previous packet has begun to leave. Its lanes are, in this order: the control class, which is ACKs; its
 classes of traffic, each a list of the flows that wait, counted together; its flows, and the ACKs of flows where these
 are of their class.
 """
@@ -18,8 +18,8 @@ from ..codes import BACKPRESSURE, READY, REPORT, STOP, WAKE
 from ..layout import BY_LAW, CLASSES, LOSES, int64
 from ..tcp.timers import wake_at
 from .backpressure import enlist_flow, stop_flow
-from .laws import may_be_sent, receive_report, review
-from .pauses import obey
+from .laws import may_be_sent, receive_report, update_blocked
+from .pauses import process_pause
 from .ports import INTERFACE, drop
 from .random_loss import is_lost_at_random
 
@@ -37,7 +37,7 @@ __all__ = [
 
 @inlined
 def is_for_interface(net: Any, e: int, key: int) -> bool:
-    """Return whether an event in the calendar queue of a host is one of its interface."""
+    """Return whether event e in a host's calendar queue goes to its network interface, not to a sender or receiver."""
     if net.packet[e].number == STOP:
         return False
     if key < 0:
@@ -50,21 +50,21 @@ def is_for_interface(net: Any, e: int, key: int) -> bool:
 
 @inlined
 def interface_of(net: Any, e: int) -> int:
-    """Return the interface to which a packet comes now; -1: it is at another port."""
+    """Return the port of packet e's next hop if it is a host's network interface; otherwise -1."""
     p = int64(net.hop[net.packet[e].hop].port)
     return p if net.port[p].kind == INTERFACE else -1
 
 
 @inlined
 def is_next(net: Any, place: int, time: float, key: int) -> bool:
-    """Return whether an event at a time would be the next of its bucket: nothing else is due before it."""
+    """Return whether an event (time, key) precedes all others in bucket ``place`` of a calendar queue."""
     e = int64(net.bucket[place].head)
     return e < 0 or net.packet[e].time > time or (net.packet[e].time == time and net.packet[e].key > key)
 
 
 @inlined
 def wake_interface(net: Any, p: int) -> None:
-    """Schedule the event at which an interface that is sending may begin its next transmission: before all others then.
+    """Schedule event READY at the time at which busy interface p is free; none if nothing waits or one is scheduled.
 
     Senders of equal rates are due at such times: events that came after theirs would make long lists of buckets.
     """
@@ -80,14 +80,14 @@ def wake_interface(net: Any, p: int) -> None:
 
 @inlined
 def class_of(net: Any, e: int) -> int:
-    """Return the lane that is paused with a packet: that of its class."""
+    """Return the lane that is paused with packet e at an interface: its class's, or its own in the control class."""
     c = int64(net.hop[net.packet[e].hop].lane)
     return int64(net.lane[c].level) if net.lane[c].level > 0 else c
 
 
 @inlined
 def count_turn(net: Any, k: int, c: int) -> None:
-    """Count a packet of lane c that leaves in its turn, which ends with its weight or a packet of another flow."""
+    """Count one packet of lane c against the turn of its flow in class k; the turn ends when its weight is used up."""
     lane = net.lane
     other = int64(lane[k].flow)
     if other >= 0 and other != c:
@@ -101,7 +101,7 @@ def count_turn(net: Any, k: int, c: int) -> None:
 
 @inlined
 def enter_interface(world: Any, p: int, e: int) -> bool:
-    """Queue a packet or an ACK at an interface; return whether its transmission begins at once."""
+    """Queue packet e at interface p; return True if it must be sent at once instead; False too if it was lost."""
     net, senders, records = world
     lane = net.lane
     port = net.port[p]
@@ -142,14 +142,14 @@ def enter_interface(world: Any, p: int, e: int) -> bool:
     if int(it.time * records.scale) < len(records.lost) - 1:
         port.peak = max(port.peak, port.waiting + port.held)
     if by_law:
-        review(net, records, p, k, it.time)
+        update_blocked(net, records, p, k, it.time)
     wake_interface(net, p)
     return False
 
 
 @inlined
 def next_of_interface(net: Any, senders: Any, p: int, time: float) -> int:
-    """Remove the next packet of an interface: of the control class, or of the next class in turn that is not paused."""
+    """Remove the next packet of interface p and return it: control class first, then unpaused classes in turn."""
     lane = net.lane
     port = net.port[p]
     port.waiting -= 1
@@ -185,7 +185,7 @@ def next_of_interface(net: Any, senders: Any, p: int, time: float) -> int:
 
 @inlined
 def pass_interface(world: Any, e: int, key: int) -> tuple[int, int, float]:
-    """Process an event of an interface: a packet, a pause message, the end of a transmission.
+    """Process event e at an interface; return (interface, packet to send now or -1, time at which it arrived).
 
     It returns the interface, the packet whose transmission begins now, -1 for none, and when that came.
     """
@@ -208,7 +208,7 @@ def pass_interface(world: Any, e: int, key: int) -> tuple[int, int, float]:
         elif it.number == BACKPRESSURE:
             stop_flow(net, p, e)
         else:
-            obey(net, p, e)
+            process_pause(net, p, e)
         if port.free > time:
             wake_interface(net, p)
             return p, -1, time

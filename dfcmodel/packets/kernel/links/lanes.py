@@ -18,10 +18,10 @@ from ..queues.programs import (
     LEAVES,
     MAX_SKIPS,
     SKIPPED,
+    call_program,
     cut_packet,
-    judge,
     next_ranked,
-    refuse,
+    record_failure,
 )
 from .diffusion import leave_rated
 from .pauses import count_class
@@ -39,18 +39,18 @@ __all__ = [
     "longest_lane",
     "overflow",
     "place_of_arrival",
+    "record_left",
     "start_transmission",
     "unlink_lane",
-    "wait_on",
 ]
 
 AT_ONCE, WAITS, OVERFLOWS = 0, 1, 2
-"""What a packet that arrives at a port with lanes does."""
+"""Results of an arrival at a port with lanes: sent at once, queued, or without room."""
 
 
 @inlined
 def enter_lane(net: Any, p: int, c: int, e: int) -> None:
-    """Append a packet to a lane."""
+    """Append packet e to lane c of port p and count it; an empty lane joins the round robin of its level."""
     lane, packet = net.lane, net.packet
     port = net.port[p]
     it = lane[c]
@@ -79,8 +79,8 @@ def enter_lane(net: Any, p: int, c: int, e: int) -> None:
 
 
 @compiled
-def wait_on(net: Any, records: Any) -> None:
-    """Record the packets that are still queued in lanes at the end of the run."""
+def record_left(net: Any, records: Any) -> None:
+    """At the end of a run, add the packets that are still in lanes to the records of waiting and left packets."""
     port = net.port
     waiting = records.waiting
     rows = len(waiting) - 1
@@ -100,7 +100,7 @@ def wait_on(net: Any, records: Any) -> None:
 
 @inlined
 def place_of_arrival(net: Any, u: int, e: int, time: float) -> int:
-    """Return whether a packet that arrives at a port with lanes is sent AT_ONCE, WAITS, or OVERFLOWS its buffer."""
+    """Return AT_ONCE, WAITS or OVERFLOWS (buffer full) for packet e as it arrives at a port with lanes."""
     port = net.port[u]
     hop = net.hop[int64(net.packet[e].hop)]
     if port.by_turns == BY_CLASS:
@@ -119,7 +119,7 @@ def place_of_arrival(net: Any, u: int, e: int, time: float) -> int:
 
 @inlined
 def start_transmission(net: Any, records: Any, u: int, e: int, came: float, time: float) -> None:
-    """Start the transmission of a packet that came to a port with lanes at time ``came``, and record it."""
+    """Start to send packet e, which came to port u at ``came``: set the end and its next hop; record the wait."""
     rows = len(records.lost) - 1
     it = net.packet[e]
     h = int64(it.hop)
@@ -139,7 +139,7 @@ def start_transmission(net: Any, records: Any, u: int, e: int, came: float, time
 
 @inlined
 def discard(world: Any, p: int, e: int, time: float, cause: int) -> None:
-    """Drop a packet that was queued."""
+    """Drop packet e, which has left a queue of port p already, and correct the records of waiting packets."""
     net, records = world.net, world.records
     rows = len(records.lost) - 1
     row = min(int(time * records.scale), rows)
@@ -152,7 +152,7 @@ def discard(world: Any, p: int, e: int, time: float, cause: int) -> None:
 
 @inlined
 def longest_lane(net: Any, p: int) -> int:
-    """Return the longest lane of the lowest busy priority, in packets or bytes; at ties that of the first flow."""
+    """Return the longest lane, in the buffer's unit, of the lowest priority that has packets; -1 if all are empty."""
     lane = net.lane
     port = net.port[p]
     for level in range(port.levels - 1, -1, -1):
@@ -172,7 +172,7 @@ def longest_lane(net: Any, p: int) -> int:
 
 @inlined
 def unlink_lane(net: Any, p: int, c: int) -> None:
-    """Remove a lane that has become empty from the round-robin list of its level."""
+    """Remove empty lane c of port p from the round-robin list of its priority level."""
     lane = net.lane
     level = lane[net.port[p].lane + lane[c].level]
     before = -1
@@ -190,7 +190,7 @@ def unlink_lane(net: Any, p: int, c: int) -> None:
 
 @inlined
 def overflow(world: Any, p: int, time: float) -> None:
-    """Drop the first packet of the longest lane."""
+    """Drop the first packet of port p's longest lane, to make room for an arrival that is queued already."""
     net = world.net
     lane = net.lane
     port = net.port[p]
@@ -210,7 +210,7 @@ def overflow(world: Any, p: int, time: float) -> None:
 
 @inlined
 def leave_lane(net: Any, p: int, level: int, time: float) -> int:
-    """Remove the next packet from the lanes of a port, from a level on, and return it."""
+    """Remove the next packet of port p by priority and deficit round robin, from ``level`` on, and return its row."""
     lane, sizes, packet = net.lane, net.sizes, net.packet
     port = net.port[p]
     k = port.lane + level
@@ -250,21 +250,21 @@ def leave_lane(net: Any, p: int, level: int, time: float) -> int:
 
 @compiled
 def dequeue_ranked(world: Any, p: int, time: float) -> int:
-    """Remove the next packet to be sent from a port with a switch program and return it; -1: it dropped all."""
+    """Remove the next packet of a port with a switch program and return its row; -1 if the program dropped all."""
     net, senders, records = world
     w = net.program[p]
     port = net.port[p]
     skips = 0
     while port.waiting > 0:
         e = queue_in_turn(net, p) if w.queues > 0 else next_ranked(net, p, time)
-        verdict = judge(net, senders, p, e, time, LEAVES)
+        verdict = call_program(net, senders, p, e, time, LEAVES)
         if w.queues > 0:
             if verdict == SKIPPED and skips < MAX_SKIPS * port.waiting:
                 skips += 1
                 next_turn(net, p)
                 continue
             if verdict == SKIPPED:
-                refuse(net, w, LEAVES, IS_TURNS, float(skips))
+                record_failure(net, w, LEAVES, IS_TURNS, float(skips))
             leave_queue(net, p, int64(port.lane + int64(w.queue)))
         if w.cut == 1:
             whole = queue_bytes(net, p, e)
@@ -281,7 +281,7 @@ def dequeue_ranked(world: Any, p: int, time: float) -> int:
 
 @compiled
 def dequeue_coupled(world: Any, p: int, time: float) -> int:
-    """Remove the next packet to be sent from a port with DualPI2 and return it; -1: it dropped all."""
+    """Remove the next packet of a port with DualPI2 and return its row; -1 if DualPI2 dropped all."""
     net, senders = world.net, world.senders
     packet, port = net.packet, net.port[p]
     while port.waiting > 0:
@@ -301,7 +301,7 @@ def dequeue_coupled(world: Any, p: int, time: float) -> int:
 
 @inlined
 def dequeue(world: Any, p: int, time: float) -> int:
-    """Remove the next packet to be sent from a port and return it; managers may drop some before it.
+    """Remove the next packet of port p, by its scheduler, and return its row; -1 if its manager dropped all.
 
     -1: DualPI2, or a switch program, has dropped all that waited.
     """

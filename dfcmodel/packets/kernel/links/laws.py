@@ -26,7 +26,7 @@ __all__ = [
     "end_sending",
     "may_be_sent",
     "receive_report",
-    "review",
+    "update_blocked",
     "waits_by_law",
 ]
 
@@ -36,8 +36,8 @@ FIELDS = ("", "", "send", "message")  # their names
 
 
 @compiled
-def refuse(net: Any, w: Any, event: int, what: int, value: float, now: float) -> None:
-    """Record an invalid value that a law returned; the run stops at the end of the window."""
+def record_failure(net: Any, w: Any, event: int, what: int, value: float, now: float) -> None:
+    """Record the first invalid value that a law returned; the run stops at the end of the window."""
     if w.failed == 0:
         w.failed = what
         w.failed_in = event
@@ -48,7 +48,7 @@ def refuse(net: Any, w: Any, event: int, what: int, value: float, now: float) ->
 
 @compiled
 def apply_law(net: Any, k: int, event: int, now: float, size: float, held: float) -> None:
-    """Let the law of row k see a packet or a message."""
+    """Call function ``event`` of the law in row k with time, s, packet size and backlog (``held``), both in packets."""
     w = net.law[k]
     w.seen[0] = now
     w.seen[1] = size
@@ -56,18 +56,18 @@ def apply_law(net: Any, k: int, event: int, now: float, size: float, held: float
     call_law(net.laws[w.kind, event], w)
     w.seen[3] = 0.0
     if event == MAY_SEND and not (w.may_send == 0.0 or w.may_send == 1.0):
-        refuse(net, w, event, IS_ANSWER, w.may_send, now)
+        record_failure(net, w, event, IS_ANSWER, w.may_send, now)
 
 
 @compiled
 def size_at(net: Any, p: int, e: int) -> float:
-    """Return the size of a packet in packets, as a port counts it."""
+    """Return the buffer space of packet e at port p, in data packets of full size."""
     return queue_bytes(net, p, e) / net.times[p * CLASSES].taken
 
 
 @compiled
 def row_ahead(net: Any, e: int) -> int:
-    """Return the row of the law that the link which a packet is to be sent over has; -1: none."""
+    """Return the row of the law of the link on which packet e leaves next; -1 if that link has none."""
     h = int64(net.packet[e].hop) + 1
     if net.hop[h].port < 0:
         return -1
@@ -77,7 +77,7 @@ def row_ahead(net: Any, e: int) -> int:
 
 @compiled
 def may_be_sent(net: Any, e: int, now: float) -> bool:
-    """Return whether the law of the link that a packet is to be sent over allows it."""
+    """Return whether the law of the link on which packet e leaves next permits it now; True if the link has none."""
     k = row_ahead(net, e)
     if k < 0:
         return True
@@ -87,8 +87,8 @@ def may_be_sent(net: Any, e: int, now: float) -> bool:
 
 
 @compiled
-def review(net: Any, records: Any, u: int, c: int, now: float) -> None:
-    """Block a lane of a port, or no longer, as the law says of its first packet."""
+def update_blocked(net: Any, records: Any, u: int, c: int, now: float) -> None:
+    """Block or unblock lane c of port u, as the link's law decides on its first packet, and record each change."""
     k = int64(net.lawful[c])
     if k < 0:
         return
@@ -106,7 +106,7 @@ def review(net: Any, records: Any, u: int, c: int, now: float) -> None:
 
 @compiled
 def waits_by_law(net: Any, u: int, e: int, now: float) -> tuple[bool, bool]:
-    """Return whether a packet cannot leave a port when it arrives, and whether there is no room for it."""
+    """Return (whether packet e cannot leave port u at once, apart from waiting packets; whether its buffer is full)."""
     port = net.port[u]
     hop = net.hop[int64(net.packet[e].hop)]
     c = int64(hop.lane)
@@ -123,7 +123,7 @@ def waits_by_law(net: Any, u: int, e: int, now: float) -> tuple[bool, bool]:
 
 @compiled
 def send_report(net: Any, k: int, event: int, now: float) -> None:
-    """Send the message that the receiver of row k has asked for, if any."""
+    """Send the message that the receiver's side of the law in row k has set, if any, to the sending port."""
     w = net.law[k]
     wanted = w.receiver[0]
     message = w.receiver[1]
@@ -132,10 +132,10 @@ def send_report(net: Any, k: int, event: int, now: float) -> None:
     if wanted == 0.0:
         return
     if wanted != 1.0:
-        refuse(net, w, event, IS_SEND, wanted, now)
+        record_failure(net, w, event, IS_SEND, wanted, now)
         return
     if math.isnan(message):
-        refuse(net, w, event, IS_MESSAGE, message, now)
+        record_failure(net, w, event, IS_MESSAGE, message, now)
         return
     q = int64(net.feeder[k].port)
     m = take(net)
@@ -150,7 +150,7 @@ def send_report(net: Any, k: int, event: int, now: float) -> None:
 
 @compiled
 def change_held(net: Any, u: int, k: int, e: int, more: int, now: float) -> None:
-    """Count a packet of row k that has come to a port, or whose last bit has left it."""
+    """Add (more 1) or remove (-1) packet e in the count of ingress k, and call the law's ARRIVES or LEAVES function."""
     row = net.feeder[k]
     row.count += float(more) * queue_bytes(net, u, e)
     if net.law[k].kind < 0:
@@ -163,7 +163,7 @@ def change_held(net: Any, u: int, k: int, e: int, more: int, now: float) -> None
 
 @compiled
 def count_at_ingress(net: Any, u: int, e: int, now: float) -> None:
-    """Count an accepted packet at the ingress that it came over, if any, and apply the law of that link."""
+    """Count accepted packet e at its ingress at port u, if it has one, and call the law of that link."""
     k = int64(net.hop[int64(net.packet[e].hop)].ingress)
     if k >= 0:
         change_held(net, u, k, e, 1, now)
@@ -171,7 +171,7 @@ def count_at_ingress(net: Any, u: int, e: int, now: float) -> None:
 
 @compiled
 def count_refused(net: Any, u: int, e: int, now: float) -> None:
-    """Count a packet that is dropped as it comes: the sender has its room again."""
+    """Report a packet dropped on arrival to the law of its link as an arrival that leaves at once."""
     k = int64(net.hop[int64(net.packet[e].hop)].ingress)
     if k >= 0:
         change_held(net, u, k, e, 1, now)
@@ -180,7 +180,7 @@ def count_refused(net: Any, u: int, e: int, now: float) -> None:
 
 @compiled
 def begin_sending(net: Any, records: Any, u: int, e: int, now: float) -> None:
-    """Tell the laws of the link, and of the one that a packet came over, that its transmission begins at a port."""
+    """Call the law of the outgoing link for packet e as it leaves port u; schedule its departure from its ingress."""
     it = net.packet[e]
     h = int64(it.hop)
     k = row_ahead(net, e)
@@ -191,7 +191,7 @@ def begin_sending(net: Any, records: Any, u: int, e: int, now: float) -> None:
     at_host = net.port[u].kind == INTERFACE
     if at_host and net.lane[c].level > 0:
         c = int64(net.lane[c].level)
-    review(net, records, u, c, now)
+    update_blocked(net, records, u, c, now)
     k = int64(net.hop[h].ingress)
     if at_host or k < 0:
         return
@@ -206,7 +206,7 @@ def begin_sending(net: Any, records: Any, u: int, e: int, now: float) -> None:
 
 @compiled
 def end_sending(net: Any, u: int, e: int) -> None:
-    """Count a packet whose last bit has left a port."""
+    """Remove a packet whose last bit has left port u from the count of its ingress (event e), and call the law."""
     it = net.packet[e]
     change_held(net, u, int64(it.hop), e, -1, it.time)
     release(net, e)
@@ -214,10 +214,10 @@ def end_sending(net: Any, u: int, e: int) -> None:
 
 @compiled
 def receive_report(net: Any, records: Any, u: int, e: int) -> None:
-    """Process a message of a law at the port that it is for."""
+    """Process message e of a law at sending port u: call the law, and block or unblock the lane."""
     now = net.packet[e].time
     k = int64(net.packet[e].hop)
     net.law[k].seen[3] = net.sent_at[e]
     release(net, e)
     apply_law(net, k, RECEIVES, now, 0.0, 0.0)
-    review(net, records, u, int64(net.feeder[k].lane), now)
+    update_blocked(net, records, u, int64(net.feeder[k].lane), now)

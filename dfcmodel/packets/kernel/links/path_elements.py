@@ -1,4 +1,4 @@
-"""What stands in front of the queue of a port, element by element; and rates over time.
+"""Path elements in front of the queue of a port, and link rates that change over time.
 
 A packet passes the elements of its hop in their order, which stands in ``chain``. One that is held enters the calendar
 queue of the same port again, with a key that says where in its chain it goes on. The decision of an element is a
@@ -44,7 +44,7 @@ FIELDS = ("", "drop", "mark", "until", "copies")  # their names
 
 @compiled
 def value_at(net: Any, k: int, time: float) -> float:
-    """Return the value of the trace of element k at a time; from call to call times fall by a period at most."""
+    """Return the value of the trace of element k at a time, s; successive calls may go back by at most one period."""
     w = net.element[k]
     t = time
     if w.period < math.inf:
@@ -59,8 +59,8 @@ def value_at(net: Any, k: int, time: float) -> float:
 
 
 @compiled
-def see(net: Any, senders: Any, u: int, e: int, w: Any, time: float) -> None:
-    """Write the inputs of the function of an element for a packet."""
+def write_inputs(net: Any, senders: Any, u: int, e: int, w: Any, time: float) -> None:
+    """Write the inputs ``seen`` of an element's function for packet e at port u, and clear its outputs."""
     port = net.port[u]
     it = net.packet[e]
     w.drop = 0.0
@@ -85,7 +85,7 @@ def see(net: Any, senders: Any, u: int, e: int, w: Any, time: float) -> None:
 
 @compiled
 def is_valid(net: Any, w: Any, time: float) -> bool:
-    """Return whether an element returned a decision that can be; record the first one that cannot."""
+    """Return whether an element's outputs for a packet are valid; record the first invalid one, which ends the run."""
     until = w.state[w.until] if w.until >= 0 else 0.0
     copies = w.state[w.copies] if w.copies >= 0 else 0.0
     failed = 0
@@ -109,7 +109,7 @@ def is_valid(net: Any, w: Any, time: float) -> bool:
 
 @compiled
 def copy_packet(net: Any, e: int) -> int:
-    """Return a copy of a packet or an ACK."""
+    """Return the row of a new copy of packet e (or an ACK), counted as copied at its hop; it is not scheduled yet."""
     m = take(net)
     packet = net.packet
     packet[m].number = packet[e].number
@@ -134,13 +134,13 @@ def copy_packet(net: Any, e: int) -> int:
 
 @compiled
 def release_at(net: Any, senders: Any, u: int, e: int, k: int) -> float:
-    """Return when an element passes on a packet, s; -1 less the cause: it drops it."""
+    """Return the time, s, at which element k passes packet e on; -1 - cause if it drops the packet."""
     w = net.element[k]
     it = net.packet[e]
     time = it.time
     if w.kind == DELAYS:
         return time + value_at(net, k, time)
-    see(net, senders, u, e, w, time)
+    write_inputs(net, senders, u, e, w, time)
     call_manager(w.event, w)
     if not is_valid(net, w, time):
         if w.copies >= 0:
@@ -155,7 +155,7 @@ def release_at(net: Any, senders: Any, u: int, e: int, k: int) -> float:
 
 @compiled
 def pass_on(net: Any, u: int, k: int, time: float) -> None:
-    """Pass on all that element k has collected."""
+    """Return all packets of the batch of element k to the calendar queue of port u at a time, s; empty the batch."""
     w = net.element[k]
     e = int64(w.head)
     for _ in range(w.count):
@@ -167,7 +167,7 @@ def pass_on(net: Any, u: int, k: int, time: float) -> None:
 
 @compiled
 def flush(net: Any, u: int, e: int) -> None:
-    """Pass on a batch whose time is over; wait for that of the next one where it was full before."""
+    """Process the timer e of a batch: pass on a batch that is due; wait for the next one if that has begun since."""
     it = net.packet[e]
     k = int64(it.hop)
     w = net.element[k]
@@ -182,7 +182,7 @@ def flush(net: Any, u: int, e: int) -> None:
 
 @compiled
 def collect(net: Any, u: int, e: int, k: int, key: int) -> None:
-    """Add a packet to the batch of element k, and pass all on where it is full."""
+    """Add packet e to the batch of element k; pass the batch on when it is full, otherwise at its time limit."""
     w = net.element[k]
     it = net.packet[e]
     time = it.time
@@ -207,7 +207,7 @@ def collect(net: Any, u: int, e: int, k: int, key: int) -> None:
 
 @compiled
 def pass_elements(net: Any, senders: Any, u: int, e: int) -> int:
-    """Let a packet that arrives at a port pass its elements.
+    """Apply the path elements of port u to packet e; return PASSED, HELD (delayed or batched), or the cause of a drop.
 
     Return PASSED if it is at the queue, HELD, or the cause for which it is dropped.
     """
@@ -241,7 +241,7 @@ def pass_elements(net: Any, senders: Any, u: int, e: int) -> int:
 
 @compiled
 def delay_of_rate(net: Any, u: int, e: int, time: float) -> float:
-    """Return by how much a transmission that begins at a time takes longer than at the largest rate of the link, s."""
+    """Return by how many seconds sending packet e from ``time`` on takes longer than at the link's maximum rate."""
     w = net.element[net.rated[u]]
     full = net.times[u * CLASSES + int64(net.packet[e].size)].transmission
     base = 0.0

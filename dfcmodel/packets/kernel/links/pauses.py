@@ -18,14 +18,14 @@ __all__ = [
     "ENDS",
     "Switch",
     "begin_pauses",
+    "check_thresholds",
     "count_class",
     "count_excess",
-    "obey",
+    "process_pause",
     "record_switch",
     "renew",
     "send_message",
     "stop_lane",
-    "watch",
 ]
 
 RENEWALS = 1 << 23  # smallest key of renewals: after arrivals, before ends of transmission
@@ -34,7 +34,7 @@ ENDS = 1 << 24  # smallest key of ends of transmission
 
 @compiled
 def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
-    """Send a pause or resume message of port p to the port in row k of ``feeder``."""
+    """Send a pause (wanted 1) or resume (0) message from port p to the upstream port of row k of ``feeder``."""
     packet = net.packet
     to = net.feeder[k]
     q = int64(to.port)
@@ -47,7 +47,7 @@ def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
 
 
 class Switch(NamedTuple):
-    """A pause, or its end."""
+    """A pause (wanted 1) or a resume (0), as a row of the record ``switches``."""
 
     time: float
     port: int  # that asks for it
@@ -58,7 +58,7 @@ class Switch(NamedTuple):
 
 @inlined
 def record_switch(net: Any, records: Any, switch: Any) -> None:
-    """Write a row of ``switches``; beyond the last one they are only counted."""
+    """Append a pause or resume to the record ``switches``; when it is full, only count it."""
     switches = records.switches
     n = net.counters[SWITCHED]
     net.counters[SWITCHED] = n + 1
@@ -72,7 +72,7 @@ def record_switch(net: Any, records: Any, switch: Any) -> None:
 
 @compiled
 def begin_pauses(net: Any, records: Any, p: int, time: float) -> None:
-    """Pause those feeders of a port that are not paused, for the quanta of a message."""
+    """Pause each feeder of port p that is not paused, for its time ``span``, and schedule the renewals."""
     packet = net.packet
     port = net.port[p]
     for k in range(port.feeder, port.feeder + port.feeders):
@@ -91,7 +91,7 @@ def begin_pauses(net: Any, records: Any, p: int, time: float) -> None:
 
 @compiled
 def renew(net: Any, records: Any, p: int, e: int) -> None:
-    """Renew a pause whose quanta end while the queue is above the low threshold; otherwise it ends."""
+    """At event e, the end of a timed pause: renew it if the queue is above the low threshold, otherwise resume."""
     port = net.port[p]
     time = net.packet[e].time
     k = int64(net.packet[e].hop)
@@ -107,8 +107,8 @@ def renew(net: Any, records: Any, p: int, e: int) -> None:
 
 
 @inlined
-def watch(net: Any, records: Any, p: int, time: float) -> None:
-    """Pause or resume the feeders of a port when its queue crosses a threshold."""
+def check_thresholds(net: Any, records: Any, p: int, time: float) -> None:
+    """Send pause or resume messages to all feeders of port p if its queue has crossed a threshold (not per class)."""
     port = net.port[p]
     if port.feeders == 0:
         return
@@ -128,7 +128,7 @@ def watch(net: Any, records: Any, p: int, time: float) -> None:
 
 @inlined
 def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) -> None:
-    """Count a packet that enters or leaves the lane of its class; pause or resume where it came from.
+    """Count packet e as it enters (more 1) or leaves (-1) its class's lane; send a PFC message at a threshold.
 
     Packets of the control class are not counted.
     """
@@ -150,7 +150,7 @@ def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) 
 
 @compiled
 def count_excess(net: Any, k: int, packets: float) -> None:
-    """Count what row k of ``feeder`` had no room for since its pause began.
+    """Add packets that found no room to the excess of row k of ``feeder`` since its pause began, and keep the maximum.
 
     Packets that leave make room for later ones, and with more room the pause would last longer: the largest count is
     how much more room would have been enough for all arrivals.
@@ -162,7 +162,7 @@ def count_excess(net: Any, k: int, packets: float) -> None:
 
 @inlined
 def stop_lane(net: Any, p: int, c: int, more: int) -> None:
-    """Count one more, or one fewer, of those that stop a lane of a port."""
+    """Change the number of ports that pause lane c by ``more``, 1 or -1; move its packets between waiting and held."""
     lane = net.lane
     port = net.port[p]
     before = lane[c].paused
@@ -173,8 +173,8 @@ def stop_lane(net: Any, p: int, c: int, more: int) -> None:
 
 
 @inlined
-def obey(net: Any, p: int, e: int) -> None:
-    """Process a pause or resume message at the port that it is for."""
+def process_pause(net: Any, p: int, e: int) -> None:
+    """Process pause or resume message e that arrived at port p: it is for the lane it names, or for the whole port."""
     c = int64(net.packet[e].hop)
     more = 1 if net.packet[e].number == PAUSE else -1
     release(net, e)

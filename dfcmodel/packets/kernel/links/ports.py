@@ -18,6 +18,7 @@ from ..tcp.receivers import receive_data
 
 __all__ = [
     "admit",
+    "advance_packet",
     "count_starts",
     "count_waiting",
     "departs_first",
@@ -25,7 +26,6 @@ __all__ = [
     "drop",
     "enter_ring",
     "keep_packet",
-    "travel",
 ]
 
 FIFO, EARLY, LANES, INTERFACE = 0, 1, 2, 3  # kinds of ports
@@ -34,7 +34,7 @@ LATEST = 1.0 - 2.0**-48  # of the end of a sample: times before it are in the sa
 
 @compiled
 def keep_packet(world: Any, p: int, e: int, came: float, sent: float, dropped: float) -> None:
-    """Write a row of ``trace``; the run returns at the end of the window once half of them are in use."""
+    """Write packet e as it leaves port p's queue to ``trace`` (NaN: not sent, or not dropped); CROWDED at half full."""
     net, senders, records = world
     counters = net.counters
     trace = records.trace
@@ -62,7 +62,7 @@ def keep_packet(world: Any, p: int, e: int, came: float, sent: float, dropped: f
 
 @inlined
 def drop(world: Any, p: int, e: int, came: float, time: float, cause: int) -> None:
-    """Drop a packet that came to a port at time ``came``, and record it with the cause."""
+    """Drop packet e, which arrived at port p at ``came``: record it by sample and cause, and free its row."""
     net, senders, records = world
     it = net.packet[e]
     s = senders.flow[it.flow]
@@ -82,7 +82,7 @@ def drop(world: Any, p: int, e: int, came: float, time: float, cause: int) -> No
 
 @inlined
 def detect_early(net: Any, senders: Any, e: int, p: int, queued: int, idle: float) -> int:
-    """Return the decision of RED on a packet at a port without lanes: 0 for a drop.
+    """Return RED's decision on packet e at port p: 0 to drop it, 2 if it has marked the packet, otherwise 1.
 
     ``idle``: as of `admit_early`.
     """
@@ -98,7 +98,7 @@ def detect_early(net: Any, senders: Any, e: int, p: int, queued: int, idle: floa
 
 @inlined
 def departs_first(net: Any, senders: Any, e: int, spent: float) -> bool:
-    """Return whether a transmission of ``spent`` s that ends as packet e arrives is processed before the arrival.
+    """Return whether a transmission of ``spent`` s that ends when packet e arrives is processed before the arrival.
 
     Simultaneous events are processed in the order in which they were scheduled: the end of a transmission when it
     begins, an arrival when the transmission on the link before begins. A packet that answers an ACK was scheduled with
@@ -124,7 +124,7 @@ def departs_first(net: Any, senders: Any, e: int, spent: float) -> bool:
 
 @inlined
 def count_waiting(net: Any, senders: Any, p: int, e: int, time: float) -> int:
-    """Return the packets that wait at a port without lanes when packet e arrives.
+    """Return how many packets wait at a port without lanes when packet e arrives, without one in transmission.
 
     The start of the last one's transmission stands in ``begun``, those before it in the ring of start times.
     """
@@ -152,7 +152,7 @@ def count_waiting(net: Any, senders: Any, p: int, e: int, time: float) -> int:
 
 @inlined
 def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
-    """Return how many wait before a packet that arrives at a port without lanes; -1 less the cause: it is dropped."""
+    """Return how many packets wait before packet e, arriving at a port without lanes; -1 - cause if it is dropped."""
     port = net.port[p]
     f = int64(net.packet[e].flow)
     if (
@@ -179,7 +179,7 @@ def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
 
 @inlined
 def enter_ring(net: Any, records: Any, h: int, p: int, queued: int, time: float) -> None:
-    """Queue a packet at a port without lanes behind ``queued`` ones that wait."""
+    """Queue the arriving packet at a port without lanes, behind ``queued`` others, and record its wait at hop h."""
     rows = len(records.lost) - 1
     port = net.port[p]
     start = port.free
@@ -210,7 +210,7 @@ def enter_ring(net: Any, records: Any, h: int, p: int, queued: int, time: float)
 
 @inlined
 def count_starts(started: Any, row: int, first: int, past: int) -> None:
-    """Count a packet that started its transmission, in a sample, at the hops from ``first`` to before ``past``.
+    """Count the start of one transmission at each hop from ``first`` to before ``past``, in sample ``row``.
 
     ``started`` has the changes of the counts from hop to hop.
     """
@@ -222,8 +222,8 @@ def count_starts(started: Any, row: int, first: int, past: int) -> None:
 # In one piece of 73 lines: with what enters a queue and what ends a route in functions of their own (58 lines),
 # also inlined, the loop takes 1.02 times as long (takano2006/4, dumbbell), with NewReno's permutation 1.04 to 1.1.
 @inlined
-def travel(world: Any, e: int, time: float, key: int, at: int) -> None:
-    """Advance an arriving packet hop by hop until a calendar queue, a lane, or its end.
+def advance_packet(world: Any, e: int, time: float, key: int, at: int) -> None:
+    """Advance a packet hop by hop, through ports without lanes, until it enters a calendar queue, is dropped or ends.
 
     ``at`` is the port whose calendar queue it has left, or the number of the senders; ARRIVED at a
     receiver that delays ACKs, which has a calendar queue as senders do; DUE for a delayed ACK.

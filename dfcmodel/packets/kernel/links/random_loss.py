@@ -13,7 +13,7 @@ __all__ = ["is_lost_at_random"]
 
 @inlined
 def is_lost_at_random(net: Any, senders: Any, p: int, e: int) -> bool:
-    """Return whether the link of a port with LOSES loses an arriving packet; ACKs draw no number.
+    """Draw whether the link of port p, which has LOSES, loses arriving packet e; never ACKs, which draw no number.
 
     Callers read LOSES, so that ports without losses read nothing else.
     """

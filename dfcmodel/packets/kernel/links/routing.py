@@ -1,6 +1,6 @@
-"""What a switch decides about an arriving packet before it is queued: its next hop, and the end of its time to live.
+"""Decisions of a switch on an arriving packet before it is queued: its next hop, and the end of its time to live.
 
-Ports at which this is decided have a watchdog in their chain, and those of a switch are processed event by event, since
+Ports at which this is decided have a watchdog in their chain. The ports of a switch are processed event by event, since
 a choice depends on all their queues.
 """
 
@@ -23,14 +23,14 @@ PASSES, MOVED = -1, -2
 
 @compiled
 def length_of(net: Any, h: int, time: float) -> int:
-    """Return how many packets are at the port of a hop: those that wait, and the one in transmission."""
+    """Return how many packets are at the port of hop h: in its queues, paused or not, and in transmission."""
     port = net.port[int64(net.hop[h].port)]
     return int64(port.waiting) + int64(port.held) + (1 if port.free >= time else 0)
 
 
 @compiled
 def least_queue(net: Any, h: int, time: float) -> int:
-    """Return the hop of a switch whose port has the least packets; at ties the packet's own, then the first."""
+    """Return the hop, among h and its alternatives at the switch, whose port has the fewest packets; h at a tie."""
     found = h
     least = length_of(net, h, time)
     first = int64(net.choice[h, 0])
@@ -45,7 +45,7 @@ def least_queue(net: Any, h: int, time: float) -> int:
 
 @compiled
 def route_packet(net: Any, records: Any, u: int, e: int, time: float) -> int:
-    """Return PASSES, the cause why a port drops an arriving packet, or MOVED if it went to another port's queue."""
+    """Route arriving packet e: return PASSES (it stays at port u), MOVED (to another port), or the cause of a drop."""
     it = net.packet[e]
     h = int64(it.hop)
     if len(net.choice) > 1:

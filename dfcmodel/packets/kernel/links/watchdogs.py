@@ -12,16 +12,16 @@ from ..calendar_queue import DETECTED, push
 from ..layout import BY_CLASS, int64
 from ..queues.buffers import queue_bytes
 from .lanes import discard, unlink_lane
-from .pauses import count_class, watch
+from .pauses import check_thresholds, count_class
 
-__all__ = ["POLLS", "is_discarded", "observe_all", "poll"]
+__all__ = ["POLLS", "is_discarded", "poll", "update_paused_times"]
 
 POLLS = 1 << 22  # and its key: after messages and arrivals
 
 
 @inlined
-def observe(net: Any, g: int, time: float) -> None:
-    """Add the paused time up to now to the interval of a watchdog, and update whether its lane is paused."""
+def update_paused_time(net: Any, g: int, time: float) -> None:
+    """Add the paused time since the last call to the interval of watchdog g, and update whether its lane is paused."""
     it = net.watchdog[g]
     if it.paused == 1:
         it.spent += time - it.since
@@ -33,24 +33,24 @@ def observe(net: Any, g: int, time: float) -> None:
 
 
 @compiled
-def observe_all(net: Any, p: int, time: float) -> None:
-    """Call `observe` for each watchdog of a port, after a pause or resume message."""
+def update_paused_times(net: Any, p: int, time: float) -> None:
+    """Call `update_paused_time` for each PFC watchdog of port p, after a pause or resume message."""
     g = int64(-1 - net.port[p].plain)
     while g >= 0:
-        observe(net, g, time)
+        update_paused_time(net, g, time)
         g = int64(net.watchdog[g].next)
 
 
 @inlined
 def count_drop(net: Any, records: Any, g: int, time: float) -> None:
-    """Count a packet that a watchdog drops before the end of the run."""
+    """Count a packet that watchdog g drops in the record of its storm, unless the run has ended."""
     if int(time * records.scale) < len(records.lost) - 1:
         net.detected[int64(net.watchdog[g].row)].dropped += 1
 
 
 @compiled
 def is_discarded(net: Any, records: Any, p: int, c: int, time: float) -> bool:
-    """Return whether a watchdog drops an arriving packet of lane c, and count the packet."""
+    """Return whether a watchdog that has declared a storm drops a packet for lane c of port p, and count the drop."""
     g = int64(-1 - net.port[p].plain)
     while g >= 0:
         it = net.watchdog[g]
@@ -63,7 +63,7 @@ def is_discarded(net: Any, records: Any, p: int, c: int, time: float) -> bool:
 
 @compiled
 def discard_lane(world: Any, g: int, c: int, time: float) -> None:
-    """Drop all packets that wait in a lane of the port of a watchdog."""
+    """Drop all packets in lane c of the port of watchdog g."""
     net, records = world.net, world.records
     p = int64(net.watchdog[g].port)
     port = net.port[p]
@@ -90,7 +90,7 @@ def discard_lane(world: Any, g: int, c: int, time: float) -> None:
 
 @compiled
 def declare(world: Any, g: int, time: float) -> None:
-    """Declare a storm: record it and drop the waiting packets. A storm after the end of the run gets the last row."""
+    """Declare a storm at watchdog g: record it (in the last row after the run's end) and drop the waiting packets."""
     net, records = world.net, world.records
     it = net.watchdog[g]
     it.dropping = 1
@@ -108,17 +108,17 @@ def declare(world: Any, g: int, time: float) -> None:
     else:
         for c in range(net.port[p].lane, net.port[p].lane + net.port[p].lanes):
             discard_lane(world, g, c, time)
-    watch(net, records, p, time)
+    check_thresholds(net, records, p, time)
 
 
 @compiled
 def poll(world: Any, e: int) -> None:
-    """Count an interval of a watchdog, declare a storm or its end, and schedule the next poll."""
+    """Process poll e of a watchdog: after enough bad (good) intervals declare a storm (its end); schedule the next."""
     net, records = world.net, world.records
     time = net.packet[e].time
     g = int64(net.packet[e].hop)
     it = net.watchdog[g]
-    observe(net, g, time)
+    update_paused_time(net, g, time)
     whole = it.polls > 0  # the first interval begins with the first poll
     counted = it.spent == 0.0 if it.dropping == 1 else it.spent >= it.least
     it.spent = 0.0

@@ -22,13 +22,13 @@ __all__ = [
 
 @inlined
 def queue_bytes(net: Any, p: int, e: int) -> float:
-    """Return the bytes that a packet takes in the queue of a port."""
+    """Return the buffer space of packet e at port p, bytes: its own size, or whole cells."""
     return float(net.times[p * CLASSES + int64(net.packet[e].size)].taken)
 
 
 @inlined
 def is_full(port: Any, taken: float) -> bool:
-    """Return whether a queue has no room for a packet that takes so many bytes."""
+    """Return whether a port has no room for a packet: ``taken`` bytes, or one packet if its buffer counts packets."""
     if port.unit > 0.0:
         return bool(port.bytes + taken > port.room)
     return bool(port.waiting >= port.room)
@@ -36,19 +36,19 @@ def is_full(port: Any, taken: float) -> bool:
 
 @inlined
 def is_over(port: Any) -> bool:
-    """Return whether more waits at a port than it has room for."""
+    """Return whether a port's queue is longer than its buffer, in the buffer's unit."""
     return bool(queue_length(port) > port.room)
 
 
 @inlined
 def queue_length(port: Any) -> float:
-    """Return the length of the queue of a port in the unit of its thresholds, packets or bytes."""
+    """Return the length of a port's queue in its buffer's and thresholds' unit: bytes, or packets if ``unit`` is 0."""
     return float(port.bytes) if port.unit > 0.0 else float(port.waiting)
 
 
 @compiled
 def free_bytes(net: Any, p: int, first: int, queued: int) -> None:
-    """Subtract the bytes of packets that no longer wait at a port without lanes, from ``first`` in its ring on."""
+    """Subtract the bytes of port p's ring entries from ``first`` on that wait no more; ``queued`` packets remain."""
     port = net.port[p]
     if queued == 0:
         port.bytes = 0.0
@@ -60,7 +60,7 @@ def free_bytes(net: Any, p: int, first: int, queued: int) -> None:
 
 @compiled
 def enter_bytes(net: Any, p: int, taken: float, queued: int) -> None:
-    """Add the bytes of a packet that has entered the ring of a port behind ``queued`` others."""
+    """Add ``taken`` bytes of a packet that entered port p's ring behind ``queued`` others."""
     port = net.port[p]
     size = int64(port.ring_mask) + 1
     net.ring[int64(port.ring) + size + (port.last & port.ring_mask)] = taken
@@ -69,7 +69,7 @@ def enter_bytes(net: Any, p: int, taken: float, queued: int) -> None:
 
 @compiled
 def record_bytes(net: Any, records: Any, p: int, taken: float, came: float, past: float) -> None:
-    """Record bytes that wait at a port whose buffer counts bytes, from one time to another."""
+    """Record ``taken`` bytes as waiting at port p from ``came`` to ``past``, s, if its buffer counts bytes."""
     rows = len(records.queued_bytes) - 1
     first = min(int(came * records.scale), rows)
     last = min(int(past * records.scale), rows)
@@ -80,7 +80,7 @@ def record_bytes(net: Any, records: Any, p: int, taken: float, came: float, past
 
 @inlined
 def record_peak(net: Any, records: Any, p: int, waiting: int) -> None:
-    """Record the largest queue of a port in which so many packets wait now."""
+    """Raise port p's recorded peaks to ``waiting`` packets and to its bytes, if its buffer counts bytes."""
     port = net.port[p]
     port.peak = max(port.peak, waiting)
     if port.unit > 0.0:

@@ -24,7 +24,7 @@ def dualpi2_verdict(
     waited: float,
     bytes_left: float,
 ) -> int:
-    """Return the decision on a packet that has waited for so long (RFC 9332, A.2).
+    """Return DROP, ACCEPT or MARK for a packet after ``waited`` s in port p's PI2 or DualPI2 (RFC 9332, A.2).
 
     ``bytes_left`` wait behind it in the Scalable queue.
     """
@@ -45,7 +45,7 @@ def dualpi2_verdict(
 
 @compiled
 def update_coupled(net: Any, p: int, now: float) -> None:
-    """Apply the updates of p' that were due before now (RFC 9332, A.1)."""
+    """Apply all updates of p' of port p's PI2 or DualPI2 that were due before ``now`` (RFC 9332, A.1)."""
     c = net.control[p]
     port = net.port[p]
     while c.next < now:
@@ -64,7 +64,7 @@ def update_coupled(net: Any, p: int, now: float) -> None:
 
 @compiled
 def choose_queue(net: Any, p: int) -> int:
-    """Return which queue of DualPI2 sends: the Scalable one, unless the Classic one is owed its share."""
+    """Return the DualPI2 queue that sends next: SCALABLE, or CLASSIC if it is alone or its share is due."""
     lane = net.lane
     c = net.control[p]
     first = net.port[p].lane

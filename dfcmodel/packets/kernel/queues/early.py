@@ -13,7 +13,7 @@ __all__ = ["admit_early", "chance_of"]
 
 @inlined
 def chance_of(early: Any, p: int, size: float) -> float:
-    """Return the probability of dropping or marking a packet of ``size`` bytes."""
+    """Return RED's probability of dropping or marking a packet of ``size`` bytes, which rises since the last one."""
     rule = early[p]
     if rule.average >= rule.high:
         chance = (1.0 - rule.max_p) / rule.high * rule.average + 2.0 * rule.max_p - 1.0
@@ -30,7 +30,7 @@ def chance_of(early: Any, p: int, size: float) -> float:
 
 @compiled
 def admit_early(net: Any, p: int, queued: int, waiting: float, idle: float, size: float) -> int:
-    """Return the decision on an arriving packet: 1 accept, 2 mark, or drop where it cannot be marked, 0 drop.
+    """Update RED's average at port p; return 1: accept, 2: mark (drop if it is not ECN-capable), 0: drop.
 
     ``queued`` packets wait; ``waiting`` is their number, or their bytes where the buffer counts bytes. ``idle`` is the
     time since the end of the last transmission, s; negative while the port is busy.

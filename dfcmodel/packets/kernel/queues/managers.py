@@ -50,7 +50,7 @@ DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the pac
 
 @inlined
 def is_markable(net: Any, senders: Any, e: int) -> bool:
-    """Return whether a packet may be marked instead of dropped (RFC 3168, ECT)."""
+    """Return whether packet e is data with an ECN-capable transport (RFC 3168, ECT), marked instead of dropped."""
     it = net.packet[e]
     s = senders.flow[it.flow]
     return it.hop < s.turn and s.recovery != BLIND and it.ecn & UNMARKABLE == 0
@@ -58,14 +58,14 @@ def is_markable(net: Any, senders: Any, e: int) -> bool:
 
 @inlined
 def is_scalable(net: Any, senders: Any, e: int) -> bool:
-    """Return whether a packet carries ECT(1): its sender answers each mark (RFC 9331)."""
+    """Return whether packet e is data with ECT(1), whose sender answers each mark (RFC 9331)."""
     s = senders.flow[net.packet[e].flow]
     return net.packet[e].hop < s.turn and s.accurate == 1
 
 
 @compiled
 def control_delay(control: Any, p: int, now: float, delay: float, backlogged: bool, after: int) -> int:
-    """Return what CoDel does with a packet that leaves its queue after a delay (RFC 8289, 5.3 to 5.6).
+    """Return DELIVER, KEEP_DROPPING or BEGIN_DROPPING: CoDel's decision on a packet that leaves after ``delay`` s.
 
     ``backlogged``: more bytes remain in the queue than a data packet has; ``after`` is the decision on
     the packet before it at the same time.
@@ -99,7 +99,7 @@ def control_delay(control: Any, p: int, now: float, delay: float, backlogged: bo
 
 @compiled
 def update_probability(control: Any, p: int, now: float, queued: float) -> None:
-    """Apply PIE's updates due before now while ``queued`` bytes waited (RFC 8033, 4.2 to 4.4)."""
+    """Apply PIE's updates due before ``now``, with ``queued`` bytes waiting at all of them (RFC 8033, 4.2 to 4.4)."""
     c = control[p]
     delay = queued * c.pace
     while c.next < now:
@@ -128,7 +128,7 @@ def update_probability(control: Any, p: int, now: float, queued: float) -> None:
 
 @compiled
 def admit_proportional(net: Any, p: int, waiting: int) -> int:
-    """Return PIE's decision on an arriving packet: ACCEPT or DROP (RFC 8033, 4.1 and 4.4)."""
+    """Return PIE's decision, ACCEPT or DROP, on an arrival that finds ``waiting`` packets (RFC 8033, 4.1 and 4.4)."""
     c = net.control[p]
     if c.burst > 0.0 or waiting <= 2 or (c.delay < 0.5 * c.target and c.p < 0.2):
         return ACCEPT
@@ -137,7 +137,7 @@ def admit_proportional(net: Any, p: int, waiting: int) -> int:
 
 @compiled
 def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, size: float) -> int:
-    """Return the decision of the manager of a port with lanes on a packet that arrives or leaves.
+    """Return ACCEPT, MARK or DROP: the decision of port p's manager on an arriving or departing packet.
 
     It sees all lanes of the port but that of the control class, or one.
     """
@@ -181,7 +181,7 @@ def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, siz
 
 @inlined
 def is_managed(net: Any, port: Any, e: int) -> bool:
-    """Return whether the manager of a port sees a packet: not those of the control class, or those of one class."""
+    """Return whether a port's manager decides on packet e: never in the control class, or it manages one class only."""
     h = int64(net.packet[e].hop)
     managed = port.managed == ALL_LANES or port.managed == net.hop[h].lane
     return net.hop[h].ingress >= 0 and managed
@@ -189,14 +189,14 @@ def is_managed(net: Any, port: Any, e: int) -> bool:
 
 @compiled
 def mark_leaving(net: Any, p: int, e: int, now: float, markable: bool) -> None:
-    """Mark a packet that leaves if the manager of its port decides so, by the queue behind it."""
+    """Mark departing packet e if the manager of port p decides so, by the queue behind it; never drop it."""
     if verdict_of(net, p, now, markable, False, 0.0) == MARK and markable:
         net.packet[e].marked = 1
 
 
 @compiled
 def admit_lane(net: Any, p: int, e: int, now: float, markable: bool, scalable: bool) -> bool:
-    """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it."""
+    """Return whether the manager of port p accepts arriving packet e; marks it if the manager decides so."""
     verdict = verdict_of(net, p, now, markable, scalable, net.sizes[net.packet[e].size])
     if verdict == MARK:
         if not markable:

@@ -19,7 +19,7 @@ __all__ = ["join_queue", "leave_queue", "longest_queue", "next_turn", "queue_in_
 
 @compiled
 def enter_turns(net: Any, p: int, c: int) -> None:
-    """Put a queue behind those with ranks that are not higher."""
+    """Insert lane c of port p into its list of turns, behind all lanes whose rank is lower or equal."""
     lane = net.lane
     turns = lane[net.port[p].lane]
     w = net.program[p]
@@ -45,7 +45,7 @@ def enter_turns(net: Any, p: int, c: int) -> None:
 
 @compiled
 def leave_turns(net: Any, p: int, c: int) -> None:
-    """Remove a queue from those that take turns."""
+    """Remove lane c of port p from the list of turns of its program's queues."""
     lane = net.lane
     turns = lane[net.port[p].lane]
     before = int64(-1)
@@ -63,7 +63,7 @@ def leave_turns(net: Any, p: int, c: int) -> None:
 
 @compiled
 def join_queue(net: Any, p: int, e: int) -> None:
-    """Append a packet that has come to the queue that the program chose; an empty one gets the rank of the packet."""
+    """Append packet e to the queue that port p's program chose; a queue that was empty takes the packet's rank."""
     port, packet = net.port[p], net.packet
     w = net.program[p]
     c = int64(port.lane + int64(w.queue))
@@ -87,7 +87,7 @@ def join_queue(net: Any, p: int, e: int) -> None:
 
 @compiled
 def queue_in_turn(net: Any, p: int) -> int:
-    """Return the packet at the head of the queue whose turn it is, which stays there; the program sees its queue."""
+    """Return the first packet of the queue whose turn it is, without removing it; write the queue for the program."""
     c = int64(net.lane[net.port[p].lane].first)
     net.program[p].queue = float(c - net.port[p].lane)
     return int64(net.lane[c].head)
@@ -95,7 +95,7 @@ def queue_in_turn(net: Any, p: int) -> int:
 
 @compiled
 def next_turn(net: Any, p: int) -> None:
-    """End the turn of a queue: it goes behind those with ranks that are not higher than its new one."""
+    """End the turn of the first queue: give it the new rank that the program set, and insert it by that rank."""
     w = net.program[p]
     c = int64(net.lane[net.port[p].lane].first)
     leave_turns(net, p, c)
@@ -105,7 +105,7 @@ def next_turn(net: Any, p: int) -> None:
 
 @compiled
 def leave_queue(net: Any, p: int, c: int) -> int:
-    """Remove the first packet of a queue and return it."""
+    """Remove the first packet from the queue in lane c of port p, and return its row."""
     lane, packet = net.lane[c], net.packet
     e = int64(lane.head)
     lane.head = packet[e].next
@@ -119,7 +119,7 @@ def leave_queue(net: Any, p: int, c: int) -> int:
 
 @compiled
 def longest_queue(net: Any, p: int) -> int:
-    """Return the lane of the queue with most bytes; at ties that whose turn comes first."""
+    """Return the lane of the queue with the most bytes at port p; the first in turn of equals."""
     lane = net.lane
     first = net.program[p].first - net.port[p].lane
     found = int64(lane[net.port[p].lane].first)

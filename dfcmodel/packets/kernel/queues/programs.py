@@ -28,12 +28,12 @@ __all__ = [
     "MAX_SKIPS",
     "PASSED",
     "SKIPPED",
+    "call_program",
     "cut_packet",
-    "judge",
     "leave_ranked",
     "next_ranked",
     "put_in_order",
-    "refuse",
+    "record_failure",
     "take_last",
 ]
 
@@ -47,8 +47,8 @@ MAX_SKIPS = 10_000  # of turns in a row for each packet that waits: as with a cr
 
 
 @compiled
-def refuse(net: Any, w: Any, event: int, what: int, value: float) -> None:
-    """Record an invalid answer of a program for the packet it has seen; the run stops at the end of the window."""
+def record_failure(net: Any, w: Any, event: int, what: int, value: float) -> None:
+    """Record the first invalid answer of a switch program, with its packet; the run stops at the end of the window."""
     if w.failed == 0:
         w.failed = what
         w.failed_in = event
@@ -60,7 +60,7 @@ def refuse(net: Any, w: Any, event: int, what: int, value: float) -> None:
 
 @compiled
 def cut_packet(net: Any, e: int) -> None:
-    """Cut a packet to its header, which goes on in its place (NDP: Handley et al. 2017, Sect. 3.1)."""
+    """Cut packet e to its header, which continues instead of it (NDP: Handley et al. 2017, Sect. 3.1)."""
     it = net.packet[e]
     it.size = HEADER_SIZE
     it.ecn |= CUT
@@ -68,8 +68,8 @@ def cut_packet(net: Any, e: int) -> None:
 
 
 @inlined
-def see(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> None:
-    """Write the input of a port's program for a packet, and the numbers of its flow."""
+def write_inputs(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> None:
+    """Write the input of port p's program for packet e that arrives or leaves, and the program's state for its flow."""
     port = net.port[p]
     w = net.program[p]
     it = net.packet[e]
@@ -113,7 +113,7 @@ def see(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> None:
 
 @compiled
 def choose(net: Any, p: int) -> bool:
-    """Let a program choose the queue of a packet that comes; return whether there is such a queue."""
+    """Call port p's program to choose a queue for an arrival; return False, and record it, if the index is invalid."""
     w = net.program[p]
     for k in range(w.of_queue):
         w.state[w.first_of_queue - 3 + k] = 0.0
@@ -121,7 +121,7 @@ def choose(net: Any, p: int) -> bool:
     if 0.0 <= w.queue < w.queues:
         w.queue = float(int64(w.queue))
         return True
-    refuse(net, w, CHOOSES, IS_QUEUE, w.queue)
+    record_failure(net, w, CHOOSES, IS_QUEUE, w.queue)
     return False
 
 
@@ -133,7 +133,7 @@ def is_flag(value: float) -> bool:
 
 @inlined
 def find_failure(w: Any) -> int:
-    """Return which number of a program's answer is invalid: a rank that is none, others than 0.0 and 1.0; 0: none."""
+    """Return which number of a program's answer is invalid, IS_DROP to IS_TRIM; 0 if all are valid."""
     if not is_flag(w.drop):
         return IS_DROP
     if not is_flag(w.mark):
@@ -149,7 +149,7 @@ def find_failure(w: Any) -> int:
 
 @compiled
 def value_of(w: Any, what: int) -> float:
-    """Return the number of a program's state that is refused."""
+    """Return the number of a program's answer that ``what``, IS_DROP to IS_TRIM, refers to."""
     if what == IS_DROP:
         return float(w.drop)
     if what == IS_MARK:
@@ -160,8 +160,8 @@ def value_of(w: Any, what: int) -> float:
 
 
 @inlined
-def remember(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> None:
-    """Store a program's answer for a flow, a queue and a packet: its record of telemetry, and when it was written."""
+def store_answer(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> None:
+    """Store a program's state for a flow and a queue, and its telemetry in packet e, with the time ``now``."""
     for k in range(w.of_flow):
         own.state[k] = w.state[w.first_of_flow - 3 + k]
     if w.queues > 0:
@@ -177,10 +177,9 @@ def remember(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> N
 
 @inlined
 def is_idle(net: Any, w: Any, event: int) -> bool:
-    """Return whether a program does nothing with a packet that comes or is to leave, since it has no function for it.
+    """Return whether a program has nothing to do when a packet arrives, or leaves (``event``).
 
-    What comes needs a queue if there are several, and what leaves carries the time at which it does if it carries
-    anything.
+    An arriving packet needs a queue if there are several, and a departing packet with telemetry its departure time.
     """
     if net.programs[w.kind, event] != 0:
         return False
@@ -188,8 +187,8 @@ def is_idle(net: Any, w: Any, event: int) -> bool:
 
 
 @compiled
-def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
-    """Call a port's program for a packet that arrives or is to leave, and mark it; return its decision.
+def call_program(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
+    """Call port p's program for packet e that arrives or leaves, and mark e; return PASSED, DROPPED or SKIPPED.
 
     Its queue is in ``queue`` of the program: written here as it comes, by the caller as it is to leave.
     """
@@ -198,7 +197,7 @@ def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int
         uniform(net.stream, p)  # the number that it would have seen
         w.cut = 0
         return PASSED
-    see(net, senders, p, e, now, event)
+    write_inputs(net, senders, p, e, now, event)
     it = net.packet[e]
     s = senders.flow[it.flow]
     own = net.own[it.hop]
@@ -227,9 +226,9 @@ def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int
         call_manager(net.programs[w.kind, event], w)
     failure = find_failure(w)
     if failure != 0:
-        refuse(net, w, event, failure, value_of(w, failure))
+        record_failure(net, w, event, failure, value_of(w, failure))
         return DROPPED
-    remember(net, w, own, it.hop < s.turn, e, now)
+    store_answer(net, w, own, it.hop < s.turn, e, now)
     if w.levels > 0 and event == ARRIVES:
         net.ranked[e].rank = w.rank
     if w.mark == 1.0 and w.seen[4] == 1.0:
@@ -245,9 +244,9 @@ def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int
 
 @inlined
 def draw_height(w: Any) -> int:
-    """Return on how many levels of the skip list the next packet is: on each with a quarter of the probability.
+    """Return a random number of skip-list levels for a packet: k or more with probability 4^-k, at most all.
 
-    The bits are of the program's own xorshift: the random numbers of a run stay those that a sorted list would leave.
+    The bits are of the program's own xorshift: a run draws the same random numbers as with a sorted list.
     """
     x = w.height_bits
     x ^= x << 13
@@ -263,7 +262,7 @@ def draw_height(w: Any) -> int:
 
 @inlined
 def link_packet(net: Any, w: Any, level: int, before: int, e: int, after: int) -> None:
-    """Put packet e between two others on a level of the skip list; -1: it is the first, or the last."""
+    """Insert packet e between two others on a level of the skip list; before -1: it is first, after -1: last."""
     net.ranked[e].after[level] = after
     if before < 0:
         w.heads[level] = e
@@ -275,7 +274,7 @@ def link_packet(net: Any, w: Any, level: int, before: int, e: int, after: int) -
 
 @inlined
 def append_packet(net: Any, p: int, e: int) -> None:
-    """Queue a packet behind all others, whatever their ranks."""
+    """Append packet e to the queue of port p, behind all others, whatever its rank."""
     packet = net.packet
     lane = net.lane[net.port[p].lane]
     packet[e].next = -1
@@ -289,7 +288,7 @@ def append_packet(net: Any, p: int, e: int) -> None:
 
 @inlined
 def put_in_order(net: Any, p: int, e: int) -> None:
-    """Queue a packet behind those with ranks that are not higher.
+    """Insert packet e into port p's queue behind all packets whose rank is lower or equal.
 
     The queue is a sorted list, from ``head`` of the lane on, under a skip list (Pugh 1990) that finds a place in it:
 
@@ -334,7 +333,7 @@ def put_in_order(net: Any, p: int, e: int) -> None:
 
 @inlined
 def join_ranked(net: Any, p: int, e: int) -> None:
-    """Count a packet that is queued by its rank."""
+    """Count packet e as queued, at port p with a program and at its flow."""
     port = net.port[p]
     net.lane[port.lane].count += 1
     port.waiting += 1
@@ -344,7 +343,7 @@ def join_ranked(net: Any, p: int, e: int) -> None:
 
 @inlined
 def leave_ranked(net: Any, p: int, c: int, e: int) -> None:
-    """Count a packet that is no longer queued in a lane."""
+    """Count packet e as no longer queued in lane c of port p; the caller unlinks it."""
     port = net.port[p]
     net.lane[c].count -= 1
     port.waiting -= 1
@@ -354,7 +353,7 @@ def leave_ranked(net: Any, p: int, c: int, e: int) -> None:
 
 @inlined
 def next_ranked(net: Any, p: int, time: float) -> int:
-    """Remove the packet with the lowest rank and return it."""
+    """Remove the packet with the lowest rank from port p's queue, the first of equals, and return its row."""
     w = net.program[p]
     c = int64(net.port[p].lane)
     lane = net.lane[c]
@@ -373,7 +372,7 @@ def next_ranked(net: Any, p: int, time: float) -> int:
 
 @compiled
 def take_last(net: Any, p: int, e: int) -> int:
-    """Return the packet to drop where the buffer is full: e, or the packet with the highest rank, removed."""
+    """Return the packet to drop at a full buffer: e, or the queued packet with the highest rank, which is removed."""
     port, packet, ranked = net.port[p], net.packet, net.ranked
     w = net.program[p]
     lane = net.lane[port.lane]

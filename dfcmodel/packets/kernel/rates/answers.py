@@ -17,7 +17,7 @@ __all__ = ["receive_rated"]
 
 @compiled
 def receive_answer(net: Any, senders: Any, f: int, e: int) -> None:
-    """Process an answer of an agent: call the rule with ACKs and marks, add credits, and repair losses."""
+    """Process answer e of a receiver agent at flow f: call the rule for ACKs or a mark, add credits, repair losses."""
     s = senders.flow[f]
     it = net.packet[e]
     answer = net.block[e]
@@ -30,7 +30,7 @@ def receive_answer(net: Any, senders: Any, f: int, e: int) -> None:
 
 @compiled
 def receive_rated(net: Any, senders: Any, f: int, e: int) -> None:
-    """Process an ACK at a sender at the rate of a rule; schedule a packet if it had none to send and now has."""
+    """Process ACK e at flow f, which sends at the rate of a rule; schedule a packet if it had none and now has."""
     s = senders.flow[f]
     was_idle = not has_next(senders, f)
     if s.agent >= 0:

@@ -44,7 +44,7 @@ NEVER = float("inf")
 
 @inlined
 def window_of(senders: Any, f: int) -> float:
-    """Return the window of a flow whose rate rule limits its packets in flight."""
+    """Return the window of flow f, packets, to which its rate rule limits the packets in flight."""
     s = senders.flow[f]
     if s.bound == 1:
         return float(s.ssthresh)
@@ -53,7 +53,7 @@ def window_of(senders: Any, f: int) -> float:
 
 @inlined
 def has_next(senders: Any, f: int) -> bool:
-    """Return whether a flow at the rate of a rule has a packet that may be sent."""
+    """Return whether flow f, at the rate of a rule, has a packet that credits and window permit; ignores the rate."""
     s = senders.flow[f]
     if s.credits < 1.0:
         return False
@@ -66,7 +66,7 @@ def has_next(senders: Any, f: int) -> bool:
 
 @inlined
 def take_next(senders: Any, f: int) -> int:
-    """Return the packet that a flow at the rate of a rule sends now; retransmissions come first."""
+    """Return the number of the packet that flow f sends now, a retransmission first, and remove it from the waiting."""
     s = senders.flow[f]
     number = int64(-1)
     if s.repair == SELECTIVE:
@@ -79,7 +79,7 @@ def take_next(senders: Any, f: int) -> int:
 
 @compiled
 def watch_progress(net: Any, senders: Any, f: int) -> None:
-    """Start the timer of a flow if packets are unacknowledged or it waits for credits; stop it otherwise."""
+    """Restart the retransmission timer of flow f if packets are unacknowledged or it lacks credits; else stop it."""
     s = senders.flow[f]
     s.deadline = NEVER
     if s.snd_una < s.snd_max or (s.credits < 1.0 and s.sent < s.size):
@@ -93,14 +93,14 @@ def watch_progress(net: Any, senders: Any, f: int) -> None:
 
 @inlined
 def has_short_timeout(senders: Any, f: int) -> bool:
-    """Return whether the number of packets in flight is in the range of the short timeout."""
+    """Return whether so few packets of flow f are in flight that its short timeout applies."""
     s = senders.flow[f]
     return bool(float(s.snd_max - s.snd_una) <= s.own[FEW_PACKETS])
 
 
 @compiled
 def resume(net: Any, senders: Any, f: int) -> None:
-    """Schedule the next packet of a flow that had none to send."""
+    """Schedule the next packet of flow f, which had none to send, at the time that its rate permits."""
     s = senders.flow[f]
     s.due = max(senders.clock[NOW], s.pace_at + max(s.line_gap, 1.0 / max(s.cwnd, 1e-9)))
     wake_at(net, f, s.due, f)
@@ -108,7 +108,7 @@ def resume(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def go_back(senders: Any, f: int, number: int) -> None:
-    """Go back to a packet, but not to acknowledged ones: all packets from there on are sent again."""
+    """Send again from packet ``number`` on (go-back-N), but nothing that is acknowledged; counts a loss event."""
     s = senders.flow[f]
     s.sent = max(int64(s.snd_una), min(number, int64(s.sent)))
     s.loss_events += 1
@@ -116,7 +116,7 @@ def go_back(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def acknowledge(net: Any, senders: Any, f: int, number: int, sack: int, nack: int) -> None:
-    """Process an ACK of all packets up to ``number`` and of packet ``sack`` beyond it, -1: none; repair losses.
+    """Process an ACK of all packets up to ``number``, of packet ``sack`` (-1: none) and a request ``nack`` (-1: none).
 
     ``nack`` is a packet requested by the receiver, -1: none.
     """
@@ -139,7 +139,7 @@ def acknowledge(net: Any, senders: Any, f: int, number: int, sack: int, nack: in
 
 @compiled
 def acknowledge_plainly(net: Any, senders: Any, f: int, e: int) -> None:
-    """Process an ACK of a receiver without an agent, with its flag for missing packets."""
+    """Process ACK e from a receiver without an agent: release data, and repair a gap that it flags."""
     s = senders.flow[f]
     if s.repair == 0 and s.bound == 0:
         return
@@ -158,7 +158,7 @@ def acknowledge_plainly(net: Any, senders: Any, f: int, e: int) -> None:
 
 @compiled
 def expire_rated(net: Any, senders: Any, f: int) -> None:
-    """Repair losses at the retransmission timeout, and permit one packet without credit.
+    """Process the retransmission timeout of rate sender f: repair losses; permit one packet without a credit.
 
     Without loss repair the packets in flight no longer count, which opens the window. The short timeout of selective
     repair is extended if more packets are in flight than its range.

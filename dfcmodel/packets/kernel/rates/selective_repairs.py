@@ -33,7 +33,7 @@ REORDERING = 4
 
 @inlined
 def first_undecided(s: Any) -> int:
-    """Return the first packet that is not yet known to be overtaken or lost."""
+    """Return the first packet of flow f that is neither acknowledged nor overtaken far enough to count as lost."""
     reordering = int(s.own[REORDERING])
     after = int64(s.top) + 1 if reordering == 0 else int64(s.top) - reordering
     return max(after, int64(s.snd_una))
@@ -41,7 +41,7 @@ def first_undecided(s: Any) -> int:
 
 @inlined
 def clear_nacked(senders: Any, f: int, number: int) -> bool:
-    """Remove a packet from the map of requested packets; return whether it was on the map."""
+    """Remove packet ``number`` from flow f's map of requested packets; return whether it was on the map."""
     s = senders.flow[f]
     was_nacked = bool(s.asked > 0 and clear_bit(senders, f, NACKED, number))
     if was_nacked:
@@ -51,7 +51,7 @@ def clear_nacked(senders: Any, f: int, number: int) -> bool:
 
 @inlined
 def clear_retransmission(senders: Any, f: int, number: int) -> None:
-    """Remove a packet from the map of packets to retransmit."""
+    """Remove packet ``number`` from flow f's map of packets to retransmit, if it is on it."""
     s = senders.flow[f]
     if s.again > 0 and clear_bit(senders, f, TO_RETRANSMIT, number):
         s.again -= 1
@@ -59,7 +59,7 @@ def clear_retransmission(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def receive_nack(senders: Any, f: int, number: int) -> None:
-    """Schedule a packet that the receiver requests for retransmission."""
+    """Process the receiver's request for packet ``number``: list it for retransmission, if unacknowledged."""
     s = senders.flow[f]
     is_open = first_undecided(s) <= number < s.snd_max
     if is_open and set_bit(senders, f, NACKED, number):
@@ -69,7 +69,7 @@ def receive_nack(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def declare_lost(senders: Any, f: int, number: int) -> None:
-    """Schedule an unacknowledged packet for retransmission, and begin a recovery."""
+    """List packet ``number`` for retransmission, unless it is acknowledged or listed; begin a recovery."""
     s = senders.flow[f]
     if number < s.snd_una or number >= s.snd_max or is_sacked(senders, f, number):
         return
@@ -86,7 +86,7 @@ def declare_lost(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def next_retransmission(senders: Any, f: int) -> int:
-    """Remove the first packet to retransmit from its map and return it; -1: none."""
+    """Remove the first packet from flow f's map of retransmissions and return its number; -1: none."""
     s = senders.flow[f]
     if s.again == 0:
         return -1
@@ -100,7 +100,7 @@ def next_retransmission(senders: Any, f: int) -> int:
 
 @compiled
 def acknowledge_up_to(senders: Any, f: int, number: int) -> None:
-    """Remove the packets before ``number``, all of which were received, from the maps; end a recovery."""
+    """Remove all packets before ``number``, which have arrived, from the maps; end a recovery that they complete."""
     s = senders.flow[f]
     n = int64(s.snd_una)
     while n < number and (s.sacked > 0 or s.again > 0 or s.asked > 0):
@@ -116,7 +116,7 @@ def acknowledge_up_to(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def declare_lost_before(senders: Any, f: int, number: int) -> None:
-    """Declare lost the packets that ``number`` cannot have overtaken, from the first undecided one on."""
+    """Declare lost all undecided packets that were sent more than REORDERING before packet ``number``."""
     s = senders.flow[f]
     for n in range(first_undecided(s), number - int(s.own[REORDERING])):
         if not clear_nacked(senders, f, n):
@@ -125,7 +125,7 @@ def declare_lost_before(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def receive_sack(senders: Any, f: int, number: int) -> None:
-    """Process a selective acknowledgement of a packet."""
+    """Process the selective acknowledgement of packet ``number``: packets far enough before it are lost."""
     if number < senders.flow[f].snd_una:
         return
     declare_lost_before(senders, f, number)
@@ -136,7 +136,7 @@ def receive_sack(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def lose_at_timeout(senders: Any, f: int) -> None:
-    """Declare lost the packets missing below the highest reported one, or all packets in flight without reports."""
+    """Declare lost, at a timeout, packets missing below the highest reported one; without reports all in flight."""
     s = senders.flow[f]
     past = int64(s.top) if s.top >= s.snd_una else int64(s.snd_max)
     s.recovering = 0

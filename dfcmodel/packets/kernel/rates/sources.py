@@ -20,42 +20,42 @@ from ..tcp.timers import CHECK, END, NOW, wake_at
 from .repairs import expire_rated, has_next, take_next, watch_progress
 
 __all__ = [
-    "blind",
+    "draw_period",
     "end_source",
     "feed_back",
     "move_clocks",
     "on_timer",
     "schedule_due_timers",
     "send_by_rate",
-    "span",
+    "send_without_control",
     "start_idle_period",
 ]
 
 CLOCK_INTERVAL = 16.0
 CONSTANT, REGULAR, RANDOM = 0, 1, 2  # and the kinds of `arrivals`
 AT_THE_END = 1e-6
-"""Part of a packet time before the end of an on period in which no packet is sent: due times are sums of rounded ones."""
+"""Part of a packet time before the end of an on period in which no packet is sent: due times are rounded sums."""
 ENDLESS = 2**31 - 2  # maximum number of packets of a flow
 
 
 @inlined
-def span(net: Any, senders: Any, f: int, mean: float) -> float:
-    """Return the duration of an on, off or idle period, s."""
+def draw_period(net: Any, senders: Any, f: int, mean: float) -> float:
+    """Return the length of an on, off or idle period of flow f, s: ``mean``, or exponential with this mean."""
     if senders.flow[f].onoff == REGULAR:
         return mean
     return -mean * math.log(1.0 - uniform(net.stream, len(net.port) - 1 + f))
 
 
 @inlined
-def blind(net: Any, senders: Any, f: int) -> None:
-    """Send a packet of a source without congestion control, and schedule the next one."""
+def send_without_control(net: Any, senders: Any, f: int) -> None:
+    """Send the due packet of flow f, a source without congestion control, and schedule the next one."""
     counters = net.counters
     s = senders.flow[f]
     now = senders.clock[NOW]
     if s.due < 0.0:
         s.due = now
         if s.onoff != CONSTANT:
-            s.off_at = now + span(net, senders, f, s.on)
+            s.off_at = now + draw_period(net, senders, f, s.on)
     if now != s.due or s.sent >= s.size:
         return
     senders.out[counters[OUT], 0] = s.sent
@@ -66,14 +66,14 @@ def blind(net: Any, senders: Any, f: int) -> None:
         return
     s.due += s.gap
     while s.due >= s.off_at - AT_THE_END * s.gap:
-        s.due = max(s.due, s.off_at + span(net, senders, f, s.off))
-        s.off_at = s.due + span(net, senders, f, s.on)
+        s.due = max(s.due, s.off_at + draw_period(net, senders, f, s.off))
+        s.off_at = s.due + draw_period(net, senders, f, s.on)
     wake_at(net, f, s.due, f)
 
 
 @compiled
 def move_clocks(senders: Any, f: int, now: float) -> None:
-    """Call the clock event of a rate rule with the time since the last one, and the packets sent in it."""
+    """Call the time event of flow f's rate rule, with the time and packets sent since the last such event."""
     s = senders.flow[f]
     step = now - s.clocked
     call_rule(senders, f, ON_TIMEOUT, step, float(s.since), 0.0)
@@ -83,7 +83,7 @@ def move_clocks(senders: Any, f: int, now: float) -> None:
 
 @compiled
 def feed_back(senders: Any, f: int, now: float, sent: float, acks: float, marked: float) -> None:
-    """Call a rate rule for acknowledged packets, and its clock event."""
+    """Call flow f's rate rule for ``acks`` packets acknowledged, ``marked`` of them with a mark, sent at ``sent``."""
     s = senders.flow[f]
     s.rtt = now - sent
     call_rule(senders, f, ON_ACK, s.rtt, acks, marked)
@@ -92,7 +92,7 @@ def feed_back(senders: Any, f: int, now: float, sent: float, acks: float, marked
 
 @compiled
 def send_by_rate(net: Any, senders: Any, f: int) -> bool:
-    """Send a packet of a rate rule if it is due; return whether the flow has a next event, at ``due``.
+    """Send a packet of rate sender f if it is due; return whether to wake the flow again, at its ``due``.
 
     The clock event of the rule is called at each event of the flow, at least every `CLOCK_INTERVAL` packet times of its
     first link. The flow sends nothing while its last packet waits at the interface of its host.
@@ -129,16 +129,16 @@ def send_by_rate(net: Any, senders: Any, f: int) -> bool:
 
 @inlined
 def start_idle_period(net: Any, senders: Any, f: int) -> None:
-    """Schedule the next transfer of a window sender when the last one is acknowledged."""
+    """Schedule window sender f's next transfer after an idle period, if all data of the last one are acknowledged."""
     s = senders.flow[f]
     if s.snd_una == s.size and s.due < 0.0:
-        s.due = senders.clock[NOW] + span(net, senders, f, s.off)
+        s.due = senders.clock[NOW] + draw_period(net, senders, f, s.off)
         wake_at(net, f, s.due, f)
 
 
 @compiled
 def end_source(net: Any, senders: Any, f: int) -> None:
-    """End a flow with the packets that it has sent; with loss repair, lost packets are still retransmitted."""
+    """Stop flow f: it sends no new data; with loss repair it still retransmits; complete it if all has arrived."""
     s = senders.flow[f]
     sent = s.sent
     if s.recovery >= 0:
@@ -159,13 +159,13 @@ def end_source(net: Any, senders: Any, f: int) -> None:
 
 @inlined
 def on_timer(net: Any, senders: Any, f: int) -> None:
-    """Process the events due at a sender: start, next transfer, delayed packet, timeout."""
+    """Process all events of sender f that are due now: start, next transfer, delayed packet, alarm, timeout."""
     s = senders.flow[f]
     if s.recovery == BLIND:
         if s.onoff >= CALLED:
             arrive(net, senders, f)
         else:
-            blind(net, senders, f)
+            send_without_control(net, senders, f)
         return
     if s.recovery == RATED:
         if s.deadline == senders.clock[NOW]:
@@ -203,7 +203,7 @@ def on_timer(net: Any, senders: Any, f: int) -> None:
 
 @inlined
 def schedule_due_timers(net: Any, senders: Any, now: float) -> None:
-    """Schedule the timers that expire in this window, and record the next one after it."""
+    """Schedule the timers that expire up to the end of this window; set CHECK to the earliest time after it."""
     flow = senders.flow
     end = senders.clock[END]
     next_deadline = math.inf

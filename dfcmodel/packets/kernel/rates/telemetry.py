@@ -16,7 +16,7 @@ LEFT = 0  # column of a record: departure time from the port, s; the data of the
 
 @compiled
 def report_telemetry(net: Any, senders: Any, f: int, e: int) -> None:
-    """Call a rate rule with the records of an ACK, port by port, relative to the last; skip overtaken packets."""
+    """Call flow f's rate rule with each port's record in ACK e and the previous one; skip overtaken records."""
     s = senders.flow[f]
     rule = senders.rule[s.rule]
     for k in range(int64(s.reports)):

@@ -24,7 +24,7 @@ LARGEST_NUMBER = 2147483646.0
 
 
 class Arrival(NamedTuple):
-    """The arrival of a packet, or with ``number`` -1 the expiration of the agent's timer."""
+    """A packet that a receiver agent gets: number, mark, trimmed or not; number -1: its timer has expired."""
 
     number: int
     marked: int
@@ -33,13 +33,13 @@ class Arrival(NamedTuple):
 
 @compiled
 def is_integer(value: float, minimum: float, maximum: float) -> bool:
-    """Return whether a value is an integer within a range."""
+    """Return whether a floating-point value is whole and in [minimum, maximum]."""
     return minimum <= value <= maximum and value == math.floor(value)
 
 
 @compiled
 def apply_agent(net: Any, senders: Any, f: int, arrival: Any, event: int) -> bool:
-    """Call the agent of a flow for an event; return whether it answers."""
+    """Call flow f's agent for an event, ON_PACKET or ON_TIMER; return whether it answers. Invalid: the run stops."""
     s = senders.flow[f]
     w = senders.agent[s.agent]
     now = senders.clock[NOW]
@@ -83,7 +83,7 @@ def apply_agent(net: Any, senders: Any, f: int, arrival: Any, event: int) -> boo
 
 @compiled
 def write_answer(net: Any, senders: Any, f: int, e: int, sack: int) -> None:
-    """Turn a packet into the last answer of the agent of a flow."""
+    """Write the last answer of flow f's agent into row e of ``packet``, which becomes the ACK."""
     s = senders.flow[f]
     w = senders.agent[s.agent]
     it = net.packet[e]
@@ -100,7 +100,7 @@ def write_answer(net: Any, senders: Any, f: int, e: int, sack: int) -> None:
 
 @compiled
 def answer_packet(net: Any, senders: Any, f: int, e: int, trimmed: int) -> bool:
-    """Call the agent of a flow for an arriving packet, and turn it into the answer; return whether there is one.
+    """Call flow f's agent for packet e; return True if e has become its answer, False if e was freed.
 
     ``trimmed`` is 1 if only the header of the packet arrived.
     """
@@ -118,7 +118,7 @@ def answer_packet(net: Any, senders: Any, f: int, e: int, trimmed: int) -> bool:
 
 @compiled
 def expire_agent(net: Any, senders: Any, f: int) -> None:
-    """Call the agent of a flow at the expiration of its timer; list its answer in ``out``."""
+    """Call flow f's agent as its timer expires, and add its answer, if any, to ``out``."""
     s = senders.flow[f]
     s.ack_due = math.inf
     if not apply_agent(net, senders, f, Arrival(-1, 0, 0), ON_TIMER):

@@ -35,7 +35,7 @@ MAX_BATCH = 2147483646.0
 
 @compiled
 def next_arrival(net: Any, senders: Any, f: int) -> None:
-    """Set time and number of the next arrivals of a source, ``due`` and ``batch``; inf: none.
+    """Set time ``due`` and size ``batch`` of flow f's next arrival, from a function or a trace; inf: none.
 
     An invalid wait or number of packets remains in the first two fields of the source's row, with the time in
     ``clocked``.
@@ -70,7 +70,7 @@ def next_arrival(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def arrive(net: Any, senders: Any, f: int) -> None:
-    """Send the packets that arrive now, and schedule the next arrival."""
+    """Send the packets that arrive at source f now, at most BURST per event, and schedule the next arrival."""
     counters = net.counters
     s = senders.flow[f]
     now = senders.clock[NOW]
@@ -99,7 +99,7 @@ def arrive(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def add_data(net: Any, senders: Any, f: int) -> None:
-    """Add the data that arrive now to a window sender, and schedule the next arrival."""
+    """Add the arrived data to window sender f, and schedule the next arrival; after the last one it is COMPLETE."""
     s = senders.flow[f]
     now = senders.clock[NOW]
     if s.clocked < 0.0:  # the start
@@ -122,7 +122,7 @@ def add_data(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def may_grow(senders: Any, f: int) -> bool:
-    """Return whether an ACK may grow the window: before the ACK data were waiting, or the window was fully used.
+    """Return whether an ACK may grow flow f's window: data were waiting before it, or the window was full.
 
     A window that is not fully used does not grow (RFC 9002, 7.8), and its rule's time stops (RFC 9438, 5.8).
     For a rule of deliveries samples are marked as application-limited instead.

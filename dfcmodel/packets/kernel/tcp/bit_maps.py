@@ -19,20 +19,20 @@ RECEIVED, SACKED, TO_RETRANSMIT, NACKED = 0, 1, 2, 3
 
 @inlined
 def byte_of(senders: Any, f: int, which: int, number: int) -> int:
-    """Return the index of the byte with the bit of a packet in a map."""
+    """Return the index in ``bits`` of the byte for packet ``number`` in map ``which`` of flow f."""
     s = senders.flow[f]
     return int64(s.bits) + which * ((s.bit_mask + 1) >> 3) + ((number & s.bit_mask) >> 3)
 
 
 @inlined
 def has_bit(senders: Any, f: int, which: int, number: int) -> bool:
-    """Return whether a packet is on a map."""
+    """Return whether packet ``number`` is on map ``which`` of flow f (RECEIVED, SACKED, ...)."""
     return bool(senders.bits[byte_of(senders, f, which, number)] & (1 << (number & 7)) != 0)
 
 
 @inlined
 def set_bit(senders: Any, f: int, which: int, number: int) -> bool:
-    """Add a packet to a map; return whether it was not on the map."""
+    """Add packet ``number`` to map ``which`` of flow f; return True if it was not on it."""
     at = byte_of(senders, f, which, number)
     bit = 1 << (number & 7)
     if senders.bits[at] & bit != 0:
@@ -43,7 +43,7 @@ def set_bit(senders: Any, f: int, which: int, number: int) -> bool:
 
 @inlined
 def clear_bit(senders: Any, f: int, which: int, number: int) -> bool:
-    """Remove a packet from a map; return whether it was on the map."""
+    """Remove packet ``number`` from map ``which`` of flow f; return True if it was on it."""
     at = byte_of(senders, f, which, number)
     bit = 1 << (number & 7)
     if senders.bits[at] & bit == 0:

@@ -44,14 +44,14 @@ LOSSES = (7, 8, 12, 13)
 
 @inlined
 def outstanding(senders: Any, f: int) -> int:
-    """Return the number of packets sent that are neither acknowledged nor lost."""
+    """Return the number of flow f's packets that are sent and neither acknowledged nor lost."""
     d = senders.rule[senders.flow[f].rule]
     return int64(d.sent_last - d.sent_first - d.covered)
 
 
 @compiled
 def on_packet_sent(senders: Any, f: int, number: int) -> None:
-    """Record the transmission of a packet, at the end of its event (OnPacketSent)."""
+    """Append a record of packet ``number``, sent now by flow f, to its ring (OnPacketSent of BBR's draft)."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     now = senders.clock[NOW]
@@ -78,7 +78,7 @@ def on_packet_sent(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def check_limited(senders: Any, f: int) -> None:
-    """Mark the packets in flight as application-limited if no data wait and the window is not fully used.
+    """Mark flow f's packets in flight as application-limited if it has no data to send and room in its window.
 
     This is CheckIfApplicationLimited, called at the start of ACKs and timers, and before data arrive.
     """
@@ -95,7 +95,7 @@ def check_limited(senders: Any, f: int) -> None:
 
 @compiled
 def discard_sent(senders: Any, f: int) -> None:
-    """Declare all packets in flight lost, at a timeout."""
+    """Count all packets of flow f in flight as lost, at a timeout, and empty its rings of records."""
     d = senders.rule[senders.flow[f].rule]
     d.lost_total += float(outstanding(senders, f))
     d.sent_first = d.sent_last
@@ -105,13 +105,13 @@ def discard_sent(senders: Any, f: int) -> None:
 
 @compiled
 def is_covered(senders: Any, f: int, number: int) -> bool:
-    """Return whether a packet was acknowledged, cumulatively or selectively."""
+    """Return whether packet ``number`` of flow f is acknowledged, cumulatively or selectively."""
     return number < senders.flow[f].snd_una or is_sacked(senders, f, number)
 
 
 @inlined
 def is_beyond_reports(senders: Any, f: int, k: int, number: int) -> bool:
-    """Return whether record k, of packet ``number``, and all later records are of packets above the acknowledged ones.
+    """Return whether record k, of packet ``number``, and all later ones are above every acknowledged packet.
 
     Packets ascend from the last descent on. It ends searches in large flights of packets sent at one time.
     """
@@ -121,7 +121,7 @@ def is_beyond_reports(senders: Any, f: int, k: int, number: int) -> bool:
 
 @compiled
 def next_lost(senders: Any, f: int) -> int:
-    """Remove the first lost packet from the list of retransmissions and return it; -1: none."""
+    """Remove and return flow f's first lost packet that is not acknowledged by now; -1: none."""
     d = senders.rule[senders.flow[f].rule]
     while d.again_first < d.again_last:
         number = senders.history[d.history + (d.again_first & d.sent_mask)].again
@@ -133,7 +133,7 @@ def next_lost(senders: Any, f: int) -> int:
 
 @compiled
 def is_lost(senders: Any, f: int, number: int) -> bool:
-    """Return whether a packet beyond ``number`` waits for retransmission."""
+    """Return whether a lost packet of flow f above ``number`` waits for retransmission."""
     d = senders.rule[senders.flow[f].rule]
     for k in range(d.again_first, d.again_last):
         if senders.history[d.history + (k & d.sent_mask)].again > number:
@@ -143,7 +143,7 @@ def is_lost(senders: Any, f: int, number: int) -> bool:
 
 @inlined
 def clear_sample(senders: Any, f: int) -> None:
-    """Clear the losses in the sample of an ACK."""
+    """Set the losses in flow f's sample, which its rule reads, to 0 before an ACK is processed."""
     d = senders.rule[senders.flow[f].rule]
     for index in LOSSES:
         d.sample[index] = 0.0
@@ -151,7 +151,7 @@ def clear_sample(senders: Any, f: int) -> None:
 
 @inlined
 def on_packet_lost(senders: Any, f: int, at: int) -> None:
-    """Record the loss of a record's packet in the sample, and list the packet for retransmission."""
+    """Count the packet of record ``at`` as lost in flow f's sample, and list it for retransmission."""
     d = senders.rule[senders.flow[f].rule]
     r = senders.history[at]
     d.lost_total += 1.0
@@ -166,7 +166,7 @@ def on_packet_lost(senders: Any, f: int, at: int) -> None:
 
 @compiled
 def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float) -> None:
-    """Update the records by an ACK of a packet sent at time ``sent``, and call the rule."""
+    """Remove the records that an ACK of the packet sent at ``sent`` covers, and call flow f's rule with them."""
     d = senders.rule[senders.flow[f].rule]
     acked = 0.0
     lost = 0.0
@@ -192,7 +192,7 @@ def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float
 
 @compiled
 def find_reported(senders: Any, f: int, sent: float) -> int:
-    """Return the index of the record that an ACK of a packet sent at ``sent`` reports; -1: none."""
+    """Return the index in ``history`` of the acknowledged record that was sent at ``sent``; -1: none."""
     d = senders.rule[senders.flow[f].rule]
     for k in range(d.sent_first, d.sent_last):
         at = d.history + (k & d.sent_mask)
@@ -206,7 +206,7 @@ def find_reported(senders: Any, f: int, sent: float) -> int:
 
 @compiled
 def count_covered(senders: Any, f: int) -> None:
-    """Count the records whose packets are acknowledged already."""
+    """Set the number of flow f's records whose packets are acknowledged already."""
     d = senders.rule[senders.flow[f].rule]
     d.covered = 0
     for k in range(d.sent_first, d.sent_last):
@@ -219,7 +219,7 @@ def count_covered(senders: Any, f: int) -> None:
 
 @compiled
 def report_sample(net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float) -> None:
-    """Call the rule with the packets acknowledged and lost by an ACK, and the sample of record ``newest``."""
+    """Call flow f's rule for ``acked`` and ``lost`` packets, with the sample of record ``newest`` (-1: none)."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     now = senders.clock[NOW]

@@ -19,7 +19,7 @@ __all__ = ["output"]
 
 @inlined
 def output(net: Any, senders: Any, f: int, number: int) -> None:
-    """Append a packet to ``out``; advance snd_max, and start an RTT sample (of new data) and the timer if needed."""
+    """Add packet ``number`` of flow f to ``out`` with its flags; start an RTT sample and the timer if none runs."""
     counters = net.counters
     s = senders.flow[f]
     idle = s.snd_una == s.snd_max

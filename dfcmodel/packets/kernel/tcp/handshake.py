@@ -21,7 +21,7 @@ __all__ = ["open_connection", "resend_syn"]
 
 @compiled
 def open_connection(net: Any, senders: Any, f: int, e: int) -> None:
-    """Process the SYN-ACK after its sample of the round-trip time, and permit data.
+    """Process SYN-ACK e at sender f: it may send data from now on; the window does not grow.
 
     It does not grow the window (RFC 5681, 3.1).
     """
@@ -46,7 +46,7 @@ def open_connection(net: Any, senders: Any, f: int, e: int) -> None:
 
 @compiled
 def resend_syn(net: Any, senders: Any, f: int) -> None:
-    """Prepare the retransmission of the SYN, with twice the timeout (RFC 6298, 5.4 to 5.6), without a loss event."""
+    """Prepare to send the SYN of flow f again, with a doubled timeout (RFC 6298, 5.4 to 5.6); no loss event."""
     s = senders.flow[f]
     s.timeouts += 1
     s.timing = 0  # Karn's algorithm (RFC 6298, 3)

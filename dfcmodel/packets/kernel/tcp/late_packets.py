@@ -39,7 +39,7 @@ from .recovery import (
 )
 from .segments import update_smooth_rtt
 from .selective import update_scoreboard
-from .timers import NOW, measure, set_timer
+from .timers import NOW, set_timer, update_rtt_estimate
 
 __all__ = ["find_lost", "process_alarm", "process_report"]
 
@@ -49,7 +49,7 @@ LATENESS_TOLERANCE = 1e-9
 
 @compiled
 def is_passed(senders: Any, f: int, number: int) -> bool:
-    """Return whether a higher packet, sent at the newest reported time, was reported (RACK_sent_after)."""
+    """Return whether a higher packet sent at the newest reported time has been acknowledged (RACK_sent_after)."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     for k in range(d.sent_first, d.sent_last):
@@ -63,7 +63,7 @@ def is_passed(senders: Any, f: int, number: int) -> bool:
 
 @compiled
 def find_lost(senders: Any, f: int) -> float:
-    """List the transmissions that are lost by now, and return their number (RFC 8985, 6.2, step 5).
+    """List flow f's transmissions that are lost by now for retransmission; return how many (RFC 8985, 6.2, step 5).
 
     Records are in order of transmission, so that the first packet that may still arrive ends the search.
     """
@@ -95,7 +95,7 @@ def find_lost(senders: Any, f: int) -> float:
 
 @compiled
 def acknowledge_data(net: Any, senders: Any, f: int, number: int) -> None:
-    """Release data up to packet ``number``, and update the RTT estimate and the timer, but not the scoreboard."""
+    """Release data up to packet ``number``, with RTT estimate and timer; the scoreboard stays as it is."""
     s = senders.flow[f]
     s.dupacks = 0
     s.lost_all = 0
@@ -104,7 +104,7 @@ def acknowledge_data(net: Any, senders: Any, f: int, number: int) -> None:
     if s.timing == 1 and number >= s.timed:
         s.backoff = 1.0
         s.timing = 0
-        measure(senders, f)
+        update_rtt_estimate(senders, f)
     if s.snd_una < s.snd_max or s.snd_nxt < s.size:
         set_timer(net, senders, f)  # RFC 6298, 5.3
     else:
@@ -113,7 +113,7 @@ def acknowledge_data(net: Any, senders: Any, f: int, number: int) -> None:
 
 @compiled
 def update_newest(senders: Any, f: int, sent: float) -> None:
-    """Update minimum RTT and newest reported packet by an ACK of a packet sent at ``sent`` (6.2, steps 1 to 3)."""
+    """Update min RTT and RACK's newest packet by an ACK of a packet sent at ``sent``, s (RFC 8985, 6.2, 1 to 3)."""
     s = senders.flow[f]
     rtt = senders.clock[NOW] - sent
     s.min_rtt = min(s.min_rtt, rtt)
@@ -127,7 +127,7 @@ def update_newest(senders: Any, f: int, sent: float) -> None:
 
 @compiled
 def report_late(net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float) -> None:
-    """Call a rule of deliveries with the numbers of acknowledged and lost packets."""
+    """Call flow f's rule of deliveries for ``acked`` and ``lost`` packets, with the record ``newest`` (-1: none)."""
     if newest >= 0:
         d = senders.rule[senders.flow[f].rule]
         r = senders.history[newest]
@@ -137,7 +137,7 @@ def report_late(net: Any, senders: Any, f: int, newest: int, marked: float, acke
 
 @compiled
 def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]:
-    """Process an ACK and call the recovery; return whether the window grows, and how many packets may be sent."""
+    """Process ACK e with loss detection by time; return (the window may grow, packets to send now: inf no limit)."""
     s = senders.flow[f]
     w = senders.exchange
     number = int64(net.packet[e].number)
@@ -189,7 +189,7 @@ def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]
 
 @compiled
 def process_alarm(net: Any, senders: Any, f: int) -> bool:
-    """Call the recovery for its alarm; return whether packets may be sent."""
+    """Process the alarm of flow f's recovery; return whether packets may be sent."""
     s = senders.flow[f]
     w = senders.exchange
     s.alarm = math.inf

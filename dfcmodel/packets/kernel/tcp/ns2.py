@@ -28,13 +28,13 @@ MIN_TICK_TIMEOUT = 2.0 * TICK
 
 @inlined
 def is_ns2(senders: Any) -> bool:
-    """Return whether the run uses the ns-2 convention."""
+    """Return whether the run has ``convention="ns2"``."""
     return bool(senders.clock[NS2] == 1.0)
 
 
 @inlined
 def measure_ticks(senders: Any, f: int, now: float, rtt: float) -> None:
-    """Update the RTT estimate in whole ticks: srtt in eighths, its variance in quarters (TcpAgent::rtt_update)."""
+    """Update flow f's RTT estimate from ``rtt``, s, in whole clock ticks as ns-2 does (TcpAgent::rtt_update)."""
     s = senders.flow[f]
     off = (now - rtt + s.phase) % TICK
     ticks = max(1, int((rtt + off) / TICK))
@@ -54,7 +54,7 @@ def measure_ticks(senders: Any, f: int, now: float, rtt: float) -> None:
 
 @inlined
 def restart_estimate(senders: Any, f: int) -> None:
-    """Reset the smoothed round-trip time after several timeouts (TcpAgent::rtt_backoff)."""
+    """Reset flow f's smoothed RTT, in the ns-2 convention, if its backoff exceeds 8 (TcpAgent::rtt_backoff)."""
     s = senders.flow[f]
     if senders.clock[NS2] == 1.0 and s.backoff > 8.0:
         s.variance += float(int(s.srtt) >> 3)
@@ -63,7 +63,7 @@ def restart_estimate(senders: Any, f: int) -> None:
 
 @inlined
 def truncate_ssthresh(senders: Any, f: int) -> None:
-    """Round the slow-start threshold down to whole packets (``ssthresh_`` is an integer)."""
+    """Round flow f's ssthresh down to whole packets in the ns-2 convention (``ssthresh_`` is an integer)."""
     s = senders.flow[f]
     if senders.clock[NS2] == 1.0:
         s.ssthresh = float(int(s.ssthresh))
@@ -71,7 +71,7 @@ def truncate_ssthresh(senders: Any, f: int) -> None:
 
 @inlined
 def open_window(senders: Any, f: int) -> None:
-    """Set the initial window when the opening packet is acknowledged (``syn_``, ``windowInit_``)."""
+    """Set flow f's initial window at the ACK of its opening packet, in the ns-2 convention (``windowInit_``)."""
     s = senders.flow[f]
     if senders.clock[NS2] == 1.0 and s.snd_una == 1:
         s.cwnd = s.first_window

@@ -34,7 +34,7 @@ SLOW_START_RATIO, AVOIDANCE_RATIO = 2.0, 1.2
 
 @compiled
 def must_wait(net: Any, senders: Any, f: int) -> bool:
-    """Delay the next packet until it is due, and by a random time; return False if it may be sent now."""
+    """Return False if flow f may send now; otherwise schedule it, by its pace and a random delay, and return True."""
     clock = senders.clock
     s = senders.flow[f]
     if clock[JITTER] == 0.0 and s.pace_at <= clock[NOW]:
@@ -49,7 +49,7 @@ def must_wait(net: Any, senders: Any, f: int) -> bool:
 
 @compiled
 def pace(senders: Any, f: int, forced: bool) -> bool:
-    """Set the time of the next packet, by the rule's rate or by window and RTT; return whether it may be sent now."""
+    """Set the time of flow f's next packet by its pacing rate; return whether that packet needs no further wait."""
     s = senders.flow[f]
     if s.paced == 0:
         return forced
@@ -64,7 +64,7 @@ def pace(senders: Any, f: int, forced: bool) -> bool:
 
 @compiled
 def segment_of(senders: Any, f: int) -> int:
-    """Return the number of packets of a segment (``tcp_tso_autosize``): 1/1024 s at the pacing rate, at least two.
+    """Return the number of packets of flow f's segments (``tcp_tso_autosize``): 1/1024 s of its rate, at least two.
 
     It is 1 for a sender without segments.
     """
@@ -83,7 +83,7 @@ def segment_of(senders: Any, f: int) -> int:
 
 @compiled
 def send_paced(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send new packets up to the window, each when it is due."""
+    """Send new packets of flow f up to the window, each when it is due; ``burst`` 0: no limit on their number."""
     s = senders.flow[f]
     window = min(int(min(s.cwnd, s.most)) + int(s.inflation), int(s.most))
     sent = 0
@@ -100,7 +100,7 @@ def send_paced(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None
 
 @compiled
 def in_flight(net: Any, senders: Any, f: int) -> float:
-    """Return the estimated number of packets in flight in recovery.
+    """Return the number of packets that flow f's recovery takes to be in flight, those sent in this event included.
 
     Packets sent in this event are not in ``history`` yet, and are added.
     """
@@ -112,7 +112,7 @@ def in_flight(net: Any, senders: Any, f: int) -> float:
 
 @compiled
 def next_retransmission(senders: Any, f: int) -> int:
-    """Return the first packet to retransmit; -1: none."""
+    """Return the first packet that flow f should retransmit (lost, or the first hole); -1: none."""
     s = senders.flow[f]
     if s.listed == 0:
         return int64(next_hole(senders, f))
@@ -121,7 +121,7 @@ def next_retransmission(senders: Any, f: int) -> int:
 
 @compiled
 def send_by_pipe(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send up to the window, or in recovery up to the pipe limit: lost packets first (RFC 6675, NextSeg rules 1 and 2).
+    """Send up to the window, in recovery up to the pipe limit, lost packets first (RFC 6675, NextSeg rules 1 and 2).
 
     With a rule of deliveries and a recovery by time the window limits packets in flight outside of recovery as well.
     """

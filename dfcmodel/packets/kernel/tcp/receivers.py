@@ -18,12 +18,12 @@ from .ns2 import is_ns2
 from .tcp_constants import MAX_SACK_BLOCKS
 from .timers import ACK_DELAY, NOW, schedule, wake_at
 
-__all__ = ["answer_late", "deliver", "receive_data", "report", "start_followers"]
+__all__ = ["answer_late", "deliver", "receive_data", "start_followers", "write_sack_blocks"]
 
 
 @inlined
 def deliver(senders: Any, f: int, number: int) -> int:
-    """Deliver a packet to its receiver; return the number of packets now delivered in order (RFC 9293, 3.10.7.4)."""
+    """Deliver packet ``number`` to flow f's receiver; return how many packets are in order now that were not before."""
     s = senders.flow[f]
     if number > s.seen:
         s.seen = number
@@ -44,8 +44,8 @@ def deliver(senders: Any, f: int, number: int) -> int:
 
 
 @inlined
-def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
-    """Write up to three SACK blocks into an ACK, the newest first; return their number (RFC 2018, 4)."""
+def write_sack_blocks(net: Any, senders: Any, e: int, f: int, number: int) -> int:
+    """Write up to three SACK blocks of flow f into ACK e, the newest first; return how many (RFC 2018, 4)."""
     block = net.block
     received = senders.received
     s = senders.flow[f]
@@ -103,7 +103,7 @@ def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
 
 @inlined
 def take_in_order(senders: Any, packet: Any, e: int, f: int) -> int:
-    """Return 1 if a packet is the next one of its flow, otherwise 0.
+    """Return 1 if packet e is the next in order, else 0; set the GAP flag once per gap, for the first packet beyond.
 
     Flag the first one beyond a gap, and one before a packet of which the header alone has come already (``beyond``).
     """
@@ -122,13 +122,13 @@ def take_in_order(senders: Any, packet: Any, e: int, f: int) -> int:
 
 @inlined
 def has_packet(senders: Any, f: int, number: int) -> bool:
-    """Return whether a receiver that keeps packets out of order has a packet."""
+    """Return whether flow f's receiver, which keeps packets out of order, has packet ``number``."""
     return bool(number < senders.flow[f].came or has_bit(senders, f, RECEIVED, number))
 
 
 @compiled
 def receive_header(world: Any, e: int, time: float) -> bool:
-    """Record a packet of which the header alone has come as dropped where it was cut; return whether it is answered.
+    """Count packet e, cut to its header, as dropped where it was cut; return whether the receiver answers it.
 
     A receiver whose sender repairs losses asks for the packet at once. An agent answers by itself. Others treat it as
     one that was dropped.
@@ -171,7 +171,7 @@ def receive_header(world: Any, e: int, time: float) -> bool:
 
 @compiled
 def start_followers(net: Any, senders: Any, f: int, time: float) -> None:
-    """Schedule the starts of flows for which f, complete at ``time``, is the last flow to wait for."""
+    """Start each flow that waited for flow f alone, f being complete at ``time``, after its delay."""
     if len(senders.follow) == 0:
         return
     for row in range(senders.follow[f].begin, senders.follow[f].end):
@@ -188,7 +188,7 @@ def start_followers(net: Any, senders: Any, f: int, time: float) -> None:
 
 @inlined
 def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
-    """Deliver a packet to its receiver and turn it into the ACK; return whether the ACK is sent now."""
+    """Deliver packet e to its receiver and turn it into the ACK; return False if no ACK is sent now."""
     net, senders, records = world
     it = net.packet[e]
     f = int64(it.flow)
@@ -254,7 +254,7 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
     if s.recovery >= 0:
         it.size = 1
         if s.selective == 1:
-            it.size = 1 + report(net, senders, e, f, it.number)
+            it.size = 1 + write_sack_blocks(net, senders, e, f, it.number)
         it.number = s.came - 1
         return True
     it.size = OF_RATE
@@ -267,7 +267,7 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
 
 @inlined
 def answer_late(net: Any, senders: Any, f: int, e: int) -> None:
-    """Process an arrival at a receiver with delayed ACKs: list the delayed ACK, if due, and the packet in ``out``.
+    """Process arrival e at a receiver with delayed ACKs: put the delayed ACK, if due, and then e into ``out``.
 
     The delayed ACK is sent first if its timer expires now and was scheduled before the arrival. If every
     mark is echoed, it is also sent before a packet that changes the mark (RFC 8257, 3.2).

@@ -48,7 +48,7 @@ FIELDS = 12  # first of the fields of the sender at the error
 
 @inlined
 def cut_back(senders: Any, f: int, event: int) -> None:
-    """Call the window rule for a loss or a congestion mark, at most once per window."""
+    """Call flow f's window rule for a loss or mark (ON_LOSS, ON_MARK), set ``recover`` and CWR, and count the event."""
     s = senders.flow[f]
     s.recover = s.snd_max - 1  # RFC 6582, 3.2, step 2: packets up to here belong to this reduction (RFC 3168, 6.1.2)
     s.reduced = 1  # CWR (RFC 3168, 6.1.2)
@@ -60,7 +60,7 @@ def cut_back(senders: Any, f: int, event: int) -> None:
 
 @inlined
 def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered: float) -> None:
-    """Call a function of a flow's recovery and do its actions, except ``burst`` and ``grow``, which the caller does."""
+    """Call function ``event`` of flow f's recovery and do its actions; ``burst`` and ``grow`` are left to callers."""
     s = senders.flow[f]
     w = senders.exchange
     if w[FAILED] != 0.0:  # the run ends with this window

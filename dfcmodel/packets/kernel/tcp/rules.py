@@ -13,7 +13,7 @@ __all__ = ["call_rule"]
 
 @inlined
 def call_rule(senders: Any, f: int, event: int, rtt: float, acks: float, marks: float) -> None:
-    """Call an event of a flow's rule, which may change its window or rate; see `call_event` for the numbers."""
+    """Call an event of flow f's compiled rule, which may change its window or rate; numbers as in `call_event`."""
     s = senders.flow[f]
     rule = senders.rule[s.rule]
     rule.cwnd = s.cwnd

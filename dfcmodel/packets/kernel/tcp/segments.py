@@ -29,7 +29,7 @@ SMOOTH_RTT_GAIN = 0.125
 
 @compiled
 def update_smooth_rtt(senders: Any, f: int) -> None:
-    """Update the smoothed RTT by the oldest packet in flight, which an ACK reports, before its record is freed."""
+    """Update flow f's smoothed RTT for segment sizes from the oldest packet in flight, which an ACK covers."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     if d.sent_first == d.sent_last:
@@ -40,7 +40,7 @@ def update_smooth_rtt(senders: Any, f: int) -> None:
 
 @compiled
 def should_defer(net: Any, senders: Any, f: int, room: int, segment_size: int) -> bool:
-    """Return whether a sender waits until there is room for a complete segment (``tcp_tso_should_defer``).
+    """Return whether sender f waits until ``room``, in packets, fits a complete segment (``tcp_tso_should_defer``).
 
     It waits if the last packet was sent recently and the next ACK is expected soon, but not at the end of a buffer. A
     segment that exceeds the remainder of a buffer takes the rest from the next buffer (``tcp_grow_skb``).
@@ -65,7 +65,7 @@ def should_defer(net: Any, senders: Any, f: int, room: int, segment_size: int) -
 
 @compiled
 def send_segments(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send new packets up to the window in segments, each after a random delay if there is jitter."""
+    """Send new packets of flow f up to its window in segments; ``burst``: maximum number of packets, 0: no limit."""
     s = senders.flow[f]
     window = min(int64(min(s.cwnd, s.most)) + int64(s.inflation), int64(s.most))
     segment_size = segment_of(senders, f)

@@ -10,7 +10,7 @@ from ..layout import int64
 from .bit_maps import SACKED, clear_bit, has_bit, set_bit
 
 __all__ = [
-    "clear",
+    "clear_scoreboard",
     "count_holes",
     "is_sacked",
     "mark_received",
@@ -22,13 +22,13 @@ __all__ = [
 
 @inlined
 def is_sacked(senders: Any, f: int, number: int) -> bool:
-    """Return whether a packet was selectively acknowledged."""
+    """Return whether packet ``number`` of flow f was selectively acknowledged."""
     return bool(has_bit(senders, f, SACKED, number))
 
 
 @inlined
 def skip_sacked(senders: Any, f: int) -> None:
-    """Advance snd_nxt past acknowledged packets after a timeout, for rules of deliveries with a recovery by time."""
+    """Advance snd_nxt past selectively acknowledged packets, only with a rule of deliveries and recovery by time."""
     s = senders.flow[f]
     if s.samples == 1 and s.by_time == 1:
         while s.snd_nxt < s.snd_max and is_sacked(senders, f, int64(s.snd_nxt)):
@@ -37,7 +37,7 @@ def skip_sacked(senders: Any, f: int) -> None:
 
 @inlined
 def mark_received(senders: Any, f: int, first: int, past: int) -> None:
-    """Mark the packets ``first`` .. ``past`` - 1 as selectively acknowledged."""
+    """Mark packets ``first`` to ``past`` - 1 of flow f as selectively acknowledged."""
     s = senders.flow[f]
     for n in range(first, past):
         if set_bit(senders, f, SACKED, n):
@@ -47,8 +47,8 @@ def mark_received(senders: Any, f: int, first: int, past: int) -> None:
 
 
 @inlined
-def clear(senders: Any, f: int) -> None:
-    """Clear the scoreboard of flow f."""
+def clear_scoreboard(senders: Any, f: int) -> None:
+    """Clear the scoreboard of flow f: its map of acknowledged packets and its last SACK blocks."""
     s = senders.flow[f]
     if s.top < 0 and s.hole < 0:
         return
@@ -65,7 +65,7 @@ def clear(senders: Any, f: int) -> None:
 
 @inlined
 def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
-    """Add the blocks of an ACK to the scoreboard; return whether it changed (RFC 6675, 4, Update)."""
+    """Add the SACK blocks of ACK e to flow f's scoreboard; return whether it changed (RFC 6675, 4, Update)."""
     block = net.block
     sacked = senders.sacked
     s = senders.flow[f]
@@ -96,7 +96,7 @@ def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
 
 @inlined
 def next_hole(senders: Any, f: int) -> int:
-    """Return the first hole to retransmit below a reported packet, or -1 (RFC 6675, 4, NextSeg rule 1)."""
+    """Return flow f's first hole to retransmit below the highest SACKed packet; -1: none (RFC 6675, 4, NextSeg 1)."""
     s = senders.flow[f]
     n = max(s.hole, s.least)
     if s.sacked == 0 or n > s.top:
@@ -112,7 +112,7 @@ def next_hole(senders: Any, f: int) -> int:
 
 @inlined
 def count_holes(senders: Any, f: int, top: int) -> float:
-    """Return the number of holes between ``top``, the previous highest acknowledged packet, and the present one."""
+    """Return the number of holes between ``top``, the highest SACKed packet before an ACK, and the highest after it."""
     s = senders.flow[f]
     lost = 0.0
     for n in range(max(top + 1, int64(s.snd_una)), int64(s.top)):

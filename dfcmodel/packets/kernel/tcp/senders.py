@@ -35,13 +35,13 @@ from .recovery import (
 )
 from .rules import call_rule
 from .segments import send_segments
-from .selective import clear, count_holes, update_scoreboard
+from .selective import clear_scoreboard, count_holes, update_scoreboard
 from .timers import (
     JITTER,
     NOW,
     back_off,
-    measure,
     set_timer,
+    update_rtt_estimate,
     wake_at,
 )
 
@@ -49,12 +49,12 @@ __all__ = [
     "answer_mark",
     "discard_acked",
     "expire",
-    "grow",
-    "observe",
+    "grow_window",
     "receive",
     "recover_at_timeout",
     "send",
     "send_window",
+    "update_by_ack",
 ]
 
 UNLIMITED = 1e9  # packets; a larger burst is unlimited
@@ -62,7 +62,7 @@ UNLIMITED = 1e9  # packets; a larger burst is unlimited
 
 @inlined
 def send_window(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send new packets up to the window, each after a random delay if there is jitter."""
+    """Send new packets of flow f up to its window, with jitter each after a random delay; ``burst`` 0: no limit."""
     clock = senders.clock
     s = senders.flow[f]
     window = min(int(min(s.cwnd, s.most)) + int(s.inflation), int(s.most))
@@ -81,14 +81,14 @@ def send_window(net: Any, senders: Any, f: int, burst: int, forced: bool) -> Non
 
 @inlined
 def is_by_pipe(senders: Any, f: int) -> bool:
-    """Return whether a sender with selective ACKs sends other packets than the next new ones, or paces them."""
+    """Return whether `send_by_pipe` sends for flow f: in recovery, with SACKed packets, paced, or without new data."""
     s = senders.flow[f]
     return bool(s.recovering + s.sacked + s.paced > 0 or s.snd_nxt >= s.size)
 
 
 @inlined
 def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send packets up to the window, or with selective ACKs up to the pipe limit; ``burst`` 0: no limit per event."""
+    """Send packets of flow f that window or pipe permit, at most ``burst`` (0: no limit); ``forced``: without delay."""
     s = senders.flow[f]
     if not forced and s.held_until < math.inf:
         return
@@ -107,8 +107,8 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
 
 
 @inlined
-def grow(senders: Any, f: int) -> None:
-    """Call the window rule for an ACK of new data."""
+def grow_window(senders: Any, f: int) -> None:
+    """Call flow f's window rule for one ACK of new data."""
     s = senders.flow[f]
     call_rule(senders, f, ON_ACK, s.rtt, 1.0, 0.0)
     open_window(senders, f)
@@ -116,7 +116,7 @@ def grow(senders: Any, f: int) -> None:
 
 @inlined
 def discard_acked(net: Any, senders: Any, f: int, number: int) -> None:
-    """Release data up to packet ``number`` outside recovery, and update the RTT estimate and the timer."""
+    """Release flow f's data up to packet ``number`` outside recovery; update RTT and timer; clear the scoreboard."""
     s = senders.flow[f]
     s.dupacks = 0
     s.snd_una = number + 1
@@ -124,19 +124,19 @@ def discard_acked(net: Any, senders: Any, f: int, number: int) -> None:
     if s.timing == 1 and number >= s.timed:
         s.backoff = 1.0  # RFC 6298, 5: the next timeout is of a new estimate
         s.timing = 0
-        measure(senders, f)
+        update_rtt_estimate(senders, f)
     if s.snd_una < s.snd_max or s.snd_nxt < s.size:
         set_timer(net, senders, f)  # RFC 6298, 5.3
     else:
         s.deadline = math.inf  # 5.2
     if s.selective == 1:
         s.lost_all = 0
-        clear(senders, f)
+        clear_scoreboard(senders, f)
 
 
 @inlined
 def answer_mark(senders: Any, f: int) -> None:
-    """Call the rule for an ACK with a congestion mark, if it reacts to every mark (RFC 8257)."""
+    """Call flow f's rule for an ACK with a congestion mark; a smaller window counts as a loss event (RFC 8257)."""
     s = senders.flow[f]
     before = s.cwnd
     call_rule(senders, f, ON_MARK, s.rtt, 1.0, 1.0)
@@ -147,7 +147,7 @@ def answer_mark(senders: Any, f: int) -> None:
 
 @inlined
 def call_for_ack(net: Any, senders: Any, f: int, e: int, grows: bool, twice: bool, validated: bool) -> None:
-    """Call the window rule for the ACK in packet e, after the recovery.
+    """Call flow f's window rule for ACK e, after the recovery: it grows by one packet, or two if ``twice``.
 
     ``grows``: the recovery lets the window grow, ``twice`` by two packets; ``validated``: the window was fully used.
     """
@@ -160,16 +160,16 @@ def call_for_ack(net: Any, senders: Any, f: int, e: int, grows: bool, twice: boo
         report_ack(net, senders, f, e, validated, growth)
         return
     if grows and validated and (s.accurate == 1 or not marked):  # RFC 3168, 6.1.2
-        grow(senders, f)
+        grow_window(senders, f)
         if twice and s.recovering == 0:
-            grow(senders, f)
+            grow_window(senders, f)
     if marked and s.accurate == 1:
         answer_mark(senders, f)
 
 
 @inlined
-def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, float]:
-    """Update ``snd_una``, the scoreboard and the duplicates by an ACK, in recovery or without new data.
+def update_by_ack(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, float]:
+    """Update snd_una, scoreboard and duplicates by ACK e; return (recovery function or -1, delivered packets).
 
     Return the function of the recovery to call, -1: none, and how many packets the ACK reports as received.
     """
@@ -207,7 +207,7 @@ def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, fl
 
 @inlined
 def receive(net: Any, senders: Any, f: int, e: int) -> None:
-    """Process an ACK and send the packets that it permits."""
+    """Process ACK e at window sender f: recovery, window rule, then the packets that it permits."""
     packet = net.packet
     s = senders.flow[f]
     w = senders.exchange
@@ -239,7 +239,7 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         discard_acked(net, senders, f, number)
     else:
         in_recovery = s.recovering == 1
-        event, delivered = observe(net, senders, f, e, acked)
+        event, delivered = update_by_ack(net, senders, f, e, acked)
         if event >= 0:
             recover(net, senders, f, event, float(max(acked, int64(0))), delivered)
             grows = w[GROW] != 0.0
@@ -259,7 +259,7 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
 
 @compiled
 def recover_at_timeout(net: Any, senders: Any, f: int) -> None:
-    """Call the recovery for a timeout."""
+    """Call the timeout function of flow f's loss recovery."""
     w = senders.exchange
     w[NEWLY_LOST] = 0.0
     w[UNREPAIRED] = 0.0
@@ -268,7 +268,7 @@ def recover_at_timeout(net: Any, senders: Any, f: int) -> None:
 
 @inlined
 def expire(net: Any, senders: Any, f: int) -> bool:
-    """Process a retransmission timeout (RFC 6298, 5.4 to 5.6): send again from the first unacknowledged packet on."""
+    """Process flow f's retransmission timeout (RFC 6298, 5.4 to 5.6): go back to snd_una; False: nothing in flight."""
     s = senders.flow[f]
     s.deadline = math.inf
     if s.connecting == 1:
@@ -277,7 +277,7 @@ def expire(net: Any, senders: Any, f: int) -> bool:
     recover_at_timeout(net, senders, f)
     if s.selective == 1:  # the receiver may have discarded reported packets (RFC 2018, 8)
         s.lost_all = 1
-        clear(senders, f)
+        clear_scoreboard(senders, f)
     if s.listed == NATIVE:
         lose_all(senders, f)
     if s.listed > 0:

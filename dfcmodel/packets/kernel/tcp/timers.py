@@ -12,7 +12,7 @@ from ..layout import CLASSES, CLOCK
 from .ns2 import MIN_TICK_TIMEOUT, is_ns2, measure_ticks, restart_estimate
 from .tcp_constants import MAX_BACKOFF, MAX_RTO, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN
 
-__all__ = ["back_off", "measure", "rto_with_backoff", "schedule", "set_timer", "wake_at"]
+__all__ = ["back_off", "rto_with_backoff", "schedule", "set_timer", "update_rtt_estimate", "wake_at"]
 
 NOW, END, CHECK, MIN_RTO, JITTER, ACK_DELAY, WINDOW = (
     CLOCK.index(name) for name in ("now", "end", "check", "min_rto", "jitter", "ack_delay", "window")
@@ -21,15 +21,15 @@ NOW, END, CHECK, MIN_RTO, JITTER, ACK_DELAY, WINDOW = (
 
 @inlined
 def rto_with_backoff(senders: Any, f: int) -> float:
-    """Return the retransmission timeout, s: at least the minimum, at most 60 s (RFC 6298, 2.4, 2.5 and 5.5)."""
+    """Return flow f's retransmission timeout, s, with backoff: from the minimum to 60 s (RFC 6298, 2.4, 2.5, 5.5)."""
     s = senders.flow[f]
     span = min(max(s.current, senders.clock[MIN_RTO]) * s.backoff, MAX_RTO)
     return max(span, MIN_TICK_TIMEOUT if is_ns2(senders) else 0.0)
 
 
 @inlined
-def measure(senders: Any, f: int) -> None:
-    """Update the RTT estimate with the round-trip time of the timed packet (RFC 6298, 2 and 4)."""
+def update_rtt_estimate(senders: Any, f: int) -> None:
+    """Update flow f's RTT estimate with the time since its timed packet was sent (RFC 6298, 2 and 4)."""
     s = senders.flow[f]
     now = senders.clock[NOW]
     rtt = now - s.timed_at
@@ -47,7 +47,7 @@ def measure(senders: Any, f: int) -> None:
 
 @inlined
 def back_off(senders: Any, f: int) -> None:
-    """Double the timeout (RFC 6298, 5.5)."""
+    """Double flow f's timeout, up to the maximum (RFC 6298, 5.5)."""
     s = senders.flow[f]
     if s.backoff < MAX_BACKOFF or rto_with_backoff(senders, f) < MAX_RTO:
         s.backoff *= 2.0
@@ -56,7 +56,7 @@ def back_off(senders: Any, f: int) -> None:
 
 @inlined
 def wake_at(net: Any, f: int, time: float, agent: int) -> None:
-    """Schedule a timer event of flow f: ``agent`` is f for its sender, F + f for its receiver."""
+    """Insert a timer event of flow f at a time, s; ``agent``: f for its sender, F + f for its receiver."""
     e = take(net)
     net.packet[e].number = WAKE
     net.packet[e].hop = 0  # an ACK of no packet has the same number, but a hop
@@ -66,7 +66,7 @@ def wake_at(net: Any, f: int, time: float, agent: int) -> None:
 
 @inlined
 def schedule(net: Any, senders: Any, f: int, time: float, agent: int) -> None:
-    """Schedule a timer event if it is in this window; otherwise `schedule_due_timers` does that later."""
+    """Insert a timer event if it is in this window; otherwise `schedule_due_timers` inserts it in its window."""
     clock = senders.clock
     if time < clock[END]:
         wake_at(net, f, time, agent)
@@ -76,7 +76,7 @@ def schedule(net: Any, senders: Any, f: int, time: float, agent: int) -> None:
 
 @inlined
 def set_timer(net: Any, senders: Any, f: int) -> None:
-    """Restart the retransmission timer (RFC 6298, 5.1 and 5.3)."""
+    """Restart flow f's retransmission timer from now on (RFC 6298, 5.1 and 5.3)."""
     deadline = senders.clock[NOW] + rto_with_backoff(senders, f)
     senders.flow[f].deadline = deadline
     schedule(net, senders, f, deadline, f)
