@@ -478,8 +478,8 @@ def _path_mismatches(scenario: Scenario, *, in_packets: bool) -> tuple[str, ...]
 def _burst_mismatches(scenario: Scenario) -> Iterator[str]:
     """Yield a message for each on-off source whose packets have a higher mean rate than the source in the fluid.
 
-    An on period begins with a packet, at the earliest a packet time after the last one: one of 10.5 packet times sends 11
-    packets. Exponential ones with a mean of m packet times send 1 / (1 - exp(-1 / m)) on average, about m + 1/2.
+    An on period begins with a packet, at the earliest a packet time after the last one: one of 10.5 packet times sends
+    11 packets. Exponential ones with a mean of m packet times send 1 / (1 - exp(-1 / m)) on average, about m + 1/2.
     """
     sources = scenario.table.columns["source"]
     of_flow = sources.whole()
