@@ -119,6 +119,7 @@ def validate(
         return
     if dask is None and (claim is None or len(claim) > 1):
         running.begin_imports(fresh=fresh)
+    running.collect_less_often()
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
     executor = connected(dask) if dask else None
     pages = Report(report, (each.id for each in chosen))
