@@ -1,0 +1,1 @@
+"""Compiled loops of connections that are fed events."""
