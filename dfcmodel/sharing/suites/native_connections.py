@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import math
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,6 @@ from dfcmodel.packets.kernel.tcp.native_rules import (
 from dfcmodel.packets.native_runs import CALLBACK, begin_connection, refusal
 from dfcmodel.sharing.suites.fed_connections import Connection
 from hopflow.errors import RuleError
-from hopflow.kernels import engine
 
 if TYPE_CHECKING:
     from dfcmodel.network.endpoints.native_rules import NativeRule
@@ -42,11 +40,6 @@ MAX_TIMERS = 1_000_000
 GAP = 1e-6
 """Time from a loss or a timeout to the next packets, s: stacks compare when a packet was sent with when the recovery
 began. At high rates half of the time between two ACKs."""
-KERNEL = "dfcmodel.sharing.suites.kernel"
-MIN_COMPILED_PACKETS = 1000
-"""Minimum number of packets in a row that the compiled loop sends: fewer do not need it to be loaded."""
-CALL = np.dtype([("function", "u8"), ("number", "u8"), ("time", "f8")])
-"""`CurrentCall` as the compiled loop sees it."""
 SEED = 1
 """Seed of each connection: equal events give equal windows."""
 as_structure: Any = np.ctypeslib.as_ctypes_type
@@ -133,10 +126,6 @@ class NativeConnection(Connection):
             weakref.finalize(self, record.file.close)
             functions = {name: record.wrap(FUNCTIONS.index(name), self._calls[name]) for name in functions}
         self._functions = functions
-        self._is_compiled = record is None and importlib.util.find_spec("llvmlite") is not None
-        row = self._row
-        row.on_sent, row.on_timer = self._calls["on_sent"] or 0, self._calls["on_timer"] or 0
-        row.slot_size, row.unit, row.nanoseconds = PACKET_SIZE, self._unit, int(self._library.counts_nanoseconds)
         self._check("init")
         self._send(spread=rtt)
 
@@ -244,15 +233,9 @@ class NativeConnection(Connection):
         if not self._calls["on_sent"] and count > 1:
             self._send_at_once(count, spread)
             return
-        step, remaining = spread / count, count
-        while remaining:
-            if remaining >= MIN_COMPILED_PACKETS and self._is_compiled:
-                remaining -= self._send_compiled(remaining, step, allowed)
-                if not remaining:
-                    break
-            if step:
-                self._advance(self._clock + step)
-            remaining -= 1
+        for _ in range(count):
+            if spread:
+                self._advance(self._clock + spread / count)
             packet = Packet.from_address(self._at + PACKET_SIZE * self._last)
             packet.number = packet.data = self._transmissions
             packet.bytes = self._bytes
@@ -265,28 +248,6 @@ class NativeConnection(Connection):
                 self._begin_event(self._last - self._first - 1, flags)
                 self._row.packet = ctypes.addressof(packet)
                 self._call("on_sent")
-
-    def _send_compiled(self, count: int, step: float, allowed: int) -> int:
-        """Send up to ``count`` packets by the compiled loop, ``step`` s apart; return how many left."""
-        row = self._row
-        flags = APP_LIMITED if self.is_limited and self._last + count - self._first >= allowed else 0
-        calls = np.frombuffer(current_call, CALL)
-        current_call.number = self._number
-        current_call.function = INIT + 1 + FUNCTIONS.index("on_sent")
-        sent = int(
-            engine(KERNEL)(
-                self._numbers, calls, self._packets, self._at, self._first, self._last, count, self._transmissions,
-                self._bytes, flags, step, self._clock,
-            )
-        )  # fmt: skip
-        current_call.function = BEFORE_CALLS
-        self._transmissions += sent
-        self._last += sent
-        self._number += sent
-        if sent:
-            self._clock = row.now
-            self._check("on_sent")
-        return sent
 
     def _send_at_once(self, count: int, spread: float) -> None:
         """Send packets of which the library is not told, evenly over ``spread`` s."""

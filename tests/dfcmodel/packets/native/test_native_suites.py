@@ -11,7 +11,7 @@ import pytest
 from dfcmodel import NativeRule, conformance
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench
-from dfcmodel.sharing.suites import isolation, native_connections
+from dfcmodel.sharing.suites import isolation
 from dfcmodel.sharing.suites.connections import connect, lose_at
 from dfcmodel.sharing.suites.index import SUITES
 from dfcmodel.sharing.suites.judging import judge_case, judge_suite
@@ -184,27 +184,3 @@ def test_the_command_takes_a_library(build: Callable[..., Path], tmp_path: Path)
     done = invoke(["conform", library, "--suite", "robustness", "--junit", str(tmp_path / "j.xml")])
     assert (done.exit_code, (tmp_path / "j.xml").exists()) == (0, True)
     assert "judged 10 of 10: 10 passed" in done.output
-
-
-@pytest.mark.parametrize("flags", [0, 1, 2, 3])
-def test_packets_of_the_compiled_loop_are_those_of_calls_one_by_one(
-    native: Native, flags: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The packets in flight, the calls, the clock and the event are equal, timers during the first window included."""
-    rule = native("probe.c", f"PROBE_FLAGS={flags}", "PROBE_TIMER=0.025", "PROBE_WINDOW=20.0")
-    results = []
-    for minimum in (2, 10**9):
-        monkeypatch.setattr(native_connections, "MIN_COMPILED_PACKETS", minimum)
-        connection = connect(rule, 0.1, 1200)
-        assert isinstance(connection, native_connections.NativeConnection)
-        sent = [connection._number]
-        for number in range(1, 100):
-            connection.ack(packets=5)
-            if number % 20 == 0:
-                connection.report_loss()
-            sent.append(connection._number)
-        packets = connection._packets[connection._first : connection._last]
-        results.append(
-            (sent, connection._clock, connection._timers, connection.window, packets[["number", "sent"]].tolist())
-        )
-    assert results[0] == results[1]

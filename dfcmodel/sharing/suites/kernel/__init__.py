@@ -1,1 +1,0 @@
-"""Compiled loops of connections that are fed events."""
