@@ -513,7 +513,7 @@ def test_policers_that_can_drop_nothing_are_named(policer: dfc.Policer, is_named
         *(
             (100.0, 0.105, True, 1.049),
             (100.0, 0.006, False, 1 / 0.6),
-            (100.0, 0.003, True, 1.95),
+            (100.0, 0.003, True, 1.93),
             (1e4, 0.105, True, 1.0),
         ),
     ],

@@ -251,6 +251,7 @@ def test_a_function_of_numbers_is_swept() -> None:
     assert sweep(lambda x: x[1][0], x=[(1, [2]), (2, [3])]).value.values.tolist() == [2, 3]  # without a hash
 
 
+@pytest.mark.filterwarnings("ignore:unused options. a known limit")  # a flow starts after the end of the short run
 @pytest.mark.parametrize("kind", ["threads", "processes"])
 def test_executors_do_not_change_results(kind) -> None:
     asked = {"name": ["1", "4"], "levels": ["fluid"], **SHORT}
