@@ -52,7 +52,6 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
             for rule in catalogue("rate rule").entries
         },
         **{f"losses repaired by {name}": partial(_recover, name) for name in RECOVERIES},
-        "Linux's stack": _linux,
         "elements of a path": _elements,
         "native rules": _native,
         **{f"{queue!r} at a bottleneck": partial(_alone, CUBIC(), queue) for queue in queues},
@@ -69,7 +68,7 @@ def _chain(level: Any) -> None:
 
 
 def _recover(recovery: str) -> None:
-    """Simulate NewReno with the loss recovery of this name at packet level."""
+    """Simulate NewReno with the loss recovery of this name for a short time, which compiles its events."""
     from dfcmodel import Packets, simulate, takano2006
 
     simulate(takano2006("1", dfc=True), Packets(recovery=recovery), duration=0.02)
@@ -81,16 +80,6 @@ def _native() -> None:
     from dfcmodel.packets.engine import sender_events
 
     sender_events(((NativeRule, ("unused",)),))
-
-
-def _linux() -> None:
-    """Simulate CUBIC with Linux's stack at packet level for a short time, which compiles the kernels that it needs."""
-    from dfcmodel import Flow, Link, Scenario, simulate
-    from responsefn import CUBIC
-
-    links = Link("sender", "queue", 8000.0, 0.001, 100), Link("queue", "receiver", 800.0, 0.009, 10)
-    flow = Flow("flow", ("sender", "queue", "receiver"), CUBIC(), stack="linux-6.12")
-    simulate(Scenario("first use", links, (flow,)), level="packets", duration=0.2)
 
 
 def _elements() -> None:

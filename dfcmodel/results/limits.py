@@ -118,7 +118,7 @@ MAX_PROBES = 1.0
 MAX_NEEDLESS_SHARE = 0.01
 """Largest part of the delivered packets that is sent again for nothing and not reported."""
 MAX_BURST_RATIO = 1.02
-"""Largest ratio of the packets of an on period to its packet times that is not reported."""
+"""Largest ratio of the mean rate of an on-off source in packets to that of the fluid that is not reported."""
 MAX_NAMES = 3
 """Largest number of names listed in a message."""
 
@@ -354,7 +354,7 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
             "its buffer: give thresholds in packets, or as '100 kB'"
         )
     if unmarked:
-        names = _list_names("flow", [scenario.table.name(f) for f in unmarked])
+        names = _list_flows(scenario, unmarked)
         return _as_tuple(
             f"no marks: no link marks packets of {names}, whose rules wait for marks to slow down (windows do at "
             f"losses, too); {advice}",
@@ -400,8 +400,8 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
     ranked = ~scenario.by_link(lambda link: isinstance(link.discipline, DISCIPLINES_WITHOUT_PRIORITY))
     meets_ranks = np.bincount(routes.flow, ranked[routes.places], minlength=len(table)) > 0
     is_window = table.of_kind(WindowRule)
-    recoveries = run.recoveries or ["selective"] * len(table)  # not recorded: assume the recovery that bounds
-    bounded = is_window | (table.of_kind(RateRule) & (np.array(recoveries) == "selective"))
+    recoveries = run.recoveries or [SELECTIVE] * len(table)  # not recorded: assume the recovery that bounds
+    bounded = is_window | (table.of_kind(RateRule) & (np.array(recoveries) == SELECTIVE))
     have_ranks = len({*table.columns["priority"].values}) > 1
     end = float(run.time[-1])
     unused: dict[str, str] = {}
@@ -428,7 +428,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         ),
     ):
         if flags.any():
-            names = _list_names("flow", [table.name(f) for f in np.flatnonzero(flags).tolist()])
+            names = _list_flows(scenario, np.flatnonzero(flags))
             unused[f"{name} of {names}"] = use
     if run.packet_jitter > 0.0 and not is_window.any():
         unused["packet_jitter"] = "packet_jitter delays packets of window rules"
@@ -458,7 +458,7 @@ def _part_filled(scenario: Scenario) -> tuple[str, ...]:
     if filled >= MIN_FILLED:
         return ()
     emptiest = np.flatnonzero(counted & (transferred < MIN_FILLED * sent))
-    names = _list_names("flow", [table.name(f) for f in emptiest.tolist()])
+    names = _list_flows(scenario, emptiest)
     return _as_tuple(
         f"part-filled packets: transfers are sent in whole packets of {size:g} bytes, of which {filled:.0%} are "
         f"theirs; {names} have fewer "
@@ -481,12 +481,7 @@ def _burst_mismatches(scenario: Scenario) -> Iterator[str]:
     An on period begins with a packet, at the earliest a packet time after the last one: one of 10.5 packet times sends
     11 packets. Exponential ones with a mean of m packet times send 1 / (1 - exp(-1 / m)) on average, about m + 1/2.
     """
-    sources = scenario.table.columns["source"]
-    of_flow = sources.whole()
-    for n, source in enumerate(sources.values):
-        flows = np.flatnonzero(of_flow == n)
-        if not isinstance(source, OnOff) or not len(flows):
-            continue
+    for source, flows in _sources_of_kind(scenario, OnOff):
         gap, on, off = 1.0 / float(source.rate), float(source.on), float(source.off)
         if source.random:
             sent = -1.0 / np.expm1(-gap / on)
@@ -498,7 +493,7 @@ def _burst_mismatches(scenario: Scenario) -> Iterator[str]:
             late = max(0.0, sent * gap - on - off)
         ratio = sent / (on + off + late) / (on / gap / (on + off))
         if ratio > MAX_BURST_RATIO:
-            names = _list_names("flow", [scenario.table.name(f) for f in flows.tolist()])
+            names = _list_flows(scenario, flows)
             yield (
                 f"OnOff of {names} sends {sent:.4g} packets in an on period of {on / gap:.4g} packet times"
                 f"{' on average' if source.random else ''}, which begins with a packet: {ratio:.3g} times "
@@ -539,22 +534,29 @@ def _data_hops_of_element(scenario: Scenario, element: PathElement) -> NDArray[n
 
 def _rate_rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
     """Return a message per rate rule whose parameters do not suit a path; () without any."""
-    table = scenario.table
-    sources = table.columns["source"]
-    if not any(isinstance(rule, RateRule) for rule in sources.values):
+    rules = list(_sources_of_kind(scenario, RateRule))
+    if not rules:
         return ()
-    of_flow = sources.whole()
+    table = scenario.table
     line_rates = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
     rtts = scenario.packet_rtts()
     mismatches = []
-    for n, rule in enumerate(sources.values):
-        flows = np.flatnonzero(of_flow == n)
-        if not isinstance(rule, RateRule) or not len(flows):
-            continue
+    for rule, flows in rules:
         f = int(flows[np.argmax(rtts[flows])])
         if clause := rule.path_mismatch(float(line_rates[f]), float(rtts[f])):
             mismatches.append(f"{type(rule).__name__} of {_list_names('flow', [table.name(f)])}: {clause}")
     return tuple(mismatches)
+
+
+def _sources_of_kind(scenario: Scenario, kind: type[Any]) -> Iterator[tuple[Any, NDArray[np.int64]]]:
+    """Yield each source of a class that flows have, with the indices of its flows."""
+    sources = scenario.table.columns["source"]
+    if any(isinstance(source, kind) for source in sources.values):
+        of_flow = sources.whole()
+        for n, source in enumerate(sources.values):
+            flows = np.flatnonzero(of_flow == n)
+            if isinstance(source, kind) and len(flows):
+                yield source, flows
 
 
 def _instability(scenario: Scenario) -> tuple[str, ...]:
@@ -596,7 +598,7 @@ def _telemetry_over_paths(scenario: Scenario) -> tuple[str, ...]:
     affected = np.flatnonzero(follows & _has_several_paths(scenario)).tolist()
     if not affected:
         return ()
-    names = _list_names("flow", [table.name(f) for f in affected])
+    names = _list_flows(scenario, affected)
     return _as_tuple(
         f"telemetry over several paths: {names} are sprayed, and the records of a hop in two ACKs are of different "
         "queues. A rule that compares them, as HPCC does, computes wrong rates: a job was measured to take up to 20 "
@@ -609,14 +611,14 @@ def _go_back_over_paths(run: Any) -> tuple[str, ...]:
 
     The message also counts losses in the network: a flow may have gone back for a real loss.
     """
-    table, sprayed = run.scenario.table, _has_several_paths(run.scenario)
+    sprayed = _has_several_paths(run.scenario)
     if run.emitted is None or not run.recoveries or not sprayed.any():
         return ()
     goes_back = np.array([recovery == GO_BACK_N for recovery in run.recoveries], dtype=np.bool_)
     affected = np.flatnonzero(sprayed & goes_back & (run.loss_events > 0)).tolist()
     if not affected:
         return ()
-    names = _list_names("flow", [table.name(f) for f in affected])
+    names = _list_flows(run.scenario, affected)
     sent, delivered, lost, back = (
         counts[affected].sum() for counts in (run.emitted, run.delivered[:, -1], run.lost_by_flow, run.loss_events)
     )
@@ -646,13 +648,13 @@ def _reordering(run: Any) -> tuple[str, ...]:
     repeats &= run.loss_events - run.timeouts > run.lost_by_flow
     clauses = []
     if at_once.any():
-        names = _list_names("flow", [table.name(f) for f in np.flatnonzero(at_once).tolist()])
+        names = _list_flows(run.scenario, np.flatnonzero(at_once))
         clauses.append(
             f"the rules of {names} count each packet that another one overtakes as lost, at once and in silence: give "
             "Packets(recovery=RackRecovery()), of dfcmodel.recoveries, which waits for a quarter of the round trip"
         )
     if not_undone.any():
-        names = _list_names("flow", [table.name(f) for f in np.flatnonzero(not_undone).tolist()])
+        names = _list_flows(run.scenario, np.flatnonzero(not_undone))
         clauses.append(
             f"recovery 'linux-6.12' of {names} keeps the smaller window after a packet that was only late, which Linux "
             "undoes"
@@ -703,8 +705,8 @@ def _reordering_over_paths(run: Any) -> tuple[str, ...]:
 
 def _count_repeats(run: Any, chosen: Flags) -> str:
     """Return a clause with the names of the chosen flows, and how many packets they sent, delivered and lost."""
-    flows = np.flatnonzero(chosen).tolist()
-    names = _list_names("flow", [run.scenario.table.name(f) for f in flows])
+    flows = np.flatnonzero(chosen)
+    names = _list_flows(run.scenario, flows)
     events = count_of(int(run.loss_events[flows].sum()), "loss event")
     sent, delivered, lost = (counts[flows].sum() for counts in (run.emitted, run.delivered[:, -1], run.lost_by_flow))
     return f"{names} had {events}, and sent {sent:.0f} packets for {delivered:.0f} delivered and {lost:.0f} lost ones"
@@ -772,7 +774,7 @@ def _full_buffers(run: Any) -> tuple[str, ...]:
     if not flows:
         return ()
     scenario = run.scenario
-    passing = _list_names("flow", [scenario.flows[f].name for f in flows])
+    passing = _list_flows(scenario, flows)
     full = _list_names("link", [scenario.links[n].name for n in links])
     return _as_tuple(
         f"full buffer: {passing} under DFC, crossing {full}, where other flows fill the shared buffer: packets find no "
@@ -784,6 +786,11 @@ def _full_buffers(run: Any) -> tuple[str, ...]:
 def _as_tuple(limit: str) -> tuple[str]:
     """Return a limit as a 1-tuple."""
     return (limit,)
+
+
+def _list_flows(scenario: Scenario, flows: Iterable[int]) -> str:
+    """Return the names of flows, given by their indices, as `_list_names` does."""
+    return _list_names("flow", [scenario.table.name(int(f)) for f in flows])
 
 
 def _list_names(kind: str, names: Iterable[str]) -> str:

@@ -45,7 +45,7 @@ class OnOff:
     """A constant-rate source with alternating on and off periods, starting with on.
 
     At packet level an on period begins with a packet: one of 10 packet times sends 10 packets, one of 10.5 sends 11.
-    The fluid has 10.5. `Trajectory.limits` names sources whose mean rate is more than 1.02 times that of the fluid.
+    The fluid has 10.5. `Trajectory.limits` names sources whose mean rate is much above that of the fluid.
 
     Parameters
     ----------
