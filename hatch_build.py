@@ -23,6 +23,8 @@ PLATFORMS = {
 SOURCES = ("hopflow", "responsefn", "markov", "dfcmodel")
 """Packages that the compilation imports, `hopflow.kernels.build.USERS` and their base."""
 ARCHIVES = Path("hopflow", "kernels", "objects")
+COMMAND = [sys.executable, "-m", "hopflow.kernels.build"]
+"""The compilation for this machine; levels may follow."""
 
 
 def compile_archives(root: Path, command: list[str]) -> None:
@@ -51,10 +53,14 @@ class KernelHook(BuildHookInterface[Any]):
         if self.target_name != "wheel":
             return
         levels = os.environ.get("HOPFLOW_LEVELS", "").split()
-        compile_archives(Path(self.root), [sys.executable, "-m", "hopflow.kernels.build", *levels])
+        compile_archives(Path(self.root), [*COMMAND, *levels])
         names = levels or [archive.stem for archive in Path(self.root, "hopflow/kernels/objects").glob("*.zip")]
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         if levels:
             platform = PLATFORMS["aarch64" if levels == ["aarch64"] else "x86-64"]
         build_data["artifacts"] += [f"/hopflow/kernels/objects/{name}.zip" for name in names]
         build_data["pure_python"], build_data["tag"] = False, f"py3-none-{platform}"
+
+
+if __name__ == "__main__":
+    compile_archives(Path(__file__).parent, COMMAND)
