@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.drop_causes import CAUSES
 from dfcmodel.network.elements.base import PathElement, check_elements
 from dfcmodel.network.flows import Flow, Flows, choose_together
 from dfcmodel.network.followers import Followers, followers_of
@@ -765,6 +766,15 @@ class Scenario(Ingresses):
         links = np.flatnonzero(self.by_link(lambda link: bool(link.elements)))
         elements_of_links = (element for n in links.tolist() for element in self.links[n].elements)
         return (*elements_of_links, *self.elements)
+
+    @cached_property
+    def drop_causes(self) -> dict[str, str]:
+        """Words for the causes of drops, built-in and of elements, by name, in the order of their numbers."""
+        words = dict(CAUSES)
+        for element in self.all_elements:
+            for name, text in element.causes.items():
+                words.setdefault(name, text)
+        return words
 
     def _check_buffers(self, suspect: NDArray[np.bool_]) -> None:
         """Raise ValueError for unreachable pause thresholds and impossible pauses or reservations of PFC."""

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.frame_sizes import check_rate
-from dfcmodel.network.links import Link, Node
+from dfcmodel.network.links import Link, Node, check_rate
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import DFC, FIFO
 from hopflow.checks import choice, flag, integer, one_number

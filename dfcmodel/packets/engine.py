@@ -18,7 +18,6 @@ from dfcmodel.network.callback_events import (
     manager_events_of,
     program_events_of,
 )
-from dfcmodel.network.elements.base import causes_of
 from dfcmodel.network.endpoints.arrivals import Arrival, ArrivalProcess
 from dfcmodel.network.endpoints.receivers import ANSWER, ReceiverAgent, check_answer
 from dfcmodel.network.flows import rules_among
@@ -33,7 +32,7 @@ from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING, dro
 from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.calendar_queue import CROWDED, DETECTED, FAULT, SWITCHED, TRACED, WRONG
 from dfcmodel.packets.kernel.codes import CUT, WAKE
-from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT, RATED
+from dfcmodel.packets.kernel.layout import NATIVE, ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT, RATED
 from dfcmodel.packets.kernel.links.laws import FIELDS as LAW_FIELDS
 from dfcmodel.packets.kernel.links.path_elements import FIELDS as ELEMENT_FIELDS
 from dfcmodel.packets.kernel.links.ports import INTERFACE
@@ -404,7 +403,8 @@ def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
     layout, records = lay_out(plan, signatures, spare), Records(plan)
     if plan.idle.any():
         records.window[:, plan.idle] = layout.arrays["first_windows"]
-    return PacketRun(plan, layout, records, addresses, native=begin_native(plan, layout.arrays))
+    native = begin_native(plan, layout.arrays) if (layout.arrays["flow"]["listed"] == NATIVE).any() else None
+    return PacketRun(plan, layout, records, addresses, native=native)
 
 
 def run_engine(plan: PacketPlan) -> Records:
@@ -522,7 +522,7 @@ class Records:
         Packets dropped at each hop in each sample, (S + 1, H).
     causes, first_drops
         Packets dropped at each hop until the end, and the time of the first in s (0 where none was), by cause
-        (`dfcmodel.network.elements.base.causes_of`), (H, CAUSES).
+        (`Scenario.drop_causes`), (H, CAUSES).
     left
         Packets that wait at each hop in a lane at the end, (H,); of the compiled engine.
     excess
@@ -578,7 +578,7 @@ class Records:
         self.acked, self.loss_count = all_of(np.int64(-1), (S, F)), all_of(np.int32(0), (S, F))
         self.delivered = np.zeros((S + 1, F))
         self.lost = all_of(np.int32(0), (S + 1, H))
-        causes = len(causes_of(plan.scenario.all_elements))
+        causes = len(plan.scenario.drop_causes)
         self.causes = all_of(np.int32(0), (H, causes))
         self.first_drops = all_of(0.0, (H, causes))
         self.left = all_of(np.int32(0), (H,))

@@ -190,11 +190,9 @@ class NativeFlows:
         return result
 
 
-def begin_native(plan: PacketPlan, arrays: dict[str, Any]) -> NativeFlows | None:
-    """Begin the native rules of a run; None without any."""
+def begin_native(plan: PacketPlan, arrays: dict[str, Any]) -> NativeFlows:
+    """Begin the native rules of a run, at least one."""
     flow = arrays["flow"]
-    if not (flow["listed"] == NATIVE).any():
-        return None
     flows = np.flatnonzero(flow["listed"] == NATIVE)
     result = NativeFlows(plan, arrays["native"], flows[np.argsort(flow["native"][flows])].tolist())
     result.set_addresses(arrays["slot"])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.drop_causes import BUFFER_FULL
-from dfcmodel.network.elements.base import causes_of
 from dfcmodel.network.queueing.class_pauses import ALL, IN_TRANSMISSION
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.run_tables import EXCESS
@@ -117,7 +116,7 @@ def drop_table(run: Records) -> xr.Dataset:
 
     dropped = require_drops(run)
     at_host = is_at_host_link(run, dropped)
-    scenario, names = run.scenario, list(causes_of(run.scenario.all_elements))
+    scenario, names = run.scenario, list(run.scenario.drop_causes)
     causes = [
         HOST_LINK if is_at_host else names[cause]
         for cause, is_at_host in zip(dropped["cause"].tolist(), at_host.tolist(), strict=True)
@@ -228,7 +227,7 @@ def packets_by_cause(run: Records, rows: Any) -> Iterable[tuple[str, float]]:
     rows = rows[rows["ack"] == 0]
     at_host = is_at_host_link(run, rows)
     totals = {HOST_LINK: float(rows["packets"][at_host].sum())}
-    for n, cause in enumerate(causes_of(run.scenario.all_elements)):
+    for n, cause in enumerate(run.scenario.drop_causes):
         totals[cause] = float(rows["packets"][~at_host & (rows["cause"] == n)].sum())
     yield from sorted(
         ((cause, packets) for cause, packets in totals.items() if packets > 0.0),

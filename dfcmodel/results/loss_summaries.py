@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.elements.base import causes_of
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import of_kind
@@ -90,7 +89,7 @@ def _cause_text(run: Records, lost: AtNodes, n: int, cause: str) -> str:
         sources = [run.scenario.flows[f].source for f in lost.flow[lost.node == n].tolist()]
         constant = any(getattr(source, "is_constant", False) for source in sources)
         return AT_HOST_LINK + (': FixedRate waits for its link only with host="nic"' if constant else "")
-    words = causes_of(run.scenario.all_elements)[cause]
+    words = run.scenario.drop_causes[cause]
     if cause != "manager":
         return words
     losing = [run.scenario.flows[f] for f in lost.flow[lost.node == n].tolist()]

@@ -27,7 +27,6 @@ __all__ = [
     "MAX_HOLD",
     "PassingPacket",
     "PathElement",
-    "causes_of",
     "check_elements",
     "validate_steps",
 ]
@@ -247,20 +246,6 @@ class PathElement(Described):
 
     def _check_at(self, link: Any, others: Sequence[PathElement]) -> None:
         """Raise ValueError if the element cannot be at ``link`` behind ``others``, the link's other elements."""
-
-
-def causes_of(elements: Sequence[PathElement]) -> dict[str, str]:
-    """Return the words for the causes of drops, built-in and of elements, by name, in the order of their numbers.
-
-    >>> from dfcmodel import Policer
-    >>> causes_of([Policer("a->b", 10.0, 5.0)]) == CAUSES
-    True
-    """
-    words = dict(CAUSES)
-    for element in elements:
-        for name, text in element.causes.items():
-            words.setdefault(name, text)
-    return words
 
 
 def check_elements(scenario: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from dfcmodel.network.drop_causes import CAUSES
 from dfcmodel.network.elements.base import PathElement
-from dfcmodel.network.frame_sizes import check_rate
+from dfcmodel.network.links import check_rate
 from hopflow.checks import integer, one_number
 from hopflow.parameters import extends
 from hopflow.units import WithUnit, quantities

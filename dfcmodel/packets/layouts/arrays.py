@@ -32,6 +32,7 @@ from dfcmodel.packets.kernel.layout import (
     HISTORY,
     HOP,
     LAW,
+    NATIVE,
     NATIVE_RULE,
     OWN,
     PACKET,
@@ -123,7 +124,9 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
     """Return the state of a run at t = 0 before its seed, starts and first events are set."""
     inline, parts, order, ahead = plan.share("lookahead", lambda: plan_lookahead(plan))
     flow, rule, bits, sent, first_windows = lay_out_flows(plan, signatures)
-    optional = rows_of_unused_features() | lay_out_native(plan, flow, rule, sent)
+    optional = rows_of_unused_features()
+    if (flow["listed"] == NATIVE).any():
+        optional |= lay_out_native(plan, flow, rule, sent)
     if plan.scenario.table.given("receiver").any():
         optional |= lay_out_agents(plan, flow)
     port_rows, buckets, ring = lay_out_ports(plan, parts, order, ahead, spare)

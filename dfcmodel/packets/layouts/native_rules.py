@@ -32,13 +32,11 @@ def set_native(row: Any, rule: NativeRule) -> None:
 
 
 def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sent: int) -> dict[str, Any]:
-    """Return the records of native rules and of the packets that they see; nothing without native rules.
+    """Return the records of native rules and of the packets that they see; at least one.
 
     ``rule`` has the rules of flows, and ``sent`` is the number of records of packets in flight.
     """
     rows = np.flatnonzero(flow["listed"] == NATIVE)
-    if not len(rows):
-        return {}
     native = np.zeros(len(rows), NATIVE_RULE)
     flow["native"][rows] = np.arange(len(rows))
     masks = rule["sent_mask"][flow["rule"][rows]]

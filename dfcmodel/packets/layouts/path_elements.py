@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import Signature, element_events_of, signature_of
-from dfcmodel.network.elements.base import causes_of
 from dfcmodel.network.elements.delays import Aggregation, DelayTrace
 from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.packets.kernel.layout import ELEMENT, HAS_ELEMENTS, PASSING, VARIES
@@ -46,7 +45,7 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
     path, steps = plan.path, list[Any]()
     element = np.zeros(len(path.elements), ELEMENT)
     element["period"] = math.inf
-    causes, signatures = list(causes_of(path.elements)), element_signatures(plan)
+    causes, signatures = list(plan.scenario.drop_causes), element_signatures(plan)
     addresses = element_events_of(signatures)
     for row, it in zip(element, path.elements, strict=True):
         row["in_order"] = it.in_order

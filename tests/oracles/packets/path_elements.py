@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import dfcmodel as dfc
 from dfcmodel.network.drop_causes import AT_RANDOM, BY_POLICER, BY_WATCHDOG
-from dfcmodel.network.elements.base import causes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,7 +162,7 @@ class Called(Passing):
         self.state = given.on_packet(state, self.numbers, seen)
         if self.state.drop > 0.0:
             name = list(given.causes)[int(self.state.drop) - 1]
-            return self.lose(packet, list(causes_of(simulation.plan.scenario.all_elements)).index(name))
+            return self.lose(packet, list(simulation.plan.scenario.drop_causes).index(name))
         packet.marked |= self.state.mark == 1.0 and packet.listens
         time = max(now, getattr(self.state, "until", 0.0))
         self.copies = [(time, replace(packet)) for _ in range(int(getattr(self.state, "copies", 0.0)))]
