@@ -471,7 +471,7 @@ class Records(Recorded):
 
     @property
     def status(self) -> Status:
-        """COMPLETED when every packet is accounted for to 1e-12 and every number is finite."""
+        """NOT_FINITE, INACCURATE (``accuracy`` missed), UNBALANCED (packets missing beyond 1e-12) or COMPLETED."""
         if not np.all(np.isfinite(self.in_transit)):
             return Status.NOT_FINITE
         if self.accuracy is not None and not (self.step_error or 0.0) <= self.accuracy:
