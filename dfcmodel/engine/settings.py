@@ -338,7 +338,7 @@ DRAWN_MARKS_HINT = 'use marks="drawn"'
 
 
 def with_expected_marks(scenario: Scenario) -> Scenario:
-    """Return a scenario whose managers mark mean numbers of packets and whose senders respond to these.
+    """Return a scenario whose managers mark mean numbers of packets and senders respond to these; ValueError if none.
 
     Raises
     ------
