@@ -398,7 +398,7 @@ def double_steps(
     first: int,
     limit: int,
 ) -> Doubling:
-    """Double the steps per delay until the estimated error is at most ``accuracy``, or the limit is reached.
+    """Double the steps per delay until the error is at most ``accuracy`` or ``limit`` is reached; return the last run.
 
     The estimated error of a run is the larger change of ``measure`` in the last two doublings, times
     `ERROR_PER_CHANGE`. With first-order convergence the last change is the error.

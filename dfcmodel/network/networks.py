@@ -368,7 +368,7 @@ class RoutedFlows(Described):
         return shared_with
 
     def feeders(self, n: int) -> dict[int, tuple[int, ...]]:
-        """Return the flows that come to link n, by the link that they come over; a host is -1 - flow."""
+        """Return the flows that come to link n, by the link before it; -1 - f for the host of flow f."""
         return self._feeders.get(n, {})
 
     def feeding(self, u: int) -> Link:

@@ -606,7 +606,7 @@ class Records(Recorded):
         return chosen
 
     def to_netcdf(self, path: str | Path) -> Path:
-        """Write all recorded quantities to a netCDF file that ``xarray.open_dataset`` reads.
+        """Write all recorded quantities to a netCDF file, for ``xarray.open_dataset``, and return its path.
 
         The format is netCDF 3 with 64-bit offsets. Node labels of mixed types are written as
         strings. The attribute ``toml`` is the scenario for `read_scenario`, if its nodes can be

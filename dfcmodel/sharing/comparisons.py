@@ -547,7 +547,7 @@ def _estimate(
 
 
 def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.int64], budget: int) -> _Setting:
-    """Run one flow or two until the interval of their measure is narrow, or, if the rule needs it, all seeds."""
+    """Run one flow or two until their measure's interval is narrow, or all seeds; ValueError if nothing arrives."""
 
     def utilisation(rates: Floats) -> float:
         return float(rates[0]) / path.bandwidth
